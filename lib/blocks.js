@@ -1,0 +1,359 @@
+'use strict'
+
+// Blocks by number: from memory (the tail, the LRU cache) or from the file, where
+// each is checked once, as it comes in. Readers never check again.
+
+const { LRUCache } = require('lru-cache')
+const layout = require('./block')
+const errors = require('./errors')
+
+/**
+ * Bytes that streams read at a time. Larger pieces would be quicker to read, but
+ * one record that a caller holds on to keeps its whole piece in memory.
+ */
+const PIECE_SIZE = 64 * 1024
+/** How many pieces a stream that goes on and on has under way or ready. */
+const MAX_READ_AHEAD = 8
+/** Milliseconds before a block is read again that another process may be rewriting. */
+const RETRY_DELAY = 5
+/** Most blocks in the cache: around tiny ones, the cache itself weighs more than they do. */
+const MAX_CACHED = 65536
+
+/** A block in memory. Records end at `end`; in the tail block, that grows. */
+class Block {
+  /**
+   * @param {number} number counted from 0
+   * @param {Buffer} buffer
+   * @param {number} end position after the last record that readers may see
+   * @param {boolean} sealed false: it is the tail, and more may follow
+   */
+  constructor (number, buffer, end, sealed) {
+    this.number = number
+    this.buffer = buffer
+    this.end = end
+    this.sealed = sealed
+    /** Why its records cannot be had: it is damaged, or could not be read. @type {Error | null} */
+    this.error = null
+    /** Where records start, a bit a position; made when first asked for. @type {Uint8Array | null} */
+    this.starts = null
+    /** up to which position `starts` is made */
+    this.indexed = 0
+  }
+
+  /**
+   * @param {number} position
+   * @returns {boolean} whether a record that readers may see starts there
+   */
+  startsAt (position) {
+    if (position >= this.end) return false
+    if (this.starts === null || this.indexed < this.end) this.index()
+    const starts = /** @type {Uint8Array} */ (this.starts)
+    return (starts[position >>> 3] & (1 << (position & 7))) !== 0
+  }
+
+  index () {
+    this.starts ??= new Uint8Array((this.buffer.length >>> 3) + 1)
+    const { buffer, end, starts } = this
+    let position = this.indexed
+    while (position < end) {
+      starts[position >>> 3] |= 1 << (position & 7)
+      position = layout.nextPosition(buffer, position)
+    }
+    this.indexed = position
+  }
+}
+
+/**
+ * @typedef {object} Load a read that is under way
+ * @property {number} first
+ * @property {number} count
+ * @property {boolean} keep whether its blocks go into the cache
+ * @property {number} retries
+ * @property {boolean} stale a block in it was rewritten meanwhile, so it is read again
+ * @property {Array<(blocks: Block[]) => void>} waiting
+ */
+
+class Blocks {
+  /**
+   * @param {import('./file').LogFile} file
+   * @param {{ blockSize: number, checksum: boolean, cacheSize: number }} options
+   */
+  constructor (file, { blockSize, checksum, cacheSize }) {
+    this.file = file
+    this.blockSize = blockSize
+    this.checksum = checksum
+    this.blocksAPiece = Math.max(1, Math.floor(PIECE_SIZE / blockSize))
+    /** The block in which the log ends; it is always in memory. */
+    this.tail = new Block(0, Buffer.alloc(0), 0, false)
+    /** How often blocks were rewritten, so that a reader who holds one notices. */
+    this.rewrites = 0
+    this.hits = 0
+    this.misses = 0
+    this.evictions = 0
+    const most = Math.min(Math.floor(cacheSize / blockSize), MAX_CACHED)
+    const dispose = (/** @type {Block} */ _, /** @type {number} */ __, /** @type {string} */ why) => {
+      if (why === 'evict') this.evictions++
+    }
+    /** @type {LRUCache<number, Block> | null} */
+    this.cache = most === 0 ? null : new LRUCache({ max: most, dispose })
+    /** @type {Map<string, Load>} */
+    this.loads = new Map()
+    /** How often a block that looks damaged is read again: another process may be rewriting it. */
+    this.retries = 0
+    /** Images of blocks whose rewriting a crash interrupted, for a log that may not mend them. @type {Map<number, Buffer>} */
+    this.images = new Map()
+  }
+
+  /** @returns {number} the offset after the last record that readers may see */
+  get end () {
+    return this.tail.number * this.blockSize + this.tail.end
+  }
+
+  /**
+   * @param {number} number
+   * @returns {Block | undefined} the block, if it is in memory
+   */
+  peek (number) {
+    if (number === this.tail.number) return this.tail
+    return this.cache === null ? undefined : this.cache.get(number)
+  }
+
+  /**
+   * One block, at once if it is in memory.
+   * @param {number} number at most the tail's
+   * @param {boolean} keep whether to put it into the cache
+   * @param {(err: Error | null, block?: Block) => void} cb
+   */
+  get (number, keep, cb) {
+    const block = this.peek(number)
+    if (block !== undefined) {
+      this.hits++
+      return block.error === null ? cb(null, block) : cb(block.error)
+    }
+    this.misses++
+    this.load(number, 1, keep, ([block]) => block.error === null ? cb(null, block) : cb(block.error))
+  }
+
+  /**
+   * Takes a block that is whole and written into the cache.
+   * @param {Block} block
+   */
+  add (block) {
+    if (this.cache !== null) this.cache.set(block.number, block)
+  }
+
+  /**
+   * A block is about to be, or has been, rewritten in the file.
+   * @param {number} number
+   */
+  invalidate (number) {
+    this.rewrites++
+    if (this.cache !== null) this.cache.delete(number)
+    for (const load of this.loads.values()) {
+      if (number >= load.first && number < load.first + load.count) load.stale = true
+    }
+  }
+
+  /**
+   * Reads sealed blocks from the file. What is wrong with one is in its `error`.
+   * @param {number} first
+   * @param {number} count
+   * @param {boolean} keep whether to put them into the cache
+   * @param {(blocks: Block[]) => void} cb never called at once
+   */
+  load (first, count, keep, cb) {
+    const key = `${first}+${count}`
+    const under = this.loads.get(key)
+    if (under !== undefined) {
+      under.keep ||= keep
+      under.waiting.push(cb)
+      return
+    }
+    const load = { first, count, keep, stale: false, retries: this.retries, waiting: [cb] }
+    this.loads.set(key, load)
+    this.read(load, key)
+  }
+
+  /**
+   * @param {Load} load
+   * @param {string} key
+   */
+  read (load, key) {
+    const { first, count } = load
+    this.file.read(first * this.blockSize, count * this.blockSize, (err, data) => {
+      if (load.stale) {
+        load.stale = false
+        return this.read(load, key)
+      }
+      const blocks = new Array(count)
+      for (let i = 0; i < count; i++) {
+        blocks[i] = err ? unreadable(first + i, err) : this.parse(first + i, /** @type {Buffer} */ (data), i)
+        if (blocks[i].error !== null && load.retries-- > 0) {
+          setTimeout(() => this.read(load, key), RETRY_DELAY)
+          return
+        }
+      }
+      this.loads.delete(key)
+      for (const block of blocks) if (load.keep && block.error === null) this.add(block)
+      for (const cb of load.waiting) cb(blocks)
+    })
+  }
+
+  /**
+   * @param {number} number
+   * @param {Buffer} data
+   * @param {number} index which block of `data` it is
+   * @returns {Block}
+   */
+  parse (number, data, index) {
+    const { blockSize } = this
+    let buffer = data.subarray(index * blockSize, (index + 1) * blockSize)
+    let problem = layout.check(buffer, this.checksum)
+    const image = this.images.get(number)
+    if (problem !== null && image !== undefined) {
+      buffer = image
+      problem = layout.check(buffer, this.checksum)
+    }
+    const block = new Block(number, buffer, 0, true)
+    if (problem === null) block.end = layout.paddingStart(buffer)
+    else block.error = errors.corrupt(this.file.filename, number, blockSize, problem.position, problem.reason)
+    return block
+  }
+}
+
+/**
+ * @param {number} number
+ * @param {Error} err
+ */
+function unreadable (number, err) {
+  const block = new Block(number, Buffer.alloc(0), 0, true)
+  block.error = err
+  return block
+}
+
+/**
+ * Hands out one block after the other to a stream, in either direction, reading
+ * ahead of it: first one block, then more and more while the stream goes on.
+ */
+class ReadAhead {
+  /**
+   * @param {Blocks} blocks
+   * @param {boolean} reverse
+   * @param {boolean} keep whether blocks go into the cache
+   */
+  constructor (blocks, reverse, keep) {
+    this.blocks = blocks
+    this.step = reverse ? -1 : 1
+    this.keep = keep
+    this.rewrites = blocks.rewrites
+    /** Blocks that were read and not yet taken. @type {Map<number, Block>} */
+    this.ready = new Map()
+    /** Numbers of blocks on their way. @type {Set<number>} */
+    this.coming = new Set()
+    /** How many blocks may be ready or on their way; doubles with each block taken. */
+    this.depth = 1
+    /** The next block to ask for. */
+    this.frontier = 0
+    /** The block that is waited for. */
+    this.wanted = -1
+    /** @type {(() => void) | null} */
+    this.onready = null
+  }
+
+  /**
+   * @param {number} number
+   * @param {number} last the furthest block that will be of use
+   * @param {() => void} onready called once when it can be taken, if it cannot be now
+   * @returns {Block | undefined} undefined: not yet here
+   */
+  take (number, last, onready) {
+    const { blocks } = this
+    if (this.rewrites !== blocks.rewrites) {
+      this.rewrites = blocks.rewrites
+      this.ready.clear()
+    }
+    let block = this.ready.get(number)
+    if (block === undefined) {
+      block = blocks.peek(number)
+      if (block !== undefined) {
+        blocks.hits++
+        return block
+      }
+      if (!this.coming.has(number)) {
+        this.ready.clear()
+        this.frontier = number
+      }
+      this.wanted = number
+      this.onready = onready
+    } else {
+      blocks.misses++
+      this.ready.delete(number)
+    }
+    this.topUp(number, Math.min(last, blocks.tail.number - 1))
+    return block
+  }
+
+  /**
+   * Starts reads until `depth` blocks from `number` on are ready or on their way.
+   * @param {number} number
+   * @param {number} last
+   */
+  topUp (number, last) {
+    const { step } = this
+    while ((this.frontier - number) * step < this.depth && (last - this.frontier) * step >= 0) {
+      const edge = this.depth === 1 ? this.frontier : this.pieceEdge(this.frontier, last)
+      this.request(Math.min(this.frontier, edge), Math.max(this.frontier, edge))
+      this.frontier = edge + step
+    }
+    this.depth = Math.min(this.depth * 2, MAX_READ_AHEAD * this.blocks.blocksAPiece)
+  }
+
+  /**
+   * @param {number} number
+   * @param {number} last
+   * @returns {number} the last block of the piece that begins with `number`
+   */
+  pieceEdge (number, last) {
+    const { blocksAPiece } = this.blocks
+    const start = number - number % blocksAPiece
+    return this.step === 1 ? Math.min(start + blocksAPiece - 1, last) : Math.max(start, last)
+  }
+
+  /**
+   * @param {number} low
+   * @param {number} high
+   */
+  request (low, high) {
+    while (low <= high && this.isCached(low)) low++
+    while (low <= high && this.isCached(high)) high--
+    if (low > high) return
+    for (let number = low; number <= high; number++) this.coming.add(number)
+    this.blocks.load(low, high - low + 1, this.keep, (loaded) => this.onload(loaded))
+  }
+
+  /** @param {number} number */
+  isCached (number) {
+    return this.blocks.cache !== null && this.blocks.cache.has(number)
+  }
+
+  /** @param {Block[]} loaded */
+  onload (loaded) {
+    for (const block of loaded) {
+      // a block that was not on its way was read before a reader gave up on it
+      if (this.coming.delete(block.number)) this.ready.set(block.number, block)
+    }
+    if (this.onready === null || !this.ready.has(this.wanted)) return
+    const onready = this.onready
+    this.onready = null
+    onready()
+  }
+
+  /** Lets go of what was read, and of what comes in later. */
+  stop () {
+    this.onready = null
+    this.ready.clear()
+    this.coming.clear()
+  }
+}
+
+module.exports = { Block, Blocks, ReadAhead }

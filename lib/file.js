@@ -1,0 +1,324 @@
+'use strict'
+
+// Where a log's bytes are: a file by its path, with its lock, its recovery point
+// and what was cut off it beside it; or any random-access-storage instance,
+// which has none of these. Above this file nobody knows which of the two it is.
+
+const fs = require('fs')
+const path = require('path')
+const { callbackify } = require('util')
+const { crc32 } = require('zlib')
+const RandomAccessFile = require('random-access-file')
+const errors = require('./errors')
+
+const COPY_SIZE = 1024 * 1024
+/** How often a file is looked at where the system cannot tell of changes. */
+const POLL_INTERVAL = 50
+
+/**
+ * @typedef {(err: Error | null | undefined) => void} Done
+ * @typedef {{
+ *   open: (cb: Done) => void,
+ *   read: (offset: number, size: number, cb: (err: Error | null, data?: Buffer) => void) => void,
+ *   write: (offset: number, data: Buffer, cb: Done) => void,
+ *   truncate: (offset: number, cb: Done) => void,
+ *   stat: (cb: (err: Error | null, st?: { size: number, isFile?: () => boolean }) => void) => void,
+ *   close: (cb: Done) => void,
+ *   filename?: string, fd?: number,
+ *   statable?: boolean, truncatable?: boolean, writable?: boolean,
+ *   sync?: (cb: Done) => void
+ * }} RandomAccessStorage a storage as described by the package random-access-storage;
+ *   if it has a method `sync(cb)`, that is called to force data to the disk
+ */
+
+/**
+ * What a writer leaves beside the log while it has unsynced data.
+ * @typedef {object} RecoveryPoint
+ * @property {number} offset up to here all was on the disk when this was written
+ * @property {Rewrite[]} rewrites deletions that were under way
+ * @typedef {{ offset: number, data: Buffer }} Rewrite bytes that belong at `offset`
+ */
+
+/**
+ * @typedef {object} PointFile
+ * @property {(cb: (err: Error | null, point?: RecoveryPoint | null) => void) => void} read null: there is none, or none that is whole
+ * @property {(point: RecoveryPoint, durable: boolean, cb: Done) => void} write replaces it, all or nothing; durable: it is on the disk before cb
+ * @property {(cb: Done) => void} remove
+ */
+
+/**
+ * @typedef {object} LogFile
+ * @property {string | null} filename
+ * @property {(cb: Done) => void} open
+ * @property {(cb: (err: Error | null, bytes?: number) => void) => void} size
+ * @property {(offset: number, size: number, cb: (err: Error | null, data?: Buffer) => void) => void} read
+ * @property {(offset: number, data: Buffer, cb: Done) => void} write
+ * @property {(offset: number, cb: Done) => void} truncate
+ * @property {(cb: Done) => void} sync what is written is on the disk
+ * @property {(cb: Done) => void} close
+ * @property {PointFile | null} point
+ * @property {(offset: number, end: number, cb: (err: Error | null, name?: string) => void) => void} keepCut
+ *   copies the bytes from `offset` to `end` into a file beside the log
+ * @property {((onchange: () => void) => Watch) | null} watch tells when the file has changed
+ * @typedef {{ hold: () => void, release: () => void, stop: () => void }} Watch
+ *   between hold and release, watching keeps the process alive
+ */
+
+/**
+ * A log's file by its path.
+ * @param {string} filename
+ * @param {{ readOnly: boolean, lock: boolean | 'required' }} options
+ * @returns {LogFile}
+ */
+function pathFile (filename, { readOnly, lock }) {
+  const storage = new RandomAccessFile(filename, { writable: !readOnly })
+  const folder = path.dirname(path.resolve(filename))
+
+  async function open () {
+    const before = await fs.promises.stat(filename).catch(onlyMissing)
+    if (before !== null && !before.isFile()) throw errors.invalid(`${filename}: not a regular file, so it cannot be a log`)
+    if (before === null && readOnly) await fs.promises.stat(filename)
+    // a storage creates its file with its first write, and we want the lock before that
+    await (readOnly ? opened() : written(0, Buffer.alloc(0)))
+    if (readOnly) return
+    try {
+      if (lock) acquireLock(filename, storage.fd, lock)
+      if (before === null) await syncFolder(folder)
+    } catch (err) {
+      await new Promise(resolve => storage.close(resolve))
+      throw err
+    }
+  }
+
+  const opened = () => new Promise((resolve, reject) => storage.open(settle(resolve, reject)))
+  /** @type {(offset: number, data: Buffer) => Promise<void>} */
+  const written = (offset, data) => new Promise((resolve, reject) => storage.write(offset, data, settle(resolve, reject)))
+
+  /**
+   * @param {number} offset
+   * @param {number} end
+   */
+  async function keepCut (offset, end) {
+    const { name, handle } = await createBeside(`${filename}.cut-${offset}`)
+    try {
+      for (let at = offset; at < end; at += COPY_SIZE) {
+        const size = Math.min(COPY_SIZE, end - at)
+        await handle.write(await new Promise((resolve, reject) => {
+          storage.read(at, size, (err, data) => err ? reject(err) : resolve(/** @type {Buffer} */ (data)))
+        }))
+      }
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await syncFolder(folder)
+    return name
+  }
+
+  return {
+    ...storageFile(storage),
+    filename,
+    open: callbackify(open),
+    sync: (cb) => fs.fdatasync(storage.fd, cb),
+    point: pointFile(filename + '.recovery-point', folder),
+    keepCut: callbackify(keepCut),
+    watch: (onchange) => watch(filename, onchange)
+  }
+}
+
+/**
+ * A log in a storage that was given ready-made.
+ * @param {RandomAccessStorage} storage
+ * @returns {LogFile}
+ */
+function storageFile (storage) {
+  return {
+    filename: storage.filename || null,
+    open: (cb) => storage.open(cb),
+    size: (cb) => storage.stat((err, st) => {
+      if (err && /** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT') cb(null, 0)
+      else if (err) cb(err)
+      else cb(null, /** @type {{ size: number }} */ (st).size)
+    }),
+    read: (offset, size, cb) => storage.read(offset, size, cb),
+    write: (offset, data, cb) => storage.write(offset, data, cb),
+    truncate: (offset, cb) => storage.truncatable === false ? process.nextTick(cb, null) : storage.truncate(offset, cb),
+    sync: (cb) => {
+      if (typeof storage.sync === 'function') storage.sync(cb)
+      else if (storage instanceof RandomAccessFile && storage.fd) fs.fdatasync(storage.fd, cb)
+      else process.nextTick(cb, null)
+    },
+    close: (cb) => storage.close(cb),
+    point: null,
+    keepCut: (offset, end, cb) => process.nextTick(cb, null),
+    watch: null
+  }
+}
+
+/**
+ * The recovery point as a small text file: a CRC-32 in hex, a blank, JSON. It is
+ * replaced by renaming a new one over it, so that it is always whole.
+ * @param {string} filename
+ * @param {string} folder
+ * @returns {PointFile}
+ */
+function pointFile (filename, folder) {
+  return {
+    read: callbackify(async () => {
+      const text = await fs.promises.readFile(filename, 'utf8').catch(onlyMissing)
+      return text === null ? null : parsePoint(text)
+    }),
+    write: callbackify(async (/** @type {RecoveryPoint} */ point, /** @type {boolean} */ durable) => {
+      const handle = await fs.promises.open(filename + '.new', 'w')
+      try {
+        await handle.writeFile(formatPoint(point))
+        if (durable) await handle.datasync()
+      } finally {
+        await handle.close()
+      }
+      await fs.promises.rename(filename + '.new', filename)
+      if (durable) await syncFolder(folder)
+    }),
+    remove: callbackify(async () => {
+      await fs.promises.unlink(filename).catch(onlyMissing)
+      await syncFolder(folder)
+    })
+  }
+}
+
+/** @param {RecoveryPoint} point */
+function formatPoint (point) {
+  const rewrites = point.rewrites.map(({ offset, data }) => ({ offset, data: data.toString('base64') }))
+  const json = JSON.stringify({ offset: point.offset, rewrites })
+  return `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`
+}
+
+/**
+ * @param {string} text
+ * @returns {RecoveryPoint | null} null if it is not whole
+ */
+function parsePoint (text) {
+  const json = text.slice(9, -1)
+  if (text.length < 10 || crc32(json) !== parseInt(text.slice(0, 8), 16)) return null
+  const { offset, rewrites } = JSON.parse(json)
+  return {
+    offset,
+    rewrites: rewrites.map((/** @type {{ offset: number, data: string }} */ r) => ({ offset: r.offset, data: Buffer.from(r.data, 'base64') }))
+  }
+}
+
+let warnedOfLock = false
+
+/**
+ * Takes the advisory lock that keeps a second writer out; it goes with the open
+ * file, so with the process, however that ends. (The storage's own `lock` option
+ * is not used: where the file system has no locks it throws into the event loop.)
+ * @param {string} filename
+ * @param {number} fd
+ * @param {boolean | 'required'} lock
+ */
+function acquireLock (filename, fd, lock) {
+  let extensions
+  try {
+    extensions = require('fs-native-extensions')
+  } catch (cause) {
+    if (lock === 'required') throw errors.noLock(filename, cause)
+    if (!warnedOfLock) {
+      process.emitWarning('the optional package fs-native-extensions cannot be loaded here, so logs are not locked: ' +
+        'two programs that open one log for writing will damage it', { code: 'FLUMELOG_NO_LOCK' })
+    }
+    warnedOfLock = true
+    return
+  }
+  if (!extensions.tryLock(fd)) throw errors.locked(filename)
+}
+
+/**
+ * @param {string} folder
+ */
+async function syncFolder (folder) {
+  if (process.platform === 'win32') return // a folder cannot be opened there
+  const handle = await fs.promises.open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * Creates a file that is not there yet, with a number behind its name if need be.
+ * @param {string} wanted
+ */
+async function createBeside (wanted) {
+  for (let n = 1; ; n++) {
+    const name = n === 1 ? wanted : `${wanted}.${n}`
+    try {
+      return { name, handle: await fs.promises.open(name, 'wx') }
+    } catch (err) {
+      if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EEXIST') throw err
+    }
+  }
+}
+
+/**
+ * Tells of changes of a file: by events, where the system has them, and by looking
+ * while somebody waits, since events can be missed.
+ * @param {string} filename
+ * @param {() => void} onchange
+ * @returns {Watch}
+ */
+function watch (filename, onchange) {
+  /** @type {fs.FSWatcher | undefined} */
+  let watcher
+  /** @type {NodeJS.Timeout | undefined} */
+  let idlePoll
+  /** @type {NodeJS.Timeout | undefined} */
+  let heldPoll
+
+  function withoutEvents () {
+    watcher?.close()
+    watcher = undefined
+    idlePoll = setInterval(onchange, POLL_INTERVAL).unref()
+  }
+
+  try {
+    watcher = fs.watch(filename, { persistent: false }, onchange)
+    watcher.on('error', withoutEvents)
+  } catch {
+    withoutEvents()
+  }
+
+  return {
+    hold: () => { heldPoll ??= setInterval(onchange, POLL_INTERVAL) },
+    release: () => {
+      clearInterval(heldPoll)
+      heldPoll = undefined
+    },
+    stop: () => {
+      watcher?.close()
+      clearInterval(idlePoll)
+      clearInterval(heldPoll)
+    }
+  }
+}
+
+/**
+ * @param {NodeJS.ErrnoException} err
+ * @returns {null} if what was looked for is not there
+ */
+function onlyMissing (err) {
+  if (err.code === 'ENOENT') return null
+  throw err
+}
+
+/**
+ * @param {(value: any) => void} resolve
+ * @param {(err: Error) => void} reject
+ * @returns {Done}
+ */
+function settle (resolve, reject) {
+  return (err) => err ? reject(err) : resolve(undefined)
+}
+
+module.exports = { pathFile, storageFile }

@@ -1,0 +1,591 @@
+'use strict'
+
+// The face of a log: it checks what it is given, waits until the log is open, and
+// hands on to the writer, the readers and the eraser.
+
+const Obv = require('obz')
+const layout = require('./block')
+const errors = require('./errors')
+const { promises } = require('./io')
+const { Blocks } = require('./blocks')
+const { findBlockSize } = require('./block-size')
+const { findEnd, repair } = require('./recover')
+const { Writer } = require('./writer')
+const { Eraser } = require('./eraser')
+const { Follower } = require('./follower')
+const { Stream } = require('./stream')
+const { Walk, RECORD, WAITING, FAILED } = require('./walk')
+const { scan } = require('./scan')
+const { search } = require('./search')
+const { DEFAULT_BLOCK_SIZE, show } = require('./options')
+
+/** How deep a caller may call from within its own callback before it is given a new stack. */
+const MAX_DEPTH = 64
+/** How often a follower looks again at a block that another process may be rewriting. */
+const FOLLOWER_RETRIES = 5
+
+/**
+ * @typedef {(err?: Error | null) => void} Done
+ * @typedef {import('./stream').StreamOptions} StreamOptions
+ * @typedef {import('./stream').Source} Source
+ * @typedef {import('./blocks').Block} Block
+ */
+
+/**
+ * @typedef {object} Cut what opening cut off, since it was no whole record
+ * @property {number} offset where the log ends now
+ * @property {number} bytes
+ * @property {string | null} filename of the file that has it
+ */
+
+/**
+ * @typedef {{ records: number, bytes: number }} Count bytes of data
+ * @typedef {object} Stats counters, which only grow, and gauges
+ * @property {Count} appended taken in by append
+ * @property {Count} written acknowledged
+ * @property {Count} rejected got an error
+ * @property {Count} inFlight appended, and neither acknowledged nor rejected
+ * @property {number} writes to the file
+ * @property {number} syncs of the file
+ * @property {number} unsynced bytes written and not known to be on the disk
+ * @property {{ hits: number, misses: number, evictions: number }} cache blocks
+ * @property {number} streams that are open
+ * @property {number} size bytes in the log
+ * @property {number} blocks in the log, the last one included
+ * @property {Cut | null} cut what opening cut off
+ */
+
+/**
+ * @template [T=Buffer]
+ * @typedef {object} FlumeLog
+ * @property {string | null} filename the path it was opened with; null for a storage that has none
+ * @property {number} blockSize in bytes; what the file says, once the log is open
+ * @property {import('./options').Codec<T>} codec
+ * @property {any} since `obz` observable of the last record's seq: undefined until open, -1 when empty
+ * @property {Append<T>} append
+ * @property {(seq: number, cb: (err: Error | null, value?: T) => void) => void} get
+ *   the record that starts at `seq`. Errors: `flumelog:deleted`; `flumelog:not-found` if no record starts there;
+ *   `flumelog:invalid` if `seq` is no integer >= 0; `flumelog:corrupt`
+ * @property {(seq: number, cb: (err: Error | null, value?: T, seq?: number) => void) => void} getPrevious
+ *   the record before the one at `seq`, deleted ones left out; `seq` may also be where the log ends.
+ *   Errors as for get; `flumelog:not-found` if there is none before it
+ * @property {(options?: StreamOptions) => Source} stream a pull-stream source of `{ seq, value }`, of seqs or of values
+ * @property {(options: import('./walk').RangeOptions, onRecord: import('./scan').OnRecord, cb: (err: Error | null) => void) => void} scan
+ *   the same walk without making a Buffer or an object a record; ends with the first record for which false is returned
+ * @property {(compare: (value: T, seq: number) => number, cb: (err: Error | null, seq?: number, value?: T) => void) => void} search
+ *   the first record for which `compare` is >= 0, in a log that is in the order of what it compares.
+ *   Errors: `flumelog:not-found` if it is negative for all
+ * @property {(seq: number | number[], cb?: Done) => void} del zeroes the record, or the records. To delete one
+ *   that is deleted already is no error. Errors: `flumelog:not-found`, `flumelog:invalid`, `flumelog:read-only`
+ * @property {(cb: (err: Error | null, cut?: Cut | null) => void) => void} onReady the log is open, or cannot be opened
+ * @property {(cb: Done) => void} onDrain all appended so far is written
+ * @property {(cb?: Done) => void} sync all appended so far is on the disk
+ * @property {(cb?: Done) => void} close all appended is on the disk, and the lock is released. To close twice is no error
+ * @property {() => Stats} stats
+ * @property {{ del: 'async' }} methods what flumedb adds to its own methods
+ */
+
+/**
+ * @template [T=Buffer]
+ * @callback Append stores a record, or several that come to stand one after the other. `cb` is called, in the
+ *   order of the calls, when all of them are written; or synced, with `sync: 'always'` or `options.sync`.
+ *   Errors, with nothing stored: `flumelog:invalid` for what the codec cannot encode, an empty record, or one of
+ *   zeros only; `flumelog:too-large`; `flumelog:closed`; `flumelog:read-only`; `flumelog:failed` after a failed sync;
+ *   those of the operating system
+ * @param {T | T[]} value
+ * @param {{ sync?: boolean } | boolean | ((err: Error | null, seq?: number) => void)} [options]
+ * @param {(err: Error | null, seq?: number) => void} [cb] `seq` is the last record's
+ * @returns {void}
+ */
+
+/**
+ * @param {import('./file').LogFile} file
+ * @param {import('./options').Settings} settings
+ * @returns {FlumeLog<any>}
+ */
+function createLog (file, settings) {
+  const { filename } = file
+  const { codec, readOnly } = settings
+  const io = promises(file)
+  const since = Obv()
+
+  /** @type {Set<Stream>} */
+  const streams = new Set()
+  /** Calls made before the log was open. @type {Array<(err: Error | null) => void> | null} */
+  let waiting = []
+  /** Why no further call is taken. @type {Error | null} */
+  let refusal = null
+  /** @type {Done[] | null} */
+  let closing = null
+  let closed = false
+  let depth = 0
+  /** @type {Cut | null} */
+  let cut = null
+
+  let blockSize = settings.blockSize ?? DEFAULT_BLOCK_SIZE
+  let blocks = new Blocks(file, { ...settings, blockSize, cacheSize: 0 })
+  /** @type {Writer | null} */
+  let writer = null
+  /** @type {Eraser | null} */
+  let eraser = null
+  /** @type {Follower | null} */
+  let follower = null
+
+  const streamed = { get blocks () { return blocks }, filename, decode, whenOpen, streams }
+
+  open().then(opened, notOpened)
+
+  // Opening
+
+  async function open () {
+    await io.open()
+    try {
+      const size = await io.size()
+      blockSize = await findBlockSize(io.read, size, settings.blockSize, DEFAULT_BLOCK_SIZE, filename)
+      const point = await io.readPoint()
+      const found = await findEnd(io.read, size, point, { blockSize, checksum: settings.checksum, isWhole })
+      const needsRepair = point !== null || found.cut > 0 || found.damagedTail !== null
+      if (needsRepair && !readOnly) {
+        const name = await repair(io, found, blockSize)
+        if (found.cut > 0) cut = { offset: found.kept, bytes: found.cut, filename: name }
+      }
+      return found
+    } catch (err) {
+      await io.close().catch(() => {})
+      throw err
+    }
+  }
+
+  /** @param {import('./recover').Found} found */
+  function opened (found) {
+    const { checksum, cacheSize } = settings
+    blocks = new Blocks(file, { blockSize, checksum, cacheSize })
+    blocks.tail = found.tail
+    log.blockSize = blockSize
+    if (readOnly) {
+      blocks.retries = FOLLOWER_RETRIES
+      for (const { offset, data } of found.rewrites) blocks.images.set(offset / blockSize, data)
+      if (found.damagedTail !== null) {
+        const { number, buffer, end } = found.damagedTail
+        const position = layout.walk(buffer, 0, end)
+        found.damagedTail.error = errors.corrupt(filename, number, blockSize, position,
+          /** @type {string} */ (layout.frameProblem(buffer, position, end)))
+        found.damagedTail.end = 0
+        blocks.tail = found.damagedTail
+      } else follower = new Follower(file, io, blocks, found.lastSeq, { onadvance: advanced, onfailure: failed })
+    } else {
+      writer = new Writer(file, blocks, { ...settings, blockSize }, found.lastSeq, advanced)
+      eraser = new Eraser(file, blocks, writer)
+    }
+    process.nextTick(() => {
+      since.set(found.lastSeq)
+      release(null)
+    })
+  }
+
+  /** @param {Error} err */
+  function notOpened (err) {
+    refusal = err
+    process.nextTick(release, err)
+  }
+
+  /** @param {Error | null} err */
+  function release (err) {
+    const calls = /** @type {Array<(err: Error | null) => void>} */ (waiting)
+    waiting = null
+    callAll(calls, err)
+  }
+
+  /**
+   * Calls back when the log is open; at once, if it is. A log that cannot be opened,
+   * or is closed, gives its error to every call.
+   * @param {(err: Error | null) => void} cb
+   */
+  function whenOpen (cb) {
+    if (refusal !== null) process.nextTick(cb, refusal)
+    else if (waiting !== null) waiting.push(cb)
+    else cb(null)
+  }
+
+  /**
+   * @param {Buffer} data
+   * @returns {boolean} whether a record is what was once appended, as far as can be told
+   */
+  function isWhole (data) {
+    try {
+      decode(data, 0)
+      return settings.validate === undefined || settings.validate(data) !== false
+    } catch {
+      return false
+    }
+  }
+
+  // Following the end of the log
+
+  /** @param {number} seq */
+  function advanced (seq) {
+    try {
+      since.set(seq)
+    } finally {
+      callAll([...streams].filter(stream => stream.isAtEnd).map(stream => stream.resume), null)
+    }
+  }
+
+  /** @param {Error} err a follower's: what was read before cannot be relied on */
+  function failed (err) {
+    refusal = err
+    callAll([...streams].map(stream => () => stream.finish(err)), null)
+  }
+
+  // Codec
+
+  /**
+   * @param {Buffer} data
+   * @param {number} seq
+   * @throws flumelog:corrupt
+   */
+  function decode (data, seq) {
+    try {
+      return codec.decode(codec.buffer === false ? data.toString() : data)
+    } catch (cause) {
+      const position = seq % blockSize
+      throw errors.corrupt(filename, (seq - position) / blockSize, blockSize, position, 'the codec cannot decode the record', cause)
+    }
+  }
+
+  /**
+   * @param {any} value
+   * @returns {Uint8Array}
+   */
+  function encode (value) {
+    let data
+    try {
+      data = codec.encode(value)
+    } catch (err) {
+      throw errors.invalid(`the codec cannot encode the record: ${/** @type {Error} */ (err)?.message ?? err}`, err)
+    }
+    if (typeof data === 'string') data = Buffer.from(data)
+    if (!(data instanceof Uint8Array)) throw errors.invalid(`a record must be a Buffer, a Uint8Array or a string, or the codec must make one of it; it is ${show(data)}`)
+    if (data.length === 0) throw errors.invalid('a record must have at least one byte')
+    if (!layout.isStorable(data)) throw errors.invalid('a record of zeros only cannot be stored: it could not be told from a deleted one')
+    const most = layout.maxRecordSize(blockSize, settings.checksum)
+    if (data.length > most) throw errors.tooLarge(data.length, most, blockSize)
+    return data
+  }
+
+  // Writing
+
+  /** @type {Append<any>} */
+  function append (value, options, cb) {
+    if (typeof options === 'function') {
+      cb = options
+      options = undefined
+    }
+    const forced = typeof options === 'object' && options !== null && options.sync === true
+    if (waiting !== null && refusal === null) return appendWhenOpen(value, forced, cb)
+    if (refusal !== null || writer === null) return refuse('append', cb)
+    if (Array.isArray(value)) return appendBatch(value, forced, cb)
+    let data
+    try {
+      data = encode(value)
+    } catch (err) {
+      return refuseValue(err, cb)
+    }
+    writer.append(data, forced, cb)
+  }
+
+  /**
+   * @param {any[]} values
+   * @param {boolean} forced
+   * @param {((err: Error | null, seq?: number) => void) | undefined} cb
+   */
+  function appendBatch (values, forced, cb) {
+    let batch
+    try {
+      batch = values.map(encode)
+    } catch (err) {
+      return refuseValue(err, cb)
+    }
+    /** @type {Writer} */ (writer).appendBatch(batch, forced, cb)
+  }
+
+  /**
+   * @param {any} value
+   * @param {boolean} forced
+   * @param {((err: Error | null, seq?: number) => void) | undefined} cb
+   */
+  function appendWhenOpen (value, forced, cb) {
+    // the caller may change a Buffer once append has returned
+    const keep = (/** @type {any} */ one) => one instanceof Uint8Array ? Buffer.from(one) : one
+    const kept = Array.isArray(value) ? value.map(keep) : keep(value)
+    whenOpen((err) => {
+      if (!err) append(kept, { sync: forced }, cb)
+      else if (cb) cb(err)
+    })
+  }
+
+  /**
+   * @param {unknown} err
+   * @param {Function | undefined} cb
+   */
+  function refuseValue (err, cb) {
+    if (writer !== null) writer.counts.rejected.records++
+    if (cb) process.nextTick(cb, err)
+  }
+
+  /**
+   * @param {string} what
+   * @param {Function | undefined} cb
+   */
+  function refuse (what, cb) {
+    if (cb) process.nextTick(cb, refusal ?? errors.readOnly(filename, what))
+  }
+
+  /** @type {FlumeLog['del']} */
+  function del (seqs, cb = noop) {
+    whenOpen((err) => {
+      if (err) return cb(err)
+      if (eraser === null) return refuse('delete', cb)
+      const list = Array.isArray(seqs) ? seqs : [seqs]
+      const wrong = list.map(seq => problemOf(seq)).find(problem => problem !== null)
+      if (wrong) return later(cb, wrong)
+      let left = list.length
+      if (left === 0) return later(cb, null)
+      /** @type {Error | null} */
+      let first = null
+      for (const seq of list) {
+        eraser.erase(seq, (err) => {
+          first ??= err ?? null
+          if (--left === 0) cb(first)
+        })
+      }
+    })
+  }
+
+  // Reading
+
+  /**
+   * @param {unknown} seq
+   * @returns {Error | null} why it cannot be the offset of a record
+   */
+  function problemOf (seq) {
+    if (!Number.isInteger(seq) || Number(seq) < 0) {
+      return errors.invalid(`seq must be the offset of a record, an integer of 0 or more; it is ${show(seq)}`)
+    }
+    if (Number(seq) >= blocks.end) {
+      return errors.notFound(filename, Number(seq), `the log ends at ${blocks.end}`)
+    }
+    return null
+  }
+
+  /** @type {FlumeLog['get']} */
+  function get (seq, cb) {
+    if (waiting !== null || refusal !== null || depth > MAX_DEPTH) return getLater(seq, cb)
+    const problem = problemOf(seq)
+    if (problem !== null) return later(cb, problem)
+    blocks.get(Math.floor(seq / blockSize), true, (err, block) => {
+      if (err) return cb(err)
+      let value
+      try {
+        value = recordIn(/** @type {Block} */ (block), seq)
+      } catch (err) {
+        return later(cb, /** @type {Error} */ (err))
+      }
+      depth++
+      try {
+        cb(null, value)
+      } finally {
+        depth--
+      }
+    })
+  }
+
+  /** @type {FlumeLog['get']} */
+  function getLater (seq, cb) {
+    if (waiting === null && refusal === null) process.nextTick(get, seq, cb)
+    else whenOpen((err) => err ? cb(err) : get(seq, cb))
+  }
+
+  /**
+   * @param {Block} block
+   * @param {number} seq
+   * @returns {any} the record, decoded
+   * @throws flumelog:not-found, flumelog:deleted, flumelog:corrupt
+   */
+  function recordIn (block, seq) {
+    const position = seq - block.number * blockSize
+    if (!block.startsAt(position)) throw errors.notFound(filename, seq, 'it is not where a record starts')
+    if (layout.isDeleted(block.buffer, position)) throw errors.deleted(filename, seq)
+    return decode(layout.dataAt(block.buffer, position), seq)
+  }
+
+  /** @type {FlumeLog['getPrevious']} */
+  function getPrevious (seq, cb) {
+    whenOpen((err) => {
+      if (err) return cb(err)
+      if (seq === blocks.end) return walkBack(seq, cb)
+      const problem = problemOf(seq)
+      if (problem !== null) return later(cb, problem)
+      blocks.get(Math.floor(seq / blockSize), true, (err, block) => {
+        if (err) cb(err)
+        else if (/** @type {Block} */ (block).startsAt(seq % blockSize)) walkBack(seq, cb)
+        else cb(errors.notFound(filename, seq, 'it is not where a record starts'))
+      })
+    })
+  }
+
+  /**
+   * @param {number} seq
+   * @param {(err: Error | null, value?: any, seq?: number) => void} cb
+   */
+  function walkBack (seq, cb) {
+    const walk = new Walk(blocks, { min: -Infinity, max: seq - 1, reverse: true, keep: true }, look)
+    look()
+
+    function look () {
+      let found = walk.next()
+      while (found === RECORD && walk.isDeleted()) found = walk.next()
+      if (found === WAITING) return
+      if (found === FAILED) return cb(walk.error)
+      if (found !== RECORD) return cb(errors.notFound(filename, seq, 'there is none before it'))
+      let value
+      try {
+        value = decode(walk.data(), walk.seq)
+      } catch (err) {
+        return cb(/** @type {Error} */ (err))
+      }
+      walk.stop()
+      cb(null, value, walk.seq)
+    }
+  }
+
+  /** @type {FlumeLog['stream']} */
+  function stream (options) {
+    const made = new Stream(streamed, options ?? {})
+    if (made.live) heldBy(made)
+    return made.read
+  }
+
+  /**
+   * A live stream on a log that another process writes keeps this process alive.
+   * @param {Stream} stream
+   */
+  function heldBy (stream) {
+    if (!readOnly) return
+    holders.add(stream)
+    const end = stream.end.bind(stream)
+    stream.end = (reason) => {
+      end(reason)
+      holders.delete(stream)
+      if (holders.size === 0) follower?.watch?.release()
+    }
+    whenOpen(() => { if (holders.has(stream)) follower?.watch?.hold() })
+  }
+
+  const holders = new Set()
+
+  // Ends
+
+  /** @type {FlumeLog['close']} */
+  function close (cb = noop) {
+    if (closed) return later(cb, null)
+    if (closing !== null) {
+      closing.push(cb)
+      return
+    }
+    closing = [cb]
+    if (waiting !== null) waiting.push(closeOpen)
+    else closeOpen(refusal)
+  }
+
+  /** @param {Error | null} notOpen */
+  function closeOpen (notOpen) {
+    if (notOpen !== null && writer === null && follower === null) return finishClosing(null)
+    refusal = errors.closed(filename)
+    if (writer === null) return closeFile(null)
+    writer.close(closeFile)
+  }
+
+  /** @param {Error | null | undefined} failure */
+  function closeFile (failure) {
+    follower?.close()
+    callAll([...streams].map(stream => () => stream.close()), null)
+    file.close((err) => finishClosing(failure || err || null))
+  }
+
+  /** @param {Error | null} err */
+  function finishClosing (err) {
+    refusal ??= errors.closed(filename)
+    closed = true
+    callAll(/** @type {Done[]} */ (closing), err)
+  }
+
+  function stats () {
+    const { hits, misses, evictions } = blocks
+    const zero = { records: 0, bytes: 0 }
+    const { appended = zero, written = zero, rejected = zero, writes = 0, syncs = 0 } = writer?.counts ?? {}
+    return {
+      appended: { ...appended },
+      written: { ...written },
+      rejected: { ...rejected },
+      inFlight: writer === null ? { ...zero } : writer.inFlight(),
+      writes,
+      syncs,
+      unsynced: writer === null ? 0 : writer.written - writer.synced,
+      cache: { hits, misses, evictions },
+      streams: streams.size,
+      size: blocks.end,
+      blocks: blocks.tail.number + (blocks.tail.end > 0 ? 1 : 0),
+      cut
+    }
+  }
+
+  /** @type {FlumeLog<any>} */
+  const log = {
+    filename,
+    blockSize,
+    codec,
+    since,
+    append,
+    get,
+    getPrevious,
+    stream,
+    scan: (options, onRecord, cb) => whenOpen((err) => err ? cb(err) : scan(blocks, options, onRecord, cb)),
+    search: (compare, cb) => whenOpen((err) => err ? cb(err) : search(blocks, decode, compare, cb)),
+    del,
+    onReady: (cb) => whenOpen((err) => cb(err, cut)),
+    onDrain: (cb) => whenOpen((err) => err || writer === null ? cb(err) : writer.drain(cb)),
+    sync: (cb = noop) => whenOpen((err) => err || writer === null ? cb(err) : writer.sync(cb)),
+    close,
+    stats,
+    methods: { del: 'async' }
+  }
+  return log
+}
+
+/**
+ * Calls all of them, even if one throws: that is its owner's affair.
+ * @template T
+ * @param {Array<(argument: T) => void>} functions
+ * @param {T} argument
+ */
+function callAll (functions, argument) {
+  let called = 0
+  try {
+    while (called < functions.length) functions[called++](argument)
+  } finally {
+    if (called < functions.length) process.nextTick(callAll, functions.slice(called), argument)
+  }
+}
+
+/**
+ * @param {(err: Error | null) => void} cb
+ * @param {Error | null} err
+ */
+function later (cb, err) {
+  process.nextTick(cb, err)
+}
+
+function noop () {}
+
+module.exports = { createLog }

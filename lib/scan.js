@@ -1,0 +1,52 @@
+'use strict'
+
+// The walk of a stream, without a Buffer or an object a record.
+
+const { Walk, rangeOf, RECORD, WAITING, FAILED } = require('./walk')
+
+/**
+ * @typedef {import('./blocks').Block} Block
+ *
+ * @callback OnRecord
+ * @param {Buffer} block the bytes of a whole block; not to be changed
+ * @param {number} start where the record's data starts in it
+ * @param {number} end where the record's data ends in it
+ * @param {number} seq the record's offset in the file
+ * @returns {boolean | void} false: stop
+ */
+
+/**
+ * @param {import('./blocks').Blocks} blocks
+ * @param {import('./walk').RangeOptions} options
+ * @param {OnRecord} onRecord
+ * @param {(err: Error | null) => void} cb
+ */
+function scan (blocks, options, onRecord, cb) {
+  /** @type {Walk} */
+  let walk
+  try {
+    walk = new Walk(blocks, rangeOf(options), run)
+  } catch (err) {
+    return process.nextTick(cb, err)
+  }
+  run()
+
+  function run () {
+    let found
+    /** @type {Error | null} */
+    let thrown = null
+    try {
+      while ((found = walk.next()) === RECORD) {
+        if (walk.isDeleted()) continue
+        if (onRecord(/** @type {Block} */ (walk.block).buffer, walk.start, walk.end, walk.seq) === false) break
+      }
+    } catch (err) {
+      thrown = /** @type {Error} */ (err)
+    }
+    if (found === WAITING && thrown === null) return
+    walk.stop()
+    cb(thrown ?? (found === FAILED ? walk.error : null))
+  }
+}
+
+module.exports = { scan }

@@ -1,0 +1,230 @@
+'use strict'
+
+// A pull-stream source over the records. It answers at once whenever the block is
+// at hand, so a sink that loops reads a block without a trip to the event loop.
+
+const errors = require('./errors')
+const { show } = require('./options')
+const { Walk, rangeOf, RECORD, WAITING, AT_END, PAST_BOUND } = require('./walk')
+
+/** How deep a reader may call from within its own callback before it is given a new stack. */
+const MAX_DEPTH = 64
+
+/**
+ * @typedef {true | Error | null} End
+ * @typedef {(abort: End, cb: (end: End, data?: any) => void) => void} Source a pull-stream source
+ *
+ * @typedef {object} Skipped a range that a stream with `skipCorrupt` left out
+ * @property {number} start offset of its first byte
+ * @property {number} end offset after its last byte
+ * @property {Error} error why
+ *
+ * @typedef {object} StreamOnlyOptions
+ * @property {boolean} [live] at the end of the log, wait for more; default false
+ * @property {boolean} [old] false: only records appended from now on, and `live`; default true
+ * @property {number} [limit] end after so many records; default 0, which means no limit
+ * @property {boolean} [seqs] give each record's seq; default true
+ * @property {boolean} [values] give each record's value; default true
+ * @property {boolean} [skipCorrupt] leave out damaged blocks instead of ending with an error; default false
+ * @property {(range: Skipped) => void} [onSkip] told of each range that was left out
+ *
+ * @typedef {import('./walk').RangeOptions & StreamOnlyOptions} StreamOptions
+ */
+
+/**
+ * @typedef {object} Log what a stream needs of the log it reads
+ * @property {import('./blocks').Blocks} blocks
+ * @property {(data: Buffer, seq: number) => any} decode throws flumelog:corrupt
+ * @property {string | null} filename
+ * @property {(cb: (err: Error | null) => void) => void} whenOpen calls back at once if the log is open
+ * @property {Set<Stream>} streams those that are open
+ */
+
+class Stream {
+  /**
+   * @param {Log} log
+   * @param {StreamOptions} options
+   */
+  constructor (log, options) {
+    this.log = log
+    this.options = options
+    this.seqs = options.seqs !== false
+    this.values = options.values !== false
+    this.live = !!options.live || options.old === false
+    this.left = options.limit && options.limit > 0 ? options.limit : Infinity
+    /** @type {Walk | null} */
+    this.walk = null
+    /** @type {((end: End, data?: any) => void) | null} */
+    this.waiting = null
+    this.isAtEnd = false
+    /** @type {End} */
+    this.ended = null
+    this.depth = 0
+    this.resume = this.resume.bind(this)
+    this.read = this.read.bind(this)
+  }
+
+  /** @type {Source} */
+  read (abort, cb) {
+    if (abort !== null && abort !== undefined && /** @type {any} */ (abort) !== false) return this.abort(abort, cb)
+    if (this.ended !== null) return cb(this.ended)
+    if (this.depth > MAX_DEPTH) {
+      this.waiting = cb
+      process.nextTick(this.resume)
+      return
+    }
+    if (this.walk === null) return this.begin(cb)
+    this.depth++
+    this.answer(this.walk, cb)
+    this.depth--
+  }
+
+  /** @param {(end: End, data?: any) => void} cb */
+  begin (cb) {
+    this.waiting = cb
+    this.log.whenOpen((err) => {
+      if (this.ended !== null) return
+      if (err) return this.finish(err)
+      try {
+        this.walk = this.makeWalk()
+      } catch (err) {
+        return this.finish(/** @type {Error} */ (err))
+      }
+      this.log.streams.add(this)
+      this.resume()
+    })
+  }
+
+  makeWalk () {
+    const { options, log } = this
+    if (options.limit !== undefined && typeof options.limit !== 'number') {
+      throw errors.invalid(`limit must be a number of records; it is ${show(options.limit)}`)
+    }
+    const range = rangeOf(options)
+    if (options.old === false) range.min = Math.max(range.min, log.blocks.end)
+    this.liveFrom = Math.max(range.min, log.blocks.end)
+    return new Walk(log.blocks, range, this.resume)
+  }
+
+  /** Goes on with a read that had to wait. */
+  resume () {
+    const cb = this.waiting
+    if (cb === null || this.walk === null) return
+    this.waiting = null
+    this.isAtEnd = false
+    this.answer(this.walk, cb)
+  }
+
+  /**
+   * @param {Walk} walk
+   * @param {(end: End, data?: any) => void} cb
+   * @returns {void}
+   */
+  answer (walk, cb) {
+    for (;;) {
+      const found = walk.next()
+      if (found === RECORD) {
+        if (walk.isDeleted()) continue
+        const { seq } = walk
+        if (!this.values) return this.give(seq, cb)
+        let value
+        try {
+          value = this.log.decode(walk.data(), seq)
+        } catch (err) {
+          this.waiting = cb
+          return this.finish(/** @type {Error} */ (err))
+        }
+        return this.give(this.seqs ? { seq, value } : value, cb)
+      }
+      if (found === WAITING) {
+        this.waiting = cb
+        return
+      }
+      if (found === AT_END || found === PAST_BOUND) {
+        if (this.live && this.turnToLive(walk, found)) {
+          if (this.walk !== walk) return this.answer(/** @type {Walk} */ (this.walk), cb)
+          this.waiting = cb
+          this.isAtEnd = true
+          return
+        }
+        this.waiting = cb
+        return this.finish(true)
+      }
+      if (!this.options.skipCorrupt || !this.skip(walk)) {
+        this.waiting = cb
+        return this.finish(/** @type {Error} */ (walk.error))
+      }
+    }
+  }
+
+  /**
+   * @param {any} item
+   * @param {(end: End, data?: any) => void} cb
+   */
+  give (item, cb) {
+    if (--this.left === 0) this.end(true)
+    cb(null, item)
+  }
+
+  /**
+   * All there was has been read.
+   * @param {Walk} walk
+   * @param {number} found
+   * @returns {boolean} whether more can come
+   */
+  turnToLive (walk, found) {
+    if (!walk.reverse) return found === AT_END
+    // old records come last first, new ones as they are appended
+    walk.stop()
+    const range = { min: /** @type {number} */ (this.liveFrom), max: walk.max, reverse: false, keep: this.options.cache !== false }
+    this.walk = new Walk(this.log.blocks, range, this.resume)
+    return true
+  }
+
+  /**
+   * @param {Walk} walk
+   * @returns {boolean} whether the walk can go on behind the block it failed in
+   */
+  skip (walk) {
+    const { error, number, blockSize, blocks } = walk
+    if (/** @type {any} */ (error).code !== 'flumelog:corrupt' || number === blocks.tail.number) return false
+    walk.skip()
+    const { onSkip } = this.options
+    if (onSkip) onSkip({ start: number * blockSize, end: (number + 1) * blockSize, error })
+    return true
+  }
+
+  /** @param {End} end */
+  end (end) {
+    if (this.ended === null) this.ended = end
+    if (this.walk !== null) this.walk.stop()
+    this.log.streams.delete(this)
+  }
+
+  /**
+   * Ends, and tells the reader if it waits.
+   * @param {End} end
+   */
+  finish (end) {
+    this.end(end)
+    const cb = this.waiting
+    this.waiting = null
+    if (cb !== null) cb(end)
+  }
+
+  /**
+   * @param {End} abort
+   * @param {(end: End) => void} cb
+   */
+  abort (abort, cb) {
+    this.finish(abort)
+    if (cb) cb(abort)
+  }
+
+  /** The log is closing: who has read it to its end has all of it. */
+  close () {
+    this.finish(this.isAtEnd ? true : errors.closed(this.log.filename))
+  }
+}
+
+module.exports = { Stream }

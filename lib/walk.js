@@ -1,0 +1,200 @@
+'use strict'
+
+// The walk over records, forward or backward, that streams and scans share.
+
+const layout = require('./block')
+const errors = require('./errors')
+const { ReadAhead } = require('./blocks')
+const { show } = require('./options')
+
+/** What `next` can find: */
+const RECORD = 0 // a record
+const WAITING = 1 // its block is being read; `onready` will be called
+const AT_END = 2 // the end of the log, where more may be appended
+const PAST_BOUND = 3 // no further record can lie within the bounds
+const FAILED = 4 // a block that is damaged or could not be read: see `error`
+
+/**
+ * @typedef {object} Range
+ * @property {number} min the least seq, inclusive; may be -Infinity
+ * @property {number} max the greatest seq, inclusive; may be Infinity
+ * @property {boolean} reverse
+ * @property {boolean} keep whether blocks go into the cache
+ *
+ * @typedef {object} RangeOptions
+ * @property {number | null} [gt] only records after this offset; any integer
+ * @property {number | null} [gte] only records at or after this offset
+ * @property {number | null} [lt] only records before this offset
+ * @property {number | null} [lte] only records at or before this offset
+ * @property {boolean} [reverse] last record first; default false
+ * @property {boolean} [cache] whether blocks that are read go into the cache; default true
+ */
+
+/**
+ * @param {RangeOptions} options
+ * @returns {Range}
+ * @throws flumelog:invalid for a bound that is no integer
+ */
+function rangeOf (options) {
+  const { gt, gte, lt, lte } = options
+  return {
+    min: Math.max(bound('gt', gt, -Infinity) + 1, bound('gte', gte, -Infinity)),
+    max: Math.min(bound('lt', lt, Infinity) - 1, bound('lte', lte, Infinity)),
+    reverse: !!options.reverse,
+    keep: options.cache !== false
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {unknown} value
+ * @param {number} missing what stands for no bound
+ */
+function bound (name, value, missing) {
+  if (value === undefined || value === null) return missing
+  if (Number.isInteger(value) || value === Infinity || value === -Infinity) return /** @type {number} */ (value)
+  throw errors.invalid(`${name} must be an integer, the offset of a record or any other; it is ${show(value)}`)
+}
+
+class Walk {
+  /**
+   * @param {import('./blocks').Blocks} blocks
+   * @param {Range} range
+   * @param {() => void} onready called when a block that was waited for is there
+   */
+  constructor (blocks, { min, max, reverse, keep }, onready) {
+    this.blocks = blocks
+    this.blockSize = blocks.blockSize
+    this.readAhead = new ReadAhead(blocks, reverse, keep)
+    this.rewrites = blocks.rewrites
+    this.min = min
+    this.max = max
+    this.reverse = reverse
+    this.onready = onready
+    const { end, tail } = blocks
+    /** number of the block that is, or will be, walked */
+    this.number = reverse
+      ? Math.floor(Math.min(max, end) / this.blockSize)
+      : Math.min(Math.floor(Math.max(min, 0) / this.blockSize), tail.number)
+    /** @type {import('./blocks').Block | null} */
+    this.block = null
+    /** Forward: where the next record starts. Backward: where it ends; -1: not known yet. */
+    this.position = reverse ? -1 : 0
+    /** The current record: its offset, and where its data is in the block. */
+    this.seq = -1
+    this.start = 0
+    this.end = 0
+    /** @type {Error | null} */
+    this.error = null
+  }
+
+  /** Goes to the next record. The hot path: no object is made. */
+  next () {
+    if (this.rewrites !== this.blocks.rewrites) this.refresh()
+    for (;;) {
+      const { block } = this
+      if (block === null) {
+        const entered = this.enter()
+        if (entered !== RECORD) return entered
+        continue
+      }
+      if (this.reverse) {
+        if (this.position > 0) {
+          const { buffer } = block
+          const end = this.position
+          const start = layout.previousPosition(buffer, end)
+          const seq = block.number * this.blockSize + start
+          if (seq < this.min) return PAST_BOUND
+          this.position = start
+          this.seq = seq
+          this.start = start + layout.LENGTH_SIZE
+          this.end = end - layout.LENGTH_SIZE
+          return RECORD
+        }
+        if (this.number === 0) return PAST_BOUND
+      } else {
+        const { position } = this
+        if (position < block.end) {
+          const { buffer } = block
+          const start = position + layout.LENGTH_SIZE
+          const end = start + layout.readLength(buffer, position)
+          const seq = block.number * this.blockSize + position
+          if (seq > this.max) return PAST_BOUND
+          this.position = end + layout.LENGTH_SIZE
+          if (seq < this.min) continue
+          this.seq = seq
+          this.start = start
+          this.end = end
+          return RECORD
+        }
+        if (!block.sealed) return this.blocks.end > this.max ? PAST_BOUND : AT_END
+      }
+      this.leave()
+    }
+  }
+
+  /** @returns {number} RECORD if the block is there now */
+  enter () {
+    const { number, reverse, blockSize } = this
+    if (number < 0 || this.max < this.min) return PAST_BOUND
+    const edge = Math.min(Math.max(reverse ? this.min : this.max, 0), this.blocks.end)
+    const block = this.readAhead.take(number, Math.floor(edge / blockSize), this.onready)
+    if (block === undefined) return WAITING
+    if (block.error !== null) {
+      this.error = block.error
+      return FAILED
+    }
+    this.block = block
+    if (reverse && this.position === -1) this.position = endOfLastAtMost(block, this.max - number * blockSize)
+    return RECORD
+  }
+
+  leave () {
+    this.block = null
+    this.number += this.reverse ? -1 : 1
+    this.position = this.reverse ? -1 : 0
+  }
+
+  /** Steps over a block that `next` failed in. */
+  skip () {
+    this.error = null
+    this.leave()
+  }
+
+  /** A record was deleted somewhere; if it was in the block at hand, take the new one. */
+  refresh () {
+    this.rewrites = this.blocks.rewrites
+    if (this.block === null || !this.block.sealed) return
+    this.block = this.blocks.peek(this.number) ?? null
+  }
+
+  /** @returns {Buffer} the data of the current record: a view, not a copy */
+  data () {
+    return /** @type {import('./blocks').Block} */ (this.block).buffer.subarray(this.start, this.end)
+  }
+
+  /** @returns {boolean} whether the current record has been deleted */
+  isDeleted () {
+    const { buffer } = /** @type {import('./blocks').Block} */ (this.block)
+    return buffer[this.start] === 0 && layout.isDeleted(buffer, this.start - layout.LENGTH_SIZE)
+  }
+
+  stop () {
+    this.readAhead.stop()
+    this.block = null
+  }
+}
+
+/**
+ * @param {import('./blocks').Block} block
+ * @param {number} most
+ * @returns {number} where the last record ends that starts at `most` or before; 0 if none does
+ */
+function endOfLastAtMost ({ buffer, end }, most) {
+  if (most >= end) return end
+  let position = 0
+  while (position < end && position <= most) position = layout.nextPosition(buffer, position)
+  return position
+}
+
+module.exports = { Walk, rangeOf, RECORD, WAITING, AT_END, PAST_BOUND, FAILED }

@@ -1,0 +1,623 @@
+'use strict'
+
+// Appended records are put into blocks in memory at once; one write after the
+// other takes all that has gathered. A call is acknowledged when its bytes are
+// written (or synced, if it asked for that), and only then do readers see them.
+//
+// Four offsets into the file, each at most the one before:
+//
+//     appended       where the next record goes
+//     written        up to here the operating system has it
+//     acknowledged   up to here callers were told so; here readers see the log end
+//     synced         up to here it is on the disk
+
+const layout = require('./block')
+const errors = require('./errors')
+const { Block } = require('./blocks')
+
+/** The most bytes of one write; a longer queue is served in several, so none waits long. */
+const MAX_WRITE = 1024 * 1024
+
+/**
+ * @typedef {(err: Error | null, seq?: number) => void} Appended
+ * @typedef {(err?: Error | null) => void} Done
+ * @typedef {object} WriterOptions
+ * @property {number} blockSize in bytes
+ * @property {boolean} checksum
+ * @property {'always' | 'interval' | 'never'} sync
+ * @property {number} syncInterval in milliseconds
+ * @property {number} syncBytes
+ */
+
+/** Calls to append that are not acknowledged, in order; a column each, not an object a call. */
+class Calls {
+  constructor () {
+    /** @type {Array<Appended | undefined>} */
+    this.callbacks = []
+    /** the seq of the call's last record @type {number[]} */
+    this.seqs = []
+    /** the offset after the call's last record @type {number[]} */
+    this.ends = []
+    /** @type {number[]} */
+    this.records = []
+    /** of data @type {number[]} */
+    this.bytes = []
+    /** index of the oldest that was not called back */
+    this.head = 0
+    /** index after the last that is stored */
+    this.stored = 0
+  }
+
+  /**
+   * @param {Appended | undefined} cb
+   * @param {number} seq
+   * @param {number} end
+   * @param {number} records
+   * @param {number} bytes
+   */
+  push (cb, seq, end, records, bytes) {
+    this.callbacks.push(cb)
+    this.seqs.push(seq)
+    this.ends.push(end)
+    this.records.push(records)
+    this.bytes.push(bytes)
+  }
+
+  get length () { return this.callbacks.length }
+
+  /** Forgets those that were called back, once that is worth the copying. */
+  trim () {
+    if (this.head < this.length && this.head < 1024) return
+    if (this.head < this.length && this.head * 2 < this.length) return
+    for (const column of [this.callbacks, this.seqs, this.ends, this.records, this.bytes]) column.splice(0, this.head)
+    this.stored -= this.head
+    this.head = 0
+  }
+}
+
+class Writer {
+  /**
+   * @param {import('./file').LogFile} file
+   * @param {import('./blocks').Blocks} blocks whose tail is where the log ends
+   * @param {WriterOptions} options
+   * @param {number} lastSeq the last record's, -1 if there is none
+   * @param {(seq: number) => void} onacknowledged the log's last record is now this one, and readers see it
+   */
+  constructor (file, blocks, options, lastSeq, onacknowledged) {
+    this.file = file
+    this.blocks = blocks
+    this.options = options
+    this.blockSize = options.blockSize
+    this.checksum = options.checksum
+    this.onacknowledged = onacknowledged
+
+    /** From the block in which the log ends for readers to the one that is being filled. */
+    this.pending = [blocks.tail]
+    /** Where the next record starts in the last of them. */
+    this.position = blocks.tail.end
+    this.calls = new Calls()
+    this.lastSeq = lastSeq
+    this.written = this.acknowledged = this.synced = blocks.end
+
+    /** The one operation that changes the file: no two at a time. */
+    this.busy = false
+    this.scheduled = false
+    this.mustTruncate = false
+    /** The log takes no more appends. @type {Error | null} */
+    this.failure = null
+    this.scratch = Buffer.alloc(0)
+    /** the offset after the last append that asked to be synced */
+    this.forced = 0
+
+    /** Work that must not run beside a write, such as deletion. @type {Array<(done: () => void) => void>} */
+    this.jobs = []
+    /** @type {Array<{ end: number, cb: Done }>} */
+    this.drainWaiting = []
+    /** @type {Array<{ end: number, cb: Done }>} */
+    this.syncWaiting = []
+    this.syncing = false
+    /** @type {NodeJS.Timeout | null} */
+    this.syncTimer = null
+
+    /** What the recovery point beside the file says; -1: there is none. */
+    this.pointOffset = -1
+    this.writingPoint = false
+    /** @type {Done[]} */
+    this.pointWaiting = []
+    /** Deletions that are under way, by the bytes that will be in the file. @type {import('./file').Rewrite[]} */
+    this.rewrites = []
+
+    this.counts = {
+      appended: { records: 0, bytes: 0 },
+      written: { records: 0, bytes: 0 },
+      rejected: { records: 0, bytes: 0 },
+      writes: 0,
+      syncs: 0
+    }
+    this.onwrite = this.onwrite.bind(this)
+    this.run = this.run.bind(this)
+    this.callBack = this.callBack.bind(this)
+  }
+
+  get appended () {
+    return this.filling.number * this.blockSize + this.position
+  }
+
+  /** The block that is being filled. */
+  get filling () {
+    return this.pending[this.pending.length - 1]
+  }
+
+  // Taking records in
+
+  /**
+   * @param {Uint8Array} data a record; the caller has made sure it is storable and not too large
+   * @param {boolean} forced acknowledge it only when it is on the disk
+   * @param {Appended | undefined} cb
+   */
+  append (data, forced, cb) {
+    if (this.failure !== null) return this.refuse(1, data.length, cb)
+    this.accept(this.place(data), 1, data.length, forced, cb)
+  }
+
+  /**
+   * @param {Uint8Array[]} batch as for append; they are stored one after the other
+   * @param {boolean} forced
+   * @param {Appended | undefined} cb
+   */
+  appendBatch (batch, forced, cb) {
+    let bytes = 0
+    for (const data of batch) bytes += data.length
+    if (this.failure !== null) return this.refuse(batch.length, bytes, cb)
+    let seq = this.calls.length > this.calls.stored ? this.calls.seqs[this.calls.length - 1] : this.lastSeq
+    for (const data of batch) seq = this.place(data)
+    this.accept(seq, batch.length, bytes, forced, cb)
+  }
+
+  /**
+   * @param {Uint8Array} data
+   * @returns {number} the seq of the record
+   */
+  place (data) {
+    if (!layout.fits(this.blockSize, this.checksum, this.position, data.length)) this.turn()
+    const block = this.filling
+    const seq = block.number * this.blockSize + this.position
+    this.position = layout.writeRecord(block.buffer, this.position, data)
+    return seq
+  }
+
+  /** Ends the block that is being filled, and begins the next one. */
+  turn () {
+    layout.seal(this.filling.buffer, this.position)
+    this.pending.push(new Block(this.filling.number + 1, Buffer.allocUnsafe(this.blockSize), 0, false))
+    this.position = 0
+  }
+
+  /**
+   * @param {number} seq
+   * @param {number} records
+   * @param {number} bytes
+   * @param {boolean} forced
+   * @param {Appended | undefined} cb
+   */
+  accept (seq, records, bytes, forced, cb) {
+    this.calls.push(cb, seq, this.appended, records, bytes)
+    this.counts.appended.records += records
+    this.counts.appended.bytes += bytes
+    if (forced) this.forced = this.appended
+    this.schedule()
+  }
+
+  /**
+   * @param {number} records
+   * @param {number} bytes
+   * @param {Appended | undefined} cb
+   */
+  refuse (records, bytes, cb) {
+    this.counts.rejected.records += records
+    this.counts.rejected.bytes += bytes
+    if (cb !== undefined) process.nextTick(cb, this.failure)
+  }
+
+  // Writing
+
+  /** Sees to it that what has to be done is done, once the caller's own code has run. */
+  schedule () {
+    if (this.busy || this.scheduled) return
+    this.scheduled = true
+    process.nextTick(this.run)
+  }
+
+  run () {
+    this.scheduled = false
+    if (this.busy) return
+    if (this.failure !== null) return this.fail(this.failure)
+    const job = this.jobs.shift()
+    if (job !== undefined) {
+      this.busy = true
+      return job(() => {
+        this.busy = false
+        this.run()
+      })
+    }
+    if (this.appended > this.written) return this.prepare()
+    // an empty batch has nothing to be written
+    if (this.calls.stored < this.calls.length) return this.acknowledge()
+    this.settleWaiting()
+  }
+
+  /** What has to be true before bytes go into the file. */
+  prepare () {
+    if (this.failure !== null) return this.fail(this.failure)
+    this.busy = true
+    const { written, synced, options } = this
+    if (this.mustTruncate) return this.truncate((err) => err ? this.onwritefailed(err) : this.prepare())
+    if (this.pointOffset === -1 && this.file.point !== null) {
+      return this.writePoint((err) => err ? this.onwritefailed(err) : this.prepare())
+    }
+    const unsyncedAfter = Math.min(this.appended, written + MAX_WRITE) - synced
+    if (options.sync === 'interval' && unsyncedAfter > options.syncBytes && written > synced) {
+      return this.syncTo(written, (err) => err ? this.fail(/** @type {Error} */ (this.failure)) : this.prepare())
+    }
+    this.write()
+  }
+
+  write () {
+    const data = this.gather()
+    this.target = this.written + data.length
+    this.counts.writes++
+    this.file.write(this.written, data, this.onwrite)
+  }
+
+  /** @returns {Buffer} what is to be written next, as one piece */
+  gather () {
+    const { pending, blockSize, written } = this
+    let index = Math.floor(written / blockSize) - pending[0].number
+    const from = written % blockSize
+    const size = Math.min(this.appended - written, Math.max(blockSize, MAX_WRITE - MAX_WRITE % blockSize) - from)
+    if (from + size <= blockSize) return this.sealedBuffer(index).subarray(from, from + size)
+    if (this.scratch.length < size) this.scratch = Buffer.allocUnsafeSlow(Math.max(size, MAX_WRITE))
+    let filled = this.sealedBuffer(index).copy(this.scratch, 0, from)
+    while (filled < size) {
+      const buffer = this.sealedBuffer(++index)
+      filled += buffer.copy(this.scratch, filled, 0, Math.min(blockSize, size - filled))
+    }
+    return this.scratch.subarray(0, size)
+  }
+
+  /**
+   * A block's bytes; with its checksum, if it is full: only now, when it goes into
+   * the file, is it certain that no deletion changes it any more.
+   * @param {number} index in pending
+   */
+  sealedBuffer (index) {
+    const { buffer } = this.pending[index]
+    if (this.checksum && index < this.pending.length - 1) layout.stamp(buffer)
+    return buffer
+  }
+
+  /** @param {Error | null | undefined} err */
+  onwrite (err) {
+    if (err) return this.onwritefailed(err)
+    this.written = /** @type {number} */ (this.target)
+    const mustSync = this.options.sync === 'always' || this.forced > this.acknowledged
+    if (mustSync) {
+      return this.syncTo(this.written, (err) => {
+        if (err) return this.fail(/** @type {Error} */ (this.failure))
+        this.busy = false
+        this.acknowledge()
+      })
+    }
+    this.considerSync()
+    this.busy = false
+    this.acknowledge()
+  }
+
+  /** Lets readers and callers know what has been stored. */
+  acknowledge () {
+    const { calls } = this
+    let stored = calls.stored
+    while (stored < calls.length && calls.ends[stored] <= this.written) {
+      this.counts.written.records += calls.records[stored]
+      this.counts.written.bytes += calls.bytes[stored]
+      stored++
+    }
+    if (stored > calls.stored) {
+      calls.stored = stored
+      this.acknowledged = calls.ends[stored - 1]
+      this.reveal()
+    }
+    // the next write runs while callers are told of this one
+    if (!this.scheduled && this.jobs.length === 0 && this.appended > this.written) this.prepare()
+    this.tell()
+  }
+
+  /** Moves the log's end, as readers see it, up to what is acknowledged. */
+  reveal () {
+    const { pending, blocks, blockSize } = this
+    let done = 0
+    while (this.acknowledged > (pending[done].number + 1) * blockSize) done++
+    for (let i = 0; i < done; i++) {
+      pending[i].end = layout.paddingStart(pending[i].buffer)
+      pending[i].sealed = true
+      blocks.add(pending[i])
+    }
+    if (done > 0) pending.splice(0, done)
+    pending[0].end = this.acknowledged - pending[0].number * blockSize
+    blocks.tail = pending[0]
+  }
+
+  tell () {
+    const { calls } = this
+    const seq = calls.stored > calls.head ? calls.seqs[calls.stored - 1] : this.lastSeq
+    try {
+      if (seq !== this.lastSeq) {
+        this.lastSeq = seq
+        this.onacknowledged(seq)
+      }
+    } finally {
+      this.callBack()
+    }
+  }
+
+  callBack () {
+    const { calls } = this
+    try {
+      while (calls.head < calls.stored) {
+        const cb = calls.callbacks[calls.head]
+        const seq = calls.seqs[calls.head]
+        calls.callbacks[calls.head++] = undefined
+        if (cb !== undefined) cb(null, seq)
+      }
+      calls.trim()
+      this.settleWaiting()
+    } finally {
+      // if a callback threw, that is the caller's affair, but the others get their turn
+      if (calls.head < calls.stored) process.nextTick(this.callBack)
+      this.schedule()
+    }
+  }
+
+  // Failing
+
+  /**
+   * The file is brought back to what was acknowledged; the calls get the error.
+   * @param {Error} err
+   */
+  onwritefailed (err) {
+    this.busy = true
+    const calls = this.rollBack()
+    this.truncate(() => {
+      this.busy = false
+      this.giveError(calls, err)
+      this.schedule()
+    })
+  }
+
+  /** @returns {Calls} the calls that will not be stored */
+  rollBack () {
+    const calls = this.calls
+    this.calls = new Calls()
+    if (calls.head < calls.stored) {
+      // told of their success a little later, by callBack
+      for (let i = calls.head; i < calls.stored; i++) this.calls.push(calls.callbacks[i], calls.seqs[i], calls.ends[i], 0, 0)
+      this.calls.stored = this.calls.length
+      calls.head = calls.stored
+    }
+    this.pending.length = 1
+    this.position = this.pending[0].end
+    this.written = this.acknowledged
+    this.synced = Math.min(this.synced, this.written)
+    this.forced = 0
+    for (const waiting of this.drainWaiting) waiting.end = Math.min(waiting.end, this.acknowledged)
+    return calls
+  }
+
+  /** @param {Done} cb */
+  truncate (cb) {
+    this.file.truncate(this.acknowledged, (err) => {
+      this.mustTruncate = !!err
+      cb(err)
+    })
+  }
+
+  /**
+   * Forcing data to the disk failed: nothing more is stored until the log is reopened.
+   * @param {Error} failure
+   */
+  fail (failure) {
+    this.busy = false
+    const calls = this.rollBack()
+    const jobs = this.jobs.splice(0)
+    for (const job of jobs) job(() => {})
+    this.giveError(calls, failure)
+    this.settleWaiting()
+  }
+
+  /**
+   * @param {Calls} calls
+   * @param {Error} err
+   */
+  giveError (calls, err) {
+    for (let i = calls.stored; i < calls.length; i++) {
+      this.counts.rejected.records += calls.records[i]
+      this.counts.rejected.bytes += calls.bytes[i]
+      const cb = calls.callbacks[i]
+      if (cb !== undefined) process.nextTick(cb, err)
+    }
+  }
+
+  // Syncing
+
+  /** After a write that was acknowledged without being synced. */
+  considerSync () {
+    const { options } = this
+    if (options.sync !== 'interval') return
+    if (this.written - this.synced >= options.syncBytes / 2) this.syncTo(this.written)
+    else this.startTimer()
+  }
+
+  startTimer () {
+    if (this.syncTimer !== null || this.syncing || this.options.sync !== 'interval') return
+    this.syncTimer = setTimeout(() => {
+      this.syncTimer = null
+      this.syncTo(this.written)
+    }, this.options.syncInterval)
+    this.syncTimer.unref()
+  }
+
+  /**
+   * @param {number} end
+   * @param {Done} [cb] called when all up to `end` is on the disk
+   */
+  syncTo (end, cb) {
+    if (this.failure !== null) return cb && cb(this.failure)
+    if (this.synced >= end) return cb && cb(null)
+    if (cb) this.syncWaiting.push({ end, cb })
+    if (!this.syncing) this.startSync()
+  }
+
+  /**
+   * For bytes that were rewritten in place: all in the file is on the disk.
+   * @param {Done} cb
+   */
+  forceSync (cb) {
+    this.counts.syncs++
+    this.file.sync((err) => {
+      if (err) this.failure ??= errors.failed(this.file.filename, err)
+      cb(this.failure)
+    })
+  }
+
+  startSync () {
+    const target = this.written
+    this.syncing = true
+    this.counts.syncs++
+    if (this.syncTimer !== null) clearTimeout(this.syncTimer)
+    this.syncTimer = null
+    this.file.sync((err) => {
+      this.syncing = false
+      if (err) {
+        this.failure = errors.failed(this.file.filename, err)
+        const waiting = this.syncWaiting.splice(0)
+        for (const { cb } of waiting) cb(this.failure)
+        if (!this.busy) this.fail(this.failure)
+        return
+      }
+      this.synced = Math.max(this.synced, Math.min(target, this.written))
+      this.considerPoint()
+      const done = this.syncWaiting.filter(({ end }) => end <= this.synced)
+      this.syncWaiting = this.syncWaiting.filter(({ end }) => end > this.synced)
+      for (const { cb } of done) cb(null)
+      if (this.syncing) return
+      if (this.syncWaiting.length > 0) this.startSync()
+      else if (this.written > this.synced) this.startTimer()
+    })
+  }
+
+  // The recovery point
+
+  /** Moves it up after a sync, so that not much more than `syncBytes` is ever beyond it. */
+  considerPoint () {
+    if (this.pointOffset === -1 || this.writingPoint) return
+    if (this.safeOffset - this.pointOffset < this.options.syncBytes / 4) return
+    // should it fail, the one that is there still holds
+    this.writePoint(() => {})
+  }
+
+  /** Never taken back: on the disk, and acknowledged. */
+  get safeOffset () {
+    return Math.min(this.synced, this.acknowledged)
+  }
+
+  /**
+   * Writes the recovery point as things stand; one at a time.
+   * @param {Done} cb
+   */
+  writePoint (cb) {
+    const { point } = this.file
+    if (point === null) return cb(null)
+    if (this.writingPoint) {
+      this.pointWaiting.push(cb)
+      return
+    }
+    const offset = this.safeOffset
+    this.writingPoint = true
+    point.write({ offset, rewrites: this.rewrites }, this.options.sync !== 'never', (err) => {
+      this.writingPoint = false
+      if (!err) this.pointOffset = offset
+      const waiting = this.pointWaiting.splice(0)
+      cb(err)
+      if (waiting.length > 0) this.writePoint((err) => { for (const cb of waiting) cb(err) })
+    })
+  }
+
+  /** @returns {{ records: number, bytes: number }} appended, and neither acknowledged nor rejected */
+  inFlight () {
+    const { calls } = this
+    let records = 0
+    let bytes = 0
+    for (let i = calls.stored; i < calls.length; i++) {
+      records += calls.records[i]
+      bytes += calls.bytes[i]
+    }
+    return { records, bytes }
+  }
+
+  // Waiting, and the end
+
+  /** @param {Done} cb called when all appended so far is written */
+  drain (cb) {
+    this.drainWaiting.push({ end: this.appended, cb })
+    this.schedule()
+  }
+
+  settleWaiting () {
+    while (this.drainWaiting.length > 0) {
+      const { end, cb } = this.drainWaiting[0]
+      if (this.failure === null && end > this.acknowledged) return
+      this.drainWaiting.shift()
+      cb(this.failure)
+    }
+  }
+
+  /** @param {Done} cb called when all appended so far is on the disk */
+  sync (cb) {
+    this.drain((err) => err ? cb(err) : this.syncTo(this.written, cb))
+  }
+
+  /**
+   * Runs work while nothing else changes the file.
+   * @param {(done: () => void) => void} job
+   */
+  exclusively (job) {
+    this.jobs.push(job)
+    this.schedule()
+  }
+
+  /**
+   * Everything appended and deleted is on the disk, and no trace is left that says
+   * otherwise. The caller makes no further calls.
+   * @param {Done} cb
+   */
+  close (cb) {
+    const finish = (/** @type {Error | null | undefined} */ err) => {
+      if (this.syncTimer !== null) clearTimeout(this.syncTimer)
+      const { point } = this.file
+      // after a failure it stays, so that opening looks at what the disk holds
+      if (err || point === null || this.pointOffset === -1) return cb(err)
+      point.remove(cb)
+    }
+    const leave = (/** @type {Error | null | undefined} */ err) => {
+      // a recovery point on its way must not come after its removal
+      if (this.writingPoint) this.pointWaiting.push(() => finish(err))
+      else finish(err)
+    }
+    this.drain(() => this.exclusively(() => {
+      if (this.mustTruncate) this.truncate((err) => err ? leave(err) : this.syncTo(this.written, leave))
+      else this.syncTo(this.written, leave)
+    }))
+  }
+}
+
+module.exports = { Writer, MAX_WRITE }

@@ -1,0 +1,43 @@
+// Packages that bring no types: just what the project uses of them.
+
+declare module 'obz' {
+  interface Observable<T> {
+    (listener: (value: T) => unknown, immediately?: boolean): () => void
+    set (value: T): Observable<T>
+    once (listener: (value: T) => unknown, immediately?: boolean): () => void
+    value: T | undefined
+  }
+  function Obv<T = number> (): Observable<T>
+  export = Obv
+}
+
+declare module 'random-access-file' {
+  type Done = (err: Error | null | undefined) => void
+  class RandomAccessFile {
+    constructor (filename: string, options?: { writable?: boolean })
+    filename: string
+    fd: number
+    truncatable: boolean
+    open (cb: Done): void
+    read (offset: number, size: number, cb: (err: Error | null, data?: Buffer) => void): void
+    write (offset: number, data: Buffer, cb: Done): void
+    truncate (offset: number, cb: Done): void
+    stat (cb: (err: Error | null, st?: { size: number, isFile: () => boolean }) => void): void
+    close (cb: Done): void
+  }
+  export = RandomAccessFile
+}
+
+declare module 'fs-native-extensions' {
+  export function tryLock (fd: number): boolean
+}
+
+declare module 'cli-progress' {
+  export class SingleBar {
+    constructor (options: object, preset?: object)
+    start (total: number, value: number, payload?: object): void
+    update (value: number, payload?: object): void
+    stop (): void
+  }
+  export const Presets: { shades_classic: object }
+}
