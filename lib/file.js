@@ -73,8 +73,11 @@ const POLL_INTERVAL = 50
 function pathFile (filename, { readOnly, lock }) {
   const storage = new RandomAccessFile(filename, { writable: !readOnly })
   const folder = path.dirname(path.resolve(filename))
+  // not later: views under flumedb begin to put their files beside the log at once
+  const noFolder = readOnly ? null : makeFolder(folder)
 
   async function open () {
+    if (noFolder !== null) throw noFolder
     const before = await fs.promises.stat(filename).catch(onlyMissing)
     if (before !== null && !before.isFile()) throw errors.invalid(`${filename}: not a regular file, so it cannot be a log`)
     if (before === null && readOnly) await fs.promises.stat(filename)
@@ -235,7 +238,18 @@ function acquireLock (filename, fd, lock) {
 
 /**
  * @param {string} folder
+ * @returns {unknown} null, or why it cannot be made
  */
+function makeFolder (folder) {
+  try {
+    fs.mkdirSync(folder, { recursive: true })
+    return null
+  } catch (err) {
+    return err
+  }
+}
+
+/** @param {string} folder */
 async function syncFolder (folder) {
   if (process.platform === 'win32') return // a folder cannot be opened there
   const handle = await fs.promises.open(folder, 'r')

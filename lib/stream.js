@@ -186,8 +186,9 @@ class Stream {
    * @returns {boolean} whether the walk can go on behind the block it failed in
    */
   skip (walk) {
-    const { error, number, blockSize, blocks } = walk
-    if (/** @type {any} */ (error).code !== 'flumelog:corrupt' || number === blocks.tail.number) return false
+    const { number, blockSize, blocks } = walk
+    const error = /** @type {Error & { code?: string }} */ (walk.error)
+    if (error.code !== 'flumelog:corrupt' || number === blocks.tail.number) return false
     walk.skip()
     const { onSkip } = this.options
     if (onSkip) onSkip({ start: number * blockSize, end: (number + 1) * blockSize, error })

@@ -1,0 +1,62 @@
+'use strict'
+
+// Runs every test file in a process of its own, as many at a time as there are
+// cores, and counts what they assert. `node test/run.js NAME ...` runs those whose
+// name contains one of the names.
+
+const { spawn } = require('child_process')
+const fs = require('fs')
+const os = require('os')
+const path = require('path')
+
+const names = process.argv.slice(2)
+const files = ['.', 'suites'].flatMap(folder => fs.readdirSync(path.join(__dirname, folder)).map(file => path.join(folder, file)))
+  .filter(file => file.endsWith('.js') && file !== 'run.js')
+  .filter(file => names.length === 0 || names.some(name => file.includes(name)))
+const counts = { passed: 0, failed: 0 }
+let running = 0
+
+if (files.length === 0) {
+  console.error(`no test file has ${names.join(' or ')} in its name`)
+  process.exitCode = 1
+}
+startMore()
+
+function startMore () {
+  while (running < os.availableParallelism() && files.length > 0) start(files.shift())
+  if (running === 0) {
+    console.log(`\n${counts.passed} passed, ${counts.failed} failed`)
+    if (counts.failed > 0) process.exitCode = 1
+  }
+}
+
+function start (file) {
+  const begun = Date.now()
+  let output = ''
+  const child = spawn(process.execPath, [path.join(__dirname, file)], { stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stdout.on('data', data => { output += data })
+  child.stderr.on('data', data => { output += data })
+  running++
+  child.on('close', (code, signal) => {
+    running--
+    const seconds = ((Date.now() - begun) / 1000).toFixed(1)
+    const result = count(output, code, signal)
+    counts.passed += result.passed
+    counts.failed += result.failed
+    console.log(`# ${file}: ${result.passed} passed, ${result.failed} failed (${seconds} s)`)
+    if (result.failed > 0) console.log(output)
+    startMore()
+  })
+}
+
+function count (output, code, signal) {
+  const passed = output.match(/^ok /gm)?.length ?? 0
+  let failed = output.match(/^not ok /gm)?.length ?? 0
+  // a file that stopped before its plan was through has failed, whatever it printed
+  const planned = /^1\.\.\d+/m.test(output)
+  if (failed === 0 && (code !== 0 || !planned)) {
+    console.log(`# ended with ${signal ?? `code ${code}`}${planned ? '' : ', before its plan was through'}`)
+    failed = 1
+  }
+  return { passed, failed }
+}
