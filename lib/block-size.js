@@ -8,8 +8,7 @@ const errors = require('./errors')
 
 /** What is looked at in one place of the file. */
 const SAMPLE_SIZE = 2 * layout.MAX_BLOCK_SIZE
-const ALL_SIZES = Array.from({ length: layout.MAX_BLOCK_SIZE - layout.MIN_BLOCK_SIZE + 1 }, (_, i) => layout.MAX_BLOCK_SIZE - i)
-const COMMON_SIZES = ALL_SIZES.filter(blockSize => Number.isInteger(Math.log2(blockSize)))
+const COMMON_SIZES = Array.from({ length: 12 }, (_, i) => layout.MAX_BLOCK_SIZE >> i)
 
 /**
  * @param {(offset: number, size: number) => Promise<Buffer>} read
@@ -37,7 +36,7 @@ async function findBlockSize (read, size, given, usual, filename) {
   if (end === size) return given ?? usual
 
   // the first block is damaged, or a torn tail: look for a sound block elsewhere
-  const elsewhere = soundBlockIn(head, 0, given === undefined ? ALL_SIZES : [given])
+  const elsewhere = soundBlockIn(head, 0, given === undefined ? allSizes() : [given])
   if (elsewhere !== undefined) return elsewhere
   for (const part of [0.25, 0.5, 0.75, 1]) {
     const from = Math.max(0, size - SAMPLE_SIZE) * part
@@ -48,6 +47,10 @@ async function findBlockSize (read, size, given, usual, filename) {
   if (end > 0 || size < layout.MAX_BLOCK_SIZE) return given ?? usual
   throw errors.corrupt(filename, 0, given ?? usual, 0, `${layout.frameProblem(head, 0, head.length)}; ` +
     'no sound block was found elsewhere either, so this is not a log, or one with another blockSize')
+}
+
+function allSizes () {
+  return Array.from({ length: layout.MAX_BLOCK_SIZE - layout.MIN_BLOCK_SIZE + 1 }, (_, i) => layout.MAX_BLOCK_SIZE - i)
 }
 
 /**

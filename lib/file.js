@@ -11,6 +11,8 @@ const { crc32 } = require('zlib')
 const RandomAccessFile = require('random-access-file')
 const errors = require('./errors')
 
+/** What locks files, or why that cannot be loaded; at the start, since loading it takes a while. */
+const locking = loadLocking()
 const COPY_SIZE = 1024 * 1024
 /** How often a file is looked at where the system cannot tell of changes. */
 const POLL_INTERVAL = 50
@@ -78,15 +80,11 @@ function pathFile (filename, { readOnly, lock }) {
 
   async function open () {
     if (noFolder !== null) throw noFolder
-    const before = await fs.promises.stat(filename).catch(onlyMissing)
-    if (before !== null && !before.isFile()) throw errors.invalid(`${filename}: not a regular file, so it cannot be a log`)
-    if (before === null && readOnly) await fs.promises.stat(filename)
     // a storage creates its file with its first write, and we want the lock before that
     await (readOnly ? opened() : written(0, Buffer.alloc(0)))
-    if (readOnly) return
     try {
-      if (lock) acquireLock(filename, storage.fd, lock)
-      if (before === null) await syncFolder(folder)
+      if (!(await status()).isFile()) throw errors.invalid(`${filename}: not a regular file, so it cannot be a log`)
+      if (lock && !readOnly) acquireLock(filename, storage.fd, lock)
     } catch (err) {
       await new Promise(resolve => storage.close(resolve))
       throw err
@@ -94,6 +92,8 @@ function pathFile (filename, { readOnly, lock }) {
   }
 
   const opened = () => new Promise((resolve, reject) => storage.open(settle(resolve, reject)))
+  /** @type {() => Promise<fs.Stats>} */
+  const status = () => new Promise((resolve, reject) => storage.stat((err, st) => err ? reject(err) : resolve(st)))
   /** @type {(offset: number, data: Buffer) => Promise<void>} */
   const written = (offset, data) => new Promise((resolve, reject) => storage.write(offset, data, settle(resolve, reject)))
 
@@ -221,11 +221,8 @@ let warnedOfLock = false
  * @param {boolean | 'required'} lock
  */
 function acquireLock (filename, fd, lock) {
-  let extensions
-  try {
-    extensions = require('fs-native-extensions')
-  } catch (cause) {
-    if (lock === 'required') throw errors.noLock(filename, cause)
+  if (locking.tryLock === undefined) {
+    if (lock === 'required') throw errors.noLock(filename, locking.missing)
     if (!warnedOfLock) {
       process.emitWarning('the optional package fs-native-extensions cannot be loaded here, so logs are not locked: ' +
         'two programs that open one log for writing will damage it', { code: 'FLUMELOG_NO_LOCK' })
@@ -233,7 +230,16 @@ function acquireLock (filename, fd, lock) {
     warnedOfLock = true
     return
   }
-  if (!extensions.tryLock(fd)) throw errors.locked(filename)
+  if (!locking.tryLock(fd)) throw errors.locked(filename)
+}
+
+/** @returns {{ tryLock?: (fd: number) => boolean, missing?: unknown }} */
+function loadLocking () {
+  try {
+    return require('fs-native-extensions')
+  } catch (missing) {
+    return { missing }
+  }
 }
 
 /**

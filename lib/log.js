@@ -140,9 +140,8 @@ function createLog (file, settings) {
   async function open () {
     await io.open()
     try {
-      const size = await io.size()
+      const [size, point] = await Promise.all([io.size(), io.readPoint()])
       blockSize = await findBlockSize(io.read, size, settings.blockSize, DEFAULT_BLOCK_SIZE, filename)
-      const point = await io.readPoint()
       const found = await findEnd(io.read, size, point, { blockSize, checksum: settings.checksum, isWhole })
       const needsRepair = point !== null || found.cut > 0 || found.damagedTail !== null
       if (needsRepair && !readOnly) {

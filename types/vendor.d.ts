@@ -22,7 +22,7 @@ declare module 'random-access-file' {
     read (offset: number, size: number, cb: (err: Error | null, data?: Buffer) => void): void
     write (offset: number, data: Buffer, cb: Done): void
     truncate (offset: number, cb: Done): void
-    stat (cb: (err: Error | null, st?: { size: number, isFile: () => boolean }) => void): void
+    stat (cb: (err: Error | null, st?: any) => void): void
     close (cb: Done): void
   }
   export = RandomAccessFile

@@ -1,7 +1,9 @@
 'use strict'
 
 // flumeview-level under flumedb on this log, as the suites of test-flumeview-index
-// want it made. They take their folder from the system's place for such.
+// want it made. They take their folder from the system's place for such. (The third
+// part, `read`, is not run, as it is not in flumeview-level's own tests: it opens one
+// database twice, and passes or fails by who is quicker.)
 
 const path = require('path')
 const Flume = require('flumedb')
