@@ -65,14 +65,31 @@ class Eraser {
       const requests = /** @type {Request[]} */ (this.requests.get(number))
       this.requests.delete(number)
       this.blocks.get(number, true, (err, block) => {
-        if (err) for (const { cb } of requests) cb(err)
+        if (err) answer(requests.map(({ cb }) => cb), err)
         else {
           const change = this.prepare(/** @type {Block} */ (block), requests)
           if (change !== null) changes.push(change)
         }
-        if (--left === 0) this.rewrite(changes, done)
+        if (--left === 0) this.change(changes, done)
       })
     }
+  }
+
+  /**
+   * @param {Change[]} changes
+   * @param {() => void} done
+   */
+  change (changes, done) {
+    if (changes.length === 0) return done()
+    const finish = (/** @type {Error | null} */ err) => {
+      for (const change of changes) {
+        this.blocks.invalidate(change.block.number)
+        if (err === null) this.show(change)
+        answer(change.done, err)
+      }
+      done()
+    }
+    this.rewrite(changes).then(() => process.nextTick(finish, null), err => process.nextTick(finish, err))
   }
 
   /**
@@ -87,14 +104,14 @@ class Eraser {
     const wanted = []
     const done = []
     for (const { seq, cb } of requests) {
-      if (!block.startsAt(seq - start)) cb(errors.notFound(file.filename, seq, 'it is not where a record starts'))
+      if (!block.startsAt(seq - start)) answer([cb], errors.notFound(file.filename, seq, 'it is not where a record starts'))
       else {
         if (!layout.isDeleted(block.buffer, seq - start)) wanted.push(seq - start)
         done.push(cb)
       }
     }
     if (wanted.length === 0) {
-      for (const cb of done) cb(null)
+      answer(done, null)
       return null
     }
     const before = block.buffer
@@ -106,75 +123,47 @@ class Eraser {
     return { block, before, data: after.subarray(0, written), done }
   }
 
-  /**
-   * @param {Change[]} changes
-   * @param {() => void} done
-   */
-  rewrite (changes, done) {
-    if (changes.length === 0) return done()
+  /** @param {Change[]} changes */
+  async rewrite (changes) {
     const { writer, blocks } = this
-    const images = changes.map(({ block, data }) => ({ offset: block.number * blocks.blockSize, data }))
     const mustSync = writer.options.sync !== 'never'
+    const images = changes.map(({ block, data }) => ({ offset: block.number * blocks.blockSize, data }))
+    const forget = async () => {
+      writer.rewrites = writer.rewrites.filter(image => !images.includes(image))
+      await done(cb => writer.writePoint(cb))
+    }
 
     // what the images hold must be on the disk before they are
-    if (mustSync) writer.syncTo(writer.written, announce)
-    else announce(null)
-
-    /** @param {Error | null | undefined} err */
-    function announce (err) {
-      if (err) return finish(err)
-      writer.rewrites = writer.rewrites.concat(images)
-      writer.writePoint(change)
+    if (mustSync) await done(cb => writer.syncTo(writer.written, cb))
+    writer.rewrites = writer.rewrites.concat(images)
+    try {
+      await done(cb => writer.writePoint(cb))
+    } catch (err) {
+      await forget().catch(() => {})
+      throw err
     }
 
-    const change = (/** @type {Error | null | undefined} */ err) => {
-      if (err) return conclude(err)
-      for (const { block } of changes) blocks.invalidate(block.number)
-      this.writeAll(changes, change => change.data, (err) => {
-        if (err) undo(err)
-        else if (mustSync) writer.forceSync((err) => err ? finish(err) : conclude(null))
-        else conclude(null)
-      })
+    for (const { block } of changes) blocks.invalidate(block.number)
+    try {
+      await this.writeAll(changes, change => change.data)
+    } catch (err) {
+      // back to what was; if that fails too, the recovery point stays as it is and
+      // completes the deletion when the log is opened
+      await this.writeAll(changes, change => change.before.subarray(0, change.data.length)).then(forget).catch(() => {})
+      throw err
     }
-
-    // back to what was; if that fails too, the recovery point stays, and completes
-    // the deletion when the log is opened
-    const undo = (/** @type {Error} */ err) => {
-      this.writeAll(changes, change => change.before.subarray(0, change.data.length), (again) => {
-        if (again) finish(err)
-        else conclude(err)
-      })
-    }
-
-    /** @param {Error | null} err */
-    function conclude (err) {
-      writer.rewrites = writer.rewrites.filter(image => !images.includes(image))
-      writer.writePoint(() => finish(err))
-    }
-
-    const finish = (/** @type {Error | null | undefined} */ err) => {
-      for (const change of changes) {
-        blocks.invalidate(change.block.number)
-        if (!err) this.show(change)
-        for (const cb of change.done) process.nextTick(cb, err || null)
-      }
-      done()
-    }
+    if (mustSync) await done(cb => writer.forceSync(cb))
+    await forget().catch(() => {})
   }
 
   /**
    * @param {Change[]} changes
    * @param {(change: Change) => Buffer} dataOf
-   * @param {Done} cb
    */
-  writeAll (changes, dataOf, cb) {
-    let index = 0
-    const next = (/** @type {Error | null | undefined} */ err) => {
-      if (err || index === changes.length) return cb(err)
-      const change = changes[index++]
-      this.file.write(change.block.number * this.blocks.blockSize, dataOf(change), next)
+  async writeAll (changes, dataOf) {
+    for (const change of changes) {
+      await done(cb => this.file.write(change.block.number * this.blocks.blockSize, dataOf(change), cb))
     }
-    next(null)
   }
 
   /**
@@ -192,6 +181,22 @@ class Eraser {
       this.blocks.add(new Block(block.number, data, block.end, true))
     }
   }
+}
+
+/**
+ * @param {Done[]} callbacks
+ * @param {Error | null} err
+ */
+function answer (callbacks, err) {
+  for (const cb of callbacks) process.nextTick(cb, err)
+}
+
+/**
+ * @param {(cb: (err?: Error | null) => void) => void} start
+ * @returns {Promise<void>} what `start` calls back, as a promise
+ */
+function done (start) {
+  return new Promise((resolve, reject) => start(err => err ? reject(err) : resolve()))
 }
 
 module.exports = { Eraser }

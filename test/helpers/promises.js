@@ -1,0 +1,22 @@
+'use strict'
+
+// A log's calls as promises, for tests that read better so.
+
+const { promisify } = require('util')
+
+const NAMES = ['append', 'get', 'del', 'sync', 'close', 'onReady', 'onDrain']
+
+/** @param {import('../../lib/log').FlumeLog<any>} log */
+function promises (log) {
+  const made = { log }
+  for (const name of NAMES) made[name] = promisify(log[name])
+  made.getPrevious = (seq) => new Promise((resolve, reject) => {
+    log.getPrevious(seq, (err, value, seq) => err ? reject(err) : resolve({ seq, value }))
+  })
+  made.search = (compare) => new Promise((resolve, reject) => {
+    log.search(compare, (err, seq, value) => err ? reject(err) : resolve({ seq, value }))
+  })
+  return made
+}
+
+module.exports = { promises }
