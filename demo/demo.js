@@ -1,0 +1,180 @@
+'use strict'
+
+// What the log is for, shown on real data: a flumedb database with two views on a
+// log of 200,000 flights and a week of earthquakes. Everything it prints comes out
+// of the log. The database is left in a temporary folder, to look into.
+
+const fs = require('fs')
+const os = require('os')
+const path = require('path')
+const { spawnSync } = require('child_process')
+const { promisify, styleText } = require('util')
+const { SingleBar, Presets } = require('cli-progress')
+const codec = require('flumecodec').json
+const Flume = require('flumedb')
+const Level = require('flumeview-level')
+const Reduce = require('flumeview-reduce')
+const pull = require('pull-stream')
+const FlumeLog = require('..')
+const { readRecords } = require('./records')
+
+const BATCH_SIZE = 1000
+/** A flight counts as late from so many minutes on. */
+const LATE = 15
+const MOMENT = '2018-02-06 15:50'
+const PROGRAM = path.join(__dirname, '..', 'bin', 'flumelog.js')
+
+const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'flumelog-demo-')), 'log')
+
+async function main () {
+  console.log('A log is a file to which records are appended, and in which each is found by the')
+  console.log('offset it starts at. flumedb makes a database of it: its views follow the log,')
+  console.log('and answer what the log alone cannot.\n')
+
+  const records = await step('Read the data sets', () => read())
+  const log = FlumeLog(file, { codec })
+  const db = Flume(log)
+    .use('totals', Reduce(1, addToTotals, null, null, {}))
+    .use('bySize', Level(1, sizeKeys))
+
+  await step('Append every record to the log', () => append(log, db, records))
+  await step('Let two views catch up with it', () => catchUp(db))
+  await step('Ask the view that sums up (flumeview-reduce)', () => showTotals(db))
+  await step('Ask the view that is an index by size (flumeview-level)', () => showLargest(db))
+  await step('Read the log backward: the last five records', () => showLast(db))
+  await step(`Search the log by halving it: what happened from ${MOMENT} on?`, () => showFrom(log, db))
+  await promisify(db.close)()
+
+  await step('Ask the command line what is in the file', () => run('stat', file))
+  await step('See the first records on the command line', () => run('dump', file, '--limit', '3'))
+  console.log('The log is in')
+  console.log(`  ${file}`)
+  console.log('with the views beside it. Try the commands on it; delete the folder when done.')
+}
+
+/**
+ * Prints what is about to be done, does it, and prints how long it took.
+ * @param {string} title
+ * @param {() => any} work
+ */
+async function step (title, work) {
+  const begun = performance.now()
+  console.log(process.stdout.isTTY ? styleText('bold', title) : title)
+  const result = await work()
+  console.log(`  (${duration(performance.now() - begun)})\n`)
+  return result
+}
+
+function read () {
+  const records = readRecords()
+  console.log(`  ${count(records.length)} records, in the order of time`)
+  console.log('  flights in the USA in early 2001: the data has the time of day, but no date,')
+  console.log('  so all of them are put on 1 January; earthquakes from 31 January 2018 on')
+  return records
+}
+
+async function append (log, db, records) {
+  const bar = process.stdout.isTTY
+    ? new SingleBar({ format: '  {bar} {percentage} %', clearOnComplete: true, hideCursor: true }, Presets.shades_classic)
+    : null
+  bar?.start(records.length, 0)
+  for (let from = 0; from < records.length; from += BATCH_SIZE) {
+    const batch = records.slice(from, from + BATCH_SIZE)
+    await promisify(db.append)(batch)
+    bar?.update(from + batch.length)
+  }
+  bar?.stop()
+  const { written, size, blocks } = log.stats()
+  console.log(`  ${count(written.records)} records stored: ${count(size)} bytes in ${count(blocks)} blocks`)
+}
+
+// The views
+
+async function catchUp (db) {
+  await Promise.all(Object.values(db.views).map(view => promisify(view.ready)()))
+  console.log('  each has seen every record')
+}
+
+function addToTotals (totals, { type, delay, magnitude, place }) {
+  totals[type] ??= { records: 0 }
+  const total = totals[type]
+  total.records++
+  if (type === 'flight') {
+    total.minutes = (total.minutes ?? 0) + delay
+    total.late = (total.late ?? 0) + (delay >= LATE ? 1 : 0)
+  } else if (total.records === 1 || magnitude > total.strongest.magnitude) {
+    total.strongest = { magnitude, place }
+  }
+  return totals
+}
+
+async function showTotals (db) {
+  const { flight, ...others } = await promisify(db.totals.get)({})
+  console.log(`  ${count(flight.records)} flights, on average ${(flight.minutes / flight.records).toFixed(2)} minutes late;`)
+  console.log(`  ${count(flight.late)} were late by ${LATE} minutes or more`)
+  for (const [type, { records, strongest }] of Object.entries(others)) {
+    console.log(`  ${count(records)} × ${type}, the strongest ${strongest.magnitude} (${strongest.place})`)
+  }
+}
+
+/** A flight's size is its delay, an earthquake's its magnitude. The seq keeps equal ones apart. */
+function sizeKeys ({ type, delay, magnitude }, seq) {
+  return [[type, type === 'flight' ? delay : magnitude, seq]]
+}
+
+async function showLargest (db) {
+  console.log('  the longest delays:')
+  for (const { value } of await largest(db, 'flight', 3)) console.log('  ' + line(value))
+  console.log('  the strongest earthquakes:')
+  for (const { value } of await largest(db, 'earthquake', 5)) console.log('  ' + line(value))
+}
+
+function largest (db, type, limit) {
+  return collect(db.bySize.read({ gte: [type], lt: [type, undefined], reverse: true, limit }))
+}
+
+// The log itself
+
+async function showLast (db) {
+  for (const { seq, value } of await collect(db.stream({ reverse: true, limit: 5 }))) {
+    console.log(`  at ${seq}: ${line(value)}`)
+  }
+}
+
+async function showFrom (log, db) {
+  const moment = Date.parse(MOMENT + 'Z')
+  const before = log.stats()
+  const first = await promisify(log.search)(record => record.timestamp - moment)
+  const after = log.stats()
+  const looked = after.cache.hits + after.cache.misses - before.cache.hits - before.cache.misses
+  console.log(`  found at offset ${first}, looking at ${looked} of ${after.blocks} blocks; from there on:`)
+  for (const { value } of await collect(db.stream({ gte: first, limit: 5 }))) console.log('  ' + line(value))
+}
+
+function run (...args) {
+  console.log(`  $ flumelog ${args.join(' ')}`)
+  const { status, error } = spawnSync(process.execPath, [PROGRAM, ...args], { stdio: 'inherit' })
+  if (status !== 0) throw error ?? new Error(`flumelog ${args[0]} ended with code ${status}`)
+}
+
+// How things are printed
+
+function line ({ type, timestamp, delay, distance, magnitude, place }) {
+  const time = new Date(timestamp).toISOString().replace('T', ' ').slice(0, 16)
+  const what = type === 'flight' ? `of ${count(distance)} miles, ${count(delay)} minutes late` : `${magnitude}, ${place}`
+  return `${time}  ${type} ${what}`
+}
+
+/** @param {number} time in milliseconds */
+const duration = (time) => time < 100 ? `${time.toFixed(1)} ms` : `${(time / 1000).toFixed(2)} s`
+
+const count = (number) => number.toLocaleString('en-US')
+
+const collect = (source) => new Promise((resolve, reject) => {
+  pull(source, pull.collect((err, all) => err ? reject(err) : resolve(all)))
+})
+
+main().catch(err => {
+  console.error(err)
+  process.exitCode = 1
+})
