@@ -126,7 +126,6 @@ class Eraser {
   /** @param {Change[]} changes */
   async rewrite (changes) {
     const { writer, blocks } = this
-    const mustSync = writer.options.sync !== 'never'
     const images = changes.map(({ block, data }) => ({ offset: block.number * blocks.blockSize, data }))
     const forget = async () => {
       writer.rewrites = writer.rewrites.filter(image => !images.includes(image))
@@ -134,7 +133,7 @@ class Eraser {
     }
 
     // what the images hold must be on the disk before they are
-    if (mustSync) await done(cb => writer.syncTo(writer.written, cb))
+    await done(cb => writer.syncTo(writer.written, cb))
     writer.rewrites = writer.rewrites.concat(images)
     try {
       await done(cb => writer.writePoint(cb))
@@ -152,7 +151,7 @@ class Eraser {
       await this.writeAll(changes, change => change.before.subarray(0, change.data.length)).then(forget).catch(() => {})
       throw err
     }
-    if (mustSync) await done(cb => writer.forceSync(cb))
+    await done(cb => writer.forceSync(cb))
     await forget().catch(() => {})
   }
 

@@ -44,7 +44,7 @@ const POLL_INTERVAL = 50
 /**
  * @typedef {object} PointFile
  * @property {(cb: (err: Error | null, point?: RecoveryPoint | null) => void) => void} read null: there is none, or none that is whole
- * @property {(point: RecoveryPoint, durable: boolean, cb: Done) => void} write replaces it, all or nothing; durable: it is on the disk before cb
+ * @property {(point: RecoveryPoint, cb: Done) => void} write replaces it, all or nothing; it is on the disk before cb
  * @property {(cb: Done) => void} remove
  */
 
@@ -171,16 +171,16 @@ function pointFile (filename, folder) {
       const text = await fs.promises.readFile(filename, 'utf8').catch(onlyMissing)
       return text === null ? null : parsePoint(text)
     }),
-    write: callbackify(async (/** @type {RecoveryPoint} */ point, /** @type {boolean} */ durable) => {
+    write: callbackify(async (/** @type {RecoveryPoint} */ point) => {
       const handle = await fs.promises.open(filename + '.new', 'w')
       try {
         await handle.writeFile(formatPoint(point))
-        if (durable) await handle.datasync()
+        await handle.datasync()
       } finally {
         await handle.close()
       }
       await fs.promises.rename(filename + '.new', filename)
-      if (durable) await syncFolder(folder)
+      await syncFolder(folder)
     }),
     remove: callbackify(async () => {
       await fs.promises.unlink(filename).catch(onlyMissing)
@@ -341,4 +341,4 @@ function settle (resolve, reject) {
   return (err) => err ? reject(err) : resolve(undefined)
 }
 
-module.exports = { pathFile, storageFile }
+module.exports = { pathFile, storageFile, syncFolder }

@@ -543,7 +543,7 @@ class Writer {
     }
     const offset = this.safeOffset
     this.writingPoint = true
-    point.write({ offset, rewrites: this.rewrites }, this.options.sync !== 'never', (err) => {
+    point.write({ offset, rewrites: this.rewrites }, (err) => {
       this.writingPoint = false
       if (!err) this.pointOffset = offset
       const waiting = this.pointWaiting.splice(0)
