@@ -26,37 +26,69 @@ async function findBlockSize (read, size, given, usual, filename) {
   if (given !== undefined && isSealed(head, given)) return given
 
   const { found, end } = firstPadding(head)
-  if (found !== undefined) {
-    if (given !== undefined && given !== found) throw errors.blockSize(filename, given, `the file has blocks of ${found} bytes`, found)
-    return found
-  }
-  if (given !== undefined && end > given - layout.paddingSize(false)) {
-    throw errors.blockSize(filename, given, `a block of the file holds records up to position ${end}, so its blocks are larger`)
-  }
-  if (end === size) return given ?? usual
+  if (found !== undefined) return confirmed(found, given, filename)
+  const hasRoom = given === undefined || end <= given - layout.paddingSize(false)
+  if (end === size && hasRoom) return given ?? usual
 
   // the first block is damaged, or a torn tail: look for a sound block elsewhere
-  const elsewhere = soundBlockIn(head, 0, given === undefined ? allSizes() : [given])
-  if (elsewhere !== undefined) return elsewhere
-  for (const part of [0.25, 0.5, 0.75, 1]) {
-    const from = Math.max(0, size - SAMPLE_SIZE) * part
-    const sample = await read(Math.floor(from), Math.min(SAMPLE_SIZE, size - Math.floor(from)))
-    const there = soundBlockIn(sample, Math.floor(from), given === undefined ? COMMON_SIZES : [given])
-    if (there !== undefined) return there
+  const elsewhere = await soundBlock(read, size, head, given)
+  if (elsewhere !== undefined) return confirmed(elsewhere, given, filename)
+  if (!hasRoom) {
+    throw errors.blockSize(filename, Number(given), `a block of the file holds records up to position ${end}, so its blocks are larger`)
   }
   if (end > 0 || size < layout.MAX_BLOCK_SIZE) return given ?? usual
   throw errors.corrupt(filename, 0, given ?? usual, 0, `${layout.frameProblem(head, 0, head.length)}; ` +
     'no sound block was found elsewhere either, so this is not a log, or one with another blockSize')
 }
 
-function allSizes () {
-  return Array.from({ length: layout.MAX_BLOCK_SIZE - layout.MIN_BLOCK_SIZE + 1 }, (_, i) => layout.MAX_BLOCK_SIZE - i)
+/**
+ * @param {number} found
+ * @param {number | undefined} given
+ * @param {string | null} filename
+ * @returns {number}
+ */
+function confirmed (found, given, filename) {
+  if (given === undefined || given === found) return found
+  throw errors.blockSize(filename, given, `the file has blocks of ${found} bytes`, found)
+}
+
+/**
+ * @param {(offset: number, size: number) => Promise<Buffer>} read
+ * @param {number} size the file's
+ * @param {Buffer} head the file's beginning
+ * @param {number | undefined} given
+ * @returns {Promise<number | undefined>} the size of a block that is sound; the given size, if there is one of that
+ */
+async function soundBlock (read, size, head, given) {
+  const samples = [{ offset: 0, bytes: head }]
+  if (size > head.length) {
+    for (const part of [0.25, 0.5, 0.75, 1]) {
+      const offset = Math.floor((size - SAMPLE_SIZE) * part)
+      samples.push({ offset, bytes: await read(offset, SAMPLE_SIZE) })
+    }
+  }
+  const searches = [{ sizes: sizesUpTo(head.length), samples: samples.slice(0, 1) }, { sizes: COMMON_SIZES, samples: samples.slice(1) }]
+  if (given !== undefined) searches.unshift({ sizes: [given], samples })
+  for (const search of searches) {
+    for (const { offset, bytes } of search.samples) {
+      const found = soundBlockIn(bytes, offset, search.sizes)
+      if (found !== undefined) return found
+    }
+  }
+}
+
+/**
+ * Large ones first: blocks of small ones would be found in what records hold.
+ * @param {number} most
+ */
+function * sizesUpTo (most) {
+  for (let blockSize = Math.min(most, layout.MAX_BLOCK_SIZE); blockSize >= layout.MIN_BLOCK_SIZE; blockSize--) yield blockSize
 }
 
 /**
  * @param {Buffer} sample
  * @param {number} offset of the sample in the file
- * @param {number[]} sizes to try
+ * @param {Iterable<number>} sizes to try
  * @returns {number | undefined} the first size with which a block of the sample is sound
  */
 function soundBlockIn (sample, offset, sizes) {
@@ -83,15 +115,32 @@ function isSealed (bytes, blockSize) {
  *   found, and where the whole records before it end
  */
 function firstPadding (head) {
+  const most = Math.min(head.length, layout.MAX_BLOCK_SIZE)
   let position = 0
   while (true) {
+    const isRecord = layout.frameProblem(head, position, most) === null
     const blockSize = position + 1 < head.length ? layout.readLength(head, position) + 1 : 0
-    if (blockSize >= layout.MIN_BLOCK_SIZE && isSealed(head, blockSize) && layout.paddingStart(head.subarray(0, blockSize)) === position) {
-      return { found: blockSize, end: position }
+    if (blockSize >= layout.MIN_BLOCK_SIZE && isPadding(head, position, blockSize)) {
+      // bytes can look like both; behind a padding stands a block's first record
+      if (!isRecord || layout.walk(head, blockSize, head.length) > blockSize) return { found: blockSize, end: position }
     }
-    if (layout.frameProblem(head, position, Math.min(head.length, layout.MAX_BLOCK_SIZE)) !== null) return { end: position }
+    if (!isRecord) return { end: position }
     position = layout.nextPosition(head, position)
   }
+}
+
+/**
+ * @param {Buffer} head
+ * @param {number} position
+ * @param {number} blockSize
+ * @returns {boolean} whether the first block, if it has this size, is padded from this position on
+ */
+function isPadding (head, position, blockSize) {
+  if (!isSealed(head, blockSize)) return false
+  const block = head.subarray(0, blockSize)
+  if (layout.paddingStart(block) !== position) return false
+  const hasChecksum = position <= blockSize - layout.paddingSize(true)
+  return !layout.isStorable(block.subarray(position + layout.LENGTH_SIZE, blockSize - (hasChecksum ? 8 : 4)))
 }
 
 module.exports = { findBlockSize }

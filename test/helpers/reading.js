@@ -1,0 +1,42 @@
+'use strict'
+
+// What tests ask of a log again and again, as promises.
+
+const pull = require('pull-stream')
+
+/**
+ * @param {import('../../lib/log').FlumeLog<any>} log
+ * @param {import('../../lib/stream').StreamOptions} [options]
+ * @returns {Promise<any[]>} all that a stream gives
+ */
+function collect (log, options) {
+  return collectSource(log.stream(options))
+}
+
+function collectSource (source) {
+  return new Promise((resolve, reject) => {
+    pull(source, pull.collect((err, all) => err ? reject(err) : resolve(all)))
+  })
+}
+
+/**
+ * @param {Promise<any>} promise
+ * @returns {Promise<string>} the code of the error it ends with; what it gave, if it ends well
+ */
+async function codeOf (promise) {
+  try {
+    return `no error, but ${JSON.stringify(await promise)}`
+  } catch (err) {
+    return err.code ?? `an error without a code: ${err.stack}`
+  }
+}
+
+/**
+ * @param {(resolve: (value?: any) => void) => void} start
+ * @returns {Promise<any>} of what `start` hands to its argument
+ */
+function event (start) {
+  return new Promise(start)
+}
+
+module.exports = { collect, collectSource, codeOf, event }
