@@ -16,8 +16,8 @@ const PIECE_SIZE = 64 * 1024
 const MAX_READ_AHEAD = 8
 /** Milliseconds before a block is read again that another process may be rewriting. */
 const RETRY_DELAY = 5
-/** Most blocks in the cache: around tiny ones, the cache itself weighs more than they do. */
-const MAX_CACHED = 65536
+/** About what a block in memory takes besides its bytes: with tiny blocks, the most. */
+const BLOCK_OVERHEAD = 400
 
 /** A block in memory. Records end at `end`; in the tail block, that grows. */
 class Block {
@@ -90,12 +90,13 @@ class Blocks {
     this.hits = 0
     this.misses = 0
     this.evictions = 0
-    const most = Math.min(Math.floor(cacheSize / blockSize), MAX_CACHED)
     const dispose = (/** @type {Block} */ _, /** @type {number} */ __, /** @type {string} */ why) => {
       if (why === 'evict') this.evictions++
     }
+    const size = blockSize + BLOCK_OVERHEAD
+    // by size, not by number: for a number the cache takes all its memory at once
     /** @type {LRUCache<number, Block> | null} */
-    this.cache = most === 0 ? null : new LRUCache({ max: most, dispose })
+    this.cache = cacheSize < size ? null : new LRUCache({ maxSize: cacheSize, sizeCalculation: () => size, dispose })
     /** @type {Map<string, Load>} */
     this.loads = new Map()
     /** How often a block that looks damaged is read again: another process may be rewriting it. */

@@ -42,7 +42,7 @@ async function life (random, counts) {
   const settings = settingsOf({
     blockSize: random.pick([128, 256, 1024, 4096, 16384, 65536]),
     checksum: random() < 0.8,
-    cacheSize: random.pick([0, 4096, 1 << 20]),
+    cacheSize: random.pick([0, 6000, 1 << 20]),
     sync: random.pick(['always', 'interval', 'interval', 'never']),
     syncInterval: random.pick([0, 1, 1000]),
     syncBytes: random.pick([1, 1000, 20000, 1 << 24]),

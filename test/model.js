@@ -39,7 +39,7 @@ const step = fc.oneof(
 const setting = fc.record({
   blockSize: fc.constantFrom(128, 129, 160, 256, 1024),
   checksum: fc.boolean(),
-  cacheSize: fc.constantFrom(0, 256, 1 << 20),
+  cacheSize: fc.constantFrom(0, 1500, 1 << 20),
   sync: fc.constantFrom('always', 'interval', 'never')
 })
 
