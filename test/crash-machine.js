@@ -19,7 +19,7 @@ const { values } = parseArgs({ options: { crashes: { type: 'string', default: '4
 const CRASHES = Number(values.crashes)
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
 /** How often one disk crashes before the next begins with an empty one. */
-const CRASHES_A_DISK = 20
+const CRASHES_A_DISK = 12
 
 tape(`${CRASHES} crashes lose nothing that was acknowledged, and leave nothing that was not appended`, async (t) => {
   t.comment(`--seed ${SEED} repeats it`)

@@ -23,6 +23,8 @@ function randomFrom (seed) {
 class DiskFile {
   constructor (bytes = Buffer.alloc(0)) {
     this.bytes = bytes
+    /** the bytes, and zeros behind them */
+    this.room = bytes
     /** page number -> its versions since the last sync, the synced one first */
     this.pages = new Map()
     this.lengths = [bytes.length]
@@ -47,19 +49,25 @@ class DiskFile {
 
   write (offset, data, pageSize) {
     this.change(offset, offset + data.length, pageSize, () => {
-      if (offset + data.length > this.bytes.length) {
-        this.bytes = Buffer.concat([this.bytes, Buffer.alloc(offset + data.length - this.bytes.length)])
-      }
+      this.resize(Math.max(this.bytes.length, offset + data.length))
       data.copy(this.bytes, offset)
     })
   }
 
   truncate (length, pageSize) {
     this.change(length, this.bytes.length, pageSize, () => {
-      this.bytes = length <= this.bytes.length
-        ? Buffer.from(this.bytes.subarray(0, length))
-        : Buffer.concat([this.bytes, Buffer.alloc(length - this.bytes.length)])
+      this.resize(length)
     })
+  }
+
+  /** What is new is zeros. */
+  resize (length) {
+    const before = this.bytes.length
+    if (length > this.room.length) {
+      this.room = Buffer.alloc(length * 2)
+      this.bytes.copy(this.room)
+    } else if (length < before) this.room.fill(0, length, before)
+    this.bytes = this.room.subarray(0, length)
   }
 
   sync () {
@@ -99,7 +107,6 @@ class Disk {
     this.plan = new Map()
     /** which kinds of operation are counted */
     this.kinds = null
-    this.log = []
   }
 
   /**
@@ -112,7 +119,6 @@ class Disk {
   operation (kind, cb, apply, applyPart = () => {}) {
     if (this.isOff) return
     const fate = this.kinds === null || this.kinds.includes(kind) ? this.plan.get(++this.operations) : undefined
-    this.log.push(kind)
     if (fate === 'off') {
       // the power goes while this is under way: not at all, in part, or just done
       this.random.pick([() => {}, applyPart, apply])()
