@@ -51,7 +51,7 @@ class Stream {
     this.seqs = options.seqs !== false
     this.values = options.values !== false
     this.live = !!options.live || options.old === false
-    this.left = options.limit && options.limit > 0 ? options.limit : Infinity
+    this.left = typeof options.limit === 'number' && options.limit > 0 ? options.limit : Infinity
     /** @type {Walk | null} */
     this.walk = null
     /** @type {((end: End, data?: any) => void) | null} */
@@ -97,10 +97,11 @@ class Stream {
 
   makeWalk () {
     const { options, log } = this
-    if (options.limit !== undefined && typeof options.limit !== 'number') {
-      throw errors.invalid(`limit must be a number of records; it is ${show(options.limit)}`)
-    }
     const range = rangeOf(options)
+    const limit = options.limit ?? 0
+    if (!Number.isInteger(limit) && limit !== Infinity) {
+      throw errors.invalid(`limit must be a number of records, an integer; it is ${show(limit)}`)
+    }
     if (options.old === false) range.min = Math.max(range.min, log.blocks.end)
     this.liveFrom = Math.max(range.min, log.blocks.end)
     return new Walk(log.blocks, range, this.resume)

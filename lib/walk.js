@@ -33,9 +33,12 @@ const FAILED = 4 // a block that is damaged or could not be read: see `error`
 /**
  * @param {RangeOptions} options
  * @returns {Range}
- * @throws flumelog:invalid for a bound that is no integer
+ * @throws flumelog:invalid for a bound that is no integer, or options that are no object
  */
 function rangeOf (options) {
+  if (options === null || typeof options !== 'object') {
+    throw errors.invalid(`options must be an object; they are ${show(options)}`)
+  }
   const { gt, gte, lt, lte } = options
   return {
     min: Math.max(bound('gt', gt, -Infinity) + 1, bound('gte', gte, -Infinity)),
