@@ -72,9 +72,9 @@ const FOLLOWER_RETRIES = 5
  * @property {(options?: StreamOptions) => Source} stream a pull-stream source of `{ seq, value }`, of seqs or of values
  * @property {(options: import('./walk').RangeOptions, onRecord: import('./scan').OnRecord, cb: (err: Error | null) => void) => void} scan
  *   the same walk without making a Buffer or an object a record; ends with the first record for which false is returned
- * @property {(compare: (value: T, seq: number) => number, cb: (err: Error | null, seq?: number, value?: T) => void) => void} search
+ * @property {(compare: (value: T, seq: number) => number | bigint, cb: (err: Error | null, seq?: number, value?: T) => void) => void} search
  *   the first record for which `compare` is >= 0, in a log that is in the order of what it compares.
- *   Errors: `flumelog:not-found` if it is negative for all
+ *   Errors: `flumelog:not-found` if it is negative for all; `flumelog:invalid` if it gives no number; what it throws
  * @property {(seq: number | number[], cb?: Done) => void} del zeroes the record, or the records. To delete one
  *   that is deleted already is no error. Errors: `flumelog:not-found`, `flumelog:invalid`, `flumelog:read-only`
  * @property {(cb: (err: Error | null, cut?: Cut | null) => void) => void} onReady the log is open, or cannot be opened

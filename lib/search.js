@@ -4,9 +4,10 @@
 
 const layout = require('./block')
 const errors = require('./errors')
+const { show } = require('./options')
 
 /**
- * @typedef {(value: any, seq: number) => number} Compare negative: the record is before what is searched for
+ * @typedef {(value: any, seq: number) => number | bigint} Compare negative: the record is before what is searched for
  * @typedef {{ seq: number, value: any }} Found
  */
 
@@ -17,7 +18,8 @@ const errors = require('./errors')
  * @param {import('./blocks').Blocks} blocks
  * @param {(data: Buffer, seq: number) => any} decode throws flumelog:corrupt
  * @param {Compare} compare
- * @param {(err: Error | null, seq?: number, value?: any) => void} cb flumelog:not-found if every record is before it
+ * @param {(err: Error | null, seq?: number, value?: any) => void} cb flumelog:not-found if every record is before it,
+ *   flumelog:invalid if compare gives no number, what it throws if it throws
  */
 function search (blocks, decode, compare, cb) {
   const { blockSize } = blocks
@@ -30,6 +32,7 @@ function search (blocks, decode, compare, cb) {
   /** the first record of block `high` @type {Found | null} */
   let after = null
 
+  if (typeof compare !== 'function') return process.nextTick(cb, errors.invalid(`compare must be a function; it is ${show(compare)}`))
   halve()
 
   function halve () {
@@ -53,21 +56,21 @@ function search (blocks, decode, compare, cb) {
     blocks.get(number, true, (err, block) => {
       if (err) return cb(err)
       let record
-      let order
+      let isBefore
       try {
         record = firstRecord(/** @type {import('./blocks').Block} */ (block))
-        order = record === null ? 0 : compare(record.value, record.seq)
+        isBefore = record !== null && !isAtOrAfter(record)
       } catch (err) {
         return cb(/** @type {Error} */ (err))
       }
       // not on this stack: there may be thousands of such blocks in a row, in the cache
       if (record === null) return process.nextTick(look, number + 1, middle)
-      if (order >= 0) {
-        after = record
-        high = middle
-      } else {
+      if (isBefore) {
         before = /** @type {import('./blocks').Block} */ (block)
         low = number + 1
+      } else {
+        after = record
+        high = middle
       }
       halve()
     })
@@ -76,13 +79,20 @@ function search (blocks, decode, compare, cb) {
   function finish () {
     let found = null
     try {
-      if (before !== null) found = firstRecord(before, record => compare(record.value, record.seq) >= 0)
+      if (before !== null) found = firstRecord(before, isAtOrAfter)
     } catch (err) {
       return cb(/** @type {Error} */ (err))
     }
     found ??= after
     if (found === null) cb(errors.noMatch(filename))
     else cb(null, found.seq, found.value)
+  }
+
+  /** @param {Found} record */
+  function isAtOrAfter ({ value, seq }) {
+    const order = compare(value, seq)
+    if (typeof order === 'bigint' || (typeof order === 'number' && !Number.isNaN(order))) return order >= 0
+    throw errors.invalid(`compare must give a number; for the record at offset ${seq} it gave ${show(order)}`)
   }
 
   /**
