@@ -27,9 +27,9 @@ const PROGRAM = path.join(__dirname, '..', 'bin', 'flumelog.js')
 const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'flumelog-demo-')), 'log')
 
 async function main () {
-  console.log('A log is a file to which records are appended, and in which each is found by the')
-  console.log('offset it starts at. flumedb makes a database of it: its views follow the log,')
-  console.log('and answer what the log alone cannot.\n')
+  console.log('A log is a file to which records are appended, and in which each is found by')
+  console.log('the offset it starts at. flumedb makes a database of it: its views follow the')
+  console.log('log, and answer what the log alone cannot.\n')
 
   const records = await step('Read the data sets', () => read())
   const log = FlumeLog(file, { codec })
@@ -69,7 +69,7 @@ function read () {
   const records = readRecords()
   console.log(`  ${count(records.length)} records, in the order of time`)
   console.log('  flights in the USA in early 2001: the data has the time of day, but no date,')
-  console.log('  so all of them are put on 1 January; earthquakes from 31 January 2018 on')
+  console.log('  so all are put on 1 January 2001; and the earthquakes of a week in 2018')
   return records
 }
 
@@ -152,9 +152,9 @@ async function showFrom (log, db) {
 }
 
 function run (...args) {
-  console.log(`  $ flumelog ${args.join(' ')}`)
+  console.log(`  $ ${['node', path.relative('.', PROGRAM), ...args].join(' ')}`)
   const { status, error } = spawnSync(process.execPath, [PROGRAM, ...args], { stdio: 'inherit' })
-  if (status !== 0) throw error ?? new Error(`flumelog ${args[0]} ended with code ${status}`)
+  if (status !== 0) throw error ?? new Error(`${args[0]} ended with code ${status}`)
 }
 
 // How things are printed

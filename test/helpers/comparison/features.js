@@ -1,0 +1,368 @@
+'use strict'
+
+// What flumelogs are compared in. Each feature is tried on each of them: the answer
+// is a cell of the table. To throw, or to call back with an error or never, is a no.
+
+const fs = require('fs')
+const path = require('path')
+const { spawn, spawnSync } = require('child_process')
+const Flume = require('flumedb')
+const Reduce = require('flumeview-reduce')
+const pull = require('pull-stream')
+const RAM = require('random-access-memory')
+const { call } = require('./flumelogs')
+
+const TRY = path.join(__dirname, 'try.js')
+
+/**
+ * @typedef {object} Feature
+ * @property {string} name
+ * @property {string} how it is tried
+ * @property {(flumelog: import('./flumelogs').Flumelog, at: (name: string) => string) => Promise<boolean | string>} works
+ */
+
+/** @type {Feature[]} */
+exports.features = [
+  {
+    name: 'a flumedb view sees every record',
+    how: 'A flumedb database with a view is made on an empty log, 100 records are appended, and the view has to have counted them.',
+    async works (flumelog, at) {
+      const log = flumelog.open(at('log'))
+      const db = Flume(log).use('count', Reduce(1, (count) => count + 1, null, null, 0))
+      await new Promise(resolve => log.since.once(resolve))
+      await call(cb => db.append(records(100), cb))
+      return await call(cb => db.count.get({}, cb)) === 100
+    }
+  },
+  {
+    name: 'passes test-flumelog',
+    how: 'The published suite is run on it as it is. (It closes the log, which flumelog-offset has no method for.)',
+    async works (flumelog, at) {
+      const { status } = spawnSync(process.execPath, [TRY, flumelog.name, 'test-flumelog', at('.')])
+      return status === 0
+    }
+  },
+  {
+    name: 'an acknowledged append is in the file',
+    how: 'Of 2,000 records that are appended at once, each 20th is looked for in the file from within its callback.',
+    async works (flumelog, at) {
+      const log = flumelog.open(at('log'))
+      const missing = []
+      await Promise.all(records(2000).map(async (record) => {
+        await flumelog.append(log, record)
+        if (record.id % 20 === 0 && !isInFile(at('log'), record)) missing.push(record.id)
+      }))
+      return missing.length === 0
+    }
+  },
+  {
+    name: 'after close, all appended is in the file',
+    how: 'Of 20,000 records that are appended at once, and whose callbacks are not waited for, all have to be in the file when `close` calls back.',
+    async works (flumelog, at) {
+      const log = flumelog.open(at('log'))
+      if (log.close === undefined) return 'no close'
+      const all = records(20000)
+      for (const record of all) log.append(record, () => {})
+      await call(cb => log.close(cb))
+      const ids = new Set(fs.readFileSync(at('log'), 'latin1').match(/(?<="id":)\d+(?=,"text")/g))
+      return ids.size === all.length
+    }
+  },
+  {
+    name: 'a torn last record is cut off on opening',
+    how: 'The file is cut off 3 bytes before its last record ends. Opened again, the log has to have all records but the last, and take another one that is still there when it has been opened a third time.',
+    async works (flumelog, at) {
+      const all = records(50)
+      await write(flumelog, at('log'), all.slice(0, 40))
+      fs.truncateSync(at('log'), lastByte(at('log')) - 3)
+      const log = await opened(flumelog, at('log'))
+      const whole = await flumelog.read(log)
+      if (!isSame(whole, all.slice(0, 39))) return false
+      await flumelog.store(log, [all[49]])
+      await flumelog.close(log)
+      return isSame(await flumelog.read(await opened(flumelog, at('log'))), [...all.slice(0, 39), all[49]])
+    }
+  },
+  {
+    name: 'a damaged byte is an error, not a record',
+    how: 'One byte in a record in the middle of the file is changed, so that it is still JSON. To get that record has to be an error, to get the first one not.',
+    async works (flumelog, at) {
+      const all = records(50)
+      await write(flumelog, at('log'), all)
+      const bytes = fs.readFileSync(at('log'))
+      bytes[bytes.indexOf(mark(all[20])) + mark(all[20]).length + 10]++
+      const sound = await opened(flumelog, at('log'))
+      const seqs = (await flumelog.read(sound)).map(({ seq }) => seq)
+      await flumelog.close(sound)
+      fs.writeFileSync(at('log'), bytes)
+      const log = await opened(flumelog, at('log'))
+      if ((await flumelog.get(log, seqs[0])).id !== all[0].id) return false
+      return isRejected(flumelog.get(log, seqs[20]))
+    }
+  },
+  {
+    name: 'get of an offset that is no record is an error',
+    how: 'It is tried with each integer from 0 to 300.',
+    async works (flumelog, at) {
+      const log = await filled(flumelog, at('log'), records(50))
+      const seqs = (await flumelog.read(log)).map(({ seq }) => seq)
+      for (let seq = 0; seq <= 300; seq++) {
+        if (!seqs.includes(seq) && !await isRejected(flumelog.get(log, seq))) return false
+      }
+      return true
+    }
+  },
+  {
+    name: 'an unusable path is an error in the callback',
+    how: 'A log is opened on a folder, and a record appended.',
+    async works (flumelog, at) {
+      fs.mkdirSync(at('folder'))
+      return isRejected(flumelog.append(flumelog.open(at('folder')), records(1)[0]))
+    }
+  },
+  {
+    name: 'a failed write is an error in its callback, and no more',
+    how: 'The system is made to refuse writing past 16 KiB of a file. Appending then has to call back with an error, not throw, and each record that was acknowledged has to be there when the log is opened again.',
+    async works (flumelog, at) {
+      const { status, stdout } = spawnSync('bash', ['-c', 'ulimit -f 16; exec "$@"', 'bash',
+        process.execPath, TRY, flumelog.name, 'full', at('.')])
+      if (status !== 0) return false
+      const acknowledged = JSON.parse(stdout.toString())
+      const stored = await flumelog.read(await opened(flumelog, at('log')))
+      return acknowledged.length > 0 && isSame(stored.slice(0, acknowledged.length), acknowledged)
+    }
+  },
+  {
+    name: 'a second writer is refused',
+    how: 'While the log is open, another process opens it and appends.',
+    async works (flumelog, at) {
+      const log = await filled(flumelog, at('log'), records(1))
+      await flumelog.read(log)
+      const { status } = spawnSync(process.execPath, [TRY, flumelog.name, 'append', at('.')])
+      await flumelog.read(log)
+      return status !== 0
+    }
+  },
+  {
+    name: 'follows what another process appends',
+    how: 'A live stream is opened, read-only where the log can be, and has to give what another process appends afterwards.',
+    async works (flumelog, at) {
+      await write(flumelog, at('log'), records(1))
+      const log = flumelog.name === 'flumelog-random-access-file'
+        ? require('../../..')(at('log'), { codec: require('flumecodec').json, readOnly: true })
+        : flumelog.open(at('log'))
+      const followed = new Promise(resolve => {
+        pull(log.stream({ live: true, seqs: false }), pull.take(2), pull.collect((_, values) => resolve(values)))
+      })
+      await flumelog.read(log)
+      const writer = spawn(process.execPath, [TRY, flumelog.name, 'append', at('.')], { stdio: 'ignore' })
+      const code = await new Promise(resolve => writer.on('exit', resolve))
+      return code === 0 && (await followed).length === 2
+    }
+  },
+  {
+    name: 'a live stream goes on with new records',
+    how: 'A stream that has read 50 records has to give 50 more that are then appended.',
+    async works (flumelog, at) {
+      const all = records(100)
+      const log = await filled(flumelog, at('log'), all.slice(0, 50))
+      const seen = []
+      await new Promise((resolve, reject) => {
+        pull(log.stream({ live: true }), pull.drain(({ value }) => {
+          seen.push({ value })
+          if (seen.length === 50) flumelog.append(log, all.slice(50)).catch(reject)
+          if (seen.length === 100) resolve()
+        }))
+      })
+      return isSame(seen, all)
+    }
+  },
+  {
+    name: 'reads backward',
+    how: 'A stream with `reverse` has to give 50 records, the last one first.',
+    async works (flumelog, at) {
+      const log = await filled(flumelog, at('log'), records(50))
+      return isSame(await flumelog.read(log, { reverse: true }), records(50).reverse())
+    }
+  },
+  {
+    name: 'bounds of a stream may be any integers',
+    how: 'Each of `gt`, `gte`, `lt` and `lte` is tried with a record’s offset, the one before it and the one after it, for 30 records.',
+    async works (flumelog, at) {
+      const log = await filled(flumelog, at('log'), records(30))
+      const all = await flumelog.read(log)
+      const isIn = {
+        gt: (seq, bound) => seq > bound,
+        gte: (seq, bound) => seq >= bound,
+        lt: (seq, bound) => seq < bound,
+        lte: (seq, bound) => seq <= bound
+      }
+      for (const { seq } of all) {
+        for (const bound of [seq - 1, seq, seq + 1]) {
+          for (const name of Object.keys(isIn)) {
+            const expected = all.filter(({ seq }) => isIn[name](seq, bound)).map(({ value }) => value)
+            if (!isSame(await flumelog.read(log, { [name]: bound }), expected)) return false
+          }
+        }
+      }
+      return true
+    }
+  },
+  {
+    name: 'binary search',
+    how: 'The log has to have a method that finds the first record with an id of at least 700 among 1,000.',
+    async works (flumelog, at) {
+      const log = await filled(flumelog, at('log'), records(1000))
+      const seq = await call(cb => log.search(record => record.id - 700, cb))
+      return (await flumelog.get(log, seq)).id === 700
+    }
+  },
+  {
+    name: 'deletes a record',
+    how: 'A record is deleted. Its data has to be gone from the file, to get it has to be an error, and all others have to be there when the log is opened again.',
+    async works (flumelog, at) {
+      const all = records(50)
+      const log = await filled(flumelog, at('log'), all)
+      const { seq } = (await flumelog.read(log))[20]
+      await flumelog.del(log, seq)
+      await flumelog.close(log)
+      if (isInFile(at('log'), all[20])) return false
+      const again = await opened(flumelog, at('log'))
+      const left = (await flumelog.read(again)).filter(({ value }) => value !== null)
+      return isSame(left, all.filter(({ id }) => id !== all[20].id)) && isRejected(flumelog.get(again, seq))
+    }
+  },
+  {
+    name: 'gives the space of deleted records back',
+    how: 'Of 200 records 150 are deleted; then the log’s method `compact` has to make the file smaller. ' +
+      '“by command”: its command line does, while the log is closed.',
+    async works (flumelog, at) {
+      const log = await filled(flumelog, at('log'), records(200))
+      const before = fs.statSync(at('log')).size
+      const seqs = (await flumelog.read(log)).map(({ seq }) => seq)
+      await flumelog.close(log)
+      const { bare, open, compactFile } = flumelog.kind
+      const again = (bare ?? open)(at('log'))
+      for (const seq of seqs.slice(50)) await call(cb => again.del(seq, cb))
+      if (compactFile === undefined) await call(cb => again.compact(cb))
+      else {
+        await flumelog.close(again)
+        compactFile(at('log'))
+      }
+      const isSmaller = fs.statSync(at('log')).size < before
+      return isSmaller && compactFile !== undefined ? 'by command' : isSmaller
+    }
+  },
+  {
+    name: 'records of any size',
+    how: 'A record of 100,000 bytes, larger than a block can be, is stored and got back.',
+    async works (flumelog, at) {
+      const log = flumelog.open(at('log'))
+      const large = { id: 1, text: 'x'.repeat(100000) }
+      await flumelog.store(log, [large])
+      const [{ seq }] = await flumelog.read(log)
+      return (await flumelog.get(log, seq)).text === large.text
+    }
+  },
+  {
+    name: 'stores in any random-access-storage',
+    how: 'It is given an instance of random-access-memory instead of a path.',
+    async works (flumelog) {
+      const storage = new RAM()
+      const log = flumelog.open(storage)
+      await flumelog.store(log, records(50))
+      return storage.length > 50 * mark(records(1)[0]).length && isSame(await flumelog.read(log), records(50))
+    }
+  },
+  {
+    name: 'reads and writes files of flumelog-aligned-offset',
+    how: 'Such a file is opened, has to give its 50 records, takes 50 more, and flumelog-aligned-offset has to read all 100.',
+    async works (flumelog, at) {
+      const { Flumelog, KINDS } = require('./flumelogs')
+      const aligned = new Flumelog(KINDS.find(({ name }) => name === 'flumelog-aligned-offset'))
+      await write(aligned, at('log'), records(50))
+      const log = await opened(flumelog, at('log'))
+      if (!isSame(await flumelog.read(log), records(50))) return false
+      await flumelog.store(log, records(100).slice(50))
+      await flumelog.close(log)
+      return isSame(await aligned.read(await opened(aligned, at('log'))), records(100))
+    }
+  }
+]
+
+// What the features have in common
+
+/** Records of about 150 bytes; every one can be told from all others by its mark. */
+function records (count) {
+  return Array.from({ length: count }, (_, i) => ({ id: i + 1, text: 'abcdefghij'.repeat(10 + i % 7) }))
+}
+
+const mark = ({ id }) => `"id":${id},"text":"`
+
+const isInFile = (file, record) => fs.readFileSync(file).includes(mark(record))
+
+const isSame = (items, values) => items.length === values.length &&
+  items.every(({ value }, i) => value.id === values[i].id && value.text === values[i].text)
+
+/** Whether it gives its callback an error. */
+async function isRejected (promise) {
+  try {
+    await promise
+    return false
+  } catch (err) {
+    return !err.isThrown
+  }
+}
+
+/** A new file with these records. */
+async function write (flumelog, file, values) {
+  const log = flumelog.open(file)
+  await flumelog.store(log, values)
+  await flumelog.close(log)
+}
+
+/** The log in a new file with these records, opened anew. */
+async function filled (flumelog, file, values) {
+  await write(flumelog, file, values)
+  return opened(flumelog, file)
+}
+
+async function opened (flumelog, file) {
+  const log = flumelog.open(file)
+  await new Promise(resolve => log.since.once(resolve))
+  return log
+}
+
+/** Where the records end: a file may go on with zeros. */
+function lastByte (file) {
+  const bytes = fs.readFileSync(file)
+  let end = bytes.length
+  while (bytes[end - 1] === 0) end--
+  return end
+}
+
+// What is done in processes of their own
+
+exports.inProcess = {
+  'test-flumelog' (flumelog, at) {
+    require('test-flumelog')((file) => flumelog.open(at(path.basename(file))), () => {})
+  },
+
+  async append (flumelog, at) {
+    const log = flumelog.open(at('log'))
+    await flumelog.store(log, [{ id: 2, text: 'of another process' }])
+  },
+
+  /** Appends until the system refuses to write. */
+  async full (flumelog, at) {
+    const log = flumelog.open(at('log'))
+    const acknowledged = []
+    let refused = false
+    for (const record of records(1000)) {
+      if (refused) break
+      await flumelog.append(log, record).then(() => acknowledged.push(record), () => { refused = true })
+    }
+    fs.writeSync(1, JSON.stringify(acknowledged))
+    process.exit(refused ? 0 : 1)
+  }
+}

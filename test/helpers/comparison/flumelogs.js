@@ -1,0 +1,131 @@
+'use strict'
+
+// The flumelogs that are compared, each behind the same few calls. What a log needs
+// so that it does its best (a wrapper of its own, waiting until it has written) is
+// done here; records are JSON objects everywhere.
+
+const path = require('path')
+const { execFileSync } = require('child_process')
+const codec = require('flumecodec').json
+const pull = require('pull-stream')
+
+const BLOCK_SIZE = 1024
+const PROGRAM = path.join(__dirname, '..', '..', '..', 'bin', 'flumelog.js')
+
+/**
+ * @typedef {object} Kind
+ * @property {string} name the package's
+ * @property {(file: any) => any} open as its README says, ready for flumedb if it can be
+ * @property {(file: any) => any} [bare] the same without a wrapper, where it needs one
+ * @property {(log: any, cb: () => void) => void} [settle] all that was appended or deleted is in the file
+ * @property {(file: string) => void} [compactFile] if it cannot be done on an open log
+ */
+
+/** @type {Kind[]} */
+const KINDS = [
+  {
+    name: 'flumelog-random-access-file',
+    open: (file) => require('../../..')(file, { codec, blockSize: BLOCK_SIZE }),
+    compactFile: (file) => execFileSync(process.execPath, [PROGRAM, 'repair', file, '--compact', '--in-place'])
+  },
+  {
+    name: 'flumelog-offset',
+    open: (file) => require('flumelog-offset')(file, { codec, blockSize: BLOCK_SIZE })
+  },
+  {
+    name: 'flumelog-aligned-offset',
+    open: (file) => require('flumelog-aligned-offset/compat')(require('flumelog-aligned-offset')(file, { codec, block: BLOCK_SIZE })),
+    bare: (file) => require('flumelog-aligned-offset')(file, { codec, block: BLOCK_SIZE }),
+    settle: whenDrained
+  },
+  {
+    name: 'async-append-only-log',
+    open: (file) => require('async-append-only-log/compat')(asyncLog(file)),
+    bare: asyncLog,
+    settle: (log, cb) => whenDrained(log, () => log.onDeletesFlushed(cb))
+  },
+  {
+    name: 'flumelog-memory',
+    open: (file) => require('flumelog-memory')(file)
+  }
+]
+
+function asyncLog (file) {
+  return require('async-append-only-log')(file, { codec, blockSize: BLOCK_SIZE, writeTimeout: 20 })
+}
+
+/** `onDrain` may call back before all is written; not, if it does so at once. */
+function whenDrained (log, cb) {
+  let atOnce = true
+  log.onDrain(() => atOnce ? cb() : whenDrained(log, cb))
+  atOnce = false
+}
+
+class Flumelog {
+  /** @param {Kind} kind */
+  constructor (kind) {
+    this.kind = kind
+  }
+
+  get name () {
+    return this.kind.name
+  }
+
+  open (file) {
+    return this.kind.open(file)
+  }
+
+  /** @returns {Promise<number>} the seq, when the log says that it is done */
+  append (log, value) {
+    return call(cb => log.append(value, cb))
+  }
+
+  /** Everything is in the file. */
+  settle (log) {
+    return new Promise(resolve => this.kind.settle ? this.kind.settle(log, resolve) : resolve())
+  }
+
+  async store (log, values) {
+    await this.append(log, values)
+    await this.settle(log)
+  }
+
+  get (log, seq) {
+    return call(cb => log.get(seq, cb))
+  }
+
+  /** @returns {Promise<Array<{ seq: number, value: any }>>} */
+  async read (log, options = {}) {
+    const items = await new Promise((resolve, reject) => {
+      pull(log.stream(options), pull.collect((err, items) => err ? reject(err) : resolve(items)))
+    })
+    return items.map(({ seq, offset, value }) => ({ seq: seq ?? offset, value }))
+  }
+
+  async del (log, seq) {
+    await call(cb => log.del(seq, cb))
+    await this.settle(log)
+  }
+
+  /** What there is of closing. */
+  async close (log) {
+    await this.settle(log)
+    if (log.close) await call(cb => log.close(cb))
+  }
+}
+
+/**
+ * A call with a callback. What is thrown instead of called back is marked as such.
+ * @param {(cb: (err: any, value?: any) => void) => void} work
+ */
+function call (work) {
+  return new Promise((resolve, reject) => {
+    try {
+      work((err, value) => err ? reject(err) : resolve(value))
+    } catch (err) {
+      reject(Object.assign(err, { isThrown: true }))
+    }
+  })
+}
+
+module.exports = { KINDS, Flumelog, call }
