@@ -15,6 +15,7 @@ const WALK_SIZE = 1024 * 1024
  * @property {number} lastSeq of the last record, -1 if there is none
  * @property {number} kept the file's bytes up to here belong to the log
  * @property {number} cut so many bytes behind them are no whole records
+ * @property {number} walked bytes behind the recovery point that are whole
  * @property {Block | null} damagedTail the block after `kept`, which is damaged in its
  *   middle, so that the log goes on in the block after it
  * @property {import('./file').Rewrite[]} rewrites deletions that a crash interrupted
@@ -48,6 +49,7 @@ async function findEnd (read, size, point, options) {
     lastSeq: await lastSeqBefore(readMended, end, options),
     kept: end,
     cut: size - end,
+    walked: crashed ? end - point.offset : 0,
     damagedTail: isDamaged ? tail : null,
     rewrites: rewrites.filter(({ offset }) => offset < end)
   }
@@ -254,4 +256,4 @@ async function repair (io, found, blockSize) {
   return name
 }
 
-module.exports = { findEnd, repair }
+module.exports = { findEnd, repair, withRewrites }

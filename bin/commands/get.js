@@ -1,0 +1,61 @@
+'use strict'
+
+// flumelog get: one record by its offset.
+
+const { natural } = require('../arguments')
+const { encodingOption } = require('../encodings')
+const { advise } = require('../errors')
+const { openToRead, close } = require('../open')
+const { Output } = require('../output')
+const { printer, refuseRawSeqs } = require('../printer')
+
+const EXAMPLES = `
+Examples:
+  flumelog get my.log 0                    the first record
+  flumelog get my.log 1048576 -e json      pretty`
+
+/** @param {import('commander').Command} program */
+function define (program) {
+  program.command('get')
+    .summary('print the record at an offset')
+    .description('Prints the record that starts at an offset of the file.')
+    .argument('<file>', 'the log')
+    .argument('<seq>', "the record's offset, as `flumelog dump --seqs` shows it", natural)
+    .addOption(encodingOption('how the record is printed'))
+    .option('-s, --seqs', 'put the offset and a tab in front')
+    .addHelpText('after', EXAMPLES)
+    .action(get)
+}
+
+/**
+ * @param {string} file
+ * @param {number} seq
+ * @param {import('../printer').PrintOptions} options
+ * @param {import('commander').Command} command
+ */
+async function get (file, seq, options, command) {
+  refuseRawSeqs(options, command)
+  const log = await openToRead(file)
+  const output = new Output(process.stdout)
+  try {
+    printer(output, file, options)(await recordAt(log, seq), seq)
+  } finally {
+    await output.end()
+    await close(log)
+  }
+}
+
+/**
+ * @param {import('../open').Log} log
+ * @param {number} seq
+ * @returns {Promise<Buffer>}
+ */
+function recordAt (log, seq) {
+  return new Promise((resolve, reject) => log.get(seq, (err, value) => {
+    if (!err) return resolve(/** @type {Buffer} */ (value))
+    const advised = advise(err, 'flumelog:not-found', 'flumelog dump --seqs shows the offsets')
+    reject(advise(advised, 'flumelog:corrupt', 'flumelog verify lists all damage'))
+  }))
+}
+
+module.exports = { define }

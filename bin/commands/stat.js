@@ -1,0 +1,123 @@
+'use strict'
+
+// flumelog stat: what a log is made of.
+
+const { histogram } = require('../histogram')
+const { count, counted, percent, size } = require('../numbers')
+const { paint } = require('../style')
+const { survey } = require('../survey')
+
+/** @typedef {import('../../lib/verify').Report} Report */
+/** @typedef {ReturnType<figuresOf>} Figures */
+
+const EXAMPLES = `
+Examples:
+  flumelog stat my.log
+  flumelog stat my.log --json | jq .records`
+
+/** @param {import('commander').Command} program */
+function define (program) {
+  program.command('stat')
+    .summary('count records, bytes, padding')
+    .description('Shows what a log is made of: its blocks, records, deleted records and padding, and how large records are.')
+    .argument('<file>', 'the log')
+    .option('-j, --json', 'the same for programs')
+    .addHelpText('after', EXAMPLES)
+    .action(stat)
+}
+
+/**
+ * @param {string} file
+ * @param {{ json?: boolean }} options
+ */
+async function stat (file, { json }) {
+  const figures = figuresOf(file, await survey(file, 'stat'))
+  if (json) process.stdout.write(JSON.stringify(figures, null, 2) + '\n')
+  else process.stdout.write(screen(figures).join('\n') + '\n')
+}
+
+/**
+ * @param {string} file
+ * @param {Report} report
+ */
+function figuresOf (file, report) {
+  const { counts } = report
+  const torn = report.size - report.end
+  return {
+    file,
+    size: report.size,
+    blockSize: report.blockSize,
+    blocks: report.blocks,
+    sealed: report.sealed,
+    checksummed: report.checksummed,
+    records: counts.records,
+    bytes: counts.bytes,
+    framing: counts.framing,
+    deleted: { records: counts.deleted, bytes: counts.deletedBytes },
+    padding: { bytes: report.padding, percent: percent(report.padding, report.size) },
+    damaged: { blocks: report.damagedBlocks, bytes: report.damagedBytes },
+    torn: { bytes: torn },
+    closed: report.closed,
+    record: counts.records === 0
+      ? { smallest: null, mean: null, largest: null }
+      : { smallest: counts.smallest, mean: counts.bytes / counts.records, largest: counts.largest },
+    histogram: bucketsOf(counts.sizes)
+  }
+}
+
+/**
+ * @param {number[]} sizes
+ * @returns {Array<{ from: number, to: number, records: number }>} from the smallest size there is to the largest
+ */
+function bucketsOf (sizes) {
+  const first = sizes.findIndex(records => records > 0)
+  const last = sizes.findLastIndex(records => records > 0)
+  return sizes
+    .map((records, power) => ({ from: 2 ** power, to: 2 ** (power + 1) - 1, records }))
+    .filter((_, power) => first !== -1 && power >= first && power <= last)
+}
+
+/**
+ * @param {Figures} figures
+ * @returns {string[]} lines
+ */
+function screen (figures) {
+  const { stdout } = process
+  const { records, record, deleted, padding, damaged, torn } = figures
+  const share = (/** @type {number} */ bytes) => `${counted(bytes, 'byte')} (${percent(bytes, figures.size).toFixed(1)} %)`
+  const row = (/** @type {string} */ name, /** @type {string} */ value) => `${name.padEnd(14)}${value}`
+  const warn = (/** @type {string} */ name, /** @type {string} */ value) => paint(stdout, 'red', row(name, value))
+  const lines = [
+    row('file', figures.file),
+    row('size', figures.size < 1000 ? counted(figures.size, 'byte') : `${counted(figures.size, 'byte')} (${size(figures.size)})`),
+    row('block size', counted(figures.blockSize, 'byte')),
+    row('blocks', `${count(figures.blocks)}${sealedNote(figures)}`),
+    row('records', count(records)),
+    row('data', share(figures.bytes)),
+    row('deleted', `${counted(deleted.records, 'record')}, ${share(deleted.bytes)}`),
+    row('lengths', share(figures.framing)),
+    row('padding', share(padding.bytes))
+  ]
+  if (damaged.blocks > 0) lines.push(warn('damaged', `${counted(damaged.blocks, 'block')}, ${share(damaged.bytes)}; see flumelog verify`))
+  if (torn.bytes > 0) lines.push(warn('torn', `${share(torn.bytes)} at the end; see flumelog verify`))
+  if (record.mean === null) return lines
+  lines.push(
+    row('record size', `smallest ${count(record.smallest)}, mean ${count(record.mean)}, largest ${counted(record.largest, 'byte')}`),
+    '',
+    ...histogram(
+      figures.histogram.map(({ from, to, records }) => ({ label: from === to ? count(from) : `${count(from)} to ${count(to)}`, value: records })),
+      { label: 'bytes', value: 'records' },
+      stdout.columns || 80
+    )
+  )
+  return lines
+}
+
+/** @param {Figures} figures */
+function sealedNote ({ sealed, checksummed }) {
+  if (sealed === 0) return ''
+  const have = checksummed === 0 ? 'none with' : checksummed === sealed ? 'all with' : `${count(checksummed)} with`
+  return `; ${count(sealed)} of them full, ${have} a checksum`
+}
+
+module.exports = { define }

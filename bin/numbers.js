@@ -1,0 +1,48 @@
+'use strict'
+
+// Numbers as people read them.
+
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB']
+
+/**
+ * @param {number} number
+ * @returns {string} 1234567 as 1,234,567
+ */
+function count (number) {
+  return number.toLocaleString('en-US', { maximumFractionDigits: 0 })
+}
+
+/**
+ * @param {number} number
+ * @param {string} noun
+ * @param {string} [nouns]
+ * @returns {string} "1 block", "2 blocks"
+ */
+function counted (number, noun, nouns = noun + 's') {
+  return `${count(number)} ${number === 1 ? noun : nouns}`
+}
+
+/**
+ * @param {number} bytes
+ * @returns {string} with three digits and a unit: 10.5 MB
+ */
+function size (bytes) {
+  let unit = 0
+  while (bytes >= 999.5 && unit < UNITS.length - 1) {
+    bytes /= 1000
+    unit++
+  }
+  if (unit === 0) return counted(bytes, 'byte')
+  return `${bytes.toFixed(bytes < 9.995 ? 2 : bytes < 99.95 ? 1 : 0)} ${UNITS[unit]}`
+}
+
+/**
+ * @param {number} part
+ * @param {number} whole
+ * @returns {number} with a digit behind the point; 0 of nothing
+ */
+function percent (part, whole) {
+  return whole === 0 ? 0 : Math.round(part / whole * 1000) / 10
+}
+
+module.exports = { count, counted, size, percent }

@@ -1,0 +1,42 @@
+'use strict'
+
+// What stat, verify and repair have in common: a walk over all blocks of a file, and
+// what is found damaged, as lines.
+
+const { pathFile } = require('../lib/file')
+const { verify } = require('../lib/verify')
+const { byteProgress } = require('./progress')
+const { counted } = require('./numbers')
+const { refuseOther } = require('./open')
+
+/** @typedef {import('../lib/verify').Report} Report */
+/** @typedef {import('../lib/verify').Range} Range */
+
+/**
+ * @param {string} file
+ * @param {string} verb shown while it takes its time
+ * @returns {Promise<Report>}
+ */
+async function survey (file, verb) {
+  const progress = byteProgress(verb)
+  try {
+    const report = await verify(pathFile(file, { readOnly: true, lock: false }), progress.update)
+    refuseOther(file, report)
+    return report
+  } finally {
+    progress.stop()
+  }
+}
+
+/**
+ * @param {Range} range
+ * @param {number} blockSize
+ * @returns {string}
+ */
+function describeRange ({ kind, start, end, blocks, offset, reason }, blockSize) {
+  const first = Math.floor(start / blockSize)
+  const where = kind === 'torn' ? counted(end - start, 'byte') : blocks === 1 ? `block ${first}` : `blocks ${first} to ${first + blocks - 1}`
+  return `${start} to ${end}, ${where}: ${reason} (at ${offset})`
+}
+
+module.exports = { survey, describeRange }
