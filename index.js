@@ -31,7 +31,7 @@ function logFile (file, settings) {
   if (typeof file === 'string' && file !== '') return pathFile(file, settings)
   const storage = /** @type {import('./lib/file').RandomAccessStorage} */ (file)
   if (storage !== null && typeof storage === 'object' && typeof storage.read === 'function' && typeof storage.stat === 'function') {
-    return storageFile(storage)
+    return storageFile(storage, settings)
   }
   throw errors.invalid('the first argument must be the path of a file or a random-access-storage; ' +
     `it is ${typeof file === 'string' ? 'an empty string' : String(file)}`)

@@ -119,7 +119,7 @@ function pathFile (filename, { readOnly, lock }) {
   }
 
   return {
-    ...storageFile(storage),
+    ...storageFile(storage, { readOnly }),
     filename,
     open: callbackify(open),
     sync: (cb) => fs.fdatasync(storage.fd, cb),
@@ -132,12 +132,17 @@ function pathFile (filename, { readOnly, lock }) {
 /**
  * A log in a storage that was given ready-made.
  * @param {RandomAccessStorage} storage
+ * @param {{ readOnly: boolean }} options
  * @returns {LogFile}
  */
-function storageFile (storage) {
+function storageFile (storage, { readOnly }) {
   return {
     filename: storage.filename || null,
-    open: (cb) => storage.open(cb),
+    open: (cb) => storage.open((err) => {
+      // a random-access-file makes its file only when something is written
+      if (!readOnly && /** @type {NodeJS.ErrnoException | null | undefined} */ (err)?.code === 'ENOENT') storage.write(0, Buffer.alloc(0), cb)
+      else cb(err)
+    }),
     size: (cb) => storage.stat((err, st) => {
       if (err && /** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT') cb(null, 0)
       else if (err) cb(err)
