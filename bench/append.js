@@ -1,0 +1,110 @@
+'use strict'
+
+// Does it hold up when callers do not wait? Appends of one record each, with so
+// many at a time not yet acknowledged; and what the options cost.
+
+const fs = require('fs')
+const path = require('path')
+const peers = require('./peers')
+const ours = require('./peers/ours')
+const { appendRow, middleRun, LEAST_SECONDS } = require('./helpers/rows')
+const { RECORD_SIZE, distinctRecords } = require('./helpers/records')
+
+const PIECE_SIZE = 1024 * 1024
+/** What our log writes for a record: its data, and its length before and after it. */
+const FRAMED_SIZE = RECORD_SIZE + 4
+
+const loads = {
+  quick: { seconds: 0.2, syncedSeconds: 0.2, atOnce: 100000 },
+  full: { seconds: 4, syncedSeconds: 4, atOnce: 500000 },
+  check: { seconds: 1, syncedSeconds: 1, atOnce: 500000 }
+}
+
+/** @param {import('./helpers/runner').Size} size */
+function groups (size) {
+  const { seconds, syncedSeconds, atOnce } = loads[size]
+  const written = peers.map(peer => ({ peer, options: {} }))
+  const synced = peers.filter(({ canSync }) => canSync).map(peer => ({ peer, options: { sync: true } }))
+  const rows = (entries, load) => entries.map(({ peer, options }) => appendRow(peer, load, options))
+  return [
+    ...[1, 16, 1024].map(inFlight => ({
+      name: `${inFlight} in flight`,
+      x: inFlight,
+      rows: rows(written, { count: 5e6, inFlight, seconds })
+    })),
+    {
+      name: `${atOnce.toLocaleString('en')} at once`,
+      x: atOnce,
+      rows: [...rows(written, { count: atOnce, inFlight: atOnce }), fsRow(atOnce)]
+    },
+    ...[1, 16, 1024].map(inFlight => ({
+      name: `each synced, ${inFlight} in flight`,
+      x: inFlight,
+      rows: rows(synced, { count: 1e6, inFlight, seconds: syncedSeconds })
+    })),
+    {
+      name: 'what options cost, 1024 in flight',
+      rows: [{}, { checksum: false }, { sync: 'never' }, { lock: false }].map(options => ({
+        ...appendRow(ours, { count: 5e6, inFlight: 1024, seconds }, options),
+        name: describeOptions(options)
+      }))
+    }
+  ]
+}
+
+/** @param {object} options */
+function describeOptions (options) {
+  return Object.entries(options).map(([name, value]) => `${name}: ${value}`).join(', ') || 'by default'
+}
+
+/**
+ * The yardstick: the same bytes written in large pieces, one after the other.
+ * @param {number} count of records
+ */
+function fsRow (count) {
+  return {
+    name: 'fs.write, 1 MiB pieces',
+    async run ({ scratch }) {
+      const piece = Buffer.concat(distinctRecords()).subarray(0, PIECE_SIZE)
+      const pieces = Buffer.concat(Array.from({ length: Math.ceil(PIECE_SIZE / piece.length) }, () => piece)).subarray(0, PIECE_SIZE)
+      const runs = []
+      let seconds = 0
+      do {
+        const filename = path.join(scratch, `${runs.length}`)
+        runs.push({ records: count, bytes: count * RECORD_SIZE, seconds: await timeWrites(filename, pieces, count * FRAMED_SIZE) })
+        seconds += runs[runs.length - 1].seconds
+        fs.rmSync(filename)
+      } while (seconds < LEAST_SECONDS)
+      return middleRun(runs)
+    }
+  }
+}
+
+/**
+ * @param {string} filename
+ * @param {Buffer} piece
+ * @param {number} size of the file, in bytes
+ * @returns {Promise<number>} seconds
+ */
+function timeWrites (filename, piece, size) {
+  const fd = fs.openSync(filename, 'w')
+  const begin = performance.now()
+  return new Promise((resolve, reject) => {
+    let at = 0
+    next()
+
+    function next () {
+      if (at >= size) {
+        resolve((performance.now() - begin) / 1000)
+        return fs.closeSync(fd)
+      }
+      fs.write(fd, piece, 0, Math.min(piece.length, size - at), at, (err, written) => {
+        if (err) return reject(err)
+        at += written
+        next()
+      })
+    }
+  })
+}
+
+module.exports = { name: 'append', question: 'Does it hold up when callers do not wait?', groups }

@@ -1,0 +1,61 @@
+'use strict'
+
+// What does grouping buy? One write a record against arrays of records, each
+// waited for before the next.
+
+const fs = require('fs')
+const path = require('path')
+const ours = require('./peers/ours')
+const { drive } = require('./helpers/drive')
+const { distinctRecords } = require('./helpers/records')
+
+const KIB = 1024
+const RECORD_SIZES = [25, 100, 155, 1000]
+
+const sizes = {
+  quick: { seconds: 0.2, groupSizes: [1, 16, 256, 1024] },
+  full: { seconds: 2, groupSizes: [1, 4, 16, 64, 256, 1024] }
+}
+
+/** @param {import('./helpers/runner').Size} size */
+function groups (size) {
+  const { seconds, groupSizes } = sizes[size]
+  return RECORD_SIZES.map(recordSize => ({
+    name: `records of ${recordSize} bytes`,
+    x: recordSize,
+    rows: [
+      batchRow('one write a record', recordSize, 1, seconds),
+      ...groupSizes.map(kib => batchRow(`groups of ${kib} KiB`, recordSize, Math.max(1, Math.round(kib * KIB / recordSize)), seconds))
+    ]
+  }))
+}
+
+/**
+ * @param {string} name
+ * @param {number} recordSize in bytes
+ * @param {number} records in a group
+ * @param {number} seconds
+ */
+function batchRow (name, recordSize, records, seconds) {
+  return {
+    name,
+    async run ({ scratch }) {
+      const distinct = distinctRecords(recordSize)
+      const group = Array.from({ length: records }, (_, i) => distinct[i % distinct.length])
+      await append('warm-up', seconds / 2)
+      return append('measured', seconds)
+
+      async function append (folder, seconds) {
+        fs.mkdirSync(path.join(scratch, folder))
+        const { log, close } = await ours.open(path.join(scratch, folder))
+        const value = records === 1 ? group[0] : group
+        const driven = await drive({ count: Infinity, inFlight: 1, seconds }, (_, cb) => log.append(value, cb))
+        await close()
+        const appended = driven.count * records
+        return { records: appended, bytes: appended * recordSize, seconds: driven.seconds, latency: driven.latency }
+      }
+    }
+  }
+}
+
+module.exports = { name: 'batching', question: 'What does grouping buy?', groups }

@@ -1,0 +1,80 @@
+'use strict'
+
+// The benchmark that the flumelogs have in common, bench-flumelog, for each of
+// them: append, 16 in flight; stream; stream no cache; stream10, ten at a time;
+// random, 1024 in flight. It runs as published but for two lines.
+
+const fs = require('fs')
+const vm = require('vm')
+const { createRequire } = require('module')
+const peers = require('./peers')
+
+/** How long each of its five parts may take. */
+const TIME = ['var TIME = 5e3', 'var TIME = 1e3']
+/** What was appended must be in the file before it is read. */
+const APPENDED = ['        next2()\n', '        whenWhole(next2)\n']
+
+/** @param {import('./helpers/runner').Size} size */
+function groups (size) {
+  return [{
+    name: size === 'full' ? 'as published' : 'as published, a second a part instead of five',
+    rounds: 1,
+    rows: peers.filter(({ kind }) => kind === 'flumelog').map(peer => ({
+      name: peer.name,
+      note: peer.note,
+      run: ({ scratch }) => run(peer, scratch, size === 'full' ? [APPENDED] : [APPENDED, TIME])
+    }))
+  }]
+}
+
+/**
+ * @param {object} peer
+ * @param {string} folder
+ * @param {string[][]} changes to the benchmark's text
+ */
+function run (peer, folder, changes) {
+  return new Promise((resolve, reject) => {
+    const measures = []
+    // it prints a line a part: name, ops/second, mb/second, ops, total-mb, seconds
+    console.log = (line) => {
+      const [part, , , records, megabytes, seconds] = line.split(', ')
+      if (part === 'name') return
+      measures.push({ part, records: Number(records), bytes: Number(megabytes) * 2 ** 20, seconds: Number(seconds) })
+      if (part === 'random') resolve(measures)
+    }
+    const log = asFlumelog(peer.create(folder))
+    const whenWhole = (next) => log.onDrain === undefined ? next() : log.onDrain((err) => err ? reject(err) : next())
+    changed('bench-flumelog', changes, whenWhole)(() => log)
+  })
+}
+
+/**
+ * @param {string} name of the package
+ * @param {string[][]} changes to its text
+ * @param {Function} whenWhole which the changed text calls
+ */
+function changed (name, changes, whenWhole) {
+  const filename = require.resolve(name)
+  let source = fs.readFileSync(filename, 'utf8')
+  for (const [from, to] of changes) {
+    if (source.split(from).length !== 2) throw new Error(`${name} has changed: '${from.trim()}' is not once in it`)
+    source = source.replace(from, to)
+  }
+  const module = { exports: {} }
+  vm.compileFunction(source, ['module', 'require', 'whenWhole'], { filename })(module, createRequire(filename), whenWhole)
+  return module.exports
+}
+
+/** Those of the push-stream kind come with what makes them flumelogs; one of them says offset for seq. */
+function asFlumelog (log) {
+  if (log.onWrite !== undefined) return require('flumelog-aligned-offset/compat')(log)
+  if (log.compact === undefined) return log
+  const { stream } = require('async-append-only-log/compat')(log)
+  log.stream = (options) => {
+    const read = stream(options)
+    return (abort, cb) => read(abort, (end, item) => end ? cb(end) : cb(null, { seq: item.offset, value: item.value }))
+  }
+  return log
+}
+
+module.exports = { name: 'flumelog', question: 'How do the flumelogs compare?', groups }

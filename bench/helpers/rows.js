@@ -1,0 +1,150 @@
+'use strict'
+
+// Rows that several benchmark files have in common: appends to, reads of and gets
+// from a peer, each a row as described in runner.js.
+
+const fs = require('fs')
+const path = require('path')
+const { drive, median } = require('./drive')
+const { RECORD_SIZE, recordMaker, distinctRecords, randomNumbers } = require('./records')
+
+/** Before anything is timed, in the same process: code that has not been compiled says nothing. */
+const WARM_UP = { count: 20000, inFlight: 1024, seconds: 0.1 }
+/** What is over too soon to be timed is repeated until it took so long, in seconds. */
+const LEAST_SECONDS = 0.25
+/** Appends in flight while an input is made. */
+const MAKING = 1024
+
+/**
+ * @param {object} peer
+ * @param {{ count: number, inFlight: number, seconds?: number }} load
+ * @param {object} [options] for the peer
+ */
+function appendRow (peer, load, options = {}) {
+  return {
+    name: peer.name,
+    note: peer.note,
+    async run ({ scratch }) {
+      const records = distinctRecords()
+      await appendTo(peer, path.join(scratch, 'warm-up'), records, { ...WARM_UP, inFlight: Math.min(load.inFlight, WARM_UP.inFlight) }, options)
+      const runs = []
+      let seconds = 0
+      do {
+        runs.push(await appendTo(peer, path.join(scratch, `${runs.length}`), records, load, options))
+        seconds += runs[runs.length - 1].seconds
+      } while (seconds < LEAST_SECONDS)
+      return middleRun(runs)
+    }
+  }
+}
+
+async function appendTo (peer, folder, records, load, options) {
+  fs.mkdirSync(folder)
+  const store = await peer.open(folder, options)
+  const { count, seconds, latency } = await drive(load, (n, cb) => store.append(records[n % records.length], cb), store.whole)
+  await store.close()
+  fs.rmSync(folder, { recursive: true })
+  // of one that acknowledges early, the latency says nothing
+  return { records: count, bytes: count * RECORD_SIZE, seconds, latency: store.whole || peer.isVolatile ? undefined : latency }
+}
+
+/**
+ * @param {Array<{ records: number, seconds: number }>} runs
+ * @returns the one that has the median rate
+ */
+function middleRun (runs) {
+  return runs.sort((a, b) => a.records / a.seconds - b.records / b.seconds)[runs.length >> 1]
+}
+
+/**
+ * An input: records stored by a peer.
+ * @param {object} peer
+ * @param {number} count
+ * @param {object} [options] for the peer
+ */
+function stored (peer, count, options = {}) {
+  return {
+    name: [peer.name, count, ...Object.values(options)].join(' '),
+    async make (folder) {
+      const store = await peer.open(folder, options)
+      const make = recordMaker()
+      // what is in flight is less than what the maker keeps apart
+      await drive({ count, inFlight: MAKING - 24 }, (n, cb) => store.append(make(n), cb), store.whole)
+      await store.close()
+    }
+  }
+}
+
+/**
+ * Reads all of an input, again and again; each time it is opened anew.
+ * @param {number} count of records that it holds
+ * @param {() => Promise<{ read: (onRecord: (bytes: number) => void) => Promise<void>, close: () => Promise<void> }>} open
+ */
+async function timeReads (count, open) {
+  const times = []
+  await timeRead()
+  let total = 0
+  do {
+    times.push(await timeRead())
+    total += times[times.length - 1]
+  } while (total < LEAST_SECONDS)
+  return { records: count, bytes: count * RECORD_SIZE, seconds: median(times) }
+
+  async function timeRead () {
+    const { read, close } = await open()
+    let records = 0
+    const begin = performance.now()
+    await read(() => { records++ })
+    const seconds = (performance.now() - begin) / 1000
+    await close()
+    if (records !== count) throw new Error(`read ${records} records of ${count}`)
+    return seconds
+  }
+}
+
+/**
+ * @param {object} peer
+ * @param {number} count
+ */
+function readRow (peer, count) {
+  return {
+    name: peer.name,
+    note: peer.isVolatile ? peer.note : undefined,
+    input: stored(peer, count),
+    run: ({ input }) => timeReads(count, () => peer.open(input))
+  }
+}
+
+/**
+ * Gets of records drawn over the whole of an input.
+ * @param {object} peer
+ * @param {number} count of records that it holds
+ * @param {{ inFlight: number, seconds: number }} load
+ * @param {{ cacheSize: number }} [options] for the peer
+ */
+function getRow (peer, count, load, options) {
+  return {
+    name: peer.name,
+    note: peer.note,
+    input: stored(peer, count),
+    async run ({ input }) {
+      const store = await peer.open(input, options)
+      const all = await store.keys()
+      if (all.length !== count) throw new Error(`has ${all.length} records of ${count}`)
+      const random = randomNumbers(2)
+      const keys = Array.from({ length: 200000 }, () => all[Math.floor(random() * count)])
+      all.length = 0
+      const get = (n, cb) => store.get(keys[n % keys.length], cb)
+
+      await drive({ count: 1000, inFlight: 1 }, (n, cb) => get(n, (err, value) => {
+        cb(err ?? (value.length === RECORD_SIZE ? null : new Error(`got ${value.length} bytes`)))
+      }))
+      await drive({ count: Infinity, inFlight: load.inFlight, seconds: load.seconds / 2 }, get)
+      const driven = await drive({ count: Infinity, ...load }, get)
+      await store.close()
+      return { records: driven.count, bytes: driven.count * RECORD_SIZE, seconds: driven.seconds, latency: driven.latency }
+    }
+  }
+}
+
+module.exports = { appendRow, readRow, getRow, stored, timeReads, middleRun, LEAST_SECONDS }

@@ -1,0 +1,203 @@
+'use strict'
+
+// Runs benchmark files: each of their groups is one benchmark of nanobench, each
+// row of a group a process of its own, and the rows of a group take turns, round
+// after round.
+//
+// A benchmark file exports
+//
+//     name, question
+//     groups (size)      gives an array of
+//
+//         name           what its rows have in common
+//         x              the number that the group stands for in a chart, if it does
+//         rounds         how often each row is measured; if it is not the usual number
+//         rows           an array of
+//
+//             name
+//             note       what has to be known to judge it
+//             input      { name, make (path) }: what has to be there before. It is made once, for all rows
+//                        of the file that have one of this name
+//             run ({ input, scratch })    resolves to a measure, or several. input: the path of what was made;
+//                        scratch: an empty folder
+//
+// A measure is { records, bytes, seconds }, { milliseconds }, or { memory: true } for the most memory
+// that the process took; with `part` as its name if there are several, and `latency` as from drive.js.
+
+const { fork } = require('child_process')
+const fs = require('fs')
+const path = require('path')
+const { describe, summarize } = require('./results')
+const { Progress } = require('./progress')
+
+const ROUNDS = { quick: 3, full: 5, check: 3 }
+/** A row that takes longer is given up, in seconds. */
+const TIME_LIMIT = { quick: 120, full: 1800, check: 600 }
+
+/**
+ * @typedef {'quick' | 'full' | 'check'} Size check: what check.js needs of a file, in a size that gives sure ratios
+ *
+ * @typedef {object} Settings
+ * @property {Size} size
+ * @property {number} [rounds] how often each row is measured
+ * @property {string} folder where temporary folders are made
+ * @property {(line: import('./results').Line) => void} [onMeasure]
+ */
+
+/**
+ * Runs whole files through nanobench, which prints to standard output.
+ * @param {object[]} files
+ * @param {Settings} settings
+ */
+async function runFiles (files, settings) {
+  const plan = files.map(file => ({ file, groups: file.groups(settings.size) }))
+  const progress = new Progress(countRuns(plan.flatMap(({ groups }) => groups), settings))
+  for (const { file, groups } of plan) {
+    const bench = new Bench(file, settings, progress)
+    const told = new Set()
+    for (const index of groups.keys()) await printGroup(bench, index, told)
+    bench.close()
+  }
+}
+
+/**
+ * @param {Bench} bench
+ * @param {number} index of the group
+ * @param {Set<string>} told rows whose note was printed
+ */
+function printGroup (bench, index, told) {
+  // not before: it reports when a process ends, whether it was used or not
+  const nanobench = require('nanobench')
+  return new Promise(resolve => {
+    nanobench(`${bench.file.name}: ${bench.groups[index].name}`, (b) => {
+      const rounds = roundsOf(bench.groups[index], bench.settings)
+      bench.measure(bench.rowsOf(index), rounds).then(lines => {
+        for (const line of describe(summarize(lines), told)) b.log(line)
+        b.end()
+      }, b.error).then(resolve)
+    })
+  })
+}
+
+/**
+ * @param {object[]} groups
+ * @param {Settings} settings
+ * @returns {number} how many runs of rows they take
+ */
+function countRuns (groups, settings) {
+  return groups.reduce((sum, group) => sum + group.rows.length * roundsOf(group, settings), 0)
+}
+
+function roundsOf (group, { size, rounds = ROUNDS[size] }) {
+  return Math.min(group.rounds ?? Infinity, rounds)
+}
+
+/** Measures groups of one benchmark file, with a temporary folder for as long as that lasts. */
+class Bench {
+  /**
+   * @param {object} file
+   * @param {Settings} settings
+   * @param {Progress} progress
+   */
+  constructor (file, settings, progress) {
+    this.file = file
+    this.groups = file.groups(settings.size)
+    this.settings = settings
+    this.progress = progress
+    this.folder = fs.mkdtempSync(path.join(settings.folder, 'flumelog-bench-'))
+    /** Names of the inputs that are there, and why others could not be made. @type {Map<string, string | undefined>} */
+    this.inputs = new Map()
+    /** @type {import('child_process').ChildProcess | null} */
+    this.child = null
+    this.close = this.close.bind(this)
+    process.on('exit', this.close)
+  }
+
+  /**
+   * @param {number} index
+   * @returns {Array<{ group: number, row: number }>} all rows of a group
+   */
+  rowsOf (index) {
+    return this.groups[index].rows.map((_, row) => ({ group: index, row }))
+  }
+
+  /**
+   * Measures rows, which take turns.
+   * @param {Array<{ group: number, row: number }>} places
+   * @param {number} rounds
+   * @returns {Promise<import('./results').Line[]>} a line a measure
+   */
+  async measure (places, rounds) {
+    const lines = []
+    const failed = new Set()
+    for (let round = 0; round < rounds; round++) {
+      for (const place of places) {
+        const { name: group, x, rows: { [place.row]: row } } = this.groups[place.group]
+        this.progress.show(`${this.file.name}: ${group}: ${row.name}`)
+        if (!failed.has(row)) {
+          const { error, measures = [{ error }] } = await this.measureRow(place)
+          if (error !== undefined) failed.add(row)
+          for (const measure of measures) {
+            const line = { file: this.file.name, group, x, row: row.name, note: row.note, round, ...measure }
+            lines.push(line)
+            this.settings.onMeasure?.(line)
+          }
+        }
+        this.progress.advance()
+      }
+    }
+    return lines
+  }
+
+  /**
+   * @param {{ group: number, row: number }} place
+   * @returns {Promise<{ measures?: object[], error?: string }>}
+   */
+  async measureRow (place) {
+    const { input } = this.groups[place.group].rows[place.row]
+    if (input !== undefined && !this.inputs.has(input.name)) {
+      const { error } = await this.start('make', place)
+      this.inputs.set(input.name, error)
+    }
+    const error = input && this.inputs.get(input.name)
+    return error === undefined ? this.start('run', place) : { error }
+  }
+
+  /**
+   * @param {'make' | 'run'} task
+   * @param {{ group: number, row: number }} place
+   * @returns {Promise<{ measures?: object[], error?: string }>}
+   */
+  start (task, { group, row }) {
+    const { size } = this.settings
+    const { input } = this.groups[group].rows[row]
+    const scratch = fs.mkdtempSync(path.join(this.folder, 'scratch-'))
+    const inputFolder = input === undefined ? undefined : path.join(this.folder, input.name)
+    if (task === 'make') fs.mkdirSync(inputFolder)
+    const order = { file: this.file.name, size, group, row, input: inputFolder, scratch, task }
+    return new Promise(resolve => {
+      let answer = { error: 'it ended without an answer' }
+      const child = fork(path.join(__dirname, 'row.js'), [JSON.stringify(order)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+      const timer = setTimeout(() => {
+        answer = { error: `given up after ${TIME_LIMIT[size]} s` }
+        child.kill('SIGKILL')
+      }, TIME_LIMIT[size] * 1000)
+      this.child = child
+      child.on('message', message => { answer = message })
+      child.on('close', () => {
+        clearTimeout(timer)
+        this.child = null
+        fs.rmSync(scratch, { recursive: true, force: true })
+        resolve(answer)
+      })
+    })
+  }
+
+  close () {
+    process.off('exit', this.close)
+    this.child?.kill('SIGKILL')
+    fs.rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+module.exports = { runFiles, Bench, ROUNDS }

@@ -1,0 +1,159 @@
+'use strict'
+
+// Which layer costs what? One log, read to its end through more and more of the
+// layers, for several block sizes; and the same records read by others. The log's
+// own cache is empty, the operating system's has the whole file.
+
+const fs = require('fs')
+const path = require('path')
+const RandomAccessFile = require('random-access-file')
+const peers = require('./peers')
+const ours = require('./peers/ours')
+const { Blocks, ReadAhead } = require('../lib/blocks')
+const { pathFile } = require('../lib/file')
+const { drain } = require('./helpers/pull')
+const { readRow, stored, timeReads } = require('./helpers/rows')
+
+const KIB = 1024
+const NO_CHECKS = { checksum: false }
+
+const sizes = {
+  quick: { count: 100000, blockSizes: [1, 4, 16, 64], compared: 100000 },
+  full: { count: 1000000, blockSizes: [1, 2, 4, 8, 16, 32, 64], compared: 1000000 },
+  check: { count: 1000000, blockSizes: [64], compared: 1000000 }
+}
+
+/** A layer: how it reads the log at `filename`, a call of `onRecord` a record. */
+const layers = [
+  { name: 'file', note: 'fs.readSync, block after block', countsBytes: true, open: readFile },
+  { name: 'random-access-file', note: 'one block after the other, each waited for', countsBytes: true, open: readStorage },
+  { name: 'blocks', note: 'through storage and cache, read ahead and checked', countsBytes: true, open: readBlocks },
+  { name: 'scan', open: withLog((log, onRecord) => new Promise((resolve, reject) => log.scan({}, onRecord, (err) => err ? reject(err) : resolve()))) },
+  { name: 'values: false', open: withLog((log, onRecord) => drain(log.stream({ values: false }), onRecord)) },
+  { name: 'stream', open: withLog((log, onRecord) => drain(log.stream(), onRecord)) },
+  { name: 'json', note: 'a stream with JSON as its codec', open: withLog((log, onRecord) => drain(log.stream(), onRecord), { codec: { encode: JSON.stringify, decode: JSON.parse } }) },
+  { name: 'reverse', open: withLog((log, onRecord) => drain(log.stream({ reverse: true }), onRecord)) }
+]
+
+/** The checks of checksums left out. */
+const unchecked = layers.filter(({ name }) => ['blocks', 'scan', 'stream'].includes(name))
+  .map(layer => ({ ...layer, name: `${layer.name}, checksum: false`, options: NO_CHECKS }))
+
+/** @param {import('./helpers/runner').Size} size */
+function groups (size) {
+  const { count, blockSizes, compared } = sizes[size]
+  return [
+    ...blockSizes.map(kib => ({
+      name: `blocks of ${kib} KiB`,
+      x: kib * KIB,
+      rows: [...layers, ...(kib === 64 ? unchecked : [])].map(layer => layerRow(layer, count, kib * KIB))
+    })),
+    {
+      name: 'read by others',
+      rows: peers.filter(({ isVolatile }) => !isVolatile).map(peer => readRow(peer, compared))
+    }
+  ]
+}
+
+/**
+ * @param {object} layer
+ * @param {number} count of records in the log
+ * @param {number} blockSize in bytes
+ */
+function layerRow ({ name, note, countsBytes, open, options = {} }, count, blockSize) {
+  return {
+    name,
+    note,
+    input: stored(ours, count, { blockSize }),
+    run ({ input }) {
+      const filename = path.join(input, 'log')
+      return timeReads(count, async () => {
+        const reader = await open(filename, blockSize, options)
+        return countsBytes ? { ...reader, read: (onRecord) => countedByFile(reader, filename, count, onRecord) } : reader
+      })
+    }
+  }
+}
+
+/** Layers that know of no records are checked by the bytes they read. */
+async function countedByFile ({ read }, filename, count, onRecord) {
+  let bytes = 0
+  await read((length) => { bytes += length })
+  if (bytes !== fs.statSync(filename).size) throw new Error(`read ${bytes} bytes of ${fs.statSync(filename).size}`)
+  for (let i = 0; i < count; i++) onRecord()
+}
+
+/**
+ * @param {(log: object, onRecord: () => void) => Promise<void>} read
+ * @param {object} [more] options for the log
+ */
+function withLog (read, more) {
+  return async (filename, blockSize, options) => {
+    const { log, close } = await ours.open(path.dirname(filename), { ...more, ...options })
+    return { read: (onRecord) => read(log, onRecord), close }
+  }
+}
+
+async function readFile (filename, blockSize) {
+  const fd = fs.openSync(filename, 'r')
+  const buffer = Buffer.alloc(blockSize)
+  return {
+    async read (onBytes) {
+      for (let length; (length = fs.readSync(fd, buffer, 0, blockSize, null)) > 0;) onBytes(length)
+    },
+    close: async () => { fs.closeSync(fd) }
+  }
+}
+
+async function readStorage (filename, blockSize) {
+  const storage = new RandomAccessFile(filename, { writable: false })
+  await new Promise((resolve, reject) => storage.open((err) => err ? reject(err) : resolve()))
+  return {
+    read: (onBytes) => new Promise((resolve, reject) => {
+      const { size } = fs.statSync(filename)
+      let at = 0
+      next()
+
+      function next () {
+        if (at === size) return resolve()
+        storage.read(at, Math.min(blockSize, size - at), (err, data) => {
+          if (err) return reject(err)
+          at += data.length
+          onBytes(data.length)
+          next()
+        })
+      }
+    }),
+    close: () => new Promise(resolve => storage.close(resolve))
+  }
+}
+
+async function readBlocks (filename, blockSize, { checksum = true }) {
+  const file = pathFile(filename, { readOnly: true, lock: false })
+  await new Promise((resolve, reject) => file.open((err) => err ? reject(err) : resolve()))
+  const blocks = new Blocks(file, { blockSize, checksum, cacheSize: 64 * KIB * KIB })
+  const { size } = fs.statSync(filename)
+  blocks.tail.number = Math.floor(size / blockSize)
+  blocks.tail.end = size % blockSize
+  return {
+    read: (onBytes) => new Promise((resolve, reject) => {
+      const readAhead = new ReadAhead(blocks, false, true)
+      let number = 0
+      next()
+
+      function next () {
+        for (let block; (block = readAhead.take(number, blocks.tail.number, next)) !== undefined; number++) {
+          if (block.error !== null) return reject(block.error)
+          if (block === blocks.tail) {
+            onBytes(block.end)
+            return resolve()
+          }
+          onBytes(blockSize)
+        }
+      }
+    }),
+    close: () => new Promise(resolve => file.close(resolve))
+  }
+}
+
+module.exports = { name: 'layers', question: 'Which layer costs what?', groups }

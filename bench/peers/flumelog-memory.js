@@ -1,0 +1,24 @@
+'use strict'
+
+// A log that is an array: what the interface alone costs.
+
+const { drain } = require('../helpers/pull')
+
+module.exports = {
+  name: 'flumelog-memory',
+  package: 'flumelog-memory',
+  kind: 'flumelog',
+  note: 'stores nothing: it is an array',
+  isVolatile: true,
+  create: () => require('flumelog-memory')(),
+  async open () {
+    const log = this.create()
+    return {
+      append: log.append,
+      get: log.get,
+      read: (onValue) => drain(log.stream(), ({ value }) => onValue(value)),
+      keys: async () => Array.from({ length: log.since.value + 1 }, (_, i) => i),
+      close: async () => {}
+    }
+  }
+}
