@@ -203,7 +203,15 @@ function createLog (file, settings) {
   function whenOpen (cb) {
     if (refusal !== null) process.nextTick(cb, refusal)
     else if (waiting !== null) waiting.push(cb)
-    else cb(null)
+    else if (depth > MAX_DEPTH) process.nextTick(whenOpen, cb)
+    else {
+      depth++
+      try {
+        cb(null)
+      } finally {
+        depth--
+      }
+    }
   }
 
   /**

@@ -2,6 +2,7 @@
 
 // What tests ask of a log again and again, as promises.
 
+const { isDeepStrictEqual } = require('util')
 const pull = require('pull-stream')
 
 /**
@@ -39,4 +40,7 @@ function event (start) {
   return new Promise(start)
 }
 
-module.exports = { collect, collectSource, codeOf, event }
+/** tape's deepEqual, which says where two things differ, takes seconds for thousands of records. */
+const isSame = isDeepStrictEqual
+
+module.exports = { collect, collectSource, codeOf, event, isSame }
