@@ -119,7 +119,7 @@ for (const [name, make] of Object.entries(KINDS)) {
     await log.append(records.slice(20, 100))
     await Promise.all(records.slice(100).map(record => log.append(record)))
     const all = await collect(log.log)
-    t.deepEqual(all.map(({ value }) => value), records)
+    t.ok(isSame(all.map(({ value }) => value), records))
     t.deepEqual(all.slice(0, 20).map(({ seq }) => seq), seqs)
     t.equal(log.log.since.value, all.at(-1).seq)
     for (const reopened of [false, true]) {
@@ -130,11 +130,11 @@ for (const [name, make] of Object.entries(KINDS)) {
         t.equal(log.log.blockSize, 256)
         t.equal(log.log.since.value, all.at(-1).seq)
       }
-      t.deepEqual(await collect(log.log), all)
-      t.deepEqual(await collect(log.log, { reverse: true }), all.toReversed())
-      t.deepEqual(await Promise.all(all.map(({ seq }) => log.get(seq))), records)
+      t.ok(isSame(await collect(log.log), all))
+      t.ok(isSame(await collect(log.log, { reverse: true }), all.toReversed()))
+      t.ok(isSame(await Promise.all(all.map(({ seq }) => log.get(seq))), records))
       const before = await Promise.all(all.slice(1).map(({ seq }) => log.getPrevious(seq)))
-      t.deepEqual(before, all.slice(0, -1))
+      t.ok(isSame(before, all.slice(0, -1)))
       t.deepEqual(await log.search(({ number }) => number - 150), all[150])
     }
     await log.close()
