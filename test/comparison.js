@@ -52,7 +52,8 @@ async function tryAll (name, folder) {
 
 /** Tries one feature after the other until one brings the process down. */
 function tryFrom (name, folder, from) {
-  const child = spawn(process.execPath, [TRY, name, 'features', folder, String(from)], { stdio: ['ignore', 'pipe', 'ignore'] })
+  // standard input is one that can be written to, as a terminal is: flumelog-memory writes to it if it cannot open its file
+  const child = spawn(process.execPath, [TRY, name, 'features', folder, String(from)], { stdio: ['pipe', 'pipe', 'ignore'] })
   let output = ''
   child.stdout.on('data', data => { output += data })
   return new Promise(resolve => {

@@ -6,10 +6,7 @@
 const fs = require('fs')
 const path = require('path')
 const { spawn, spawnSync } = require('child_process')
-const Flume = require('flumedb')
-const Reduce = require('flumeview-reduce')
 const pull = require('pull-stream')
-const RAM = require('random-access-memory')
 const { call } = require('./flumelogs')
 
 const TRY = path.join(__dirname, 'try.js')
@@ -27,6 +24,8 @@ exports.features = [
     name: 'a flumedb view sees every record',
     how: 'A flumedb database with a view is made on an empty log, 100 records are appended, and the view has to have counted them.',
     async works (flumelog, at) {
+      const Flume = require('flumedb')
+      const Reduce = require('flumeview-reduce')
       const log = flumelog.open(at('log'))
       const db = Flume(log).use('count', Reduce(1, (count) => count + 1, null, null, 0))
       await new Promise(resolve => log.since.once(resolve))
@@ -268,6 +267,7 @@ exports.features = [
     name: 'stores in any random-access-storage',
     how: 'It is given an instance of random-access-memory instead of a path.',
     async works (flumelog) {
+      const RAM = require('random-access-memory')
       const storage = new RAM()
       const log = flumelog.open(storage)
       await flumelog.store(log, records(50))
