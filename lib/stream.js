@@ -12,8 +12,19 @@ const MAX_DEPTH = 64
 
 /**
  * @typedef {true | Error | null} End
- * @typedef {(abort: End, cb: (end: End, data?: any) => void) => void} Source a pull-stream source
- *
+ */
+
+/**
+ * @template [I=any] what it gives
+ * @typedef {(abort: End, cb: (end: End, data?: I) => void) => void} Source a pull-stream source
+ */
+
+/**
+ * @template [T=Buffer]
+ * @typedef {{ seq: number, value: T }} LogRecord a record, and the offset at which it starts
+ */
+
+/**
  * @typedef {object} Skipped a range that a stream with `skipCorrupt` left out
  * @property {number} start offset of its first byte
  * @property {number} end offset after its last byte
@@ -29,6 +40,17 @@ const MAX_DEPTH = 64
  * @property {(range: Skipped) => void} [onSkip] told of each range that was left out
  *
  * @typedef {import('./walk').RangeOptions & StreamOnlyOptions} StreamOptions
+ */
+
+/**
+ * What a stream gives is said by its options.
+ * @template T
+ * @typedef {{
+ *   (options?: StreamOptions & { seqs?: true, values?: true }): Source<LogRecord<T>>,
+ *   (options: StreamOptions & { values: false }): Source<number>,
+ *   (options: StreamOptions & { seqs: false, values?: true }): Source<T>,
+ *   (options: StreamOptions): Source<any>
+ * }} StreamFunction
  */
 
 /**
