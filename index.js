@@ -4,7 +4,7 @@
 
 const errors = require('./lib/errors')
 const { pathFile, storageFile } = require('./lib/file')
-const { settingsOf } = require('./lib/options')
+const { settingsOf, show } = require('./lib/options')
 const { createLog } = require('./lib/log')
 
 /**
@@ -28,13 +28,13 @@ function FlumeLog (file, options = {}) {
  * @param {import('./lib/options').Settings} settings
  */
 function logFile (file, settings) {
-  if (typeof file === 'string' && file !== '') return pathFile(file, settings)
+  if (typeof file === 'string' && file !== '' && !file.includes('\0')) return pathFile(file, settings)
   const storage = /** @type {import('./lib/file').RandomAccessStorage} */ (file)
   if (storage !== null && typeof storage === 'object' && typeof storage.read === 'function' && typeof storage.stat === 'function') {
     return storageFile(storage, settings)
   }
   throw errors.invalid('the first argument must be the path of a file or a random-access-storage; ' +
-    `it is ${typeof file === 'string' ? 'an empty string' : String(file)}`)
+    `it is ${show(file)}`)
 }
 
 module.exports = FlumeLog

@@ -202,7 +202,7 @@ function createLog (file, settings) {
    */
   function whenOpen (cb) {
     if (refusal !== null) process.nextTick(cb, refusal)
-    else if (waiting !== null) waiting.push(cb)
+    else if (waiting !== null) waiting.push((err) => cb(err ?? refusal)) // a close may be before it
     else if (depth > MAX_DEPTH) process.nextTick(whenOpen, cb)
     else {
       depth++
