@@ -66,6 +66,15 @@ exports.tooLarge = (length, most, blockSize) => createError('flumelog:too-large'
   { length, most, blockSize })
 
 /**
+ * @param {number} length in bytes, with the framing between records
+ * @param {number} most in bytes
+ * @param {number} blockSize in bytes
+ */
+exports.tooLargeTogether = (length, most, blockSize) => createError('flumelog:too-large',
+  `an atomic batch of ${length} bytes does not fit: it goes into one block, and with blocks of ${blockSize} bytes that has room for ${most}`,
+  { length, most, blockSize })
+
+/**
  * @param {string | null} filename
  * @param {number} block the block's number, from 0
  * @param {number} blockSize in bytes
@@ -114,6 +123,15 @@ exports.noLock = (filename, cause) => createError('flumelog:no-lock',
  */
 exports.readOnly = (filename, what) => createError('flumelog:read-only',
   `${nameOf(filename)}: cannot ${what}: the log was opened with readOnly`, { filename })
+
+/**
+ * @param {number} bytes of the append that was refused
+ * @param {number} inFlight bytes
+ * @param {number} highWaterMark in bytes
+ */
+exports.overflow = (bytes, inFlight, highWaterMark) => createError('flumelog:overflow',
+  `an append of ${bytes} bytes was refused: ${inFlight} bytes are not yet written, and highWaterMark is ${highWaterMark}; wait for onDrain, or for callbacks`,
+  { bytes, inFlight, highWaterMark })
 
 /** @param {string | null} filename */
 exports.closed = (filename) => createError('flumelog:closed',

@@ -17,7 +17,8 @@ const { Stream } = require('./stream')
 const { Walk, RECORD, WAITING, FAILED } = require('./walk')
 const { scan } = require('./scan')
 const { search } = require('./search')
-const { DEFAULT_BLOCK_SIZE, show } = require('./options')
+const { sink } = require('./sink')
+const { checkHighWaterMark, checkOverflow, show, DEFAULT_BLOCK_SIZE } = require('./options')
 
 /** How deep a caller may call from within its own callback before it is given a new stack. */
 const MAX_DEPTH = 64
@@ -43,6 +44,7 @@ const FOLLOWER_RETRIES = 5
  * @typedef {object} Stats counters, which only grow, and gauges
  * @property {Count} appended taken in by append
  * @property {Count} written acknowledged
+ * @property {Count} synced acknowledged, and known to be on the disk
  * @property {Count} rejected got an error
  * @property {Count} inFlight appended, and neither acknowledged nor rejected
  * @property {number} writes to the file
@@ -52,6 +54,7 @@ const FOLLOWER_RETRIES = 5
  * @property {number} streams that are open
  * @property {number} size bytes in the log
  * @property {number} blocks in the log, the last one included
+ * @property {number} recovered bytes behind the recovery point that opening found whole
  * @property {Cut | null} cut what opening cut off
  */
 
@@ -62,6 +65,8 @@ const FOLLOWER_RETRIES = 5
  * @property {number} blockSize in bytes; what the file says, once the log is open
  * @property {import('./options').Codec<T>} codec
  * @property {any} since `obz` observable of the last record's seq: undefined until open, -1 when empty
+ * @property {number} highWaterMark see the option
+ * @property {'queue' | 'reject'} overflow see the option
  * @property {Append<T>} append
  * @property {(seq: number, cb: (err: Error | null, value?: T) => void) => void} get
  *   the record that starts at `seq`. Errors: `flumelog:deleted`; `flumelog:not-found` if no record starts there;
@@ -72,6 +77,9 @@ const FOLLOWER_RETRIES = 5
  * @property {(options?: StreamOptions) => Source} stream a pull-stream source of `{ seq, value }`, of seqs or of values
  * @property {(options: import('./walk').RangeOptions, onRecord: import('./scan').OnRecord, cb: (err: Error | null) => void) => void} scan
  *   the same walk without making a Buffer or an object a record; ends with the first record for which false is returned
+ * @property {(options?: import('./sink').SinkOptions | import('./sink').Sunk, cb?: import('./sink').Sunk) => import('./sink').Sink} sink
+ *   a pull-stream sink that appends what it is given, in order. It stops reading while `highWaterMark` bytes are in
+ *   flight, until half of them are written. `cb(err, { records, bytes, seq })` when all of it is stored
  * @property {(compare: (value: T, seq: number) => number | bigint, cb: (err: Error | null, seq?: number, value?: T) => void) => void} search
  *   the first record for which `compare` is >= 0, in a log that is in the order of what it compares.
  *   Errors: `flumelog:not-found` if it is negative for all; `flumelog:invalid` if it gives no number; what it throws
@@ -90,11 +98,14 @@ const FOLLOWER_RETRIES = 5
  * @callback Append stores a record, or several that come to stand one after the other. `cb` is called, in the
  *   order of the calls, when all of them are written; or synced, with `sync: 'always'` or `options.sync`.
  *   Errors, with nothing stored: `flumelog:invalid` for what the codec cannot encode, an empty record, or one of
- *   zeros only; `flumelog:too-large`; `flumelog:closed`; `flumelog:read-only`; `flumelog:failed` after a failed sync;
+ *   zeros only; `flumelog:too-large`; `flumelog:overflow`; `flumelog:closed`; `flumelog:read-only`; `flumelog:failed` after a failed sync;
  *   those of the operating system
  * @param {T | T[]} value
- * @param {{ sync?: boolean } | boolean | ((err: Error | null, seq?: number) => void)} [options]
- * @param {(err: Error | null, seq?: number) => void} [cb] `seq` is the last record's
+ * @param {{ sync?: boolean, atomic?: boolean } | boolean | ((err: Error | null, seq?: any) => void)} [options]
+ *   `sync`: it is on the disk before `cb`. `atomic`: after a crash all of a batch is there, or none of it; it gets a
+ *   block of its own, is on the disk before `cb`, and `cb` is given the seqs of all its records; too large for one
+ *   block is `flumelog:too-large`
+ * @param {(err: Error | null, seq?: any) => void} [cb] `seq` is the last record's
  * @returns {void}
  */
 
@@ -121,6 +132,8 @@ function createLog (file, settings) {
   let depth = 0
   /** @type {Cut | null} */
   let cut = null
+  let recovered = 0
+  let { highWaterMark, overflow } = settings
 
   let blockSize = settings.blockSize ?? DEFAULT_BLOCK_SIZE
   let blocks = new Blocks(file, { ...settings, blockSize, cacheSize: 0 })
@@ -131,6 +144,7 @@ function createLog (file, settings) {
   /** @type {Follower | null} */
   let follower = null
 
+  const sunk = { whenOpen, encode, get writer () { return writer }, get refusal () { return refusal }, filename }
   const streamed = { get blocks () { return blocks }, filename, decode, whenOpen, streams }
 
   open().then(opened, notOpened)
@@ -146,6 +160,7 @@ function createLog (file, settings) {
       const needsRepair = point !== null || found.cut > 0 || found.damagedTail !== null
       if (needsRepair && !readOnly) {
         const name = await repair(io, found, blockSize)
+        recovered = found.walked
         if (found.cut > 0) cut = { offset: found.kept, bytes: found.cut, filename: name }
       }
       return found
@@ -173,7 +188,7 @@ function createLog (file, settings) {
         blocks.tail = found.damagedTail
       } else follower = new Follower(file, io, blocks, found.lastSeq, { onadvance: advanced, onfailure: failed })
     } else {
-      writer = new Writer(file, blocks, { ...settings, blockSize }, found.lastSeq, advanced)
+      writer = new Writer(file, blocks, { ...settings, blockSize, highWaterMark, overflow }, found.lastSeq, advanced)
       eraser = new Eraser(file, blocks, writer)
     }
     process.nextTick(() => {
@@ -288,17 +303,18 @@ function createLog (file, settings) {
       cb = options
       options = undefined
     }
-    const forced = typeof options === 'object' && options !== null && options.sync === true
-    if (waiting !== null && refusal === null) return appendWhenOpen(value, forced, cb)
+    const { sync = false, atomic = false } = typeof options === 'object' && options !== null ? options : NO_OPTIONS
+    if (waiting !== null && refusal === null) return appendWhenOpen(value, { sync, atomic }, cb)
     if (refusal !== null || writer === null) return refuse('append', cb)
-    if (Array.isArray(value)) return appendBatch(value, forced, cb)
+    if (atomic) return appendAtomic(Array.isArray(value) ? value : [value], sync, cb)
+    if (Array.isArray(value)) return appendBatch(value, sync, cb)
     let data
     try {
       data = encode(value)
     } catch (err) {
       return refuseValue(err, cb)
     }
-    writer.append(data, forced, cb)
+    writer.append(data, sync, cb)
   }
 
   /**
@@ -317,16 +333,34 @@ function createLog (file, settings) {
   }
 
   /**
-   * @param {any} value
+   * @param {any[]} values
    * @param {boolean} forced
-   * @param {((err: Error | null, seq?: number) => void) | undefined} cb
+   * @param {((err: Error | null, seqs?: any) => void) | undefined} cb
    */
-  function appendWhenOpen (value, forced, cb) {
+  function appendAtomic (values, forced, cb = noop) {
+    let batch
+    try {
+      batch = values.map(encode)
+      const bytes = batch.reduce((sum, data) => sum + data.length + layout.FRAME_SIZE, -layout.FRAME_SIZE)
+      const most = layout.maxRecordSize(blockSize, settings.checksum)
+      if (bytes > most) throw errors.tooLargeTogether(bytes, most, blockSize)
+    } catch (err) {
+      return refuseValue(err, cb)
+    }
+    /** @type {Writer} */ (writer).appendAtomic(batch, forced, cb)
+  }
+
+  /**
+   * @param {any} value
+   * @param {{ sync: boolean, atomic: boolean }} options
+   * @param {((err: Error | null, seq?: any) => void) | undefined} cb
+   */
+  function appendWhenOpen (value, options, cb) {
     // the caller may change a Buffer once append has returned
     const keep = (/** @type {any} */ one) => one instanceof Uint8Array ? Buffer.from(one) : one
     const kept = Array.isArray(value) ? value.map(keep) : keep(value)
     whenOpen((err) => {
-      if (!err) append(kept, { sync: forced }, cb)
+      if (!err) append(kept, options, cb)
       else if (cb) cb(err)
     })
   }
@@ -516,6 +550,7 @@ function createLog (file, settings) {
   /** @param {Error | null | undefined} failure */
   function closeFile (failure) {
     follower?.close()
+    blocks.closed = true
     callAll([...streams].map(stream => () => stream.close()), null)
     file.close((err) => finishClosing(failure || err || null))
   }
@@ -530,12 +565,15 @@ function createLog (file, settings) {
   function stats () {
     const { hits, misses, evictions } = blocks
     const zero = { records: 0, bytes: 0 }
-    const { appended = zero, written = zero, rejected = zero, writes = 0, syncs = 0 } = writer?.counts ?? {}
+    const { appended, written, synced, rejected, inFlight, writes, syncs } = writer?.counts ?? {
+      appended: zero, written: zero, synced: zero, rejected: zero, inFlight: zero, writes: 0, syncs: 0
+    }
     return {
       appended: { ...appended },
       written: { ...written },
+      synced: { ...synced },
       rejected: { ...rejected },
-      inFlight: writer === null ? { ...zero } : writer.inFlight(),
+      inFlight: { ...inFlight },
       writes,
       syncs,
       unsynced: writer === null ? 0 : writer.written - writer.synced,
@@ -543,6 +581,7 @@ function createLog (file, settings) {
       streams: streams.size,
       size: blocks.end,
       blocks: blocks.tail.number + (blocks.tail.end > 0 ? 1 : 0),
+      recovered,
       cut
     }
   }
@@ -553,12 +592,23 @@ function createLog (file, settings) {
     blockSize,
     codec,
     since,
+    get highWaterMark () { return highWaterMark },
+    set highWaterMark (bytes) {
+      highWaterMark = checkHighWaterMark(bytes)
+      if (writer !== null) writer.highWaterMark = highWaterMark
+    },
+    get overflow () { return overflow },
+    set overflow (what) {
+      overflow = checkOverflow(what)
+      if (writer !== null) writer.overflow = overflow
+    },
     append,
     get,
     getPrevious,
     stream,
     scan: (options, onRecord, cb) => whenOpen((err) => err ? cb(err) : scan(blocks, options, onRecord, cb)),
     search: (compare, cb) => whenOpen((err) => err ? cb(err) : search(blocks, decode, compare, cb)),
+    sink: (options, cb) => typeof options === 'function' ? sink(sunk, {}, options) : sink(sunk, options ?? {}, cb),
     del,
     onReady: (cb) => whenOpen((err) => cb(err, cut)),
     onDrain: (cb) => whenOpen((err) => err || writer === null ? cb(err) : writer.drain(cb)),
@@ -592,6 +642,8 @@ function callAll (functions, argument) {
 function later (cb, err) {
   process.nextTick(cb, err)
 }
+
+const NO_OPTIONS = { sync: false, atomic: false }
 
 function noop () {}
 

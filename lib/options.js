@@ -34,6 +34,10 @@ const DEFAULT_BLOCK_SIZE = 65536
  * @property {boolean} [checksum] seal blocks with a checksum, and check it when one is read; default true
  * @property {boolean | 'required'} [lock] one writer at a time, across processes; default true.
  *   'required': not to be able to lock is an error (`flumelog:no-lock`) instead of a warning
+ * @property {number} [highWaterMark] bytes appended and not yet written, at which `overflow` sets in and a sink
+ *   waits; default 16 MiB; can be changed while the log is open
+ * @property {'queue' | 'reject'} [overflow] what becomes of an append past the mark: it is taken all the same, or gets
+ *   `flumelog:overflow` and is not stored; default 'queue'; can be changed while the log is open
  * @property {boolean} [readOnly] no lock, no writing, no repair; follows a log that another process writes; default false
  */
 
@@ -48,6 +52,8 @@ const DEFAULT_BLOCK_SIZE = 65536
  * @property {number} syncBytes
  * @property {boolean} checksum
  * @property {boolean | 'required'} lock
+ * @property {number} highWaterMark
+ * @property {'queue' | 'reject'} overflow
  * @property {boolean} readOnly
  */
 
@@ -87,7 +93,27 @@ function settingsOf (options) {
   const checksum = mustBeBoolean('checksum', options.checksum ?? true)
   const readOnly = mustBeBoolean('readOnly', options.readOnly ?? false)
   const lock = options.lock === 'required' ? 'required' : mustBeBoolean('lock', options.lock ?? true)
-  return { blockSize, codec, validate: options.validate, cacheSize, sync, syncInterval, syncBytes, checksum, lock, readOnly }
+  const highWaterMark = checkHighWaterMark(options.highWaterMark ?? 16 * MIB)
+  const overflow = checkOverflow(options.overflow ?? 'queue')
+  return { blockSize, codec, validate: options.validate, cacheSize, sync, syncInterval, syncBytes, checksum, lock, highWaterMark, overflow, readOnly }
+}
+
+/**
+ * @param {unknown} value
+ * @returns {number}
+ */
+function checkHighWaterMark (value) {
+  mustBeInteger('highWaterMark', value, 1, Number.MAX_SAFE_INTEGER)
+  return Number(value)
+}
+
+/**
+ * @param {unknown} value
+ * @returns {'queue' | 'reject'}
+ */
+function checkOverflow (value) {
+  if (value === 'queue' || value === 'reject') return value
+  throw errors.invalid(`overflow must be 'queue' or 'reject'; it is ${show(value)}`)
 }
 
 /**
@@ -119,4 +145,4 @@ function show (value) {
   return inspect(value, { depth: 0, breakLength: Infinity, maxStringLength: 80 })
 }
 
-module.exports = { settingsOf, show, DEFAULT_BLOCK_SIZE }
+module.exports = { settingsOf, checkHighWaterMark, checkOverflow, show, DEFAULT_BLOCK_SIZE }

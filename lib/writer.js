@@ -27,6 +27,8 @@ const MAX_WRITE = 1024 * 1024
  * @property {'always' | 'interval' | 'never'} sync
  * @property {number} syncInterval in milliseconds
  * @property {number} syncBytes
+ * @property {number} highWaterMark bytes of data in flight
+ * @property {'queue' | 'reject'} overflow
  */
 
 /** Calls to append that are not acknowledged, in order; a column each, not an object a call. */
@@ -108,6 +110,10 @@ class Writer {
     this.scratch = Buffer.alloc(0)
     /** the offset after the last append that asked to be synced */
     this.forced = 0
+    /** Blocks of atomic batches that are not written, by number. @type {number[]} */
+    this.atomic = []
+    this.highWaterMark = options.highWaterMark
+    this.overflow = options.overflow
 
     /** Work that must not run beside a write, such as deletion. @type {Array<(done: () => void) => void>} */
     this.jobs = []
@@ -115,6 +121,8 @@ class Writer {
     this.drainWaiting = []
     /** @type {Array<{ end: number, cb: Done }>} */
     this.syncWaiting = []
+    /** Those who wait until no more than so many bytes are in flight. @type {Array<{ most: number, cb: () => void }>} */
+    this.roomWaiting = []
     this.syncing = false
     /** @type {NodeJS.Timeout | null} */
     this.syncTimer = null
@@ -130,7 +138,9 @@ class Writer {
     this.counts = {
       appended: { records: 0, bytes: 0 },
       written: { records: 0, bytes: 0 },
+      synced: { records: 0, bytes: 0 },
       rejected: { records: 0, bytes: 0 },
+      inFlight: { records: 0, bytes: 0 },
       writes: 0,
       syncs: 0
     }
@@ -156,8 +166,18 @@ class Writer {
    * @param {Appended | undefined} cb
    */
   append (data, forced, cb) {
-    if (this.failure !== null) return this.refuse(1, data.length, cb)
+    if (!this.hasRoom(data.length)) return this.refuse(1, data.length, cb)
     this.accept(this.place(data), 1, data.length, forced, cb)
+  }
+
+  /**
+   * For who waits for room of his own accord.
+   * @param {Uint8Array} data
+   * @param {Appended} cb
+   */
+  appendUnlimited (data, cb) {
+    if (this.failure !== null) return this.refuse(1, data.length, cb)
+    this.accept(this.place(data), 1, data.length, false, cb)
   }
 
   /**
@@ -166,12 +186,48 @@ class Writer {
    * @param {Appended | undefined} cb
    */
   appendBatch (batch, forced, cb) {
-    let bytes = 0
-    for (const data of batch) bytes += data.length
-    if (this.failure !== null) return this.refuse(batch.length, bytes, cb)
-    let seq = this.calls.length > this.calls.stored ? this.calls.seqs[this.calls.length - 1] : this.lastSeq
+    const bytes = sizeOf(batch)
+    if (!this.hasRoom(bytes)) return this.refuse(batch.length, bytes, cb)
+    let seq = this.newestSeq
     for (const data of batch) seq = this.place(data)
     this.accept(seq, batch.length, bytes, forced, cb)
+  }
+
+  /**
+   * A batch of which all or nothing survives a crash: in a block of its own, whose
+   * first length is written last, when all the rest is on the disk. Without it the
+   * block begins with a length of 0, which is no record, and is cut off.
+   * @param {Uint8Array[]} batch as for append; the caller has made sure that it fits a block
+   * @param {boolean} forced
+   * @param {(err: Error | null, seqs?: number[]) => void} cb
+   */
+  appendAtomic (batch, forced, cb) {
+    const bytes = sizeOf(batch)
+    if (!this.hasRoom(bytes)) return this.refuse(batch.length, bytes, cb)
+    if (batch.length === 0) return this.appendBatch(batch, forced, (err) => err ? cb(err) : cb(null, []))
+    if (this.position > 0) this.turn()
+    this.atomic.push(this.filling.number)
+    const seqs = batch.map(data => this.place(data))
+    this.turn()
+    this.accept(seqs[seqs.length - 1], batch.length, bytes, forced, (err) => err ? cb(err) : cb(null, seqs))
+  }
+
+  /** The last record that was taken in, acknowledged or not. */
+  get newestSeq () {
+    const { calls } = this
+    return calls.length > calls.stored ? calls.seqs[calls.length - 1] : this.lastSeq
+  }
+
+  /**
+   * @param {number} bytes
+   * @returns {boolean} whether so much more is taken in
+   */
+  hasRoom (bytes) {
+    if (this.failure !== null) return false
+    if (this.overflow === 'queue') return true
+    const { inFlight } = this.counts
+    // what is larger than the mark is taken alone, rather than never
+    return inFlight.bytes + bytes <= this.highWaterMark || inFlight.records === 0
   }
 
   /**
@@ -204,6 +260,8 @@ class Writer {
     this.calls.push(cb, seq, this.appended, records, bytes)
     this.counts.appended.records += records
     this.counts.appended.bytes += bytes
+    this.counts.inFlight.records += records
+    this.counts.inFlight.bytes += bytes
     if (forced) this.forced = this.appended
     this.schedule()
   }
@@ -211,12 +269,13 @@ class Writer {
   /**
    * @param {number} records
    * @param {number} bytes
-   * @param {Appended | undefined} cb
+   * @param {((err: Error) => void) | undefined} cb
    */
   refuse (records, bytes, cb) {
     this.counts.rejected.records += records
     this.counts.rejected.bytes += bytes
-    if (cb !== undefined) process.nextTick(cb, this.failure)
+    if (cb === undefined) return
+    process.nextTick(cb, this.failure ?? errors.overflow(bytes, this.counts.inFlight.bytes, this.highWaterMark))
   }
 
   // Writing
@@ -241,8 +300,11 @@ class Writer {
       })
     }
     if (this.appended > this.written) return this.prepare()
-    // an empty batch has nothing to be written
-    if (this.calls.stored < this.calls.length) return this.acknowledge()
+    if (this.calls.stored < this.calls.length) {
+      // an empty batch has nothing to be written, but it may have asked for a sync
+      this.busy = true
+      return this.onwritten()
+    }
     this.settleWaiting()
   }
 
@@ -275,12 +337,17 @@ class Writer {
     let index = Math.floor(written / blockSize) - pending[0].number
     const from = written % blockSize
     const size = Math.min(this.appended - written, Math.max(blockSize, MAX_WRITE - MAX_WRITE % blockSize) - from)
-    if (from + size <= blockSize) return this.sealedBuffer(index).subarray(from, from + size)
+    const isPlain = this.atomic.length === 0
+    if (isPlain && from + size <= blockSize) return this.sealedBuffer(index).subarray(from, from + size)
     if (this.scratch.length < size) this.scratch = Buffer.allocUnsafeSlow(Math.max(size, MAX_WRITE))
-    let filled = this.sealedBuffer(index).copy(this.scratch, 0, from)
+    let filled = this.sealedBuffer(index).copy(this.scratch, 0, from, Math.min(blockSize, from + size))
     while (filled < size) {
       const buffer = this.sealedBuffer(++index)
       filled += buffer.copy(this.scratch, filled, 0, Math.min(blockSize, size - filled))
+    }
+    for (const number of this.atomic) {
+      const at = number * blockSize - written
+      if (at >= 0 && at < size) this.scratch.fill(0, at, at + layout.LENGTH_SIZE)
     }
     return this.scratch.subarray(0, size)
   }
@@ -300,7 +367,30 @@ class Writer {
   onwrite (err) {
     if (err) return this.onwritefailed(err)
     this.written = /** @type {number} */ (this.target)
-    const mustSync = this.options.sync === 'always' || this.forced > this.acknowledged
+    if (this.atomic.length > 0 && this.atomic[0] * this.blockSize < this.written) return this.completeAtomic()
+    this.onwritten()
+  }
+
+  /** Writes the first lengths of atomic batches: after all the rest is on the disk, and onto the disk at once. */
+  completeAtomic () {
+    const failed = () => this.fail(/** @type {Error} */ (this.failure))
+    const next = () => {
+      const number = this.atomic[0]
+      if (number === undefined || number * this.blockSize >= this.written) {
+        return this.forceSync((err) => err ? failed() : this.onwritten())
+      }
+      const first = this.pending[number - this.pending[0].number].buffer.subarray(0, layout.LENGTH_SIZE)
+      this.file.write(number * this.blockSize, first, (err) => {
+        if (err) return this.onwritefailed(err)
+        this.atomic.shift()
+        next()
+      })
+    }
+    this.syncTo(this.written, (err) => err ? failed() : next())
+  }
+
+  onwritten () {
+    const mustSync = this.options.sync === 'always' || this.forced > this.synced
     if (mustSync) {
       return this.syncTo(this.written, (err) => {
         if (err) return this.fail(/** @type {Error} */ (this.failure))
@@ -320,12 +410,15 @@ class Writer {
     while (stored < calls.length && calls.ends[stored] <= this.written) {
       this.counts.written.records += calls.records[stored]
       this.counts.written.bytes += calls.bytes[stored]
+      this.counts.inFlight.records -= calls.records[stored]
+      this.counts.inFlight.bytes -= calls.bytes[stored]
       stored++
     }
     if (stored > calls.stored) {
       calls.stored = stored
       this.acknowledged = calls.ends[stored - 1]
       this.reveal()
+      if (this.synced >= this.acknowledged) this.counts.synced = { ...this.counts.written }
     }
     // the next write runs while callers are told of this one
     if (!this.scheduled && this.jobs.length === 0 && this.appended > this.written) this.prepare()
@@ -336,7 +429,7 @@ class Writer {
   reveal () {
     const { pending, blocks, blockSize } = this
     let done = 0
-    while (this.acknowledged > (pending[done].number + 1) * blockSize) done++
+    while (this.acknowledged >= (pending[done].number + 1) * blockSize) done++
     for (let i = 0; i < done; i++) {
       pending[i].end = layout.paddingStart(pending[i].buffer)
       pending[i].sealed = true
@@ -409,6 +502,7 @@ class Writer {
     this.written = this.acknowledged
     this.synced = Math.min(this.synced, this.written)
     this.forced = 0
+    this.atomic = []
     for (const waiting of this.drainWaiting) waiting.end = Math.min(waiting.end, this.acknowledged)
     return calls
   }
@@ -442,6 +536,8 @@ class Writer {
     for (let i = calls.stored; i < calls.length; i++) {
       this.counts.rejected.records += calls.records[i]
       this.counts.rejected.bytes += calls.bytes[i]
+      this.counts.inFlight.records -= calls.records[i]
+      this.counts.inFlight.bytes -= calls.bytes[i]
       const cb = calls.callbacks[i]
       if (cb !== undefined) process.nextTick(cb, err)
     }
@@ -491,6 +587,7 @@ class Writer {
 
   startSync () {
     const target = this.written
+    const covered = { ...this.counts.written }
     this.syncing = true
     this.counts.syncs++
     if (this.syncTimer !== null) clearTimeout(this.syncTimer)
@@ -505,6 +602,7 @@ class Writer {
         return
       }
       this.synced = Math.max(this.synced, Math.min(target, this.written))
+      if (covered.records > this.counts.synced.records) this.counts.synced = covered
       this.considerPoint()
       const done = this.syncWaiting.filter(({ end }) => end <= this.synced)
       this.syncWaiting = this.syncWaiting.filter(({ end }) => end > this.synced)
@@ -552,18 +650,6 @@ class Writer {
     })
   }
 
-  /** @returns {{ records: number, bytes: number }} appended, and neither acknowledged nor rejected */
-  inFlight () {
-    const { calls } = this
-    let records = 0
-    let bytes = 0
-    for (let i = calls.stored; i < calls.length; i++) {
-      records += calls.records[i]
-      bytes += calls.bytes[i]
-    }
-    return { records, bytes }
-  }
-
   // Waiting, and the end
 
   /** @param {Done} cb called when all appended so far is written */
@@ -579,6 +665,19 @@ class Writer {
       this.drainWaiting.shift()
       cb(this.failure)
     }
+    for (const waiting of this.roomWaiting.filter(({ most }) => this.counts.inFlight.bytes <= most)) {
+      this.roomWaiting.splice(this.roomWaiting.indexOf(waiting), 1)
+      waiting.cb()
+    }
+  }
+
+  /**
+   * @param {number} most
+   * @param {() => void} cb called when no more than so many bytes are in flight
+   */
+  whenRoom (most, cb) {
+    this.roomWaiting.push({ most, cb })
+    this.schedule()
   }
 
   /** @param {Done} cb called when all appended so far is on the disk */
@@ -618,6 +717,13 @@ class Writer {
       else this.syncTo(this.written, leave)
     }))
   }
+}
+
+/** @param {Uint8Array[]} batch */
+function sizeOf (batch) {
+  let bytes = 0
+  for (const data of batch) bytes += data.length
+  return bytes
 }
 
 module.exports = { Writer, MAX_WRITE }

@@ -49,6 +49,7 @@ async function life (random, counts) {
     validate: isIntact
   })
   let disk = new Disk({ random, pageSize })
+  const atomicPart = random.pick([0, 0.1, 0.6])
   /** What has to be there: the records in order, each with what is known of it. */
   let expected = []
   let made = 0
@@ -69,7 +70,7 @@ async function life (random, counts) {
         counts.found += found.length
         // what is there now was read back; it is synced, since opening syncs what it has looked at
         expected = expected.slice(0, found.length).map((record, i) => ({ ...record, ...found[i], acknowledged: true, synced: true, wanted: found[i].deleted ? 'deleted' : record.wanted }))
-        await Promise.race([work(log, random, settings, expected, () => ++made, disk), disk.off])
+        await Promise.race([work(log, random, settings, expected, () => ++made, disk, atomicPart), disk.off])
       }
     }
     const isKill = random() < 0.3
@@ -96,26 +97,31 @@ async function life (random, counts) {
 }
 
 /** Appends, deletes and syncs until the power goes. */
-async function work (log, random, settings, expected, next, disk) {
+async function work (log, random, settings, expected, next, disk, atomicPart) {
   const pending = []
   for (let i = 0; i < 200 && !disk.isOff; i++) {
     const what = random()
     if (what < 0.75) {
-      const count = random() < 0.7 ? 1 : random.below(12)
+      const count = random() < 0.7 - atomicPart ? 1 : random.below(12)
+      let made = 0
       const batch = Array.from({ length: count }, () => {
         const most = settings.blockSize - 14
-        return make(next(), Math.min(most, random.pick([12, 20, 40, 100, 1000, 9000, most])))
+        made = next()
+        return make(made, Math.min(most, random.pick([12, 20, 40, 100, 1000, 9000, most])))
       })
       const forced = random() < 0.1
-      const records = batch.map(value => ({ value, acknowledged: false, synced: false }))
+      const together = batch.reduce((sum, value) => sum + value.length + 4, 0)
+      const atomic = random() < atomicPart && together <= settings.blockSize - 10 ? made : undefined
+      const records = batch.map(value => ({ value, acknowledged: false, synced: false, atomic }))
       expected.push(...records)
       pending.push(new Promise((resolve, reject) => {
         const before = expected.length
-        log.append(count === 1 ? batch[0] : batch, { sync: forced }, (err, seq) => {
+        log.append(count === 1 ? batch[0] : batch, { sync: forced, atomic: atomic !== undefined }, (err, seq) => {
           if (err) return reject(err)
+          if (atomic !== undefined) seq = seq[seq.length - 1]
           for (const record of records) record.acknowledged = true
           // whatever was appended before has been acknowledged, and synced with it
-          if (settings.sync === 'always' || forced) for (const record of expected.slice(0, before)) record.synced = true
+          if (settings.sync === 'always' || forced || (atomic !== undefined && count > 0)) for (const record of expected.slice(0, before)) record.synced = true
           if (records.length > 0) records[records.length - 1].seq = seq
           resolve()
         })
@@ -152,6 +158,10 @@ function compare (found, expected) {
   const promised = expected.findLastIndex(record => record.mustBeThere) + 1
   if (found.length < promised) throw new Error(`${promised} records were promised, ${found.length} are there`)
   if (found.length > expected.length) throw new Error(`${expected.length} records were appended, ${found.length} are there`)
+  const cutAt = expected[found.length]
+  if (found.length > 0 && cutAt?.atomic !== undefined && expected[found.length - 1].atomic === cutAt.atomic) {
+    throw new Error(`an atomic batch is there in part: ${found.length} records, of ${expected.length}`)
+  }
   found.forEach((record, i) => {
     const wanted = expected[i]
     if (wanted.seq !== undefined && wanted.seq !== record.seq) throw new Error(`record ${i} was at ${wanted.seq}, it is at ${record.seq}`)

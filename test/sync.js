@@ -92,6 +92,16 @@ tape('append with sync: true is on the disk before its callback, whatever the se
   }
 })
 
+tape('an empty batch with sync: true is a sync of what came before it', async (t) => {
+  const { log, disk, ran } = await open({ sync: 'never' })
+  await log.append('one')
+  await log.append([], { sync: true })
+  t.equal(ran('sync'), 1)
+  t.equal(disk.files.get('log').pages.size, 0, 'it is on the disk')
+  t.deepEqual(await log.append([], { atomic: true }), [])
+  await log.close()
+})
+
 tape('sync calls back when all appended so far is on the disk', async (t) => {
   const { log, disk } = await open({ sync: 'never' })
   for (let i = 0; i < 100; i++) log.append(Buffer.alloc(5000, 1))

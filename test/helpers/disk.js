@@ -25,9 +25,11 @@ class DiskFile {
     this.bytes = bytes
     /** the bytes, and zeros behind them */
     this.room = bytes
-    /** page number -> its versions since the last sync, the synced one first */
+    /** how often the file was changed */
+    this.version = 0
+    /** page number -> what it was since the last sync, the synced one first, each with its version */
     this.pages = new Map()
-    this.lengths = [bytes.length]
+    this.lengths = [{ version: 0, value: bytes.length }]
   }
 
   page (number, pageSize) {
@@ -40,11 +42,12 @@ class DiskFile {
     const first = Math.floor(offset / pageSize)
     const last = Math.floor(Math.max(offset, end - 1) / pageSize)
     for (let number = first; number <= last; number++) {
-      if (!this.pages.has(number)) this.pages.set(number, [this.page(number, pageSize)])
+      if (!this.pages.has(number)) this.pages.set(number, [{ version: this.version, value: this.page(number, pageSize) }])
     }
     apply()
-    for (let number = first; number <= last; number++) this.pages.get(number).push(this.page(number, pageSize))
-    this.lengths.push(this.bytes.length)
+    const version = ++this.version
+    for (let number = first; number <= last; number++) this.pages.get(number).push({ version, value: this.page(number, pageSize) })
+    this.lengths.push({ version, value: this.bytes.length })
   }
 
   write (offset, data, pageSize) {
@@ -70,19 +73,24 @@ class DiskFile {
     this.bytes = this.room.subarray(0, length)
   }
 
-  sync () {
-    this.pages.clear()
-    this.lengths = [this.bytes.length]
+  /** @param {number} version up to which the file is on the disk */
+  sync (version) {
+    this.lengths = since(this.lengths, version)
+    for (const [number, versions] of this.pages) {
+      const left = since(versions, version)
+      if (left.length === 1) this.pages.delete(number)
+      else this.pages.set(number, left)
+    }
   }
 
   /** What the disk holds after the power was gone. */
   afterPowerLoss (random, pageSize) {
-    const length = random.pick(this.lengths)
+    const length = random.pick(this.lengths).value
     const longest = Math.max(length, this.bytes.length)
     const bytes = Buffer.alloc(Math.ceil(longest / pageSize) * pageSize)
     this.bytes.copy(bytes)
     for (const [number, versions] of this.pages) {
-      if (number * pageSize < bytes.length) random.pick(versions).copy(bytes, number * pageSize)
+      if (number * pageSize < bytes.length) random.pick(versions).value.copy(bytes, number * pageSize)
     }
     return Buffer.from(bytes.subarray(0, length))
   }
@@ -173,15 +181,8 @@ class Disk {
       sync: (cb) => {
         // what was written before the call is synced, not what comes while it runs
         const file = get()
-        const before = { pages: new Map([...file.pages].map(([number, versions]) => [number, versions.length])), lengths: file.lengths.length }
-        this.operation('sync', cb, () => {
-          for (const [number, count] of before.pages) {
-            const versions = file.pages.get(number).slice(count - 1)
-            if (versions.length === 1) file.pages.delete(number)
-            else file.pages.set(number, versions)
-          }
-          file.lengths = file.lengths.slice(before.lengths - 1)
-        })
+        const { version } = file
+        this.operation('sync', cb, () => file.sync(version))
       },
       close: (cb) => this.operation('close', cb, () => {}),
       point: {
@@ -218,6 +219,11 @@ class Disk {
     disk.points = [point]
     return disk
   }
+}
+
+/** The last that is not newer than `version`, and all after it. */
+function since (versions, version) {
+  return versions.slice(Math.max(0, versions.findLastIndex(one => one.version <= version)))
 }
 
 function failure (code) {

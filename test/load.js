@@ -1,0 +1,192 @@
+'use strict'
+
+// Callers that append faster than the file takes it: bounded buffers, sinks, counters.
+
+const tape = require('tape')
+const pull = require('pull-stream')
+const RAM = require('random-access-memory')
+const FlumeLog = require('..')
+const { createLog } = require('../lib/log')
+const { settingsOf } = require('../lib/options')
+const { Disk } = require('./helpers/disk')
+const { promises } = require('./helpers/promises')
+
+const MIB = 1024 * 1024
+const RECORDS = Number(process.env.RECORDS ?? 1e6)
+
+tape("with overflow 'reject' an append past highWaterMark gets flumelog:overflow and is not stored", async (t) => {
+  const log = await open({ highWaterMark: 1000, overflow: 'reject' })
+  const codes = await Promise.all(Array.from({ length: 15 }, (_, i) => codeOf(log.append(Buffer.alloc(100, i + 1)))))
+  t.deepEqual(codes, [...Array(10).fill(null), ...Array(5).fill('flumelog:overflow')], 'ten fit')
+  t.equal(await codeOf(log.append(Buffer.alloc(100, 16))), null, 'there is room again')
+  t.deepEqual((await all(log)).map(value => value[0]), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16])
+  const { appended, written, rejected, inFlight } = log.log.stats()
+  t.deepEqual({ appended, written, rejected, inFlight }, {
+    appended: { records: 11, bytes: 1100 },
+    written: { records: 11, bytes: 1100 },
+    rejected: { records: 5, bytes: 500 },
+    inFlight: { records: 0, bytes: 0 }
+  })
+  await log.close()
+})
+
+tape('a batch is taken whole or rejected whole, and what is larger than the mark is taken alone', async (t) => {
+  const log = await open({ highWaterMark: 1000, overflow: 'reject' })
+  const batch = (n, value) => Array.from({ length: n }, () => Buffer.alloc(100, value))
+  const codes = await Promise.all([log.append(batch(6, 1)), log.append(batch(5, 2)), log.append(batch(4, 3)), log.append(batch(1, 4))].map(codeOf))
+  t.deepEqual(codes, [null, 'flumelog:overflow', null, 'flumelog:overflow'])
+  t.deepEqual((await all(log)).map(value => value[0]), [...Array(6).fill(1), ...Array(4).fill(3)])
+  const large = await Promise.all([log.append(batch(30, 5)), log.append(batch(1, 6))].map(codeOf))
+  t.deepEqual(large, [null, 'flumelog:overflow'])
+  await log.close()
+})
+
+tape('highWaterMark and overflow can be changed while the log runs', async (t) => {
+  const log = await open({ highWaterMark: 100 })
+  const append = () => codeOf(log.append(Buffer.alloc(100, 1)))
+  t.deepEqual(await Promise.all([append(), append()]), [null, null], "'queue' refuses nothing")
+  log.log.overflow = 'reject'
+  t.deepEqual(await Promise.all([append(), append()]), [null, 'flumelog:overflow'])
+  log.log.highWaterMark = 200
+  t.deepEqual(await Promise.all([append(), append(), append()]), [null, null, 'flumelog:overflow'])
+  t.equal(log.log.highWaterMark, 200)
+  for (const wrong of [0, -1, NaN, '5', undefined]) {
+    t.throws(() => { log.log.highWaterMark = wrong }, (err) => err.code === 'flumelog:invalid', `${wrong} is refused`)
+  }
+  t.throws(() => { log.log.overflow = 'drop' }, (err) => err.code === 'flumelog:invalid')
+  await log.close()
+})
+
+tape('what is in flight is none after a failed write, and rejected counts it', async (t) => {
+  const disk = new Disk()
+  const log = promises(createLog(disk.file('log'), settingsOf({})))
+  await log.append('one')
+  disk.kinds = ['write']
+  disk.operations = 0
+  disk.plan.set(1, 'fail')
+  t.deepEqual(await Promise.all([codeOf(log.append('two')), codeOf(log.append('three'))]), ['EIO', 'EIO'])
+  const { inFlight, rejected } = log.log.stats()
+  t.deepEqual([inFlight, rejected], [{ records: 0, bytes: 0 }, { records: 2, bytes: 8 }])
+  await log.close()
+})
+
+tape(`a sink stores ${RECORDS} records in order, in flat memory`, (t) => {
+  const log = FlumeLog(new Forgetful(), { highWaterMark: 2 * MIB, cacheSize: MIB })
+  let made = 0
+  let most = 0
+  let heap = 0
+  const value = Buffer.alloc(100, 1)
+  const source = (abort, cb) => {
+    if (abort || made === RECORDS) return cb(abort || true)
+    if (++made % 20000 === 0) {
+      most = Math.max(most, log.stats().inFlight.bytes)
+      heap = Math.max(heap, process.memoryUsage().heapUsed)
+    }
+    value.writeUInt32LE(made)
+    cb(null, value)
+  }
+  const before = process.memoryUsage().heapUsed
+  pull(source, log.sink((err, stored) => {
+    t.error(err)
+    t.equal(stored.records, RECORDS)
+    t.equal(stored.bytes, RECORDS * 100)
+    t.equal(stored.seq, log.since.value)
+    t.ok(most <= 2 * MIB + 100, `at most ${most} bytes were in flight`)
+    t.ok(heap - before < 64 * MIB, `the heap grew by ${((heap - before) / MIB).toFixed(0)} MiB at most`)
+    log.close(t.end)
+  }))
+})
+
+tape('a sink takes what comes later, and from a source that fails keeps what it was given', async (t) => {
+  const log = await open({})
+  const sunk = (source) => new Promise(resolve => pull(source, log.log.sink((err, stored) => resolve({ err, stored }))))
+  const later = (n, end) => (abort, cb) => setImmediate(() => abort || n-- === 0 ? cb(abort || end) : cb(null, `record ${n}`))
+  t.deepEqual(await sunk(later(3, true)), { err: null, stored: { records: 3, bytes: 24, seq: 24 } })
+  const failure = new Error('no more')
+  t.deepEqual(await sunk(later(2, failure)), { err: failure, stored: { records: 2, bytes: 16, seq: 48 } })
+  t.deepEqual(await sunk(pull.empty()), { err: null, stored: { records: 0, bytes: 0, seq: -1 } })
+  const { err, stored } = await sunk(pull.values(['good', '', 'not reached']))
+  t.equal(err.code, 'flumelog:invalid')
+  t.deepEqual(stored, { records: 1, bytes: 4, seq: 60 })
+  t.equal((await all(log)).length, 6)
+  await log.close()
+  t.equal((await sunk(pull.values(['late']))).err.code, 'flumelog:closed')
+})
+
+tape('a sink ends with an error when the log is closed under it, and what it has stored is there', async (t) => {
+  const storage = new RAM()
+  const log = promises(FlumeLog(storage))
+  let given = 0
+  let closed
+  const endless = (abort, cb) => {
+    if (abort) return cb(abort)
+    if (++given === 100) closed = log.close()
+    setImmediate(cb, null, `record ${given}`)
+  }
+  const sunk = new Promise(resolve => pull(endless, log.log.sink((err, stored) => resolve({ err, stored }))))
+  const { err, stored } = await sunk
+  await closed
+  t.equal(err.code, 'flumelog:closed')
+  const again = promises(FlumeLog(storage.clone()))
+  t.equal((await all(again)).length, stored.records)
+  await again.close()
+})
+
+tape('no write is larger than 1 MiB, and appends are acknowledged in order', async (t) => {
+  const disk = new Disk()
+  const log = promises(createLog(disk.file('log'), settingsOf({})))
+  await log.onReady()
+  const sizes = []
+  const change = disk.files.get('log').write
+  disk.files.get('log').write = function (offset, data, pageSize) {
+    sizes.push(data.length)
+    return change.call(this, offset, data, pageSize)
+  }
+  const order = []
+  await Promise.all(Array.from({ length: 10000 }, (_, i) => log.append(Buffer.alloc(500, 1)).then(() => order.push(i))))
+  t.ok(Math.max(...sizes) <= MIB, `the largest had ${Math.max(...sizes)} bytes, of ${sizes.length} writes`)
+  t.ok(order.every((n, i) => n === i))
+  await log.close()
+})
+
+tape('counters only grow, and add up', async (t) => {
+  const log = await open({ blockSize: 1024, sync: 'never', cacheSize: 8192 })
+  for (let i = 0; i < 100; i++) await log.append(Buffer.alloc(200, 1))
+  await log.append(Buffer.alloc(0)).catch(() => {})
+  let stats = log.log.stats()
+  t.equal(stats.written.records, 100)
+  t.equal(stats.synced.records, 0)
+  t.equal(stats.rejected.records, 1)
+  t.equal(stats.unsynced, stats.size)
+  t.equal(stats.blocks, 25)
+  t.ok(stats.cache.evictions > 0)
+  await log.sync()
+  stats = log.log.stats()
+  t.deepEqual(stats.synced, { records: 100, bytes: 20000 })
+  t.equal(stats.unsynced, 0)
+  await all(log)
+  const { cache } = log.log.stats()
+  t.ok(cache.misses > stats.cache.misses && cache.hits > stats.cache.hits)
+  await log.close()
+})
+
+/** A storage that keeps what it is given only as far as a writer looks back. */
+class Forgetful extends RAM {
+  _write (req) {
+    const last = Math.floor(req.offset / this.pageSize)
+    for (let page = last - 3; page >= 0 && this.buffers[page] !== undefined; page--) this.buffers[page] = undefined
+    super._write(req)
+  }
+}
+
+async function open (options) {
+  const log = promises(FlumeLog(new RAM(), options))
+  await log.onReady()
+  return log
+}
+
+function all ({ log }) {
+  return new Promise((resolve, reject) => pull(log.stream({ seqs: false }), pull.collect((err, all) => err ? reject(err) : resolve(all))))
+}
+
+const codeOf = (promise) => promise.then(() => null, err => err.code)
