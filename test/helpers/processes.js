@@ -1,0 +1,130 @@
+'use strict'
+
+// Programs that run beside a test as processes of their own: the files in
+// test/helpers/programs. They print one JSON value a line and may be sent some.
+
+const { spawn } = require('child_process')
+const fs = require('fs')
+const path = require('path')
+
+const FOLDER = path.join(__dirname, 'programs')
+
+/** A running program, and all that it has told. */
+class Program {
+  /**
+   * @param {string} command
+   * @param {string[]} args
+   */
+  constructor (command, args) {
+    this.messages = []
+    this.listeners = new Set()
+    this.stderr = ''
+    this.isOver = false
+    this.child = spawn(command, args, { stdio: 'pipe' })
+    this.child.stderr.on('data', data => { this.stderr += data })
+    // a program that was killed does not read what it is sent
+    this.child.stdin.on('error', () => {})
+    let rest = ''
+    this.child.stdout.setEncoding('utf8').on('data', (text) => {
+      const lines = (rest + text).split('\n')
+      rest = lines.pop()
+      for (const line of lines) this.receive(JSON.parse(line))
+    })
+    /** Resolves when the process is gone and all that it had told has been read. */
+    this.over = new Promise((resolve, reject) => {
+      this.child.on('error', reject)
+      this.child.on('close', (code, signal) => {
+        this.isOver = true
+        this.notify()
+        resolve({ code, signal, stderr: this.stderr })
+      })
+    })
+  }
+
+  receive (message) {
+    this.messages.push(message)
+    this.notify(message)
+  }
+
+  notify (message) {
+    for (const listener of [...this.listeners]) listener(message)
+  }
+
+  /**
+   * @param {(message: any) => any} isWanted
+   * @returns {Promise<any>} the first message that is wanted, from the first one told on
+   */
+  message (isWanted) {
+    return new Promise((resolve, reject) => {
+      let seen = 0
+      const look = () => {
+        while (seen < this.messages.length) {
+          const message = this.messages[seen++]
+          if (!isWanted(message)) continue
+          this.listeners.delete(look)
+          return resolve(message)
+        }
+        if (!this.isOver) return
+        this.listeners.delete(look)
+        reject(new Error(`the program ended before it told what was waited for:\n${this.stderr}`))
+      }
+      this.listeners.add(look)
+      look()
+    })
+  }
+
+  /** @param {any} message */
+  send (message) {
+    this.child.stdin.write(JSON.stringify(message) + '\n')
+  }
+
+  kill () {
+    this.child.kill('SIGKILL')
+    return this.over
+  }
+}
+
+/**
+ * @param {import('tape').Test} t when it ends, the process does
+ * @param {string} name of a file in test/helpers/programs
+ * @param {any} argument for it
+ * @param {{ nodeOptions?: string[], shell?: string }} [options] `shell` is run before the program, by bash
+ */
+function start (t, name, argument, { nodeOptions = [], shell } = {}) {
+  const args = [...nodeOptions, path.join(FOLDER, name), JSON.stringify(argument)]
+  const program = shell === undefined
+    ? new Program(process.execPath, args)
+    : new Program('bash', ['-c', `${shell} && exec "$@"`, 'bash', process.execPath, ...args])
+  t.teardown(() => program.kill())
+  return program
+}
+
+/** For the programs: what they were started with. */
+function argument () {
+  return JSON.parse(process.argv[2])
+}
+
+/**
+ * For the programs. When it returns, the message is on its way, even if the process
+ * is killed right after; process.stdout would keep it while the pipe is full.
+ * @param {any} message
+ */
+function tell (message) {
+  fs.writeSync(1, JSON.stringify(message) + '\n')
+}
+
+/**
+ * For the programs: they end with the test that started them.
+ * @param {(message: any) => void} [onmessage]
+ */
+function listen (onmessage = () => {}) {
+  let rest = ''
+  process.stdin.setEncoding('utf8').on('data', (text) => {
+    const lines = (rest + text).split('\n')
+    rest = lines.pop()
+    for (const line of lines) onmessage(JSON.parse(line))
+  })
+  process.stdin.on('end', () => process.exit())
+}
+
+module.exports = { start, argument, tell, listen }

@@ -1,0 +1,38 @@
+'use strict'
+
+// Opens logs one after the other, tells what came of it and of each warning, and
+// keeps them open. Sent `{ append: text }` it appends to the first, sent
+// `{ close: true }` it closes all and ends.
+
+const FlumeLog = require('../../..')
+const { argument, tell, listen } = require('../processes')
+const { promises } = require('../promises')
+
+const opened = []
+
+process.on('warning', ({ code, message }) => tell({ what: 'warning', code, message }))
+
+async function main () {
+  for (const { file, options } of argument()) {
+    const log = promises(FlumeLog(file, options))
+    try {
+      await log.onReady()
+      opened.push(log)
+      tell({ what: 'opened', file, since: log.log.since.value })
+    } catch ({ code, message, filename }) {
+      tell({ what: 'refused', file, code, message, filename })
+    }
+  }
+  // warnings come a little later than what they are about
+  setImmediate(() => tell({ what: 'ready' }))
+}
+
+listen(async ({ append, close }) => {
+  if (append !== undefined) tell({ what: 'appended', seq: await opened[0].append(Buffer.from(append)) })
+  if (close) {
+    for (const log of opened) await log.close()
+    tell({ what: 'closed' })
+    process.exit()
+  }
+})
+main()
