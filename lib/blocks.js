@@ -90,6 +90,8 @@ class Blocks {
     this.hits = 0
     this.misses = 0
     this.evictions = 0
+    /** The file is being closed: what fails from now on fails for that. */
+    this.closed = false
     const dispose = (/** @type {Block} */ _, /** @type {number} */ __, /** @type {string} */ why) => {
       if (why === 'evict') this.evictions++
     }
@@ -187,8 +189,9 @@ class Blocks {
         return this.read(load, key)
       }
       const blocks = new Array(count)
+      const failure = err && this.closed ? errors.closed(this.file.filename) : err
       for (let i = 0; i < count; i++) {
-        blocks[i] = err ? unreadable(first + i, err) : this.parse(first + i, /** @type {Buffer} */ (data), i)
+        blocks[i] = failure ? unreadable(first + i, failure) : this.parse(first + i, /** @type {Buffer} */ (data), i)
         if (blocks[i].error !== null && load.retries-- > 0) {
           setTimeout(() => this.read(load, key), RETRY_DELAY)
           return

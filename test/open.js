@@ -279,6 +279,28 @@ test('reads that are under way when the log is closed end, with what they asked 
   t.deepEqual(other, [])
 })
 
+test('a walk through the log that has not come to its end when the log is closed ends with flumelog:closed', async (t) => {
+  const file = testFolder(t)
+  const ram = new RAM()
+  for (const storage of [file('log'), ram]) {
+    const first = promises(FlumeLog(storage))
+    await first.append(Array.from({ length: 100 }, (_, i) => Buffer.alloc(60000, i + 1)))
+    await first.close()
+    const log = promises(FlumeLog(storage === ram ? ram.clone() : storage, { cacheSize: 0 }))
+    await log.onReady()
+    const ends = []
+    for (const reverse of [false, true]) {
+      let left = 30
+      ends.push(codeOf(new Promise((resolve, reject) => log.log.scan({ reverse, cache: false }, () => {
+        if (--left === 0) log.log.close()
+      }, err => err ? reject(err) : resolve()))))
+      ends.push(codeOf(collect(log.log, { reverse })))
+    }
+    for (const end of ends) t.equal(await end, 'flumelog:closed')
+    await log.close()
+  }
+})
+
 test('closing twice, or thrice at once, is no error, and each is called back when it is done', async (t) => {
   for (const isOpen of [true, false]) {
     const log = promises(FlumeLog(new RAM()))
