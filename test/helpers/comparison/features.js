@@ -2,6 +2,7 @@
 
 // What flumelogs are compared in. Each feature is tried on each of them: the answer
 // is a cell of the table. To throw, or to call back with an error or never, is a no.
+// What only one feature needs is loaded by it: many processes load this file.
 
 const fs = require('fs')
 const path = require('path')
