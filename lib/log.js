@@ -7,6 +7,7 @@ const Obv = require('obz')
 const layout = require('./block')
 const errors = require('./errors')
 const { promises } = require('./io')
+const { callAll, mustBeFunction, optional } = require('./callbacks')
 const { Blocks } = require('./blocks')
 const { findBlockSize } = require('./block-size')
 const { findEnd, repair } = require('./recover')
@@ -28,7 +29,6 @@ const FOLLOWER_RETRIES = 5
 /**
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {import('./stream').StreamOptions} StreamOptions
- * @typedef {import('./stream').Source} Source
  * @typedef {import('./blocks').Block} Block
  */
 
@@ -59,25 +59,36 @@ const FOLLOWER_RETRIES = 5
  */
 
 /**
- * @template [T=Buffer]
+ * The part of an `obz` observable that reads it. Called with a listener, it calls that with the seq there is (unless
+ * `immediately` is false) and with each that comes; what it returns, and false from the listener, ends that.
+ * @typedef {{
+ *   (listener: (seq: number) => unknown, immediately?: boolean): () => void,
+ *   once (listener: (seq: number) => unknown, immediately?: boolean): () => void,
+ *   readonly value: number | undefined
+ * }} Since
+ */
+
+/**
+ * @template [T=Buffer] a record, as the codec decodes it
+ * @template [A=T] what may be appended
  * @typedef {object} FlumeLog
  * @property {string | null} filename the path it was opened with; null for a storage that has none
  * @property {number} blockSize in bytes; what the file says, once the log is open
  * @property {import('./options').Codec<T>} codec
- * @property {any} since `obz` observable of the last record's seq: undefined until open, -1 when empty
+ * @property {Since} since `obz` observable of the last record's seq: undefined until open, -1 when empty
  * @property {number} highWaterMark see the option
  * @property {'queue' | 'reject'} overflow see the option
- * @property {Append<T>} append
+ * @property {Append<A>} append
  * @property {(seq: number, cb: (err: Error | null, value?: T) => void) => void} get
  *   the record that starts at `seq`. Errors: `flumelog:deleted`; `flumelog:not-found` if no record starts there;
  *   `flumelog:invalid` if `seq` is no integer >= 0; `flumelog:corrupt`
  * @property {(seq: number, cb: (err: Error | null, value?: T, seq?: number) => void) => void} getPrevious
  *   the record before the one at `seq`, deleted ones left out; `seq` may also be where the log ends.
  *   Errors as for get; `flumelog:not-found` if there is none before it
- * @property {(options?: StreamOptions) => Source} stream a pull-stream source of `{ seq, value }`, of seqs or of values
+ * @property {import('./stream').StreamFunction<T>} stream a pull-stream source of `{ seq, value }`, of seqs or of values
  * @property {(options: import('./walk').RangeOptions, onRecord: import('./scan').OnRecord, cb: (err: Error | null) => void) => void} scan
  *   the same walk without making a Buffer or an object a record; ends with the first record for which false is returned
- * @property {(options?: import('./sink').SinkOptions | import('./sink').Sunk, cb?: import('./sink').Sunk) => import('./sink').Sink} sink
+ * @property {(options?: import('./sink').SinkOptions | import('./sink').Sunk, cb?: import('./sink').Sunk) => import('./sink').Sink<A>} sink
  *   a pull-stream sink that appends what it is given, in order. It stops reading while `highWaterMark` bytes are in
  *   flight, until half of them are written. `cb(err, { records, bytes, seq })` when all of it is stored
  * @property {(compare: (value: T, seq: number) => number | bigint, cb: (err: Error | null, seq?: number, value?: T) => void) => void} search
@@ -94,19 +105,25 @@ const FOLLOWER_RETRIES = 5
  */
 
 /**
- * @template [T=Buffer]
- * @callback Append stores a record, or several that come to stand one after the other. `cb` is called, in the
- *   order of the calls, when all of them are written; or synced, with `sync: 'always'` or `options.sync`.
- *   Errors, with nothing stored: `flumelog:invalid` for what the codec cannot encode, an empty record, or one of
- *   zeros only; `flumelog:too-large`; `flumelog:overflow`; `flumelog:closed`; `flumelog:read-only`; `flumelog:failed` after a failed sync;
- *   those of the operating system
- * @param {T | T[]} value
- * @param {{ sync?: boolean, atomic?: boolean } | boolean | ((err: Error | null, seq?: any) => void)} [options]
- *   `sync`: it is on the disk before `cb`. `atomic`: after a crash all of a batch is there, or none of it; it gets a
- *   block of its own, is on the disk before `cb`, and `cb` is given the seqs of all its records; too large for one
- *   block is `flumelog:too-large`
- * @param {(err: Error | null, seq?: any) => void} [cb] `seq` is the last record's
- * @returns {void}
+ * @typedef {object} AppendOptions
+ * @property {boolean} [sync] it is on the disk before the callback
+ * @property {boolean} [atomic] after a crash all of a batch is there, or none of it; it gets a block of its own, and is
+ *   on the disk before the callback, which is given the seqs of all its records. Too large for one block is `flumelog:too-large`
+ */
+
+/**
+ * Stores a record, or several that come to stand one after the other. The callback is called, in the order of the calls,
+ * when all of them are written; or synced, with `sync: 'always'` or `options.sync`. `seq` is the last record's.
+ * Errors, with nothing stored: `flumelog:invalid` for what the codec cannot encode, an empty record, or one of
+ * zeros only; `flumelog:too-large`; `flumelog:overflow`; `flumelog:closed`; `flumelog:read-only`; `flumelog:failed` after a failed sync;
+ * those of the operating system.
+ * @template [A=Buffer]
+ * @typedef {{
+ *   (value: A | A[], cb?: (err: Error | null, seq?: number) => void): void,
+ *   (value: A | A[], options: AppendOptions & { atomic: true }, cb?: (err: Error | null, seqs?: number[]) => void): void,
+ *   (value: A | A[], options: AppendOptions & { atomic?: false } | boolean, cb?: (err: Error | null, seq?: number) => void): void,
+ *   (value: A | A[], options: AppendOptions, cb?: (err: Error | null, seq?: any) => void): void
+ * }} Append
  */
 
 /**
@@ -297,12 +314,17 @@ function createLog (file, settings) {
 
   // Writing
 
-  /** @type {Append<any>} */
+  /**
+   * @param {any} value
+   * @param {any} options
+   * @param {any} [cb]
+   */
   function append (value, options, cb) {
     if (typeof options === 'function') {
       cb = options
       options = undefined
     }
+    cb = optional(cb)
     const { sync = false, atomic = false } = typeof options === 'object' && options !== null ? options : NO_OPTIONS
     if (waiting !== null && refusal === null) return appendWhenOpen(value, { sync, atomic }, cb)
     if (refusal !== null || writer === null) return refuse('append', cb)
@@ -383,7 +405,8 @@ function createLog (file, settings) {
   }
 
   /** @type {FlumeLog['del']} */
-  function del (seqs, cb = noop) {
+  function del (seqs, callback) {
+    const cb = optional(callback) ?? noop
     whenOpen((err) => {
       if (err) return cb(err)
       if (eraser === null) return refuse('delete', cb)
@@ -421,6 +444,7 @@ function createLog (file, settings) {
 
   /** @type {FlumeLog['get']} */
   function get (seq, cb) {
+    mustBeFunction('the callback', cb)
     if (waiting !== null || refusal !== null || depth > MAX_DEPTH) return getLater(seq, cb)
     const problem = problemOf(seq)
     if (problem !== null) return later(cb, problem)
@@ -462,6 +486,7 @@ function createLog (file, settings) {
 
   /** @type {FlumeLog['getPrevious']} */
   function getPrevious (seq, cb) {
+    mustBeFunction('the callback', cb)
     whenOpen((err) => {
       if (err) return cb(err)
       if (seq === blocks.end) return walkBack(seq, cb)
@@ -500,7 +525,7 @@ function createLog (file, settings) {
     }
   }
 
-  /** @type {FlumeLog['stream']} */
+  /** @param {StreamOptions} [options] */
   function stream (options) {
     const made = new Stream(streamed, options ?? {})
     if (made.live) heldBy(made)
@@ -528,7 +553,8 @@ function createLog (file, settings) {
   // Ends
 
   /** @type {FlumeLog['close']} */
-  function close (cb = noop) {
+  function close (callback) {
+    const cb = optional(callback) ?? noop
     if (closed) return later(cb, null)
     if (closing !== null) {
       closing.push(cb)
@@ -606,33 +632,34 @@ function createLog (file, settings) {
     get,
     getPrevious,
     stream,
-    scan: (options, onRecord, cb) => whenOpen((err) => err ? cb(err) : scan(blocks, options, onRecord, cb)),
-    search: (compare, cb) => whenOpen((err) => err ? cb(err) : search(blocks, decode, compare, cb)),
+    scan (options, onRecord, cb) {
+      mustBeFunction('onRecord', onRecord)
+      mustBeFunction('the callback', cb)
+      whenOpen((err) => err ? cb(err) : scan(blocks, options, onRecord, cb))
+    },
+    search (compare, cb) {
+      mustBeFunction('the callback', cb)
+      whenOpen((err) => err ? cb(err) : search(blocks, decode, compare, cb))
+    },
     sink: (options, cb) => typeof options === 'function' ? sink(sunk, {}, options) : sink(sunk, options ?? {}, cb),
     del,
-    onReady: (cb) => whenOpen((err) => cb(err, cut)),
-    onDrain: (cb) => whenOpen((err) => err || writer === null ? cb(err) : writer.drain(cb)),
-    sync: (cb = noop) => whenOpen((err) => err || writer === null ? cb(err) : writer.sync(cb)),
+    onReady (cb) {
+      mustBeFunction('the callback', cb)
+      whenOpen((err) => cb(err, cut))
+    },
+    onDrain (cb) {
+      mustBeFunction('the callback', cb)
+      whenOpen((err) => err || writer === null ? cb(err) : writer.drain((err) => process.nextTick(cb, err)))
+    },
+    sync (callback) {
+      const cb = optional(callback) ?? noop
+      whenOpen((err) => err || writer === null ? cb(err) : writer.sync((err) => process.nextTick(cb, err)))
+    },
     close,
     stats,
     methods: { del: 'async' }
   }
   return log
-}
-
-/**
- * Calls all of them, even if one throws: that is its owner's affair.
- * @template T
- * @param {Array<(argument: T) => void>} functions
- * @param {T} argument
- */
-function callAll (functions, argument) {
-  let called = 0
-  try {
-    while (called < functions.length) functions[called++](argument)
-  } finally {
-    if (called < functions.length) process.nextTick(callAll, functions.slice(called), argument)
-  }
 }
 
 /**

@@ -10,8 +10,14 @@ const errors = require('./errors')
  * @typedef {{ records: number, bytes: number, seq: number }} Stored how much was stored, and the last record's
  *   seq, -1 if there is none
  * @typedef {(err: Error | null, stored: Stored) => void} Sunk
- * @typedef {(read: import('./stream').Source) => void} Sink
- *
+ */
+
+/**
+ * @template [A=any]
+ * @typedef {(read: (abort: import('./stream').End, cb: (end: import('./stream').End, item?: A) => void) => void) => void} Sink
+ */
+
+/**
  * @typedef {object} Log what a sink needs of the log it appends to
  * @property {(cb: (err: Error | null) => void) => void} whenOpen
  * @property {(value: any) => Uint8Array} encode throws what append would give

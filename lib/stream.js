@@ -14,9 +14,12 @@ const MAX_DEPTH = 64
  * @typedef {true | Error | null} End
  */
 
+/** @typedef {(end: End, item?: any) => void} Answer */
+
 /**
- * @template [I=any] what it gives
- * @typedef {(abort: End, cb: (end: End, data?: I) => void) => void} Source a pull-stream source
+ * A pull-stream source. Where `end` is not null, there is no item.
+ * @template [I=any]
+ * @typedef {(abort: End, cb: (end: End, item: I) => void) => void} Source
  */
 
 /**
@@ -76,7 +79,7 @@ class Stream {
     this.left = typeof options.limit === 'number' && options.limit > 0 ? options.limit : Infinity
     /** @type {Walk | null} */
     this.walk = null
-    /** @type {((end: End, data?: any) => void) | null} */
+    /** @type {Answer | null} */
     this.waiting = null
     this.isAtEnd = false
     /** @type {End} */
@@ -86,7 +89,11 @@ class Stream {
     this.read = this.read.bind(this)
   }
 
-  /** @type {Source} */
+  /**
+   * @param {End} abort
+   * @param {Answer} cb
+   * @returns {void}
+   */
   read (abort, cb) {
     if (abort !== null && abort !== undefined && /** @type {any} */ (abort) !== false) return this.abort(abort, cb)
     if (this.ended !== null) return cb(this.ended)
@@ -101,7 +108,7 @@ class Stream {
     this.depth--
   }
 
-  /** @param {(end: End, data?: any) => void} cb */
+  /** @param {Answer} cb */
   begin (cb) {
     this.waiting = cb
     this.log.whenOpen((err) => {
@@ -140,7 +147,7 @@ class Stream {
 
   /**
    * @param {Walk} walk
-   * @param {(end: End, data?: any) => void} cb
+   * @param {Answer} cb
    * @returns {void}
    */
   answer (walk, cb) {
@@ -182,7 +189,7 @@ class Stream {
 
   /**
    * @param {any} item
-   * @param {(end: End, data?: any) => void} cb
+   * @param {Answer} cb
    */
   give (item, cb) {
     if (--this.left === 0) this.end(true)
@@ -238,7 +245,7 @@ class Stream {
 
   /**
    * @param {End} abort
-   * @param {(end: End) => void} cb
+   * @param {Answer} cb
    */
   abort (abort, cb) {
     this.finish(abort)
