@@ -11,7 +11,9 @@ const tape = require('tape')
 const { testFolder } = require('./helpers/folder')
 
 const ROOT = path.join(__dirname, '..')
-const { name, version, dependencies, optionalDependencies } = require('../package.json')
+const { name, version, main, exports: faces = {}, dependencies, optionalDependencies } = require('../package.json')
+/** What can be required. */
+const entries = [...new Set([main, ...JSON.stringify(faces).match(/(?<=\.\/)[\w-]+\.js(?=")/g) ?? []])]
 const installed = (module) => path.join(ROOT, 'node_modules', module)
 
 tape('the package brings what a user needs, and works where it is installed', (t) => {
@@ -20,9 +22,9 @@ tape('the package brings what a user needs, and works where it is installed', (t
   const { files, filename } = pack(folder('checkout'))
 
   const packed = files.map(file => file.path)
-  const isWanted = (file) => /^(index\.js|(lib|bin)\/.*\.js|types\/.*\.d\.ts|package\.json|LICENSE|(README|CHANGELOG|format)\.md)$/.test(file)
+  const isWanted = (file) => entries.includes(file) || /^((lib|bin)\/.*\.js|types\/.*\.d\.ts|package\.json|LICENSE|(README|CHANGELOG|format)\.md)$/.test(file)
   t.deepEqual(packed.filter(file => !isWanted(file)), [], 'it has nothing else')
-  for (const file of ['index.js', 'README.md', 'CHANGELOG.md', 'LICENSE', 'format.md', 'types/index.d.ts']) {
+  for (const file of [...entries, 'README.md', 'CHANGELOG.md', 'LICENSE', 'format.md', 'types/index.d.ts']) {
     t.ok(packed.includes(file), `it has ${file}`)
   }
   for (const inside of ['lib', 'bin']) {
@@ -38,7 +40,7 @@ tape('the package brings what a user needs, and works where it is installed', (t
 })
 
 tape('what the package requires is among its dependencies, and it requires all of them', (t) => {
-  const files = ['index.js', ...['lib', 'bin'].flatMap(folder => sources(folder).map(file => path.join(folder, file)))]
+  const files = [...entries, ...['lib', 'bin'].flatMap(folder => sources(folder).map(file => path.join(folder, file)))]
   const required = new Set()
   for (const file of files) {
     const text = fs.readFileSync(path.join(ROOT, file), 'utf8')
@@ -85,8 +87,9 @@ function pack (checkout) {
   fs.rmSync(path.join(checkout, 'types', 'lib'), { recursive: true, force: true })
   fs.rmSync(path.join(checkout, 'types', 'index.d.ts'), { force: true })
   fs.symlinkSync(installed(''), path.join(checkout, 'node_modules'))
-  const [packed] = JSON.parse(execFileSync('npm', ['pack', '--json', '--silent'], { cwd: checkout, stdio: ['ignore', 'pipe', 'ignore'] }))
-  return packed
+  const { status, stdout } = spawnSync('npm', ['pack', '--json', '--silent'], { cwd: checkout, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`npm pack ended with code ${status}: ${stdout}`)
+  return JSON.parse(stdout)[0]
 }
 
 /** Puts the package into a project as npm would, with its dependencies beside it. */

@@ -51,7 +51,10 @@ tape('the table of options has each option with its default', (t) => {
 
 tape('the table of members has each member of a log', (t) => {
   const rows = tableUnder(readme, '## Members').slice(1)
-  t.deepEqual(names(rows), Object.keys(FlumeLog(new RAM())).sort())
+  const log = FlumeLog(new RAM())
+  t.deepEqual(names(rows), Object.keys(log).sort())
+  const [[, stats]] = rows.filter(([member]) => member === '`stats()`')
+  t.deepEqual(codesIn(stats).sort(), Object.keys(log.stats()).sort(), 'and each count of stats()')
   t.end()
 })
 
