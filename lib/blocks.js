@@ -6,6 +6,7 @@
 const { LRUCache } = require('lru-cache')
 const layout = require('./block')
 const errors = require('./errors')
+const { callAll } = require('./callbacks')
 
 /**
  * Bytes that streams read at a time. Larger pieces would be quicker to read, but
@@ -199,7 +200,7 @@ class Blocks {
       }
       this.loads.delete(key)
       for (const block of blocks) if (load.keep && block.error === null) this.add(block)
-      for (const cb of load.waiting) cb(blocks)
+      callAll(load.waiting, blocks)
     })
   }
 

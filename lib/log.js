@@ -294,19 +294,62 @@ function createLog (file, settings) {
 
   /**
    * @param {any} value
-   * @returns {Uint8Array}
+   * @returns {Uint8Array} its record's bytes, to be stored before anything else is encoded
    */
   function encode (value) {
-    let data
+    return fitting(recordOf(encoded(value)))
+  }
+
+  /**
+   * @param {any[]} values
+   * @returns {Uint8Array[]}
+   */
+  function encodeBatch (values) {
+    return Array.from(values, (value) => {
+      const data = encoded(value)
+      // the codec may use its buffer again for the next one
+      return fitting(recordOf(data instanceof Uint8Array && data !== value ? Buffer.from(data) : data))
+    })
+  }
+
+  /**
+   * @param {any} value
+   * @returns {Uint8Array} its record's bytes, to be stored when the log is open: until then the caller may change his
+   */
+  function encodeEarly (value) {
+    const data = encoded(value)
+    return recordOf(data instanceof Uint8Array ? Buffer.from(data) : data)
+  }
+
+  /**
+   * @param {any} value
+   * @returns {unknown} what the codec makes of it
+   */
+  function encoded (value) {
     try {
-      data = codec.encode(value)
+      return codec.encode(value)
     } catch (err) {
       throw errors.invalid(`the codec cannot encode the record: ${/** @type {Error} */ (err)?.message ?? err}`, err)
     }
+  }
+
+  /**
+   * @param {unknown} data
+   * @returns {Uint8Array}
+   */
+  function recordOf (data) {
     if (typeof data === 'string') data = Buffer.from(data)
     if (!(data instanceof Uint8Array)) throw errors.invalid(`a record must be a Buffer, a Uint8Array or a string, or the codec must make one of it; it is ${show(data)}`)
     if (data.length === 0) throw errors.invalid('a record must have at least one byte')
     if (!layout.isStorable(data)) throw errors.invalid('a record of zeros only cannot be stored: it could not be told from a deleted one')
+    return data
+  }
+
+  /**
+   * @param {Uint8Array} data
+   * @returns {Uint8Array} the same
+   */
+  function fitting (data) {
     const most = layout.maxRecordSize(blockSize, settings.checksum)
     if (data.length > most) throw errors.tooLarge(data.length, most, blockSize)
     return data
@@ -328,48 +371,38 @@ function createLog (file, settings) {
     const { sync = false, atomic = false } = typeof options === 'object' && options !== null ? options : NO_OPTIONS
     if (waiting !== null && refusal === null) return appendWhenOpen(value, { sync, atomic }, cb)
     if (refusal !== null || writer === null) return refuse('append', cb)
-    if (atomic) return appendAtomic(Array.isArray(value) ? value : [value], sync, cb)
-    if (Array.isArray(value)) return appendBatch(value, sync, cb)
     let data
     try {
-      data = encode(value)
+      data = Array.isArray(value) ? encodeBatch(value) : encode(value)
     } catch (err) {
       return refuseValue(err, cb)
     }
-    writer.append(data, sync, cb)
+    store(data, sync, atomic, cb)
   }
 
   /**
-   * @param {any[]} values
+   * @param {Uint8Array | Uint8Array[]} data
    * @param {boolean} forced
-   * @param {((err: Error | null, seq?: number) => void) | undefined} cb
+   * @param {boolean} atomic
+   * @param {((err: Error | null, seq?: any) => void) | undefined} cb
    */
-  function appendBatch (values, forced, cb) {
-    let batch
-    try {
-      batch = values.map(encode)
-    } catch (err) {
-      return refuseValue(err, cb)
-    }
-    /** @type {Writer} */ (writer).appendBatch(batch, forced, cb)
+  function store (data, forced, atomic, cb) {
+    const to = /** @type {Writer} */ (writer)
+    if (atomic) storeAtomic(Array.isArray(data) ? data : [data], forced, cb)
+    else if (Array.isArray(data)) to.appendBatch(data, forced, cb)
+    else to.append(data, forced, cb)
   }
 
   /**
-   * @param {any[]} values
+   * @param {Uint8Array[]} batch
    * @param {boolean} forced
    * @param {((err: Error | null, seqs?: any) => void) | undefined} cb
    */
-  function appendAtomic (values, forced, cb = noop) {
-    let batch
-    try {
-      batch = values.map(encode)
-      const bytes = batch.reduce((sum, data) => sum + data.length + layout.FRAME_SIZE, -layout.FRAME_SIZE)
-      const most = layout.maxRecordSize(blockSize, settings.checksum)
-      if (bytes > most) throw errors.tooLargeTogether(bytes, most, blockSize)
-    } catch (err) {
-      return refuseValue(err, cb)
-    }
-    /** @type {Writer} */ (writer).appendAtomic(batch, forced, cb)
+  function storeAtomic (batch, forced, cb = noop) {
+    const bytes = batch.reduce((sum, data) => sum + data.length + layout.FRAME_SIZE, -layout.FRAME_SIZE)
+    const most = layout.maxRecordSize(blockSize, settings.checksum)
+    if (bytes > most) refuseValue(errors.tooLargeTogether(bytes, most, blockSize), cb)
+    else /** @type {Writer} */ (writer).appendAtomic(batch, forced, cb)
   }
 
   /**
@@ -378,12 +411,26 @@ function createLog (file, settings) {
    * @param {((err: Error | null, seq?: any) => void) | undefined} cb
    */
   function appendWhenOpen (value, options, cb) {
-    // the caller may change a Buffer once append has returned
-    const keep = (/** @type {any} */ one) => one instanceof Uint8Array ? Buffer.from(one) : one
-    const kept = Array.isArray(value) ? value.map(keep) : keep(value)
+    /** @type {Uint8Array | Uint8Array[]} */
+    let data
+    /** @type {unknown} */
+    let problem = null
+    try {
+      data = Array.isArray(value) ? Array.from(value, encodeEarly) : encodeEarly(value)
+    } catch (err) {
+      problem = err
+    }
     whenOpen((err) => {
-      if (!err) append(kept, options, cb)
-      else if (cb) cb(err)
+      if (err) return cb && cb(err)
+      if (writer === null) return refuse('append', cb)
+      try {
+        if (problem !== null) throw problem
+        if (Array.isArray(data)) data.forEach(fitting)
+        else fitting(data)
+      } catch (err) {
+        return refuseValue(err, cb)
+      }
+      store(data, options.sync, options.atomic, cb)
     })
   }
 

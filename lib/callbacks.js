@@ -1,0 +1,45 @@
+'use strict'
+
+// Callbacks that are not ours: they may be missing, be no functions, and throw.
+
+const errors = require('./errors')
+const { show } = require('./options')
+
+/**
+ * Calls all of them, even if one throws: that is its owner's affair.
+ * @template T
+ * @param {Array<(argument: T) => void>} functions
+ * @param {T} argument
+ */
+function callAll (functions, argument) {
+  let called = 0
+  try {
+    while (called < functions.length) functions[called++](argument)
+  } finally {
+    if (called < functions.length) process.nextTick(callAll, functions.slice(called), argument)
+  }
+}
+
+/**
+ * What is no function is refused where the call is made: later there would be nobody to tell.
+ * @param {string} name
+ * @param {unknown} value
+ * @throws flumelog:invalid
+ */
+function mustBeFunction (name, value) {
+  if (typeof value !== 'function') throw errors.invalid(`${name} must be a function; it is ${show(value)}`)
+}
+
+/**
+ * @template {Function} F
+ * @param {F | null | undefined} cb
+ * @returns {F | undefined} undefined: there is none
+ * @throws flumelog:invalid
+ */
+function optional (cb) {
+  if (cb === undefined || cb === null) return undefined
+  mustBeFunction('the callback', cb)
+  return cb
+}
+
+module.exports = { callAll, mustBeFunction, optional }
