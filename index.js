@@ -8,15 +8,62 @@ const { settingsOf, show } = require('./lib/options')
 const { createLog } = require('./lib/log')
 
 /**
+ * @typedef {import('./lib/log').Stats} Stats
+ * @typedef {import('./lib/log').Cut} Cut
+ * @typedef {import('./lib/log').AppendOptions} AppendOptions
+ * @typedef {import('./lib/stream').StreamOptions} StreamOptions
+ * @typedef {import('./lib/errors').LogError} LogError
+ * @typedef {import('./lib/file').RandomAccessStorage} RandomAccessStorage
+ */
+
+/**
+ * @template [T=Buffer] a record, as the codec decodes it
+ * @template [A=T] what may be appended
+ * @typedef {import('./lib/log').FlumeLog<T, A>} Log
+ */
+
+/**
+ * @template [T=Buffer]
+ * @typedef {import('./lib/options').Options<T>} Options
+ */
+
+/**
+ * @template [T=Buffer]
+ * @typedef {import('./lib/options').Codec<T>} Codec
+ */
+
+/**
  * Opens a log, or begins one. What goes wrong with the file is told to `onReady`
  * and to every call made on the log.
  *
- * @template [T=Buffer]
- * @param {string | import('./lib/file').RandomAccessStorage} file a path (its folders are created), or a storage.
+ * @template T
+ * @overload
+ * @param {string | RandomAccessStorage} file a path (its folders are created), or a storage.
  *   A storage has no lock, no recovery point, and nothing that keeps what recovery cuts off
- * @param {import('./lib/options').Options<T>} [options]
- * @returns {import('./lib/log').FlumeLog<T>}
+ * @param {Options<T> & { codec: Codec<T> }} options
+ * @returns {Log<T>}
  * @throws flumelog:invalid if an option, or `file`, is of the wrong kind
+ */
+/**
+ * Opens a log of Buffers, or begins one.
+ *
+ * @overload
+ * @param {string | RandomAccessStorage} file
+ * @param {Options & { codec?: undefined }} [options]
+ * @returns {Log<Buffer, Uint8Array | string>}
+ */
+/**
+ * Opens a log of Buffers with a codec, or begins one.
+ *
+ * @overload
+ * @param {string | RandomAccessStorage} file
+ * @param {Options} options
+ * @returns {Log}
+ */
+/**
+ * @param {any} file
+ * @param {Options<any>} options
+ * @returns {Log<any>}
  */
 function FlumeLog (file, options = {}) {
   const settings = settingsOf(options)

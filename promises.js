@@ -1,0 +1,229 @@
+'use strict'
+
+// A log with promises, async iterators and streams of Node.js: a face over the log
+// with callbacks, which does the work.
+
+const openFlumeLog = require('.')
+const { RecordIterator } = require('./lib/iterate')
+const { ReadStream, WriteStream } = require('./lib/node-streams')
+
+/**
+ * @typedef {import('./lib/file').RandomAccessStorage} RandomAccessStorage
+ * @typedef {import('./lib/log').AppendOptions} AppendOptions
+ * @typedef {import('./lib/stream').StreamOptions} StreamOptions
+ * @typedef {StreamOptions & { signal?: AbortSignal }} IteratorOptions signal: ends the walk, with its reason
+ * @typedef {StreamOptions & import('./lib/node-streams').NodeStreamOptions} ReadStreamOptions
+ * @typedef {import('./lib/node-streams').NodeStreamOptions & import('./lib/sink').SinkOptions} WriteStreamOptions
+ */
+
+/**
+ * @template [T=Buffer]
+ * @typedef {import('./lib/options').Options<T>} Options
+ */
+
+/**
+ * @template [T=Buffer]
+ * @typedef {import('./lib/options').Codec<T>} Codec
+ */
+
+/**
+ * @template [T=Buffer]
+ * @typedef {import('./lib/stream').LogRecord<T>} LogRecord
+ */
+
+/**
+ * @template [T=Buffer] a record, as the codec decodes it
+ * @template [A=T] what may be appended
+ */
+class FlumeLog {
+  /** @param {import('./lib/log').FlumeLog<T, A>} log */
+  constructor (log) {
+    /** The log with callbacks, and with all that is not here. */
+    this.flumelog = log
+  }
+
+  get filename () {
+    return this.flumelog.filename
+  }
+
+  /**
+   * Stores a batch, all of it or none; gives the seqs of its records.
+   * @overload
+   * @param {A | A[]} value
+   * @param {AppendOptions & { atomic: true }} options
+   * @returns {Promise<number[]>}
+   */
+  /**
+   * Stores a record, or several that come to stand one after the other; gives the last one's seq. Errors as for the
+   * log with callbacks.
+   * @overload
+   * @param {A | A[]} value
+   * @param {AppendOptions & { atomic?: false }} [options]
+   * @returns {Promise<number>}
+   */
+  /**
+   * @param {any} value
+   * @param {any} options
+   * @returns {Promise<any>}
+   */
+  append (value, options = {}) {
+    return new Promise((resolve, reject) => {
+      this.flumelog.append(value, options, (err, seq) => err ? reject(err) : resolve(seq))
+    })
+  }
+
+  /**
+   * @param {number} seq
+   * @returns {Promise<T>}
+   */
+  get (seq) {
+    return new Promise((resolve, reject) => {
+      this.flumelog.get(seq, (err, value) => err ? reject(err) : resolve(/** @type {T} */ (value)))
+    })
+  }
+
+  /**
+   * The record before the one at `seq`, which may also be where the log ends.
+   * @param {number} seq
+   * @returns {Promise<LogRecord<T>>}
+   */
+  getPrevious (seq) {
+    return new Promise((resolve, reject) => {
+      this.flumelog.getPrevious(seq, (err, value, seq) => err ? reject(err) : resolve(record(seq, value)))
+    })
+  }
+
+  /**
+   * Binary search, in a log that is in the order of what `compare` looks at.
+   * @param {(value: T, seq: number) => number | bigint} compare
+   * @returns {Promise<LogRecord<T>>} the first record for which it is 0 or more
+   */
+  search (compare) {
+    return new Promise((resolve, reject) => {
+      this.flumelog.search(compare, (err, seq, value) => err ? reject(err) : resolve(record(seq, value)))
+    })
+  }
+
+  /**
+   * @param {number | number[]} seq
+   * @returns {Promise<void>}
+   */
+  del (seq) {
+    return new Promise((resolve, reject) => this.flumelog.del(seq, (err) => err ? reject(err) : resolve()))
+  }
+
+  /** @returns {Promise<void>} all appended so far is on the disk */
+  sync () {
+    return new Promise((resolve, reject) => this.flumelog.sync((err) => err ? reject(err) : resolve()))
+  }
+
+  /** @returns {Promise<void>} all appended is on the disk, and the lock is released */
+  close () {
+    return new Promise((resolve, reject) => this.flumelog.close((err) => err ? reject(err) : resolve()))
+  }
+
+  [Symbol.asyncDispose] () {
+    return this.close()
+  }
+
+  /**
+   * The records, for one `for await` loop. To leave the loop ends the walk.
+   * @overload
+   * @param {IteratorOptions & { seqs?: true, values?: true }} [options]
+   * @returns {RecordIterator<LogRecord<T>>}
+   */
+  /**
+   * @overload
+   * @param {IteratorOptions & { values: false }} options
+   * @returns {RecordIterator<number>}
+   */
+  /**
+   * @overload
+   * @param {IteratorOptions & { seqs: false, values?: true }} options
+   * @returns {RecordIterator<T>}
+   */
+  /**
+   * @overload
+   * @param {IteratorOptions} options
+   * @returns {RecordIterator<any>}
+   */
+  /**
+   * @param {IteratorOptions} options
+   * @returns {RecordIterator<any>}
+   */
+  stream (options = {}) {
+    return new RecordIterator(() => this.flumelog.stream(options), options.signal)
+  }
+
+  /**
+   * The records as a stream of Node.js.
+   * @param {ReadStreamOptions} [options]
+   * @returns {ReadStream}
+   */
+  createReadStream (options = {}) {
+    return new ReadStream(() => this.flumelog.stream(options), options)
+  }
+
+  /**
+   * Appends what is written to it, in order. It takes more than it has stored, up to `highWaterMark` of the log;
+   * at `finish` all of it is stored.
+   * @param {WriteStreamOptions} [options]
+   * @returns {WriteStream}
+   */
+  createWriteStream (options = {}) {
+    return new WriteStream(this.flumelog, options)
+  }
+}
+
+/**
+ * Opens a log, or begins one; rejects if that cannot be done.
+ * @template T
+ * @overload
+ * @param {string | RandomAccessStorage} file as for the log with callbacks
+ * @param {Options<T> & { codec: Codec<T> }} options
+ * @returns {Promise<FlumeLog<T>>}
+ */
+/**
+ * Opens a log of Buffers, or begins one.
+ * @overload
+ * @param {string | RandomAccessStorage} file
+ * @param {Options & { codec?: undefined }} [options]
+ * @returns {Promise<FlumeLog<Buffer, Uint8Array | string>>}
+ */
+/**
+ * Opens a log of Buffers with a codec, or begins one.
+ * @overload
+ * @param {string | RandomAccessStorage} file
+ * @param {Options} options
+ * @returns {Promise<FlumeLog>}
+ */
+/**
+ * @param {any} file
+ * @param {any} [options]
+ * @returns {Promise<FlumeLog<any>>}
+ */
+async function open (file, options) {
+  const log = openFlumeLog(file, options)
+  await new Promise((resolve, reject) => log.onReady((err) => err ? reject(err) : resolve(undefined)))
+  return wrap(log)
+}
+
+/**
+ * Gives this face to a log that is open, or being opened.
+ * @template T, A
+ * @param {import('./lib/log').FlumeLog<T, A>} log
+ * @returns {FlumeLog<T, A>}
+ */
+function wrap (log) {
+  return new FlumeLog(log)
+}
+
+/**
+ * @param {any} seq
+ * @param {any} value what a callback is given where there is no error
+ */
+function record (seq, value) {
+  return { seq, value }
+}
+
+module.exports = { open, wrap, FlumeLog }

@@ -1,0 +1,47 @@
+'use strict'
+
+// A log whose streams are push-streams, for sinks that were written for
+// flumelog-aligned-offset or async-append-only-log.
+
+const { PushSource } = require('./lib/push-source')
+
+/**
+ * @typedef {import('./lib/stream').StreamOptions} StreamOptions
+ */
+
+/**
+ * What a stream gives is said by its options.
+ * @template T
+ * @typedef {{
+ *   (options?: StreamOptions & { seqs?: true, values?: true }): PushSource<import('./lib/stream').LogRecord<T>>,
+ *   (options: StreamOptions & { values: false }): PushSource<number>,
+ *   (options: StreamOptions & { seqs: false, values?: true }): PushSource<T>,
+ *   (options: StreamOptions): PushSource<any>
+ * }} StreamFunction
+ */
+
+/**
+ * A log with push-streams; `flumelog` is the log as it was.
+ * @template [T=Buffer]
+ * @template [A=T]
+ * @typedef {Omit<import('./lib/log').FlumeLog<T, A>, 'stream'> & {
+ *   stream: StreamFunction<T>,
+ *   flumelog: import('./lib/log').FlumeLog<T, A>
+ * }} PushLog
+ */
+
+/**
+ * Gives a log push-streams; all else of it stays as it is.
+ * @template T, A
+ * @param {import('./lib/log').FlumeLog<T, A>} log
+ * @returns {PushLog<T, A>}
+ */
+function wrap (log) {
+  const stream = (/** @type {StreamOptions} */ options) => new PushSource(log.stream(options))
+  return Object.create(log, {
+    stream: { value: stream, enumerable: true },
+    flumelog: { value: log, enumerable: true }
+  })
+}
+
+module.exports = wrap
