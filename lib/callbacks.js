@@ -6,17 +6,19 @@ const errors = require('./errors')
 const { show } = require('./options')
 
 /**
- * Calls all of them, even if one throws: that is its owner's affair.
+ * Calls all of them. What one throws is its owner's affair: it is thrown again by
+ * itself, where it keeps nothing else from being done.
  * @template T
  * @param {Array<(argument: T) => void>} functions
  * @param {T} argument
  */
 function callAll (functions, argument) {
-  let called = 0
-  try {
-    while (called < functions.length) functions[called++](argument)
-  } finally {
-    if (called < functions.length) process.nextTick(callAll, functions.slice(called), argument)
+  for (const call of functions) {
+    try {
+      call(argument)
+    } catch (err) {
+      process.nextTick(() => { throw err })
+    }
   }
 }
 

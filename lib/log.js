@@ -209,8 +209,7 @@ function createLog (file, settings) {
       eraser = new Eraser(file, blocks, writer)
     }
     process.nextTick(() => {
-      since.set(found.lastSeq)
-      release(null)
+      callAll([() => since.set(found.lastSeq), release], null)
     })
   }
 
@@ -263,11 +262,7 @@ function createLog (file, settings) {
 
   /** @param {number} seq */
   function advanced (seq) {
-    try {
-      since.set(seq)
-    } finally {
-      callAll([...streams].filter(stream => stream.isAtEnd).map(stream => stream.resume), null)
-    }
+    callAll([() => since.set(seq), ...[...streams].filter(stream => stream.isAtEnd).map(stream => stream.resume)], null)
   }
 
   /** @param {Error} err a follower's: what was read before cannot be relied on */
