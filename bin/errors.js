@@ -67,9 +67,14 @@ function say (line) {
   process.stderr.write(line + '\n')
 }
 
+/** After the ^C that a terminal shows, what comes next begins a line of its own. */
+function endInterruptedLine () {
+  if (process.stderr.isTTY) say('')
+}
+
 /** @param {string} text */
 function oneLine (text) {
   return text.trim().replace(/\s*\n\s*/g, ' ')
 }
 
-module.exports = { UserError, explain, advise, complain, say, oneLine }
+module.exports = { UserError, explain, advise, complain, say, endInterruptedLine, oneLine }

@@ -67,7 +67,7 @@ function programOf () {
 
 /** @param {string} text commander's */
 function usageError (text) {
-  return oneLine(text).replace(/^error: /, '').replace(/ is invalid\. It /, ' is invalid: it ').replace(/\.$/, '')
+  return oneLine(text).replace(/^error: /, '').replace(/(invalid.*)\. It must/, '$1: it must').replace(/\.$/, '')
 }
 
 /** @returns {string} */

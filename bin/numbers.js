@@ -6,10 +6,10 @@ const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB']
 
 /**
  * @param {number} number
- * @returns {string} 1234567 as 1,234,567
+ * @returns {string} 1234567.8 as 1,234,568 (toLocaleString would load a lot to do that)
  */
 function count (number) {
-  return number.toLocaleString('en-US', { maximumFractionDigits: 0 })
+  return String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
 /**

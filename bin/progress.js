@@ -3,12 +3,13 @@
 // How far something is, drawn on stderr if that is a terminal, and if it takes long
 // enough to be worth it.
 
-const { SingleBar } = require('cli-progress')
 const { count, size } = require('./numbers')
 
 /** Milliseconds before anything is drawn. */
 const PATIENCE = 300
 const MAX_BAR = 40
+/** Columns left free, so that the ^C a terminal shows does not begin a new line. */
+const MARGIN = 5
 
 /**
  * @typedef {object} Progress
@@ -29,7 +30,7 @@ function byteProgress (verb) {
     const share = total === 0 ? 1 : Math.min(1, done / total)
     const left = share === 0 ? '' : `${duration(seconds / share - seconds)} left`
     const tail = ` ${String(Math.floor(share * 100)).padStart(3)}%  ${size(done)} of ${size(total)}  ${left}`
-    return `${verb} ${bar(share, Math.min(MAX_BAR, width - verb.length - tail.length - 2))}${tail}`
+    return `${verb} ${bar(share, Math.min(MAX_BAR, width - verb.length - tail.length - MARGIN))}${tail}`
   })
 }
 
@@ -50,6 +51,8 @@ function recordProgress (verb) {
  */
 function progress (format) {
   if (!process.stderr.isTTY) return INVISIBLE
+  // only here, since most runs need none
+  const { SingleBar } = require('cli-progress')
   const begun = Date.now()
   let drawn = false
   const bar = new SingleBar({

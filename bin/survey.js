@@ -36,7 +36,7 @@ async function survey (file, verb) {
 function describeRange ({ kind, start, end, blocks, offset, reason }, blockSize) {
   const first = Math.floor(start / blockSize)
   const where = kind === 'torn' ? counted(end - start, 'byte') : blocks === 1 ? `block ${first}` : `blocks ${first} to ${first + blocks - 1}`
-  return `${start} to ${end}, ${where}: ${reason} (at ${offset})`
+  return `${start} to ${end}, ${where}: ${reason}${offset === start ? '' : ` (at ${offset})`}`
 }
 
 module.exports = { survey, describeRange }

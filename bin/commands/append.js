@@ -7,7 +7,7 @@ const { Option } = require('commander')
 const layout = require('../../lib/block')
 const { blockSize } = require('../arguments')
 const { encodings, encodingOption } = require('../encodings')
-const { UserError, complain, explain, say } = require('../errors')
+const { UserError, complain, endInterruptedLine, explain, say } = require('../errors')
 const { Lines } = require('../lines')
 const { counted, count, size } = require('../numbers')
 const { openToWrite, close } = require('../open')
@@ -102,7 +102,7 @@ async function appendLines (log, file, { encoding, skipEmpty }, progress) {
   let unreadable = null
   stdin.once('error', (err) => { unreadable = err })
   const stop = () => stdin.destroy()
-  for (const signal of Object.keys(EXIT_CODES)) process.once(signal, () => { process.exitCode = EXIT_CODES[signal]; stop() })
+  for (const signal of Object.keys(EXIT_CODES)) process.once(signal, () => interrupted(signal))
 
   try {
     for await (const chunk of stdin) {
@@ -121,6 +121,13 @@ async function appendLines (log, file, { encoding, skipEmpty }, progress) {
   }
   // only when the log is closed is it known of the last lines too
   return { failure: () => failure }
+
+  /** @param {string} signal */
+  function interrupted (signal) {
+    process.exitCode = EXIT_CODES[signal]
+    endInterruptedLine()
+    stop()
+  }
 
   /** @param {Buffer[]} lines */
   function store (lines) {
@@ -160,7 +167,7 @@ async function appendLines (log, file, { encoding, skipEmpty }, progress) {
     inFlight += bytes
     log.append(records, (err) => {
       inFlight -= bytes
-      if (err) fail(first, explain(err, file))
+      if (err) fail(first, explain(err, file).replace(`${file}: `, ''))
       if (onroom !== null && (inFlight <= MAX_IN_FLIGHT / 2 || failure !== null)) {
         onroom()
         onroom = null
@@ -216,8 +223,8 @@ function sizeOfInput () {
  * @param {import('../../lib/log').Cut} cut
  */
 function tellOfCut (file, { offset, bytes, filename }) {
-  say(`${file}: the log was not closed; ${counted(bytes, 'byte')} at its end, from offset ${offset} on, were no whole record` +
-    (filename === null ? '' : `, and are in ${filename} now`))
+  say(`${file}: ${counted(bytes, 'byte')} at its end, from offset ${offset} on, were no whole record` +
+    (filename === null ? '' : `; they are in ${filename} now`))
 }
 
 /**

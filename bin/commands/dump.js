@@ -4,7 +4,7 @@
 
 const { integer, natural } = require('../arguments')
 const { encodingOption } = require('../encodings')
-const { complain, advise } = require('../errors')
+const { complain, advise, endInterruptedLine } = require('../errors')
 const { openToRead, close } = require('../open')
 const { Output } = require('../output')
 const { printer, refuseRawSeqs } = require('../printer')
@@ -95,7 +95,7 @@ function printAll (log, file, options, output) {
     /** The last call of the source has been answered, and not with its end. */
     let goesOn = false
 
-    if (live) process.once('SIGINT', () => source(true, () => {}))
+    if (live) process.once('SIGINT', interrupted)
     read()
 
     /** Takes records until one is not at hand, or the reader of ours is behind. */
@@ -111,6 +111,11 @@ function printAll (log, file, options, output) {
       } while (goesOn)
       reading = false
       if (live && !goesOn) output.flush()
+    }
+
+    function interrupted () {
+      endInterruptedLine()
+      source(true, () => resolve())
     }
 
     /**
