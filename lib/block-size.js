@@ -133,12 +133,13 @@ function firstPadding (head) {
  * @param {Buffer} head
  * @param {number} position
  * @param {number} blockSize
- * @returns {boolean} whether the first block, if it has this size, is padded from this position on
+ * @returns {boolean} whether the first block, if it has this size, is padded from this position on;
+ *   its records may be damaged
  */
 function isPadding (head, position, blockSize) {
-  if (!isSealed(head, blockSize)) return false
+  if (head.length < blockSize) return false
   const block = head.subarray(0, blockSize)
-  if (layout.paddingStart(block) !== position) return false
+  if (layout.paddingStart(block) !== position || layout.check(block, false) !== null) return false
   const hasChecksum = position <= blockSize - layout.paddingSize(true)
   return !layout.isStorable(block.subarray(position + layout.LENGTH_SIZE, blockSize - (hasChecksum ? 8 : 4)))
 }

@@ -131,6 +131,21 @@ test('the block size is found with the first block damaged anywhere', async (t) 
   }
 })
 
+test('the block size is found in the only block there is, though its data or its checksum are damaged', async (t) => {
+  for (const bytes of [fileOf(101, 1), sealedBlock(101, [dataOf(10), dataOf(20)])]) {
+    const wrong = []
+    for (let at = 2; at < 10; at++) {
+      for (const place of [at, 101 - 8 + at % 4]) {
+        const damaged = Buffer.from(bytes)
+        damaged[place] ^= 0xff
+        const found = await find(damaged)
+        if (found !== 101) wrong.push({ place, found })
+      }
+    }
+    t.deepEqual(wrong, [])
+  }
+})
+
 test('a block size that the file contradicts is an error with the first block damaged, too', async (t) => {
   for (const [size, given] of [[64, 128], [128, 64], [1024, 65536], [65536, 1024], [65536, 65535]]) {
     for (const at of [0, 2, size - 4]) {
