@@ -6,6 +6,7 @@
 const fs = require('fs')
 const path = require('path')
 const { spawnSync } = require('child_process')
+const { isBuiltin } = require('module')
 const tape = require('tape')
 const RAM = require('random-access-memory')
 const FlumeLog = require('..')
@@ -79,10 +80,10 @@ tape('the table of errors has each code that the log gives', (t) => {
 
 /** Runs an example as a program that has the package and what else it requires installed. */
 function run (example, file) {
-  for (const [, name] of example.matchAll(/require\('([^']+)'\)/g)) {
+  fs.mkdirSync(file('node_modules'))
+  for (const name of new Set([...example.matchAll(/(?:require\(|from )'([\w-]+)/g)].map(match => match[1]))) {
     const target = name === NAME ? ROOT : path.join(ROOT, 'node_modules', name)
-    fs.mkdirSync(file('node_modules'), { recursive: true })
-    fs.symlinkSync(target, file(`node_modules/${name}`))
+    if (!isBuiltin(name)) fs.symlinkSync(target, file(`node_modules/${name}`))
   }
   fs.writeFileSync(file('example.js'), example)
   return spawnSync(process.execPath, ['example.js'], { cwd: file('.'), encoding: 'utf8' })
