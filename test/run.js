@@ -9,6 +9,9 @@ const fs = require('fs')
 const os = require('os')
 const path = require('path')
 
+/** Milliseconds; a file that takes longer waits for something that does not come. */
+const MOST_TIME = 180 * 1000
+
 const names = process.argv.slice(2)
 const files = ['.', 'suites'].flatMap(folder => fs.readdirSync(path.join(__dirname, folder)).map(file => path.join(folder, file)))
   .filter(file => file.endsWith('.js') && file !== 'run.js')
@@ -33,7 +36,7 @@ function startMore () {
 function start (file) {
   const begun = Date.now()
   let output = ''
-  const child = spawn(process.execPath, [path.join(__dirname, file)], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [path.join(__dirname, file)], { stdio: ['ignore', 'pipe', 'pipe'], timeout: MOST_TIME })
   child.stdout.on('data', data => { output += data })
   child.stderr.on('data', data => { output += data })
   running++
