@@ -186,8 +186,8 @@ test('a reader written from the page alone reads every log', async (t) => {
     if (bytes.length > blockSize) assertEqual(found, blockSize)
     else assertEqual(found, undefined)
     assertEqual(JSON.stringify(read(bytes, found)), JSON.stringify(expected))
-  }), { numRuns: 150 })
-  t.pass('150 of them')
+  }), { numRuns: 100 })
+  t.pass('100 of them')
 })
 
 test('a reader written from the page alone takes a file to its last whole record, wherever it is cut short', (t) => {
@@ -219,7 +219,8 @@ test('a reader written from the page alone notices every flipped bit of a sealed
 
 function readPoint (name) {
   const [, digits, json] = fs.readFileSync(name, 'utf8').match(/^([0-9a-f]{8}) (.*)\n$/)
-  return { isWhole: parseInt(digits, 16) === crc32(Buffer.from(json)), ...JSON.parse(json) }
+  const { offset, rewrites } = JSON.parse(json)
+  return { isWhole: parseInt(digits, 16) === crc32(Buffer.from(json)), offset, rewrites }
 }
 
 test('the recovery point on the page is whole, and one beside an open log is as it says', async (t) => {
