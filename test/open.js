@@ -12,6 +12,7 @@ const RandomAccessStorage = require('random-access-storage')
 const FlumeLog = require('..')
 const { promises } = require('./helpers/promises')
 const { testFolder } = require('./helpers/folder')
+const { sealedBlock, tailOf, dataOf } = require('./helpers/bytes')
 const { collect, codeOf, event } = require('./helpers/reading')
 
 const IS_ROOT = process.getuid?.() === 0
@@ -192,6 +193,60 @@ test('a log of another program\'s text is not taken for damaged before it is rea
   t.deepEqual(await collect(log.log), [])
   await log.close()
   t.equal(fs.readFileSync(file('notes'), 'utf8'), text)
+})
+
+test('a log that ends with a full block is read, and goes on in the next one', async (t) => {
+  for (const checksum of [true, false]) {
+    for (const blocks of [1, 2, 5]) {
+      const storage = new RAM()
+      const full = sealedBlock(64, [dataOf(20, 1), dataOf(20, 2)], { checksum })
+      await event(resolve => storage.write(0, Buffer.concat(new Array(blocks).fill(full)), resolve))
+      const log = promises(FlumeLog(storage))
+      await log.onReady()
+      t.equal(log.log.since.value, 64 * (blocks - 1) + 24)
+      t.deepEqual(log.log.stats().cut, null)
+      const seqs = Array.from({ length: blocks }, (_, i) => [64 * i, 64 * i + 24]).flat()
+      t.deepEqual(await collect(log.log, { values: false }), seqs)
+      t.deepEqual(await collect(log.log, { values: false, reverse: true }), seqs.toReversed())
+      t.equal((await log.getPrevious(64 * blocks)).seq, seqs.at(-1))
+      t.deepEqual(await log.search((_, seq) => seq - seqs.at(-1)), { seq: seqs.at(-1), value: dataOf(20, 2) })
+      const live = collect(log.log, { live: true, gt: seqs.at(-1), limit: 1, values: false })
+      t.equal(await log.append('next'), 64 * blocks)
+      t.deepEqual(await live, [64 * blocks])
+      await log.del(seqs.at(-1))
+      t.deepEqual(await collect(log.log, { values: false, reverse: true }), [64 * blocks, ...seqs.slice(0, -1).toReversed()])
+      await log.close()
+    }
+  }
+})
+
+test('a log of more than 4 GiB is read and appended to at its end', async (t) => {
+  const file = testFolder(t)
+  const start = 2 ** 33 + 65536 // what is in front of it is a hole, and takes no room on the disk
+  const fd = fs.openSync(file('log'), 'w')
+  const block = sealedBlock(65536, [dataOf(30000, 1), dataOf(30000, 2)])
+  fs.writeSync(fd, block, 0, block.length, start)
+  const tail = tailOf([dataOf(100, 3)])
+  fs.writeSync(fd, tail, 0, tail.length, start + 65536)
+  fs.closeSync(fd)
+  const log = promises(FlumeLog(file('log')))
+  const seqs = [start, start + 30004, start + 65536]
+  await log.onReady()
+  t.equal(log.log.blockSize, 65536)
+  t.equal(log.log.since.value, seqs[2])
+  t.deepEqual(await collect(log.log, { gte: start, values: false }), seqs)
+  t.deepEqual(await collect(log.log, { gte: start, values: false, reverse: true }), seqs.toReversed())
+  t.deepEqual(await log.get(seqs[1]), dataOf(30000, 2))
+  t.equal((await log.getPrevious(seqs[2])).seq, seqs[1])
+  t.equal(await codeOf(log.get(seqs[1] + 1)), 'flumelog:not-found')
+  t.equal(await codeOf(log.get(5)), 'flumelog:corrupt')
+  const next = await log.append(dataOf(65500, 4))
+  t.equal(next, start + 2 * 65536)
+  await log.del(seqs[1])
+  await log.close()
+  const again = promises(FlumeLog(file('log')))
+  t.deepEqual(await collect(again.log, { gt: start, values: false }), [seqs[2], next])
+  await again.close()
 })
 
 test('onReady is told once the log is open, at once if it is, and in the order of the calls', async (t) => {
