@@ -15,14 +15,14 @@ const PIECE_SIZE = 1024 * 1024
 const FRAMED_SIZE = RECORD_SIZE + 4
 
 const loads = {
-  quick: { seconds: 0.2, syncedSeconds: 0.2, atOnce: 100000 },
+  quick: { seconds: 0.2, syncedSeconds: 0.2, syncedInFlight: [1, 1024], atOnce: 100000 },
   full: { seconds: 4, syncedSeconds: 4, atOnce: 500000 },
   check: { seconds: 1, syncedSeconds: 1, atOnce: 500000 }
 }
 
 /** @param {import('./helpers/runner').Size} size */
 function groups (size) {
-  const { seconds, syncedSeconds, atOnce } = loads[size]
+  const { seconds, syncedSeconds, syncedInFlight = [1, 16, 1024], atOnce } = loads[size]
   const written = peers.map(peer => ({ peer, options: {} }))
   const synced = peers.filter(({ canSync }) => canSync).map(peer => ({ peer, options: { sync: true } }))
   const rows = (entries, load) => entries.map(({ peer, options }) => appendRow(peer, load, options))
@@ -37,7 +37,7 @@ function groups (size) {
       x: atOnce,
       rows: [...rows(written, { count: atOnce, inFlight: atOnce }), fsRow(atOnce)]
     },
-    ...[1, 16, 1024].map(inFlight => ({
+    ...syncedInFlight.map(inFlight => ({
       name: `each synced, ${inFlight} in flight`,
       x: inFlight,
       rows: rows(synced, { count: 1e6, inFlight, seconds: syncedSeconds })

@@ -23,6 +23,8 @@ function groups (size) {
   return RECORD_SIZES.map(recordSize => ({
     name: `records of ${recordSize} bytes`,
     x: recordSize,
+    table: 'records of',
+    column: `${recordSize} bytes`,
     rows: [
       batchRow('one write a record', recordSize, 1, seconds),
       ...groupSizes.map(kib => batchRow(`groups of ${kib} KiB`, recordSize, Math.max(1, Math.round(kib * KIB / recordSize)), seconds))
@@ -49,7 +51,7 @@ function batchRow (name, recordSize, records, seconds) {
         fs.mkdirSync(path.join(scratch, folder))
         const { log, close } = await ours.open(path.join(scratch, folder))
         const value = records === 1 ? group[0] : group
-        const driven = await drive({ count: Infinity, inFlight: 1, seconds }, (_, cb) => log.append(value, cb))
+        const driven = await drive({ count: Infinity, inFlight: 1, seconds, timeEach: true }, (_, cb) => log.append(value, cb))
         await close()
         const appended = driven.count * records
         return { records: appended, bytes: appended * recordSize, seconds: driven.seconds, latency: driven.latency }

@@ -20,6 +20,8 @@ function groups (size) {
   return sizes[size].map(count => ({
     name: `${count.toLocaleString('en')} at once`,
     x: count,
+    table: 'appends at once',
+    column: count.toLocaleString('en'),
     rows: measured.map(peer => appendRow(peer, { count, inFlight: count }))
   }))
 }

@@ -3,11 +3,10 @@
 // Makes many calls, so many at a time, and measures them.
 
 /**
- * With many calls in flight only one in so many is timed, since to time each would
- * cost too much. They are answered in groups, so none that matters is missed.
+ * One call in so many is timed, where to time each would cost too much: those that
+ * are answered at once, and those that are answered in large groups.
  */
 const SAMPLED = 16
-const FEW_IN_FLIGHT = 16
 
 /**
  * @typedef {object} Driven
@@ -21,13 +20,14 @@ const FEW_IN_FLIGHT = 16
  * @param {number} options.count how many calls to make
  * @param {number} options.inFlight how many at most wait for their answer
  * @param {number} [options.seconds] make no further ones after this time
+ * @param {boolean} [options.timeEach] default false: one in SAMPLED
  * @param {(n: number, cb: (err?: Error | null) => void) => void} call may answer at once
  * @param {() => Promise<void>} [whole] what else to wait for before it counts as done
  * @returns {Promise<Driven>}
  */
-async function drive ({ count, inFlight, seconds = Infinity }, call, whole) {
+async function drive ({ count, inFlight, seconds = Infinity, timeEach = false }, call, whole) {
   const latencies = []
-  const sampled = inFlight <= FEW_IN_FLIGHT ? 1 : SAMPLED
+  const sampled = timeEach ? 1 : SAMPLED
   const begin = performance.now()
   const deadline = begin + seconds * 1000
   const made = await new Promise((resolve, reject) => {

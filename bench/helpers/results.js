@@ -9,6 +9,8 @@ const { median } = require('./drive')
  * @property {string} file the benchmark's
  * @property {string} group
  * @property {number} [x] what the group stands for in a chart
+ * @property {string} [table] in which the group is a column
+ * @property {string} [column] its heading
  * @property {string} row
  * @property {string} [part] if a row gives several measures
  * @property {string} [note]
@@ -26,6 +28,8 @@ const { median } = require('./drive')
  * @property {string} file
  * @property {string} group
  * @property {number} [x]
+ * @property {string} [table]
+ * @property {string} [column]
  * @property {string} row
  * @property {string} [part]
  * @property {string} [note]
@@ -50,8 +54,8 @@ function summarize (lines) {
     rows.get(key).push(line)
   }
   return [...rows.values()].map(rounds => {
-    const { file, group, x, row, part, note } = rounds[0]
-    const figure = { file, group, x, row, part, note, error: rounds.find(({ error }) => error !== undefined)?.error }
+    const { file, group, x, table, column, row, part, note } = rounds[0]
+    const figure = { file, group, x, table, column, row, part, note, error: rounds.find(({ error }) => error !== undefined)?.error }
     if (figure.error !== undefined) return figure
     const over = (valueOf) => valueOf(rounds[0]) === undefined ? undefined : median(rounds.map(valueOf))
     const isRate = rounds[0].seconds !== undefined

@@ -10,8 +10,10 @@ const { RECORD_SIZE, recordMaker, distinctRecords, randomNumbers } = require('./
 
 /** Before anything is timed, in the same process: code that has not been compiled says nothing. */
 const WARM_UP = { count: 20000, inFlight: 1024, seconds: 0.1 }
+/** So few in flight are not answered in groups. */
+const FEW = 16
 /** What is over too soon to be timed is repeated until it took so long, in seconds. */
-const LEAST_SECONDS = 0.25
+const LEAST_SECONDS = 0.15
 /** Appends in flight while an input is made. */
 const MAKING = 1024
 
@@ -41,7 +43,9 @@ function appendRow (peer, load, options = {}) {
 async function appendTo (peer, folder, records, load, options) {
   fs.mkdirSync(folder)
   const store = await peer.open(folder, options)
-  const { count, seconds, latency } = await drive(load, (n, cb) => store.append(records[n % records.length], cb), store.whole)
+  // what the first append costs once in a log's life is not what is asked here
+  await new Promise((resolve, reject) => store.append(records[0], (err) => err ? reject(err) : resolve()))
+  const { count, seconds, latency } = await drive({ ...load, timeEach: load.inFlight <= FEW }, (n, cb) => store.append(records[n % records.length], cb), store.whole)
   await store.close()
   fs.rmSync(folder, { recursive: true })
   // of one that acknowledges early, the latency says nothing

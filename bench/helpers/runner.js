@@ -11,6 +11,7 @@
 //
 //         name           what its rows have in common
 //         x              the number that the group stands for in a chart, if it does
+//         table, column  in the report, the group is this column of that table; without, it is a table
 //         rounds         how often each row is measured; if it is not the usual number
 //         rows           an array of
 //
@@ -132,13 +133,13 @@ class Bench {
     const failed = new Set()
     for (let round = 0; round < rounds; round++) {
       for (const place of places) {
-        const { name: group, x, rows: { [place.row]: row } } = this.groups[place.group]
+        const { name: group, x, table, column, rows: { [place.row]: row } } = this.groups[place.group]
         this.progress.show(`${this.file.name}: ${group}: ${row.name}`)
         if (!failed.has(row)) {
           const { error, measures = [{ error }] } = await this.measureRow(place)
           if (error !== undefined) failed.add(row)
           for (const measure of measures) {
-            const line = { file: this.file.name, group, x, row: row.name, note: row.note, round, ...measure }
+            const line = { file: this.file.name, group, x, table, column, row: row.name, note: row.note, round, ...measure }
             lines.push(line)
             this.settings.onMeasure?.(line)
           }

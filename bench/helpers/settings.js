@@ -64,4 +64,4 @@ function readResults (filename = RESULTS) {
   return { about, lines }
 }
 
-module.exports = { settings, beginResults, readResults }
+module.exports = { NAMES, settings, beginResults, readResults }
