@@ -121,8 +121,7 @@ const FOLLOWER_RETRIES = 5
  * @typedef {{
  *   (value: A | A[], cb?: (err: Error | null, seq?: number) => void): void,
  *   (value: A | A[], options: AppendOptions & { atomic: true }, cb?: (err: Error | null, seqs?: number[]) => void): void,
- *   (value: A | A[], options: AppendOptions & { atomic?: false } | boolean, cb?: (err: Error | null, seq?: number) => void): void,
- *   (value: A | A[], options: AppendOptions, cb?: (err: Error | null, seq?: any) => void): void
+ *   (value: A | A[], options: AppendOptions & { atomic?: false } | boolean, cb?: (err: Error | null, seq?: number) => void): void
  * }} Append
  */
 
