@@ -35,12 +35,12 @@ class PushSource {
   }
 
   /**
-   * @template {PushSink<any>} S
+   * @template {PushSink<I>} S
    * @param {S} sink or a through that has been piped into one
    * @returns {S}
    */
   pipe (sink) {
-    /** @type {PushSink<any>} */
+    /** @type {PushSink<I>} */
     let first = sink
     while (first.source) first = first.source
     this.sink = first

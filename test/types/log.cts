@@ -1,0 +1,171 @@
+// The log with callbacks, from a CommonJS module.
+
+import FlumeLog = require('flumelog-random-access-file')
+
+interface Message { text: string, time: number }
+
+const codec = {
+  encode: (message: Message) => JSON.stringify(message),
+  decode: (text: string): Message => JSON.parse(text),
+  buffer: false
+}
+
+// opening
+
+const log = FlumeLog('folder/log', { codec })
+const typed: FlumeLog.Log<Message> = log
+const explicit = FlumeLog<Message>('folder/log', { codec, blockSize: 4096 })
+const options: FlumeLog.Options<Message> = {
+  blockSize: 4096,
+  block: 4096,
+  codec,
+  validate: (data: Buffer) => data.length > 2,
+  cacheSize: 0,
+  sync: 'interval',
+  syncInterval: 100,
+  syncBytes: 1024,
+  checksum: false,
+  lock: 'required',
+  highWaterMark: 1024,
+  overflow: 'reject',
+  readOnly: false
+}
+declare const storage: FlumeLog.RandomAccessStorage
+const stored = FlumeLog(storage, { ...options, codec })
+const bare = FlumeLog('folder/bare')
+const bareToo: FlumeLog.Log = bare
+declare const untyped: any
+const anything: FlumeLog.Log<any> = FlumeLog('folder/log', { codec: untyped })
+
+// @ts-expect-error no file
+FlumeLog()
+// @ts-expect-error not a file
+FlumeLog(5)
+// @ts-expect-error no such time to sync
+FlumeLog('folder/log', { sync: 'sometimes' })
+// @ts-expect-error no such option
+FlumeLog('folder/log', { blocksize: 4096 })
+// @ts-expect-error it needs a codec to be of messages
+FlumeLog<Message>('folder/log')
+// @ts-expect-error half a codec
+FlumeLog('folder/log', { codec: { encode: codec.encode } })
+// @ts-expect-error a log of something else
+const wrong: FlumeLog.Log<string> = log
+
+// what it was opened with
+
+const filename: string | null = log.filename
+const blockSize: number = log.blockSize
+const encoded: Uint8Array | string = log.codec.encode({ text: 'a', time: 1 })
+log.highWaterMark = 2048
+log.overflow = 'queue'
+// @ts-expect-error neither 'queue' nor 'reject'
+log.overflow = 'drop'
+// @ts-expect-error not bytes
+log.highWaterMark = '16 MiB'
+
+// append
+
+const message: Message = { text: 'a', time: 1 }
+log.append(message)
+log.append([message, message], (err, seq) => {
+  if (seq !== undefined) log.get(seq, () => {})
+})
+log.append(message, { sync: true }, (err: Error | null, seq?: number) => {})
+log.append([message], { atomic: true }, (err, seqs) => seqs?.map(seq => seq + 1))
+log.append([message], { atomic: true, sync: true }, (err: Error | null, seqs?: number[]) => {})
+bare.append('a string')
+bare.append(Buffer.from('a buffer'))
+bare.append([new Uint8Array(1), 'and a string'])
+// @ts-expect-error not what the codec encodes
+log.append({ title: 'a' })
+// @ts-expect-error nothing to append
+log.append()
+// @ts-expect-error no such option
+log.append(message, { force: true })
+// @ts-expect-error one seq, not several
+log.append([message], {}, (err: Error | null, seqs: number[]) => {})
+// @ts-expect-error without a codec it takes bytes
+bare.append(message)
+
+// get, getPrevious, search
+
+log.get(0, (err, value) => {
+  // @ts-expect-error it may be undefined
+  value.text.length
+  if (!err && value) value.text.length
+})
+log.getPrevious(100, (err, value, seq) => value?.text.charCodeAt(seq ?? 0))
+log.search((value, seq) => value.time - seq, (err, seq, value) => value?.text.charCodeAt(seq ?? 0))
+log.search((value) => BigInt(value.time), () => {})
+bare.get(0, (err, value) => value?.readUInt8(0))
+// @ts-expect-error a seq is a number
+log.get('0', () => {})
+// @ts-expect-error no callback
+log.get(0)
+// @ts-expect-error messages have no title
+log.search((value) => value.title, () => {})
+// @ts-expect-error it compares
+log.search((value) => value.text, () => {})
+
+// stream, scan, sink
+
+const range: FlumeLog.StreamOptions = { gt: 0, gte: 0, lt: 100, lte: 100, reverse: true, limit: 5, live: false, old: true, cache: false }
+log.stream({ ...range, skipCorrupt: true, onSkip: ({ start, end, error }) => console.log(end - start, error.message) })
+log.stream()(null, (end, { seq, value }) => value.text.charCodeAt(seq))
+log.stream({ live: true })(null, (end, record) => record.value.text)
+log.stream({ values: false })(null, (end, seq) => seq.toFixed())
+log.stream({ seqs: false })(null, (end, value) => value.text)
+log.stream()(true, () => {})
+log.scan({ gt: 0 }, (block, start, end, seq) => block.readUInt8(start) < end + seq, (err) => err?.message)
+log.sink((err, { records, bytes, seq }) => records + bytes + seq)
+log.sink({ sync: true }, (err) => err?.message)(log.stream({ seqs: false }))
+log.sink()((abort, cb) => abort ? cb(abort) : cb(null, message))
+// @ts-expect-error no such option
+log.stream({ from: 0 })
+// @ts-expect-error seqs have no text
+log.stream({ values: false })(null, (end, seq) => seq.text)
+// @ts-expect-error values have no seq
+log.stream({ seqs: false })(null, (end, value) => value.seq)
+// @ts-expect-error a scan knows no limit
+log.scan({ limit: 5 }, () => {}, () => {})
+// @ts-expect-error records are not what it appends
+log.sink()(log.stream())
+
+// since
+
+const stop: () => void = log.since((seq: number) => seq > 5 && false, false)
+log.since.once(seq => seq.toFixed(), false)
+const last: number | undefined = log.since.value
+// @ts-expect-error it may be undefined
+log.since.value.toFixed()
+// @ts-expect-error it is read
+log.since.value = 5
+// @ts-expect-error it is the log's to set
+log.since.set(5)
+// @ts-expect-error a seq is a number
+log.since((seq: string) => {})
+
+// the rest
+
+log.del(0)
+log.del([0, 9], (err) => err?.message)
+log.onReady((err, cut) => console.log(cut?.offset, cut?.bytes, cut?.filename))
+log.onDrain((err) => err?.message)
+log.sync((err) => err?.message)
+log.close()
+log.close((err) => err?.message)
+const del: 'async' = log.methods.del
+const stats: FlumeLog.Stats = log.stats()
+const { appended, written, synced, rejected, inFlight, writes, syncs, unsynced, cache, streams, size, blocks, recovered, cut } = stats
+const sums: number = appended.records + written.bytes + synced.bytes + rejected.records + inFlight.bytes + writes + syncs + unsynced +
+  cache.hits + cache.misses + cache.evictions + streams + size + blocks + recovered + (cut?.bytes ?? 0)
+const code: string = (new Error('a') as FlumeLog.LogError).code
+// @ts-expect-error a seq is a number
+log.del('0')
+// @ts-expect-error no callback
+log.onReady()
+// @ts-expect-error no such member
+log.delete(0)
+// @ts-expect-error no such count
+stats.lost

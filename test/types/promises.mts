@@ -1,0 +1,115 @@
+// The log with promises, from an ES module.
+
+import { Readable, Transform, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import FlumeLog, { type Log } from 'flumelog-random-access-file'
+import { open, wrap, FlumeLog as PromiseLog, type Codec, type IteratorOptions, type LogRecord, type Options } from 'flumelog-random-access-file/promises'
+
+interface Message { text: string, time: number }
+
+const codec: Codec<Message> = { encode: (message) => JSON.stringify(message), decode: (text) => JSON.parse(text), buffer: false }
+const message: Message = { text: 'a', time: 1 }
+
+// opening
+
+const log = await open('folder/log', { codec, sync: 'always' })
+const explicit: PromiseLog<Message> = await open<Message>('folder/log', { codec })
+const bare = await open('folder/bare')
+const bareToo: PromiseLog = bare
+const options: Options = { blockSize: 4096 }
+const withOptions: PromiseLog = await open('folder/bare', options)
+const flumelog: Log<Message> = log.flumelog
+const wrapped: PromiseLog<Message> = wrap(flumelog)
+const bytes = wrap(FlumeLog('folder/bare'))
+const filename: string | null = log.filename
+// @ts-expect-error no file
+await open()
+// @ts-expect-error it needs a codec to be of messages
+await open<Message>('folder/log')
+// @ts-expect-error no such option
+await open('folder/log', { codec, blocksize: 4096 })
+// @ts-expect-error a promise is not a log
+const early: PromiseLog<Message> = open('folder/log', { codec })
+// @ts-expect-error a log of something else
+const wrong: PromiseLog<string> = log
+// @ts-expect-error it is opened already
+wrap('folder/log')
+
+// append, get, getPrevious, search, del, sync, close
+
+const seq: number = await log.append(message)
+const last: number = await log.append([message, message], { sync: true })
+const seqs: number[] = await log.append([message, message], { atomic: true })
+await bare.append('a string')
+await bytes.append([new Uint8Array(1)])
+const value: Message = await log.get(seq)
+const previous: LogRecord<Message> = await log.getPrevious(seq)
+const found: { seq: number, value: Message } = await log.search((value, seq) => value.time - seq)
+const nothing: void = await log.del(seq)
+await log.del([seq, last])
+await log.sync()
+await log.close()
+// @ts-expect-error not what the codec encodes
+await log.append({ title: 'a' })
+// @ts-expect-error several seqs, not one
+const one: number = await log.append([message], { atomic: true })
+// @ts-expect-error it gives a promise
+await log.append(message, () => {})
+// @ts-expect-error a seq is a number
+await log.get('0')
+// @ts-expect-error a message, not a Buffer
+const buffer: Buffer = await log.get(seq)
+// @ts-expect-error with its seq
+const bareValue: Message = await log.getPrevious(seq)
+// @ts-expect-error it compares
+await log.search((value) => value.text)
+// @ts-expect-error without a codec it takes bytes
+await bare.append(message)
+// @ts-expect-error a seq is a number
+await log.del('0')
+
+// stream
+
+const { signal } = new AbortController()
+const range: IteratorOptions = { gt: 0, live: true, signal }
+for await (const { seq, value } of log.stream()) value.text.charCodeAt(seq)
+for await (const { seq, value } of log.stream({ gt: 0, live: true, signal })) value.text.charCodeAt(seq)
+for await (const seq of log.stream({ values: false })) seq.toFixed()
+for await (const value of log.stream({ seqs: false, reverse: true })) value.text
+for await (const record of log.stream(range)) record
+for await (const { value } of bare.stream()) value.readUInt8(0)
+const walk: AsyncIterableIterator<LogRecord<Message>> = log.stream()
+const records = log.stream()
+const { done, value: record } = await records.next()
+if (!done) record.value.text
+await records.return()
+await records.throw(new Error('no more')).catch(() => {})
+// @ts-expect-error seqs have no text
+for await (const seq of log.stream({ values: false })) seq.text
+// @ts-expect-error values have no seq
+for await (const value of log.stream({ seqs: false })) value.seq
+// @ts-expect-error not a signal
+log.stream({ signal: true })
+// @ts-expect-error no such option
+log.stream({ from: 0 })
+// @ts-expect-error it has to be awaited
+for (const record of log.stream()) record
+
+// disposing
+
+{
+  await using disposed = await open('folder/log', { codec })
+  await using walk = disposed.stream()
+}
+
+// streams of Node.js
+
+const readable: Readable = log.createReadStream({ gt: 0, seqs: false, highWaterMark: 10, signal })
+const writable: Writable = log.createWriteStream({ sync: true, highWaterMark: 10, signal })
+const writing = log.createWriteStream()
+await pipeline(log.createReadStream(), new Transform({ objectMode: true }), writing, { signal })
+const stored: number | undefined = writing.stored?.records
+// @ts-expect-error no such option
+log.createReadStream({ from: 0 })
+// @ts-expect-error it writes at the end
+log.createWriteStream({ gt: 0 })
