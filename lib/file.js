@@ -6,6 +6,7 @@
 
 const fs = require('fs')
 const path = require('path')
+const { randomUUID } = require('crypto')
 const { callbackify } = require('util')
 const { crc32 } = require('zlib')
 const RandomAccessFile = require('random-access-file')
@@ -38,6 +39,7 @@ const POLL_INTERVAL = 50
  * @typedef {object} RecoveryPoint
  * @property {number} offset up to here all was on the disk when this was written
  * @property {Rewrite[]} rewrites deletions that were under way
+ * @property {string} [id] another one each time it is written
  * @typedef {{ offset: number, data: Buffer }} Rewrite bytes that belong at `offset`
  */
 
@@ -106,11 +108,15 @@ function pathFile (filename, { readOnly, lock }) {
     try {
       for (let at = offset; at < end; at += COPY_SIZE) {
         const size = Math.min(COPY_SIZE, end - at)
-        await handle.write(await new Promise((resolve, reject) => {
+        // goes on after a short write, as on a disk that is nearly full
+        await handle.writeFile(await new Promise((resolve, reject) => {
           storage.read(at, size, (err, data) => err ? reject(err) : resolve(/** @type {Buffer} */ (data)))
         }))
       }
       await handle.sync()
+    } catch (err) {
+      await fs.promises.unlink(name).catch(() => {})
+      throw err
     } finally {
       await handle.close()
     }
@@ -177,27 +183,42 @@ function pointFile (filename, folder) {
       return text === null ? null : parsePoint(text)
     }),
     write: callbackify(async (/** @type {RecoveryPoint} */ point) => {
-      const handle = await fs.promises.open(filename + '.new', 'w')
       try {
-        await handle.writeFile(formatPoint(point))
-        await handle.datasync()
-      } finally {
-        await handle.close()
+        await writeSynced(filename + '.new', formatPoint(point))
+      } catch (err) {
+        // on a full disk what there is of it would take the last room
+        await fs.promises.unlink(filename + '.new').catch(() => {})
+        throw err
       }
       await fs.promises.rename(filename + '.new', filename)
       await syncFolder(folder)
     }),
     remove: callbackify(async () => {
+      await fs.promises.unlink(filename + '.new').catch(onlyMissing)
       await fs.promises.unlink(filename).catch(onlyMissing)
       await syncFolder(folder)
     })
   }
 }
 
+/**
+ * @param {string} filename
+ * @param {string} text
+ */
+async function writeSynced (filename, text) {
+  const handle = await fs.promises.open(filename, 'w')
+  try {
+    await handle.writeFile(text)
+    await handle.datasync()
+  } finally {
+    await handle.close()
+  }
+}
+
 /** @param {RecoveryPoint} point */
 function formatPoint (point) {
   const rewrites = point.rewrites.map(({ offset, data }) => ({ offset, data: data.toString('base64') }))
-  const json = JSON.stringify({ offset: point.offset, rewrites })
+  const json = JSON.stringify({ offset: point.offset, rewrites, id: randomUUID() })
   return `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`
 }
 
@@ -208,10 +229,15 @@ function formatPoint (point) {
 function parsePoint (text) {
   const json = text.slice(9, -1)
   if (text.length < 10 || crc32(json) !== parseInt(text.slice(0, 8), 16)) return null
-  const { offset, rewrites } = JSON.parse(json)
-  return {
-    offset,
-    rewrites: rewrites.map((/** @type {{ offset: number, data: string }} */ r) => ({ offset: r.offset, data: Buffer.from(r.data, 'base64') }))
+  try {
+    const { offset, rewrites, id } = JSON.parse(json)
+    return {
+      offset,
+      rewrites: rewrites.map((/** @type {{ offset: number, data: string }} */ r) => ({ offset: r.offset, data: Buffer.from(r.data, 'base64') })),
+      id
+    }
+  } catch {
+    return null
   }
 }
 

@@ -37,7 +37,7 @@ const WALK_SIZE = 1024 * 1024
  * @returns {Promise<Found>}
  */
 async function findEnd (read, size, point, options) {
-  const rewrites = point === null ? [] : point.rewrites.filter(({ offset, data }) => offset + data.length <= size)
+  const rewrites = point === null ? [] : await ownRewrites(read, size, point, options)
   const readMended = withRewrites(read, rewrites)
   const crashed = point !== null && await isBoundary(readMended, size, point.offset, options)
   const { end, isDamaged } = crashed
@@ -53,6 +53,40 @@ async function findEnd (read, size, point, options) {
     damagedTail: isDamaged ? tail : null,
     rewrites: rewrites.filter(({ offset }) => offset < end)
   }
+}
+
+/**
+ * The deletions that were under way in this very file: what they leave as it is is
+ * there. A recovery point beside a file that was restored from elsewhere has others.
+ * @param {(offset: number, size: number) => Promise<Buffer>} read
+ * @param {number} size
+ * @param {import('./file').RecoveryPoint} point
+ * @param {RecoverOptions} options
+ */
+async function ownRewrites (read, size, point, { blockSize }) {
+  const own = []
+  for (const rewrite of point.rewrites) {
+    const { offset, data } = rewrite
+    if (offset % blockSize !== 0 || data.length > blockSize || offset + data.length > size) continue
+    if (isRewriteOf(await read(offset, data.length), data)) own.push(rewrite)
+  }
+  return own
+}
+
+/**
+ * @param {Buffer} before what is in the file: as it was, rewritten, or in part rewritten
+ * @param {Buffer} after what the deletion leaves
+ */
+function isRewriteOf (before, after) {
+  const isSame = (/** @type {number} */ from, /** @type {number} */ to) => after.compare(before, from, to, from, to) === 0
+  const end = layout.walk(after, 0, after.length)
+  for (let position = 0; position < end; position = layout.nextPosition(after, position)) {
+    const next = layout.nextPosition(after, position)
+    // of a record that is to be deleted only the lengths have to be there
+    const edge = layout.isDeleted(after, position) ? layout.LENGTH_SIZE : next - position
+    if (!isSame(position, position + edge) || !isSame(next - edge, next)) return false
+  }
+  return true
 }
 
 /**
@@ -122,6 +156,11 @@ async function walkFrom (read, size, offset, options) {
       const block = bytes.subarray(at, at + blockSize)
       const isSound = block.length === blockSize && layout.check(block, checksum) === null
       if (!isSound) return from + at + wholeRecords(block, position, options)
+      if (!checksum || layout.storedChecksum(block) === 0) {
+        // a page in the middle of a record may be missing, and its frame does not show it
+        const end = wholeRecords(block, position, options)
+        if (end < layout.paddingStart(block)) return from + at + end
+      }
       position = 0
     }
   }
@@ -131,7 +170,7 @@ async function walkFrom (read, size, offset, options) {
 /**
  * @param {Buffer} block
  * @param {number} position where to begin
- * @param {RecoverOptions} options
+ * @param {{ blockSize: number, isWhole: (data: Buffer) => boolean }} options
  * @returns {number} where the first record starts that is not whole
  */
 function wholeRecords (block, position, { blockSize, isWhole }) {
@@ -194,7 +233,9 @@ function wasSealed (block) {
   const start = layout.paddingStart(block)
   const most = block.length - layout.paddingSize(false)
   const isMarked = (/** @type {number} */ position) => position <= most && layout.readLength(block, position) === block.length - 1
-  return (start > 0 && isMarked(start)) || isMarked(layout.walk(block, 0, most))
+  const end = layout.walk(block, 0, most)
+  // of the mark and the start that the block says it has, either may be what is damaged
+  return (start > 0 && (isMarked(start) || start === end)) || isMarked(end)
 }
 
 /**
@@ -256,4 +297,4 @@ async function repair (io, found, blockSize) {
   return name
 }
 
-module.exports = { findEnd, repair, withRewrites }
+module.exports = { findEnd, repair, withRewrites, wholeRecords }
