@@ -109,6 +109,14 @@ function isSealed (bytes, blockSize) {
 }
 
 /**
+ * @param {Buffer} head a file's beginning
+ * @returns {number | undefined} its block size, if its first block is whole, and padded
+ */
+function paddedSize (head) {
+  return firstPadding(head).found
+}
+
+/**
  * Walks the records of the first block up to its padding.
  * @param {Buffer} head
  * @returns {{ found?: number, end: number }} the block size, if a padding was
@@ -144,4 +152,4 @@ function isPadding (head, position, blockSize) {
   return !layout.isStorable(block.subarray(position + layout.LENGTH_SIZE, blockSize - (hasChecksum ? 8 : 4)))
 }
 
-module.exports = { findBlockSize }
+module.exports = { findBlockSize, paddedSize }

@@ -86,26 +86,43 @@ class Blocks {
     this.blocksAPiece = Math.max(1, Math.floor(PIECE_SIZE / blockSize))
     /** The block in which the log ends; it is always in memory. */
     this.tail = new Block(0, Buffer.alloc(0), 0, false)
-    /** How often blocks were rewritten, so that a reader who holds one notices. */
+    /** How often blocks changed, other than by growing, so that a reader who holds one notices. */
     this.rewrites = 0
     this.hits = 0
     this.misses = 0
     this.evictions = 0
     /** The file is being closed: what fails from now on fails for that. */
     this.closed = false
-    const dispose = (/** @type {Block} */ _, /** @type {number} */ __, /** @type {string} */ why) => {
-      if (why === 'evict') this.evictions++
-    }
-    const size = blockSize + BLOCK_OVERHEAD
-    // by size, not by number: for a number the cache takes all its memory at once
-    /** @type {LRUCache<number, Block> | null} */
-    this.cache = cacheSize < size ? null : new LRUCache({ maxSize: cacheSize, sizeCalculation: () => size, dispose })
+    this.cacheSize = cacheSize
+    this.cache = this.makeCache()
     /** @type {Map<string, Load>} */
     this.loads = new Map()
     /** How often a block that looks damaged is read again: another process may be rewriting it. */
     this.retries = 0
     /** Images of blocks whose rewriting a crash interrupted, for a log that may not mend them. @type {Map<number, Buffer>} */
     this.images = new Map()
+  }
+
+  /** @returns {LRUCache<number, Block> | null} */
+  makeCache () {
+    const size = this.blockSize + BLOCK_OVERHEAD
+    if (this.cacheSize < size) return null
+    const dispose = (/** @type {Block} */ _, /** @type {number} */ __, /** @type {string} */ why) => {
+      if (why === 'evict') this.evictions++
+    }
+    // by size, not by number: for a number the cache takes all its memory at once
+    return new LRUCache({ maxSize: this.cacheSize, sizeCalculation: () => size, dispose })
+  }
+
+  /**
+   * The block size had been a guess, while the first block was all there was.
+   * @param {number} blockSize
+   */
+  resize (blockSize) {
+    this.blockSize = blockSize
+    this.blocksAPiece = Math.max(1, Math.floor(PIECE_SIZE / blockSize))
+    this.cache = this.makeCache()
+    this.rewrites++
   }
 
   /** @returns {number} the offset after the last record that readers may see */
@@ -361,4 +378,4 @@ class ReadAhead {
   }
 }
 
-module.exports = { Block, Blocks, ReadAhead }
+module.exports = { Block, Blocks, ReadAhead, RETRY_DELAY }

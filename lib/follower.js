@@ -5,28 +5,60 @@
 
 const layout = require('./block')
 const errors = require('./errors')
-const { Block } = require('./blocks')
+const { Block, RETRY_DELAY } = require('./blocks')
+const { paddedSize } = require('./block-size')
+const { wholeRecords, withRewrites } = require('./recover')
+
+/** How often a block that looks damaged is looked at again: another process may be rewriting it. */
+const MOST_DOUBTS = 5
+
+/**
+ * @typedef {object} Listeners
+ * @property {(seq: number) => void} onadvance there is more; the last record's seq is this
+ * @property {(blockSize: number) => void} onblocksize the block size had been a guess; it is this
+ * @property {(err: Error) => void} onfailure what was read before cannot be relied on
+ */
 
 class Follower {
   /**
    * @param {import('./file').LogFile} file
    * @param {import('./io').Io} io
    * @param {import('./blocks').Blocks} blocks
-   * @param {number} lastSeq
-   * @param {{ onadvance: (seq: number) => void, onfailure: (err: Error) => void }} listeners
+   * @param {import('./recover').Found} found where the log ended when it was opened
+   * @param {(data: Buffer) => boolean} isWhole
+   * @param {Listeners & { blockSize: number | undefined }} options `blockSize`: what the caller asked for
    */
-  constructor (file, io, blocks, lastSeq, { onadvance, onfailure }) {
+  constructor (file, io, blocks, found, isWhole, options) {
+    this.file = file
     this.io = io
-    this.filename = file.filename
     this.blocks = blocks
-    this.lastSeq = lastSeq
-    this.onadvance = onadvance
-    this.onfailure = onfailure
-    this.size = -1
+    this.lastSeq = found.lastSeq
+    this.isWhole = isWhole
+    this.options = options
+    /** What is in front of this may have been left behind by a crash; nobody has looked at it yet. */
+    this.doubtful = found.kept + found.cut
+    /** The recovery point when it was last looked at. @type {import('./file').RecoveryPoint | null} */
+    this.point = null
+    /** How often the block at hand looked damaged. */
+    this.doubts = 0
     this.running = false
     this.again = false
     this.closed = false
+    /** @type {import('./file').Watch | null} */
+    this.watch = null
+  }
+
+  /** Reads the tail, and watches it from now on. */
+  async begin () {
+    const { blocks, file } = this
+    // it may have been read in the middle of a deletion
+    blocks.tail = new Block(blocks.tail.number, Buffer.alloc(0), 0, false)
+    blocks.retries = MOST_DOUBTS
+    this.running = true
     this.watch = file.watch === null ? null : file.watch(() => this.look())
+    await this.advance()
+    this.running = false
+    if (this.again) this.look()
   }
 
   /** Looks whether the file has grown; one look at a time. */
@@ -38,52 +70,149 @@ class Follower {
     this.lookAgain().catch(err => {
       if (this.closed) return
       this.close()
-      process.nextTick(this.onfailure, err)
+      process.nextTick(this.options.onfailure, err)
     })
   }
 
   async lookAgain () {
     while (this.again && !this.closed) {
       this.again = false
-      const before = this.lastSeq
+      const { end } = this.blocks
       await this.advance()
-      if (this.lastSeq !== before && !this.closed) process.nextTick(this.onadvance, this.lastSeq)
+      if (this.blocks.end !== end && !this.closed) process.nextTick(this.options.onadvance, this.lastSeq)
     }
     this.running = false
   }
 
   async advance () {
-    const { blocks } = this
-    const { blockSize } = blocks
-    const size = await this.io.size()
-    if (size < blocks.end) throw errors.shrunk(this.filename, blocks.end, size)
-    if (size === this.size) return
-    this.size = size
-    while (true) {
-      const { tail } = blocks
-      const start = tail.number * blockSize
-      const available = Math.min(blockSize, size - start)
-      if (available <= tail.end) return
-      const bytes = await this.io.read(start, available)
-      const isSealed = available === blockSize && layout.check(bytes, blocks.checksum) === null
-      const end = isSealed ? layout.paddingStart(bytes) : layout.walk(bytes, 0, Math.min(available, blockSize - layout.paddingSize(false)))
-      if (end < tail.end) {
-        throw errors.corrupt(this.filename, tail.number, blockSize, end, 'it is not what was read of it before; was the file replaced?')
-      }
-      if (end > 0) this.lastSeq = start + layout.previousPosition(bytes, end)
-      tail.buffer = bytes
-      tail.end = end
-      tail.starts = null
-      tail.indexed = 0
-      if (!isSealed) {
-        // a block that is being written just now is looked at again when it has changed
-        if (available === blockSize) this.size = -1
-        return
-      }
-      tail.sealed = true
-      blocks.add(tail)
-      blocks.tail = new Block(tail.number + 1, Buffer.alloc(0), 0, false)
+    const { blocks, io } = this
+    const size = await io.size()
+    if (size < blocks.end) throw errors.shrunk(this.file.filename, blocks.end, size)
+    await this.readPoint()
+    while (!this.closed && await this.readTail(size));
+  }
+
+  /**
+   * Shows what is whole of the tail block.
+   * @param {number} size the file's, in bytes
+   * @returns {Promise<boolean>} whether there is more to read
+   */
+  async readTail (size) {
+    const { blocks, file } = this
+    const { tail, blockSize } = blocks
+    const start = tail.number * blockSize
+    const available = Math.min(blockSize, size - start)
+    if (available <= tail.end) return false
+    const bytes = await this.read(start, available)
+    const problem = available < blockSize ? null : layout.check(bytes, blocks.checksum)
+    const isSealed = available === blockSize && problem === null
+    const end = isSealed ? layout.paddingStart(bytes) : this.endOfRecords(bytes)
+    if (end < available && tail.number === 0 && !isSealed && await this.correctBlockSize(size)) return true
+    if (layout.walk(bytes, 0, tail.end) !== tail.end || end < tail.end) {
+      throw errors.corrupt(file.filename, tail.number, blockSize, Math.min(end, tail.end),
+        'it is not what was read of it before; was the file replaced?')
     }
+    if (problem !== null && size > start + blockSize) return this.doubt(tail, problem)
+    this.show(tail, bytes, end)
+    if (isSealed) this.turn(tail)
+    return isSealed
+  }
+
+  /**
+   * Reads bytes that no deletion is changing just then: a block with a checksum says
+   * so itself; for others, the recovery point tells, which a writer replaces before
+   * and after it rewrites a block, and which holds what will be in it.
+   * @param {number} offset
+   * @param {number} size
+   */
+  async read (offset, size) {
+    const { blocks, io } = this
+    for (;;) {
+      const { point } = this
+      const bytes = await io.read(offset, size)
+      const isChecked = blocks.checksum && size === blocks.blockSize && layout.storedChecksum(bytes) !== 0
+      if (isChecked && layout.check(bytes, true) === null) return bytes
+      await this.readPoint()
+      if (this.point?.id === point?.id || this.closed) {
+        return withRewrites(async () => bytes, this.point?.rewrites ?? [])(offset, size)
+      }
+    }
+  }
+
+  async readPoint () {
+    const { blocks } = this
+    this.point = await this.io.readPoint()
+    blocks.images.clear()
+    for (const { offset, data } of this.point?.rewrites ?? []) {
+      if (data.length === blocks.blockSize) blocks.images.set(offset / blocks.blockSize, data)
+    }
+  }
+
+  /**
+   * @param {Buffer} bytes of the tail block
+   * @returns {number} the position after the last whole record
+   */
+  endOfRecords (bytes) {
+    const { blockSize, tail, end } = this.blocks
+    const isWhole = end < this.doubtful ? this.isWhole : () => true
+    return wholeRecords(bytes, tail.end, { blockSize, isWhole })
+  }
+
+  /**
+   * With less than a block in the file its block size is a guess, until its first padding comes.
+   * @param {number} size the file's, in bytes
+   * @returns {Promise<boolean>} whether it was wrong
+   */
+  async correctBlockSize (size) {
+    const { blocks, io, file, options } = this
+    const found = paddedSize(await io.read(0, Math.min(size, 2 * layout.MAX_BLOCK_SIZE)))
+    if (found === undefined || found === blocks.blockSize) return false
+    if (options.blockSize !== undefined) {
+      throw errors.blockSize(file.filename, options.blockSize, `the file has blocks of ${found} bytes`, found)
+    }
+    blocks.resize(found)
+    options.onblocksize(found)
+    return true
+  }
+
+  /**
+   * @param {Block} tail
+   * @param {Buffer} bytes
+   * @param {number} end
+   */
+  show (tail, bytes, end) {
+    if (end === tail.end) return
+    this.lastSeq = tail.number * this.blocks.blockSize + layout.previousPosition(bytes, end)
+    tail.buffer = bytes
+    tail.end = end
+    tail.starts = null
+    tail.indexed = 0
+  }
+
+  /** @param {Block} tail which is full */
+  turn (tail) {
+    const { blocks } = this
+    tail.sealed = true
+    if (tail.error === null) blocks.add(tail)
+    blocks.tail = new Block(tail.number + 1, Buffer.alloc(0), 0, false)
+    this.doubts = 0
+  }
+
+  /**
+   * A block is not sound, and others follow it. It is looked at again, in case it is
+   * being written after all; then it counts as damaged.
+   * @param {Block} tail
+   * @param {import('./block').Problem} problem
+   * @returns {boolean} whether to go on behind it
+   */
+  doubt (tail, { position, reason }) {
+    if (this.doubts++ < MOST_DOUBTS) {
+      setTimeout(() => this.look(), RETRY_DELAY)
+      return false
+    }
+    tail.error = errors.corrupt(this.file.filename, tail.number, this.blocks.blockSize, position, reason)
+    this.turn(tail)
+    return true
   }
 
   close () {

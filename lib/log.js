@@ -23,8 +23,6 @@ const { checkHighWaterMark, checkOverflow, show, DEFAULT_BLOCK_SIZE } = require(
 
 /** How deep a caller may call from within its own callback before it is given a new stack. */
 const MAX_DEPTH = 64
-/** How often a follower looks again at a block that another process may be rewriting. */
-const FOLLOWER_RETRIES = 5
 
 /**
  * @typedef {(err?: Error | null) => void} Done
@@ -179,34 +177,41 @@ function createLog (file, settings) {
         recovered = found.walked
         if (found.cut > 0) cut = { offset: found.kept, bytes: found.cut, filename: name }
       }
-      return found
+      assemble(found)
+      await follower?.begin()
+      return follower ?? found
     } catch (err) {
+      follower?.close()
+      follower = null
       await io.close().catch(() => {})
       throw err
     }
   }
 
   /** @param {import('./recover').Found} found */
-  function opened (found) {
+  function assemble (found) {
     const { checksum, cacheSize } = settings
     blocks = new Blocks(file, { blockSize, checksum, cacheSize })
     blocks.tail = found.tail
     log.blockSize = blockSize
-    if (readOnly) {
-      blocks.retries = FOLLOWER_RETRIES
-      for (const { offset, data } of found.rewrites) blocks.images.set(offset / blockSize, data)
-      if (found.damagedTail !== null) {
-        const { number, buffer, end } = found.damagedTail
-        const position = layout.walk(buffer, 0, end)
-        found.damagedTail.error = errors.corrupt(filename, number, blockSize, position,
-          /** @type {string} */ (layout.frameProblem(buffer, position, end)))
-        found.damagedTail.end = 0
-        blocks.tail = found.damagedTail
-      } else follower = new Follower(file, io, blocks, found.lastSeq, { onadvance: advanced, onfailure: failed })
-    } else {
+    if (!readOnly) {
       writer = new Writer(file, blocks, { ...settings, blockSize, highWaterMark, overflow }, found.lastSeq, advanced)
       eraser = new Eraser(file, blocks, writer)
+    } else if (found.damagedTail === null) {
+      const asked = settings.blockSize
+      follower = new Follower(file, io, blocks, found, isWhole, { blockSize: asked, onadvance: advanced, onblocksize: corrected, onfailure: failed })
+    } else {
+      const { number, buffer, end } = found.damagedTail
+      const position = layout.walk(buffer, 0, end)
+      found.damagedTail.error = errors.corrupt(filename, number, blockSize, position,
+        /** @type {string} */ (layout.frameProblem(buffer, position, end)))
+      found.damagedTail.end = 0
+      blocks.tail = found.damagedTail
     }
+  }
+
+  /** @param {{ lastSeq: number }} found */
+  function opened (found) {
     process.nextTick(() => {
       callAll([() => since.set(found.lastSeq), release], null)
     })
@@ -261,7 +266,14 @@ function createLog (file, settings) {
 
   /** @param {number} seq */
   function advanced (seq) {
-    callAll([() => since.set(seq), ...[...streams].filter(stream => stream.isAtEnd).map(stream => stream.resume)], null)
+    // a follower may have gone on without finding a record
+    const moved = seq === since.value ? [] : [() => since.set(seq)]
+    callAll([...moved, ...[...streams].filter(stream => stream.isAtEnd).map(stream => stream.resume)], null)
+  }
+
+  /** @param {number} found */
+  function corrected (found) {
+    blockSize = log.blockSize = found
   }
 
   /** @param {Error} err a follower's: what was read before cannot be relied on */

@@ -131,6 +131,10 @@ class Walk {
           return RECORD
         }
         if (!block.sealed) return this.blocks.end > this.max ? PAST_BOUND : AT_END
+        if (block.error !== null) {
+          this.error = block.error
+          return FAILED
+        }
       }
       this.leave()
     }
@@ -168,6 +172,7 @@ class Walk {
   /** A record was deleted somewhere; if it was in the block at hand, take the new one. */
   refresh () {
     this.rewrites = this.blocks.rewrites
+    this.blockSize = this.blocks.blockSize
     if (this.block === null || !this.block.sealed) return
     this.block = this.blocks.peek(this.number) ?? null
   }

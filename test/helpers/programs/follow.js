@@ -1,0 +1,48 @@
+'use strict'
+
+// Follows a log of numbered records and tells how far it is, which numbers it did
+// not see, and what it should never see. Sent `{ look: true }` it tells the log's since.
+
+const pull = require('pull-stream')
+const FlumeLog = require('../../..')
+const { argument, tell, listen } = require('../processes')
+const { isIntact, numberOf } = require('../numbered')
+
+const { file, options, streams = true } = argument()
+const log = FlumeLog(file, { ...options, readOnly: true })
+const seen = { count: 0, number: 0, missing: [], time: 0 }
+let telling = false
+
+listen(({ look, close }) => {
+  if (look) tell({ what: 'since', since: log.since.value })
+  if (close) log.close(err => tell({ what: 'closed', code: err?.code }))
+})
+
+log.onReady((err) => {
+  tell(err ? { what: 'refused', code: err.code } : { what: 'opened', size: log.stats().size, blockSize: log.blockSize })
+  if (err) return
+  log.since(since => tell({ what: 'moved', since }))
+  if (streams) pull(log.stream({ live: true }), pull.drain(look, ended))
+})
+
+function look ({ seq, value }) {
+  const number = numberOf(value)
+  if (!isIntact(value)) tell({ what: 'wrong', why: `at ${seq} is no whole record` })
+  if (number <= seen.number) tell({ what: 'wrong', why: `record ${number} after record ${seen.number}` })
+  for (let missing = seen.number + 1; missing < number; missing++) seen.missing.push(missing)
+  seen.number = number
+  seen.count++
+  // the same clock in every process
+  seen.time = Number(process.hrtime.bigint()) / 1e6
+  if (telling) return
+  telling = true
+  setImmediate(() => {
+    telling = false
+    tell({ what: 'at', ...seen })
+    seen.missing = []
+  })
+}
+
+function ended (err) {
+  tell({ what: 'ended', code: err?.code, message: err?.message })
+}
