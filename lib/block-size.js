@@ -16,11 +16,12 @@ const COMMON_SIZES = Array.from({ length: 12 }, (_, i) => layout.MAX_BLOCK_SIZE 
  * @param {number | undefined} given the caller's, if there is one
  * @param {number} usual the size of a new log
  * @param {string | null} filename for messages
+ * @param {boolean} [isLog] it is known to be one, though a crash may have left nothing that looks like it
  * @returns {Promise<number>}
  * @throws flumelog:block-size if the file contradicts what was given,
  *   flumelog:corrupt if nothing in a file of some size looks like a log
  */
-async function findBlockSize (read, size, given, usual, filename) {
+async function findBlockSize (read, size, given, usual, filename, isLog = false) {
   if (size === 0) return given ?? usual
   const head = await read(0, Math.min(size, SAMPLE_SIZE))
   if (given !== undefined && isSealed(head, given)) return given
@@ -36,7 +37,7 @@ async function findBlockSize (read, size, given, usual, filename) {
   if (!hasRoom) {
     throw errors.blockSize(filename, Number(given), `a block of the file holds records up to position ${end}, so its blocks are larger`)
   }
-  if (end > 0 || size < layout.MAX_BLOCK_SIZE) return given ?? usual
+  if (end > 0 || isLog || size < layout.MAX_BLOCK_SIZE) return given ?? usual
   throw errors.corrupt(filename, 0, given ?? usual, 0, `${layout.frameProblem(head, 0, head.length)}; ` +
     'no sound block was found elsewhere either, so this is not a log, or one with another blockSize')
 }

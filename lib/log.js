@@ -169,7 +169,7 @@ function createLog (file, settings) {
     await io.open()
     try {
       const [size, point] = await Promise.all([io.size(), io.readPoint()])
-      blockSize = await findBlockSize(io.read, size, settings.blockSize, DEFAULT_BLOCK_SIZE, filename)
+      blockSize = await findBlockSize(io.read, size, settings.blockSize, DEFAULT_BLOCK_SIZE, filename, point !== null)
       const found = await findEnd(io.read, size, point, { blockSize, checksum: settings.checksum, isWhole })
       const needsRepair = point !== null || found.cut > 0 || found.damagedTail !== null
       if (needsRepair && !readOnly) {

@@ -42,6 +42,21 @@ tape('opening a log that was closed reads a few blocks', async (t) => {
   await again.close()
 })
 
+tape('a log that lost its first block in a crash begins again, and what is left of it is kept', async (t) => {
+  const file = testFolder(t)('log')
+  const log = promises(FlumeLog(file))
+  await log.append('one')
+  const point = fs.readFileSync(file + '.recovery-point')
+  await log.close()
+  fs.writeFileSync(file, Buffer.alloc(200000))
+  t.equal(await promises(FlumeLog(file)).onReady().catch(err => err.code), 'flumelog:corrupt', 'without a recovery point it could be any file')
+  fs.writeFileSync(file + '.recovery-point', point)
+  const again = promises(FlumeLog(file))
+  t.deepEqual(await again.onReady(), { offset: 0, bytes: 200000, filename: file + '.cut-0' })
+  t.equal(await again.append('a new one'), 0)
+  await again.close()
+})
+
 tape('what is cut off is kept beside the log, and onReady and stats say how much and where', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))
