@@ -14,6 +14,8 @@ const { DEFAULT_BLOCK_SIZE } = require('./options')
 
 /** Bytes read at a time, about. */
 const PIECE_SIZE = 1024 * 1024
+/** What a disk reads, or cannot read, as a whole. */
+const SECTOR_SIZE = 4096
 /** How often a log is looked at again whose end seems torn while another process appends to it. */
 const END_RETRIES = 20
 /** How often in all, and after how many milliseconds, blocks are read again that another process may be rewriting. */
@@ -168,8 +170,9 @@ async function openExtent (file, exclusive = false) {
   const io = promises(file)
   await io.open()
   try {
-    const blockSize = await findBlockSize(io.read, await io.size(), undefined, DEFAULT_BLOCK_SIZE, file.filename)
-    const { size, point, found } = await findEndOnceQuiet(io, blockSize)
+    const read = whatCanBeRead(io, file.filename)
+    const blockSize = await findBlockSize(read, await io.size(), undefined, DEFAULT_BLOCK_SIZE, file.filename)
+    const { size, point, found } = await findEndOnceQuiet(io, read, blockSize)
     return {
       io,
       filename: file.filename,
@@ -190,15 +193,50 @@ async function openExtent (file, exclusive = false) {
  * While another process appends, the file may end within a record; a moment later
  * that is whole.
  * @param {import('./io').Io} io
+ * @param {(offset: number, size: number) => Promise<Buffer>} read
  * @param {number} blockSize
  */
-async function findEndOnceQuiet (io, blockSize) {
+async function findEndOnceQuiet (io, read, blockSize) {
   for (let tries = 1; ; tries++) {
     const size = await io.size()
     const point = await io.readPoint()
-    const found = await findEnd(io.read, size, point, { blockSize, checksum: true, isWhole: () => true })
+    const found = await findEnd(read, size, point, { blockSize, checksum: true, isWhole: () => true })
     if (found.cut === 0 || tries === END_RETRIES || await io.size() === size) return { size, point, found }
   }
+}
+
+/**
+ * A disk that is failing cannot read some of its sectors.
+ * @param {import('./io').Io} io
+ * @param {string | null} filename
+ * @returns {(offset: number, size: number) => Promise<Buffer>} zeros stand for these
+ */
+function whatCanBeRead (io, filename) {
+  return async (offset, size) => {
+    try {
+      return await io.read(offset, size)
+    } catch (err) {
+      await mustNotShrink(io, filename, offset + size)
+    }
+    const bytes = Buffer.alloc(size)
+    for (let at = 0; at < size;) {
+      const next = Math.min(size, at + SECTOR_SIZE - (offset + at) % SECTOR_SIZE)
+      const sector = await io.read(offset + at, next - at).catch(() => null)
+      if (sector !== null) sector.copy(bytes, at)
+      at = next
+    }
+    return bytes
+  }
+}
+
+/**
+ * @param {import('./io').Io} io
+ * @param {string | null} filename
+ * @param {number} size that it had
+ */
+async function mustNotShrink (io, filename, size) {
+  const now = await io.size()
+  if (now < size) throw errors.shrunk(filename, size, now)
 }
 
 /**
@@ -246,8 +284,7 @@ async function readPiece ({ io, read, filename, blockSize, end }, offset, size) 
   try {
     return { bytes: await read(offset, size), unreadable }
   } catch (err) {
-    const now = await io.size()
-    if (now < offset + size) throw errors.shrunk(filename, end, now)
+    await mustNotShrink(io, filename, end)
   }
   const bytes = Buffer.alloc(size)
   for (let at = 0; at < size; at += blockSize) {
