@@ -290,7 +290,13 @@ async function repair (io, found, blockSize) {
     const { end } = found.damagedTail
     const block = Buffer.alloc(blockSize)
     layout.seal(block, end)
-    await io.write(found.kept, block.subarray(end))
+    try {
+      await io.write(found.kept, block.subarray(end))
+    } catch (err) {
+      // half a padding would make the block look torn
+      await io.truncate(found.kept).catch(() => {})
+      throw err
+    }
   }
   await io.sync()
   await io.removePoint()

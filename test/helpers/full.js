@@ -1,0 +1,78 @@
+'use strict'
+
+// A small disk in memory, to be filled, where it may be mounted.
+
+const fs = require('fs')
+const os = require('os')
+const path = require('path')
+const { spawnSync } = require('child_process')
+
+/** Why there is no small disk to be had; null if there is. */
+const noSmallDisk = findOut()
+
+function findOut () {
+  const folder = emptyFolder()
+  try {
+    return mount(folder) ?? unmount(folder)
+  } finally {
+    fs.rmdirSync(folder)
+  }
+}
+
+function emptyFolder () {
+  return fs.mkdtempSync(path.join(os.tmpdir(), 'flumelog-test-disk-'))
+}
+
+function mount (folder) {
+  if (process.platform !== 'linux') return 'it is a matter of Linux'
+  const { status, stderr, error } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder], { encoding: 'utf8' })
+  return status === 0 ? null : error?.message ?? stderr.trim()
+}
+
+function unmount (folder) {
+  // lazily: a test that failed may have left a file open
+  const { status, stderr } = spawnSync('umount', ['-l', folder], { encoding: 'utf8' })
+  return status === 0 ? null : stderr.trim()
+}
+
+/**
+ * A disk of 1 MiB.
+ * @param {import('tape').Test} t when it ends, the disk goes
+ */
+function smallDisk (t) {
+  const folder = emptyFolder()
+  const problem = mount(folder)
+  if (problem !== null) throw new Error(problem)
+  const remove = () => {
+    unmount(folder)
+    fs.rmdirSync(folder)
+  }
+  process.once('exit', remove)
+  t.teardown(() => {
+    process.off('exit', remove)
+    remove()
+  })
+  const filler = path.join(folder, 'filler')
+
+  return {
+    file: (name) => path.join(folder, name),
+    free,
+
+    /** Leaves so many bytes, or a little less. */
+    leave (bytes) {
+      fs.writeFileSync(filler, '')
+      while (free() > bytes) fs.appendFileSync(filler, Buffer.alloc(Math.min(65536, free() - bytes)))
+    },
+
+    makeRoom () {
+      fs.rmSync(filler)
+    }
+  }
+
+  function free () {
+    const { bfree, bsize } = fs.statfsSync(folder)
+    return bfree * bsize
+  }
+}
+
+module.exports = { noSmallDisk, smallDisk }
