@@ -481,8 +481,11 @@ class Writer {
     this.busy = true
     const calls = this.rollBack()
     this.truncate(() => {
+      // what was appended meanwhile, by callers who do not know yet, would come after a gap
+      const later = this.rollBack()
       this.busy = false
       this.giveError(calls, err)
+      this.giveError(later, err)
       this.schedule()
     })
   }
