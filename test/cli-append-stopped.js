@@ -74,11 +74,11 @@ test('killed halfway, whatever a reader had seen is there, and what is there is 
 
 test('a full disk stops it with the line, and keeps what was stored', async (t) => {
   const name = testFolder(t)
-  const lines = Array.from({ length: 5000 }, (_, i) => `line ${i} ${'x'.repeat(93)}`)
+  const lines = Array.from({ length: 50000 }, (_, i) => `line ${i} ${'x'.repeat(93)}`)
   const { code, stderr } = await flumelog(['append', name('log')], {
     input: lines.join('\n'),
     preload: [path.join(__dirname, 'helpers', 'small-disk.js')],
-    env: { TEST_DISK_SIZE: String(200000) }
+    env: { TEST_DISK_SIZE: String(3500000) }
   })
   t.equal(code, 1)
   const [error, summary] = stderr.split('\n')

@@ -137,6 +137,23 @@ test('standard input that cannot be read is an error of its own', async (t) => {
   t.notOk(fs.existsSync(name('log')))
 })
 
+test('on a terminal there is a bar for a file, and a rate for what has no known end', async (t) => {
+  const name = testFolder(t)
+  const lines = 'a line of some length\n'.repeat(20000)
+  const piped = await flumelog(['append', name('log')], { input: lines, columns: 80 })
+  t.match(piped.stderr, /append [\d,]+ records {2}[\d,]+ records\/s {2}\d+ s/, 'records, and how many a second')
+  t.match(piped.stderr, /log: appended 20,000 records, 420,000 bytes \(420 kB\), in \d+\.\d\d seconds\n$/, 'and the summary after it')
+
+  fs.writeFileSync(name('lines'), lines)
+  const stdin = fs.openSync(name('lines'), 'r')
+  t.teardown(() => fs.closeSync(stdin))
+  const { stderr } = await flumelog(['append', name('log')], { stdin, columns: 80 })
+  t.match(stderr, /append █+░* +\d+% {2}\d+(\.\d+)? kB of 440 kB {2}\d+ s left/, 'bytes of those of the file')
+
+  const quiet = await flumelog(['append', name('log'), '--quiet'], { input: lines, columns: 80 })
+  t.equal(quiet.stderr, '', 'nothing with --quiet')
+})
+
 test('lines are the same, however the input is cut into chunks', (t) => {
   fc.assert(fc.property(fc.array(fc.uint8Array({ maxLength: 6, max: 12, min: 9 }), { maxLength: 8 }), (chunks) => {
     const lines = new Lines(1000)

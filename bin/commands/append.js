@@ -92,6 +92,7 @@ async function appendLines (log, file, { encoding, skipEmpty }, progress) {
   const lines = new Lines(longest(most))
   /** @type {string | null} */
   let failure = null
+  let failedLine = Infinity
   let line = 0
   let read = 0
   let inFlight = 0
@@ -180,7 +181,9 @@ async function appendLines (log, file, { encoding, skipEmpty }, progress) {
    * @param {string} why
    */
   function fail (at, why) {
-    if (failure !== null) return
+    // one that was read later may have been found out sooner
+    if (at >= failedLine) return
+    failedLine = at
     failure = `${file}: line ${at} was not stored, nor what follows: ${why}`
     stop()
   }
