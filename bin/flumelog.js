@@ -27,8 +27,8 @@ Examples:
   flumelog dump my.log                    and each record a line again
   flumelog stat my.log                    what the log is made of
 
-\`flumelog help dump\` shows more about a command. Exit codes: 0 done; 1 an error,
-or damage was found; 2 wrong usage.`
+\`flumelog help dump\` shows more about a command. Exit codes: 0 done; 1 an
+error, or damage was found; 2 wrong usage.`
 
 function main () {
   process.stdout.on('error', onstdouterror)

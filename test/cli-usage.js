@@ -22,7 +22,7 @@ test('--help names every command, and each command explains itself with examples
     t.equal(code, 0, command)
     t.match(stdout, new RegExp(`^Usage: flumelog ${command} `), 'usage')
     t.match(stdout, new RegExp(`^Examples:\n(.*\n)*?.*flumelog ${command} `, 'm'), 'an example')
-    t.ok(stdout.split('\n').every(line => line.length <= 100), 'no line is longer than 100 columns')
+    t.ok(stdout.split('\n').every(line => line.length <= 80), 'no line is longer than 80 columns')
   })
 })
 

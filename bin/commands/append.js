@@ -33,10 +33,10 @@ Examples:
   flumelog append my.log < lines.txt
   flumelog dump old.log -e base64 | flumelog append new.log -e base64
 
-A line that cannot be stored ends it, with the line's number; all lines before it
-are kept. An empty line cannot be stored. With json, a line must be JSON, and is
-stored without the blanks between its parts. Ctrl-C ends it too, and keeps what was
-read.`
+A line that cannot be stored ends it, with the line's number; all lines before
+it are kept. An empty line cannot be stored. With json, a line must be JSON,
+and is stored without the blanks between its parts. Ctrl-C ends it too, and
+keeps what was read.`
 
 /** @param {import('commander').Command} program */
 function define (program) {

@@ -20,12 +20,12 @@ const EXAMPLES = `
 Examples:
   flumelog dump my.log | jq .timestamp
   flumelog dump my.log --seqs --reverse --limit 10   the last ten, newest first
-  flumelog dump my.log --gte 1048576 | less          from the middle of the file on
-  flumelog dump my.log --live | grep error           and what is appended from now on
+  flumelog dump my.log --gte 1048576 | less          from the middle of it on
+  flumelog dump my.log --live | grep error           and what comes from now on
 
-A bound may be any integer, whether a record starts there or not. A record that has
-newlines in it takes several lines, except in hex and base64. With raw, nothing is
-put between records.`
+A bound may be any integer, whether a record starts there or not. A record
+that has newlines in it takes several lines, except in hex and base64. With
+raw, nothing is put between records.`
 
 /** @param {import('commander').Command} program */
 function define (program) {

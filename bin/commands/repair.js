@@ -28,12 +28,12 @@ Examples:
   flumelog repair my.log --in-place       keeps the old file as my.log.damaged
   flumelog repair my.log --compact        leaves out gaps; offsets change
 
-Every record that can be relied on is copied, and keeps its offset: a damaged block
-gives way to one deleted record of the same size. What fails its checksum, or is in
-a block with a broken record, is not known to be right, so it is left out, unless
---salvage is given. Nothing is written if the log is sound (but for --compact), and
-nothing while another program has it open for writing. The log itself is not
-changed, except that --in-place renames it.`
+Every record that can be relied on is copied, and keeps its offset: a damaged
+block gives way to one deleted record of the same size. What fails its
+checksum, or is in a block with a broken record, is not known to be right, so
+it is left out, unless --salvage is given. Nothing is written if the log is
+sound (but for --compact), and nothing while another program has it open for
+writing. The log itself is not changed, except that --in-place renames it.`
 
 /** @param {import('commander').Command} program */
 function define (program) {

@@ -16,9 +16,9 @@ Examples:
   flumelog search my.log --path timestamp --value 1600000000
   flumelog search my.log --path value.author --value @bob --seqs
 
-The records must be JSON, and stand in the order of what is at the path. If both
-values are numbers they are compared as numbers, else as text. To print what
-follows, give the offset that --seqs shows to \`flumelog dump --gte\`.`
+The records must be JSON, and stand in the order of what is at the path. If
+both values are numbers they are compared as numbers, else as text. To print
+what follows, give the offset that --seqs shows to \`flumelog dump --gte\`.`
 
 /** @param {import('commander').Command} program */
 function define (program) {

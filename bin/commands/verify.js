@@ -14,10 +14,10 @@ Examples:
   flumelog verify my.log
   flumelog verify my.log --json | jq '.ranges[].start'
 
-It exits with 0 if the log is sound, and with 1 if it is not. A full block is checked
-by its checksum, if it has one, and by its structure; the last block, while it is not
-full, by its structure. Each range is given by the offset of its first byte, and the
-offset after its last.`
+It exits with 0 if the log is sound, and with 1 if it is not. A full block is
+checked by its checksum, if it has one, and by its structure; the last block,
+while it is not full, by its structure. Each range is given by the offset of
+its first byte, and the offset after its last.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
