@@ -3,7 +3,7 @@
 // A log with promises, async iterators and streams of Node.js: a face over the log
 // with callbacks, which does the work.
 
-const openFlumeLog = require('.')
+const openFlumeLog = require('./index')
 const { RecordIterator } = require('./lib/iterate')
 const { ReadStream, WriteStream } = require('./lib/node-streams')
 

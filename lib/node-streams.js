@@ -153,7 +153,6 @@ class WriteStream extends Writable {
   /** @param {Error} err */
   fail (err) {
     this.failure = err
-    this.drop(err)
     this.destroy(err)
   }
 

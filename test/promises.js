@@ -12,6 +12,7 @@ const FlumeLog = require('..')
 const { testFolder } = require('./helpers/folder')
 const { modelOf } = require('./helpers/model')
 const { collect, codeOf } = require('./helpers/reading')
+const { strictSource } = require('./helpers/strict-source')
 
 const json = {
   encode: value => JSON.stringify(value),
@@ -236,6 +237,37 @@ tape('a signal that comes while a record is decoded ends the walk', async (t) =>
   t.equal(given[30].reason.name, 'AbortError')
   t.ok(given.slice(31).every(({ value }) => value.done), 'the rest is told that it is over')
   t.equal(log.flumelog.stats().streams, 0)
+  await log.close()
+})
+
+tape('a signal that comes while a record is decoded answers all calls of next that wait', async (t) => {
+  const controller = new AbortController()
+  const decode = (text) => {
+    if (text === '3') controller.abort()
+    return JSON.parse(text)
+  }
+  const log = await open(new RAM(), { codec: { ...json, decode } })
+  const walk = log.stream({ live: true, seqs: false, signal: controller.signal })
+  const waiting = Promise.allSettled(Array.from({ length: 6 }, () => walk.next()))
+  await log.append(numbers(0, 6))
+  const given = await waiting
+  t.deepEqual(given.slice(0, 3).map(({ value }) => value.value), [0, 1, 2])
+  t.equal(given[3].reason.name, 'AbortError')
+  t.ok(given.slice(4).every(({ value }) => value.done))
+  await log.close()
+})
+
+tape('the pull-stream under a loop is never asked twice at a time, nor after its end', async (t) => {
+  const log = await open(new RAM(), { codec: json })
+  const strict = wrap({ ...log.flumelog, stream: (options) => strictSource(t, log.flumelog.stream(options)) })
+  const walk = strict.stream({ live: true, seqs: false })
+  const waiting = Array.from({ length: 10 }, () => walk.next())
+  for (const value of numbers(0, 10)) await log.append(value)
+  t.deepEqual((await Promise.all(waiting)).map(({ value }) => value), numbers(0, 10))
+  await walk.return()
+  await walk.return()
+  await walk.next()
+  t.equal((await all(strict.stream())).length, 10)
   await log.close()
 })
 

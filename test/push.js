@@ -15,6 +15,7 @@ const FlumeLog = require('..')
 const { testFolder } = require('./helpers/folder')
 const { promises } = require('./helpers/promises')
 const { collect, event } = require('./helpers/reading')
+const { strictSource } = require('./helpers/strict-source')
 const { withAligned, appendAligned } = require('./helpers/aligned')
 
 const BLOCK_SIZE = 64
@@ -168,6 +169,41 @@ tape('a sink that has ended by itself is given no more, and its walk is freed', 
   })
   t.equal(count, 3)
   t.equal(log.stats().streams, 0)
+  await promises(log).close()
+})
+
+tape('a sink that has ended by itself and then aborts is not told of it', async (t) => {
+  const log = await logOf(COUNT)
+  const source = push(log).stream()
+  let count = 0
+  source.pipe({
+    paused: false,
+    ended: false,
+    write () {
+      if (++count < 3) return
+      this.ended = true
+      source.abort()
+    },
+    end: () => t.fail('it knows')
+  })
+  t.equal(count, 3)
+  t.equal(log.stats().streams, 0)
+  await promises(log).close()
+})
+
+tape('the pull-stream under it is never asked twice at a time, nor after its end', async (t) => {
+  const log = await logOf(5)
+  const strict = push({ ...log, stream: (options) => strictSource(t, log.stream(options)) })
+  const given = []
+  const source = strict.stream({ live: true, seqs: false })
+  source.pipe({ paused: false, write: item => given.push(String(item)) })
+  source.resume()
+  source.resume()
+  await promises(log).append(Buffer.from('a live one'))
+  source.abort()
+  source.resume()
+  t.equal(given.length, 6)
+  t.equal((await collected(strict.stream())).length, 6)
   await promises(log).close()
 })
 
