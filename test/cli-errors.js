@@ -8,9 +8,10 @@ const { testFolder } = require('./helpers/folder')
 const { flumelog, start, refuses, inTurns } = require('./helpers/command-line')
 const { makeLog } = require('./helpers/logs')
 
-const COMMANDS = ['dump', 'get', 'search', 'append', 'stat', 'verify', 'repair']
+/** One of each way to open a log. */
+const COMMANDS = ['dump', 'get', 'append', 'verify', 'repair']
 /** What each needs to be called rightly, but for a log. */
-const REST = { get: ['0'], search: ['--path', 'a', '--value', '1'] }
+const REST = { get: ['0'] }
 
 test('a file that cannot be opened is one line that names it and says what to do, and exit code 1', async (t) => {
   const name = testFolder(t)
@@ -28,7 +29,7 @@ test('a file that cannot be opened is one line that names it and says what to do
     refuses(t, await run(command, text), 1, /text: this is not a log: it does not begin with a record; check the name$/m, `${command} text`)
     t.ok(fs.readFileSync(text).equals(words), 'the text is as it was')
   })
-  await inTurns(['dump', 'append', 'repair'], async (command) => {
+  await inTurns(['dump', 'append'], async (command) => {
     refuses(t, await run(command, name('.')), 1, /: (this is a folder|not a regular file)/, `${command} folder`)
     refuses(t, await run(command, name('text/log')), 1, /text\/log: a part of this path is a file, not a folder; check the name$/m, `${command} text/log`)
   })
@@ -40,7 +41,7 @@ test('a file of random bytes is refused as not being a log', async (t) => {
   const file = name('random')
   const bytes = Buffer.from(Array.from({ length: 200000 }, (_, i) => (i * i * 31 + i * 7) >>> 3 & 255))
   fs.writeFileSync(file, bytes)
-  await inTurns(['dump', 'append', 'verify', 'repair'], async (command) => {
+  await inTurns(['dump', 'append', 'repair'], async (command) => {
     const ended = await flumelog([command, file, ...(REST[command] ?? [])], { input: 'a\n' })
     refuses(t, ended, 1, /random: .*this is not a log/, command)
     t.ok(fs.readFileSync(file).equals(bytes), 'it is as it was')
