@@ -5,12 +5,14 @@
 
 const layout = require('./block')
 const errors = require('./errors')
-const { Block, RETRY_DELAY } = require('./blocks')
+const { Block } = require('./blocks')
 const { paddedSize } = require('./block-size')
 const { wholeRecords, withRewrites } = require('./recover')
 
 /** How often a block that looks damaged is looked at again: another process may be rewriting it. */
 const MOST_DOUBTS = 5
+/** Milliseconds between these looks. */
+const DOUBT_TIME = 5
 
 /**
  * @typedef {object} Listeners
@@ -32,6 +34,7 @@ class Follower {
     this.file = file
     this.io = io
     this.blocks = blocks
+    this.found = found
     this.lastSeq = found.lastSeq
     this.isWhole = isWhole
     this.options = options
@@ -51,14 +54,27 @@ class Follower {
   /** Reads the tail, and watches it from now on. */
   async begin () {
     const { blocks, file } = this
-    // it may have been read in the middle of a deletion
-    blocks.tail = new Block(blocks.tail.number, Buffer.alloc(0), 0, false)
-    blocks.retries = MOST_DOUBTS
+    const { damagedTail } = this.found
+    // a sound one is read again: it may have been read in the middle of a deletion
+    blocks.tail = damagedTail === null ? new Block(blocks.tail.number, Buffer.alloc(0), 0, false) : this.damaged(damagedTail)
+    blocks.follower = this
     this.running = true
     this.watch = file.watch === null ? null : file.watch(() => this.look())
     await this.advance()
     this.running = false
     if (this.again) this.look()
+  }
+
+  /**
+   * @param {Block} tail which is damaged in its middle
+   * @returns {Block} one of which nothing is shown
+   */
+  damaged ({ number, buffer, end }) {
+    const block = new Block(number, buffer.subarray(0, end), 0, false)
+    const position = layout.walk(buffer, 0, end)
+    const reason = /** @type {string} */ (layout.frameProblem(buffer, position, end))
+    block.error = errors.corrupt(this.file.filename, number, this.blocks.blockSize, position, reason)
+    return block
   }
 
   /** Looks whether the file has grown; one look at a time. */
@@ -89,7 +105,13 @@ class Follower {
     const size = await io.size()
     if (size < blocks.end) throw errors.shrunk(this.file.filename, blocks.end, size)
     await this.readPoint()
-    while (!this.closed && await this.readTail(size));
+    try {
+      while (!this.closed && await this.readTail(size));
+    } catch (err) {
+      if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EPARTIALREAD') throw err
+      // a writer has cut the file off since it was measured: measure it again
+      this.again = true
+    }
   }
 
   /**
@@ -113,6 +135,9 @@ class Follower {
         'it is not what was read of it before; was the file replaced?')
     }
     if (problem !== null && size > start + blockSize) return this.doubt(tail, problem)
+    // a damaged tail stays as it is until a writer goes on behind it
+    if (tail.error !== null && !isSealed && end < available) return false
+    tail.error = null
     this.show(tail, bytes, end)
     if (isSealed) this.turn(tail)
     return isSealed
@@ -132,11 +157,29 @@ class Follower {
       const bytes = await io.read(offset, size)
       const isChecked = blocks.checksum && size === blocks.blockSize && layout.storedChecksum(bytes) !== 0
       if (isChecked && layout.check(bytes, true) === null) return bytes
-      await this.readPoint()
-      if (this.point?.id === point?.id || this.closed) {
+      if (await this.isStill(point)) {
         return withRewrites(async () => bytes, this.point?.rewrites ?? [])(offset, size)
       }
     }
+  }
+
+  /**
+   * @param {import('./file').RecoveryPoint | null} point that was there before something was read
+   * @returns {Promise<boolean>} whether it still is, so that nothing was rewritten in between
+   */
+  async isStill (point) {
+    await this.readPoint()
+    return this.point?.id === point?.id || this.closed
+  }
+
+  /**
+   * For blocks that were read while `point` was there.
+   * @param {import('./file').RecoveryPoint | null | undefined} point
+   * @param {(isSame: boolean) => void} cb
+   */
+  compare (point, cb) {
+    // if that cannot be read, the blocks are as they were found
+    this.isStill(point ?? null).catch(() => true).then(isSame => process.nextTick(cb, isSame))
   }
 
   async readPoint () {
@@ -207,7 +250,7 @@ class Follower {
    */
   doubt (tail, { position, reason }) {
     if (this.doubts++ < MOST_DOUBTS) {
-      setTimeout(() => this.look(), RETRY_DELAY)
+      setTimeout(() => this.look(), DOUBT_TIME)
       return false
     }
     tail.error = errors.corrupt(this.file.filename, tail.number, this.blocks.blockSize, position, reason)
