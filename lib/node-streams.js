@@ -99,9 +99,18 @@ class WriteStream extends Writable {
     this.failure = null
     /** Told when all that was taken is stored, or has failed. @type {Done[]} */
     this.waiting = []
-    const sink = log.sink({ sync }, (err, stored) => this.onstored(err, stored))
-    sink((abort, cb) => this.answer(abort, cb))
+    this.start = () => log.sink({ sync }, (err, stored) => this.onstored(err, stored))((abort, cb) => this.answer(abort, cb))
     if (signal !== undefined) addAbortSignal(signal, this)
+  }
+
+  /**
+   * Not in the constructor: a log that takes nothing would destroy the stream before
+   * anybody could listen to it.
+   * @param {Done} done
+   */
+  _construct (done) {
+    this.start()
+    done(null)
   }
 
   /**

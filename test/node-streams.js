@@ -192,6 +192,7 @@ tape('an AbortSignal ends a pipeline into the log; what was taken is stored', as
 tape('a stream that is destroyed calls back for every write', async (t) => {
   const { log, release } = await heldLog({ highWaterMark: 10, codec: json })
   const writing = log.createWriteStream()
+  await event(setImmediate) // until a stream is constructed, it only gathers what is written
   const outcomes = numbers(0, 20).map(n => event(resolve => writing.write('x'.repeat(8 + n), resolve)))
   writing.destroy()
   release()
