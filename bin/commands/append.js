@@ -24,6 +24,7 @@ const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 }
  * @property {boolean} [skipEmpty]
  * @property {number} [blockSize]
  * @property {'always' | 'interval' | 'never'} sync
+ * @property {boolean} [stats]
  * @property {boolean} [quiet]
  */
 
@@ -48,6 +49,7 @@ function define (program) {
     .option('--skip-empty', 'pass over empty lines')
     .option('--block-size <bytes>', 'for a new log; default: 65536', blockSize)
     .addOption(new Option('--sync <when>', 'when data is forced to the disk').choices(['always', 'interval', 'never']).default('interval'))
+    .option('--stats', 'each second, and at the end, what the log counts, as a line of JSON on stderr')
     .option('-q, --quiet', 'no summary, no progress')
     .addHelpText('after', EXAMPLES)
     .action(append)
@@ -64,11 +66,15 @@ async function append (file, options) {
   if (process.stdin.isTTY && !options.quiet) say('Each line becomes a record; Ctrl-D ends.')
 
   const begun = Date.now()
-  const progress = options.quiet || process.stdin.isTTY ? null : progressOfInput()
+  const progress = options.quiet || options.stats || process.stdin.isTTY ? null : progressOfInput()
+  const sayStats = () => say(JSON.stringify(log.stats()))
+  const eachSecond = options.stats ? setInterval(sayStats, 1000) : undefined
   const input = await appendLines(log, file, options, progress)
     .catch((err) => ({ failure: () => explain(err, file) }))
   const notClosed = await close(log).catch(err => explain(err, file))
   progress?.stop()
+  clearInterval(eachSecond)
+  if (options.stats) sayStats()
 
   const failure = input.failure() ?? notClosed
   if (failure) {
