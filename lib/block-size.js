@@ -96,7 +96,9 @@ function soundBlockIn (sample, offset, sizes) {
   for (const blockSize of sizes) {
     const first = (blockSize - offset % blockSize) % blockSize
     for (let at = first; at + blockSize <= sample.length; at += blockSize) {
-      if (isSealed(sample.subarray(at), blockSize)) return blockSize
+      const block = sample.subarray(at, at + blockSize)
+      // where all blocks are padded from the same position on, several together can look like one
+      if (isSealed(block, blockSize) && isPadding(block, layout.paddingStart(block), blockSize)) return blockSize
     }
   }
 }
@@ -142,7 +144,7 @@ function firstPadding (head) {
  * @param {Buffer} head
  * @param {number} position
  * @param {number} blockSize
- * @returns {boolean} whether the first block, if it has this size, is padded from this position on;
+ * @returns {boolean} whether a block of this size at the beginning is padded from this position on;
  *   its records may be damaged
  */
 function isPadding (head, position, blockSize) {

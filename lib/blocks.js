@@ -15,8 +15,6 @@ const { callAll } = require('./callbacks')
 const PIECE_SIZE = 64 * 1024
 /** How many pieces a stream that goes on and on has under way or ready. */
 const MAX_READ_AHEAD = 8
-/** Milliseconds before a block is read again that another process may be rewriting. */
-const RETRY_DELAY = 5
 /** About what a block in memory takes besides its bytes: with tiny blocks, the most. */
 const BLOCK_OVERHEAD = 400
 
@@ -69,7 +67,6 @@ class Block {
  * @property {number} first
  * @property {number} count
  * @property {boolean} keep whether its blocks go into the cache
- * @property {number} retries
  * @property {boolean} stale a block in it was rewritten meanwhile, so it is read again
  * @property {Array<(blocks: Block[]) => void>} waiting
  */
@@ -97,9 +94,9 @@ class Blocks {
     this.cache = this.makeCache()
     /** @type {Map<string, Load>} */
     this.loads = new Map()
-    /** How often a block that looks damaged is read again: another process may be rewriting it. */
-    this.retries = 0
-    /** Images of blocks whose rewriting a crash interrupted, for a log that may not mend them. @type {Map<number, Buffer>} */
+    /** Where another process may be rewriting blocks, who knows whether it was. @type {import('./follower').Follower | null} */
+    this.follower = null
+    /** What will be in the blocks that another process is rewriting, or was when it stopped. @type {Map<number, Buffer>} */
     this.images = new Map()
   }
 
@@ -190,7 +187,7 @@ class Blocks {
       under.waiting.push(cb)
       return
     }
-    const load = { first, count, keep, stale: false, retries: this.retries, waiting: [cb] }
+    const load = { first, count, keep, stale: false, waiting: [cb] }
     this.loads.set(key, load)
     this.read(load, key)
   }
@@ -201,24 +198,52 @@ class Blocks {
    */
   read (load, key) {
     const { first, count } = load
+    const { follower } = this
+    const point = follower?.point
     this.file.read(first * this.blockSize, count * this.blockSize, (err, data) => {
       if (load.stale) {
         load.stale = false
         return this.read(load, key)
       }
-      const blocks = new Array(count)
-      const failure = err && this.closed ? errors.closed(this.file.filename) : err
-      for (let i = 0; i < count; i++) {
-        blocks[i] = failure ? unreadable(first + i, failure) : this.parse(first + i, /** @type {Buffer} */ (data), i)
-        if (blocks[i].error !== null && load.retries-- > 0) {
-          setTimeout(() => this.read(load, key), RETRY_DELAY)
-          return
-        }
+      if (err) {
+        const failure = this.closed ? errors.closed(this.file.filename) : err
+        return this.loaded(load, key, Array.from({ length: count }, (_, i) => unreadable(first + i, failure)))
       }
-      this.loads.delete(key)
-      for (const block of blocks) if (load.keep && block.error === null) this.add(block)
-      callAll(load.waiting, blocks)
+      const bytes = /** @type {Buffer} */ (data)
+      const blocks = this.parseAll(load, bytes)
+      if (follower === null || blocks.every(block => this.isCertain(block))) return this.loaded(load, key, blocks)
+      follower.compare(point, (isSame) => {
+        if (isSame) this.loaded(load, key, this.parseAll(load, bytes))
+        else this.read(load, key)
+      })
     })
+  }
+
+  /**
+   * @param {Load} load
+   * @param {string} key
+   * @param {Block[]} blocks
+   */
+  loaded (load, key, blocks) {
+    this.loads.delete(key)
+    for (const block of blocks) if (load.keep && block.error === null) this.add(block)
+    callAll(load.waiting, blocks)
+  }
+
+  /**
+   * @param {Load} load
+   * @param {Buffer} data
+   */
+  parseAll ({ first, count }, data) {
+    return Array.from({ length: count }, (_, i) => this.parse(first + i, data, i))
+  }
+
+  /**
+   * @param {Block} block
+   * @returns {boolean} whether it shows that it was not read while it was being rewritten
+   */
+  isCertain (block) {
+    return block.error === null && this.checksum && layout.storedChecksum(block.buffer) !== 0
   }
 
   /**
@@ -232,7 +257,7 @@ class Blocks {
     let buffer = data.subarray(index * blockSize, (index + 1) * blockSize)
     let problem = layout.check(buffer, this.checksum)
     const image = this.images.get(number)
-    if (problem !== null && image !== undefined) {
+    if (image !== undefined && (problem !== null || layout.storedChecksum(buffer) === 0)) {
       buffer = image
       problem = layout.check(buffer, this.checksum)
     }
@@ -378,4 +403,4 @@ class ReadAhead {
   }
 }
 
-module.exports = { Block, Blocks, ReadAhead, RETRY_DELAY }
+module.exports = { Block, Blocks, ReadAhead }

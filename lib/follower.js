@@ -7,7 +7,7 @@ const layout = require('./block')
 const errors = require('./errors')
 const { Block } = require('./blocks')
 const { paddedSize } = require('./block-size')
-const { wholeRecords, withRewrites } = require('./recover')
+const { withRewrites } = require('./recover')
 
 /** How often a block that looks damaged is looked at again: another process may be rewriting it. */
 const MOST_DOUBTS = 5
@@ -27,21 +27,19 @@ class Follower {
    * @param {import('./io').Io} io
    * @param {import('./blocks').Blocks} blocks
    * @param {import('./recover').Found} found where the log ended when it was opened
-   * @param {(data: Buffer) => boolean} isWhole
+   * @param {import('./file').RecoveryPoint | null} point that was there then
    * @param {Listeners & { blockSize: number | undefined }} options `blockSize`: what the caller asked for
    */
-  constructor (file, io, blocks, found, isWhole, options) {
+  constructor (file, io, blocks, found, point, options) {
     this.file = file
     this.io = io
     this.blocks = blocks
     this.found = found
     this.lastSeq = found.lastSeq
-    this.isWhole = isWhole
     this.options = options
-    /** What is in front of this may have been left behind by a crash; nobody has looked at it yet. */
-    this.doubtful = found.kept + found.cut
-    /** The recovery point when it was last looked at. @type {import('./file').RecoveryPoint | null} */
-    this.point = null
+    this.firstPoint = point
+    /** The recovery point when it was last looked at. */
+    this.point = point
     /** How often the block at hand looked damaged. */
     this.doubts = 0
     this.running = false
@@ -106,7 +104,8 @@ class Follower {
     if (size < blocks.end) throw errors.shrunk(this.file.filename, blocks.end, size)
     await this.readPoint()
     try {
-      while (!this.closed && await this.readTail(size));
+      const end = this.isLeftover(size) ? this.found.kept : size
+      while (!this.closed && await this.readTail(end));
     } catch (err) {
       if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EPARTIALREAD') throw err
       // a writer has cut the file off since it was measured: measure it again
@@ -115,8 +114,17 @@ class Follower {
   }
 
   /**
-   * Shows what is whole of the tail block.
    * @param {number} size the file's, in bytes
+   * @returns {boolean} whether all is as a crash may have left it: then what recovery would cut off is not shown
+   */
+  isLeftover (size) {
+    const { kept, cut } = this.found
+    return size === kept + cut && this.point?.id === this.firstPoint?.id
+  }
+
+  /**
+   * Shows what is whole of the tail block.
+   * @param {number} size of the file, as far as it is looked at
    * @returns {Promise<boolean>} whether there is more to read
    */
   async readTail (size) {
@@ -128,7 +136,7 @@ class Follower {
     const bytes = await this.read(start, available)
     const problem = available < blockSize ? null : layout.check(bytes, blocks.checksum)
     const isSealed = available === blockSize && problem === null
-    const end = isSealed ? layout.paddingStart(bytes) : this.endOfRecords(bytes)
+    const end = isSealed ? layout.paddingStart(bytes) : layout.walk(bytes, 0, Math.min(available, blockSize - layout.paddingSize(false)))
     if (end < available && tail.number === 0 && !isSealed && await this.correctBlockSize(size)) return true
     if (layout.walk(bytes, 0, tail.end) !== tail.end || end < tail.end) {
       throw errors.corrupt(file.filename, tail.number, blockSize, Math.min(end, tail.end),
@@ -189,16 +197,6 @@ class Follower {
     for (const { offset, data } of this.point?.rewrites ?? []) {
       if (data.length === blocks.blockSize) blocks.images.set(offset / blocks.blockSize, data)
     }
-  }
-
-  /**
-   * @param {Buffer} bytes of the tail block
-   * @returns {number} the position after the last whole record
-   */
-  endOfRecords (bytes) {
-    const { blockSize, tail, end } = this.blocks
-    const isWhole = end < this.doubtful ? this.isWhole : () => true
-    return wholeRecords(bytes, tail.end, { blockSize, isWhole })
   }
 
   /**

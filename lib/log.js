@@ -177,7 +177,7 @@ function createLog (file, settings) {
         recovered = found.walked
         if (found.cut > 0) cut = { offset: found.kept, bytes: found.cut, filename: name }
       }
-      assemble(found)
+      assemble(found, point)
       await follower?.begin()
       return follower ?? found
     } catch (err) {
@@ -188,8 +188,11 @@ function createLog (file, settings) {
     }
   }
 
-  /** @param {import('./recover').Found} found */
-  function assemble (found) {
+  /**
+   * @param {import('./recover').Found} found
+   * @param {import('./file').RecoveryPoint | null} point
+   */
+  function assemble (found, point) {
     const { checksum, cacheSize } = settings
     blocks = new Blocks(file, { blockSize, checksum, cacheSize })
     blocks.tail = found.tail
@@ -197,16 +200,9 @@ function createLog (file, settings) {
     if (!readOnly) {
       writer = new Writer(file, blocks, { ...settings, blockSize, highWaterMark, overflow }, found.lastSeq, advanced)
       eraser = new Eraser(file, blocks, writer)
-    } else if (found.damagedTail === null) {
-      const asked = settings.blockSize
-      follower = new Follower(file, io, blocks, found, isWhole, { blockSize: asked, onadvance: advanced, onblocksize: corrected, onfailure: failed })
     } else {
-      const { number, buffer, end } = found.damagedTail
-      const position = layout.walk(buffer, 0, end)
-      found.damagedTail.error = errors.corrupt(filename, number, blockSize, position,
-        /** @type {string} */ (layout.frameProblem(buffer, position, end)))
-      found.damagedTail.end = 0
-      blocks.tail = found.damagedTail
+      const asked = settings.blockSize
+      follower = new Follower(file, io, blocks, found, point, { blockSize: asked, onadvance: advanced, onblocksize: corrected, onfailure: failed })
     }
   }
 
@@ -490,6 +486,8 @@ function createLog (file, settings) {
       return errors.invalid(`seq must be the offset of a record, an integer of 0 or more; it is ${show(seq)}`)
     }
     if (Number(seq) >= blocks.end) {
+      const { number, error, buffer } = blocks.tail
+      if (error !== null && Number(seq) < number * blockSize + buffer.length) return error
       return errors.notFound(filename, Number(seq), `the log ends at ${blocks.end}`)
     }
     return null

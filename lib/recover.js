@@ -40,10 +40,12 @@ async function findEnd (read, size, point, options) {
   const rewrites = point === null ? [] : await ownRewrites(read, size, point, options)
   const readMended = withRewrites(read, rewrites)
   const crashed = point !== null && await isBoundary(readMended, size, point.offset, options)
-  const { end, isDamaged } = crashed
-    ? { end: await walkFrom(readMended, size, point.offset, options), isDamaged: false }
+  const end = crashed
+    ? await walkFrom(readMended, size, point.offset, options)
     : await endOfTail(readMended, size, options)
   const tail = await blockAt(readMended, end, options)
+  // damage in front of what is known to be whole
+  const isDamaged = layout.walk(tail.buffer, 0, tail.end) !== tail.end
   return {
     tail: isDamaged ? new Block(tail.number + 1, Buffer.allocUnsafeSlow(options.blockSize), 0, false) : tail,
     lastSeq: await lastSeqBefore(readMended, end, options),
@@ -154,12 +156,14 @@ async function walkFrom (read, size, offset, options) {
     const bytes = await read(from, Math.min(step, size - from))
     for (let at = 0; at < bytes.length; at += blockSize) {
       const block = bytes.subarray(at, at + blockSize)
-      const isSound = block.length === blockSize && layout.check(block, checksum) === null
-      if (!isSound) return from + at + wholeRecords(block, position, options)
-      if (!checksum || layout.storedChecksum(block) === 0) {
-        // a page in the middle of a record may be missing, and its frame does not show it
+      const isWhole = block.length === blockSize
+      const isSound = isWhole && layout.check(block, checksum) === null
+      // without a checksum, a page may be missing in the middle of a record, and its frame does not show it
+      if (!isSound || !checksum || layout.storedChecksum(block) === 0) {
         const end = wholeRecords(block, position, options)
-        if (end < layout.paddingStart(block)) return from + at + end
+        const isDamagedBefore = layout.walk(block, 0, position) !== position
+        const isPadded = isWhole && layout.paddingStart(block) === end && (isSound || isDamagedBefore)
+        if (!isPadded) return from + at + end
       }
       position = 0
     }
@@ -200,21 +204,22 @@ function isWholeAt (block, position, isWhole) {
  * @param {(offset: number, size: number) => Promise<Buffer>} read
  * @param {number} size
  * @param {RecoverOptions} options
- * @returns {Promise<{ end: number, isDamaged: boolean }>}
+ * @returns {Promise<number>} where the log ends
  */
 async function endOfTail (read, size, options) {
   const { blockSize, isWhole } = options
-  if (size === 0) return { end: 0, isDamaged: false }
+  if (size === 0) return 0
   const start = size - 1 - (size - 1) % blockSize
   const block = await read(start, size - start)
-  if (block.length === blockSize && wasSealed(block)) return { end: size, isDamaged: false }
-
   const most = Math.min(block.length, blockSize - layout.paddingSize(false))
   const frames = layout.walk(block, 0, most)
+  // a tail is never as long as a block: it was sealed, damaged or not, unless there are only zeros behind the records
+  if (block.length === blockSize && layout.isStorable(block.subarray(frames))) return size
+
   if (frames < block.length && block.length <= most) {
     // records after the damage, up to the very end: it is in the middle, and nothing is torn
     const last = lastFrame(block, frames + 1)
-    if (last !== -1 && isWholeAt(block, last, isWhole)) return { end: size, isDamaged: true }
+    if (last !== -1 && isWholeAt(block, last, isWhole)) return size
   }
   let end = 0
   for (let position = 0; position < frames;) {
@@ -222,20 +227,7 @@ async function endOfTail (read, size, options) {
     if (isWholeAt(block, position, isWhole)) end = next
     position = next
   }
-  return { end: start + end, isDamaged: false }
-}
-
-/**
- * @param {Buffer} block a whole block
- * @returns {boolean} whether it was sealed once, damaged or not
- */
-function wasSealed (block) {
-  const start = layout.paddingStart(block)
-  const most = block.length - layout.paddingSize(false)
-  const isMarked = (/** @type {number} */ position) => position <= most && layout.readLength(block, position) === block.length - 1
-  const end = layout.walk(block, 0, most)
-  // of the mark and the start that the block says it has, either may be what is damaged
-  return (start > 0 && (isMarked(start) || start === end)) || isMarked(end)
+  return start + end
 }
 
 /**
@@ -303,4 +295,4 @@ async function repair (io, found, blockSize) {
   return name
 }
 
-module.exports = { findEnd, repair, withRewrites, wholeRecords }
+module.exports = { findEnd, repair, withRewrites }

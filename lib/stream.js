@@ -3,6 +3,7 @@
 // A pull-stream source over the records. It answers at once whenever the block is
 // at hand, so a sink that loops reads a block without a trip to the event loop.
 
+const { FRAME_SIZE } = require('./block')
 const errors = require('./errors')
 const { show } = require('./options')
 const { Walk, rangeOf, RECORD, WAITING, AT_END, PAST_BOUND } = require('./walk')
@@ -39,7 +40,8 @@ const MAX_DEPTH = 64
  * @property {number} [limit] end after so many records; default 0, which means no limit
  * @property {boolean} [seqs] give each record's seq; default true
  * @property {boolean} [values] give each record's value; default true
- * @property {boolean} [skipCorrupt] leave out damaged blocks instead of ending with an error; default false
+ * @property {boolean} [skipCorrupt] leave out damaged blocks, and records that the codec cannot decode, instead of
+ *   ending with an error; default false
  * @property {(range: Skipped) => void} [onSkip] told of each range that was left out
  *
  * @typedef {import('./walk').RangeOptions & StreamOnlyOptions} StreamOptions
@@ -161,6 +163,10 @@ class Stream {
         try {
           value = this.log.decode(walk.data(), seq)
         } catch (err) {
+          if (this.options.skipCorrupt) {
+            this.report(seq, seq + walk.end - walk.start + FRAME_SIZE, /** @type {Error} */ (err))
+            continue
+          }
           this.waiting = cb
           return this.finish(/** @type {Error} */ (err))
         }
@@ -216,13 +222,25 @@ class Stream {
    * @returns {boolean} whether the walk can go on behind the block it failed in
    */
   skip (walk) {
-    const { number, blockSize, blocks } = walk
+    const { number, blockSize, blocks, position, block } = walk
     const error = /** @type {Error & { code?: string }} */ (walk.error)
-    if (error.code !== 'flumelog:corrupt' || number === blocks.tail.number) return false
+    if (error.code !== 'flumelog:corrupt') return false
+    const start = number * blockSize
+    const end = start + (number === blocks.tail.number ? blocks.tail.buffer.length : blockSize)
     walk.skip()
-    const { onSkip } = this.options
-    if (onSkip) onSkip({ start: number * blockSize, end: (number + 1) * blockSize, error })
+    // a follower may have read the front of a block before it was damaged
+    this.report(block === null ? start : start + position, end, error)
     return true
+  }
+
+  /**
+   * @param {number} start
+   * @param {number} end
+   * @param {Error} error
+   */
+  report (start, end, error) {
+    const { onSkip } = this.options
+    if (onSkip) onSkip({ start, end, error })
   }
 
   /** @param {End} end */

@@ -145,6 +145,8 @@ class Walk {
     const { number, reverse, blockSize } = this
     if (number < 0 || this.max < this.min) return PAST_BOUND
     if (reverse ? (number + 1) * blockSize <= this.min : number * blockSize > this.max) return PAST_BOUND
+    // behind a damaged tail, which was skipped
+    if (number > this.blocks.tail.number) return AT_END
     const edge = Math.min(Math.max(reverse ? this.min : this.max, 0), this.blocks.end)
     const block = this.readAhead.take(number, Math.floor(edge / blockSize), this.onready)
     if (block === undefined) return WAITING

@@ -339,7 +339,7 @@ class Writer {
     const size = Math.min(this.appended - written, Math.max(blockSize, MAX_WRITE - MAX_WRITE % blockSize) - from)
     const isPlain = this.atomic.length === 0
     if (isPlain && from + size <= blockSize) return this.sealedBuffer(index).subarray(from, from + size)
-    if (this.scratch.length < size) this.scratch = Buffer.allocUnsafeSlow(Math.max(size, MAX_WRITE))
+    if (this.scratch.length < size) this.scratch = Buffer.allocUnsafeSlow(Math.max(size, Math.min(2 * this.scratch.length, MAX_WRITE)))
     let filled = this.sealedBuffer(index).copy(this.scratch, 0, from, Math.min(blockSize, from + size))
     while (filled < size) {
       const buffer = this.sealedBuffer(++index)
