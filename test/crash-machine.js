@@ -4,7 +4,7 @@
 // the process is killed; the log is opened again and compared with what it
 // acknowledged; and on, and on. `npm run test:crash` crashes 10,000 times.
 //
-//     node test/crash-machine.js [--crashes 400] [--seed 1]
+//     node test/crash-machine.js [--crashes 300] [--seed 1]
 
 const tape = require('tape')
 const { parseArgs } = require('util')
@@ -15,7 +15,7 @@ const { createLog } = require('../lib/log')
 const { settingsOf } = require('../lib/options')
 const { Disk, randomFrom } = require('./helpers/disk')
 
-const { values } = parseArgs({ options: { crashes: { type: 'string', default: '400' }, seed: { type: 'string' } } })
+const { values } = parseArgs({ options: { crashes: { type: 'string', default: '300' }, seed: { type: 'string' } } })
 const CRASHES = Number(values.crashes)
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
 /** How often one disk crashes before the next begins with an empty one. */

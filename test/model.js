@@ -12,7 +12,7 @@ const FlumeLog = require('..')
 const { promises } = require('./helpers/promises')
 const { modelOf } = require('./helpers/model')
 
-const RUNS = Number(process.env.RUNS ?? 1500)
+const RUNS = Number(process.env.RUNS ?? 1000)
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
 // A record is its number, in so many bytes, so that no two are alike and all are in order.

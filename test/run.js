@@ -1,6 +1,6 @@
 'use strict'
 
-// Runs every test file in a process of its own, as many at a time as there are
+// Runs every test file in a process of its own, one more at a time than there are
 // cores, and counts what they assert. `node test/run.js NAME ...` runs those whose
 // name contains one of the names.
 
@@ -26,7 +26,7 @@ if (files.length === 0) {
 startMore()
 
 function startMore () {
-  while (running < os.availableParallelism() && files.length > 0) start(files.shift())
+  while (running <= os.availableParallelism() && files.length > 0) start(files.shift())
   if (running === 0) {
     console.log(`\n${counts.passed} passed, ${counts.failed} failed`)
     if (counts.failed > 0) process.exitCode = 1
