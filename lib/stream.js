@@ -6,7 +6,7 @@
 const { FRAME_SIZE } = require('./block')
 const errors = require('./errors')
 const { show } = require('./options')
-const { Walk, rangeOf, RECORD, WAITING, AT_END, PAST_BOUND } = require('./walk')
+const { Walk, rangeOf, RECORD, WAITING, AT_END, PAST_BOUND, FAILED } = require('./walk')
 
 /** How deep a reader may call from within its own callback before it is given a new stack. */
 const MAX_DEPTH = 64
@@ -74,11 +74,13 @@ class Stream {
    */
   constructor (log, options) {
     this.log = log
+    this.decode = log.decode
     this.options = options
     this.seqs = options.seqs !== false
     this.values = options.values !== false
     this.live = !!options.live || options.old === false
-    this.left = typeof options.limit === 'number' && options.limit > 0 ? options.limit : Infinity
+    /** How many records it may still give; at most 0: there is no limit. */
+    this.left = options.limit ?? 0
     /** @type {Walk | null} */
     this.walk = null
     /** @type {Answer | null} */
@@ -97,14 +99,14 @@ class Stream {
    * @returns {void}
    */
   read (abort, cb) {
-    if (abort !== null && abort !== undefined && /** @type {any} */ (abort) !== false) return this.abort(abort, cb)
+    if (abort) return this.abort(abort, cb)
     if (this.ended !== null) return cb(this.ended)
+    if (this.walk === null) return this.begin(cb)
     if (this.depth > MAX_DEPTH) {
       this.waiting = cb
       process.nextTick(this.resume)
       return
     }
-    if (this.walk === null) return this.begin(cb)
     this.depth++
     this.answer(this.walk, cb)
     this.depth--
@@ -148,6 +150,8 @@ class Stream {
   }
 
   /**
+   * Answers a read, if what it asks for is at hand. The hot path is short, so that it
+   * is compiled into the reader's loop: what happens once a block is elsewhere.
    * @param {Walk} walk
    * @param {Answer} cb
    * @returns {void}
@@ -155,42 +159,60 @@ class Stream {
   answer (walk, cb) {
     for (;;) {
       const found = walk.next()
-      if (found === RECORD) {
-        if (walk.isDeleted()) continue
-        const { seq } = walk
-        if (!this.values) return this.give(seq, cb)
-        let value
-        try {
-          value = this.log.decode(walk.data(), seq)
-        } catch (err) {
-          if (this.options.skipCorrupt) {
-            this.report(seq, seq + walk.end - walk.start + FRAME_SIZE, /** @type {Error} */ (err))
-            continue
-          }
-          this.waiting = cb
-          return this.finish(/** @type {Error} */ (err))
-        }
-        return this.give(this.seqs ? { seq, value } : value, cb)
+      if (found !== RECORD) {
+        if (!this.goOn(walk, found, cb)) return
+        walk = /** @type {Walk} */ (this.walk)
+        continue
       }
-      if (found === WAITING) {
-        this.waiting = cb
-        return
+      if (walk.isDeleted()) continue
+      const { seq } = walk
+      if (!this.values) return this.give(seq, cb)
+      let value
+      try {
+        value = this.decode(walk.data(), seq)
+      } catch (err) {
+        if (!this.skipRecord(walk, /** @type {Error} */ (err), cb)) return
+        continue
       }
-      if (found === AT_END || found === PAST_BOUND) {
-        if (this.live && this.turnToLive(walk, found)) {
-          if (this.walk !== walk) return this.answer(/** @type {Walk} */ (this.walk), cb)
-          this.waiting = cb
-          this.isAtEnd = true
-          return
-        }
-        this.waiting = cb
-        return this.finish(true)
-      }
-      if (!this.options.skipCorrupt || !this.skip(walk)) {
-        this.waiting = cb
-        return this.finish(/** @type {Error} */ (walk.error))
-      }
+      return this.give(this.seqs ? { seq, value } : value, cb)
     }
+  }
+
+  /**
+   * There is no record at hand.
+   * @param {Walk} walk
+   * @param {number} found what there is instead
+   * @param {Answer} cb
+   * @returns {boolean} whether to look again
+   */
+  goOn (walk, found, cb) {
+    if ((found === AT_END || found === PAST_BOUND) && this.live && this.turnToLive(walk, found)) {
+      if (this.walk !== walk) return true
+      this.isAtEnd = true
+    } else if (found === FAILED && this.options.skipCorrupt && this.skip(walk)) {
+      return true
+    }
+    this.waiting = cb
+    if (found === FAILED) this.finish(walk.error)
+    else if (found !== WAITING && !this.isAtEnd) this.finish(true)
+    return false
+  }
+
+  /**
+   * The codec cannot decode the record.
+   * @param {Walk} walk
+   * @param {Error} err
+   * @param {Answer} cb
+   * @returns {boolean} whether to go on with the next one
+   */
+  skipRecord (walk, err, cb) {
+    if (this.options.skipCorrupt) {
+      this.report(walk.seq, walk.seq + walk.end - walk.start + FRAME_SIZE, err)
+      return true
+    }
+    this.waiting = cb
+    this.finish(err)
+    return false
   }
 
   /**
@@ -198,7 +220,7 @@ class Stream {
    * @param {Answer} cb
    */
   give (item, cb) {
-    if (--this.left === 0) this.end(true)
+    if (this.left > 0 && --this.left === 0) this.end(true)
     cb(null, item)
   }
 

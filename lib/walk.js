@@ -7,6 +7,9 @@ const errors = require('./errors')
 const { ReadAhead } = require('./blocks')
 const { show } = require('./options')
 
+/** @type {Buffer} */
+const NO_BYTES = Buffer.alloc(0)
+
 /** What `next` can find: */
 const RECORD = 0 // a record
 const WAITING = 1 // its block is being read; `onready` will be called
@@ -59,6 +62,13 @@ function bound (name, value, missing) {
   throw errors.invalid(`${name} must be an integer, the offset of a record or any other; it is ${show(value)}`)
 }
 
+/**
+ * The class that makes Buffers: what `subarray` does, less its care for bounds that are
+ * negative or no integers, which is a fifth of what a record of a stream costs.
+ * @type {new (memory: ArrayBufferLike, offset: number, length: number) => Buffer}
+ */
+const View = /** @type {any} */ (Buffer)[Symbol.species]
+
 class Walk {
   /**
    * @param {import('./blocks').Blocks} blocks
@@ -83,6 +93,11 @@ class Walk {
     this.block = null
     /** Forward: where the next record starts. Backward: where it ends; -1: not known yet. */
     this.position = reverse ? -1 : 0
+    /** Of the block: its bytes, and the offset at which it starts. See `aim`. */
+    this.buffer = NO_BYTES
+    this.base = 0
+    /** Forward: records that start before this position can be given without a further look. Backward: those from it on. */
+    this.edge = 0
     /** The current record: its offset, and where its data is in the block. */
     this.seq = -1
     this.start = 0
@@ -91,52 +106,83 @@ class Walk {
     this.error = null
   }
 
-  /** Goes to the next record. The hot path: no object is made. */
+  /** Goes to the next record. The hot path: what can be looked up once a block is, by `aim`, and no object is made. */
   next () {
     if (this.rewrites !== this.blocks.rewrites) this.refresh()
+    if (this.reverse) return this.nextBack()
+    const { position } = this
+    if (position >= this.edge) return this.further()
+    const start = position + layout.LENGTH_SIZE
+    const end = start + layout.readLength(this.buffer, position)
+    this.position = end + layout.LENGTH_SIZE
+    this.seq = this.base + position
+    this.start = start
+    this.end = end
+    return RECORD
+  }
+
+  /** @returns {number} */
+  nextBack () {
+    const end = this.position
+    if (this.block === null || end <= 0) return this.furtherBack()
+    const start = layout.previousPosition(this.buffer, end)
+    if (start < this.edge) return PAST_BOUND
+    this.position = start
+    this.seq = this.base + start
+    this.start = start + layout.LENGTH_SIZE
+    this.end = end - layout.LENGTH_SIZE
+    return RECORD
+  }
+
+  /**
+   * Forward, where the block seems to be used up: the tail may have grown.
+   * @returns {number}
+   */
+  further () {
     for (;;) {
-      const { block } = this
-      if (block === null) {
-        const entered = this.enter()
-        if (entered !== RECORD) return entered
-        continue
-      }
-      if (this.reverse) {
-        if (this.position > 0) {
-          const { buffer } = block
-          const end = this.position
-          const start = layout.previousPosition(buffer, end)
-          const seq = block.number * this.blockSize + start
-          if (seq < this.min) return PAST_BOUND
-          this.position = start
-          this.seq = seq
-          this.start = start + layout.LENGTH_SIZE
-          this.end = end - layout.LENGTH_SIZE
-          return RECORD
-        }
-        if (this.number === 0) return PAST_BOUND
-      } else {
-        const { position } = this
-        if (position < block.end) {
-          const { buffer } = block
-          const start = position + layout.LENGTH_SIZE
-          const end = start + layout.readLength(buffer, position)
-          const seq = block.number * this.blockSize + position
-          if (seq > this.max) return PAST_BOUND
-          this.position = end + layout.LENGTH_SIZE
-          if (seq < this.min) continue
-          this.seq = seq
-          this.start = start
-          this.end = end
-          return RECORD
-        }
-        if (!block.sealed) return this.blocks.end > this.max ? PAST_BOUND : AT_END
-        if (block.error !== null) {
-          this.error = block.error
-          return FAILED
-        }
+      const entered = this.block === null ? this.enter() : RECORD
+      if (entered !== RECORD) return entered
+      const block = /** @type {import('./blocks').Block} */ (this.block)
+      this.aim(block)
+      if (this.position < this.edge) return this.next()
+      if (this.position < block.end) return PAST_BOUND
+      if (!block.sealed) return this.blocks.end > this.max ? PAST_BOUND : AT_END
+      if (block.error !== null) {
+        this.error = block.error
+        return FAILED
       }
       this.leave()
+    }
+  }
+
+  /** @returns {number} */
+  furtherBack () {
+    for (;;) {
+      if (this.block !== null) {
+        if (this.number === 0) return PAST_BOUND
+        this.leave()
+      }
+      const entered = this.enter()
+      if (entered !== RECORD) return entered
+      this.aim(/** @type {import('./blocks').Block} */ (this.block))
+      if (this.position > 0) return this.nextBack()
+    }
+  }
+
+  /**
+   * Looks up what `next` needs of a block.
+   * @param {import('./blocks').Block} block
+   */
+  aim (block) {
+    this.buffer = block.buffer
+    this.base = block.number * this.blockSize
+    if (this.reverse) {
+      if (this.position === -1) this.position = endOfLastAtMost(block, this.max - this.base)
+      this.edge = this.min - this.base
+    } else {
+      const first = Math.min(block.end, this.min - this.base)
+      while (this.position < first) this.position = layout.nextPosition(this.buffer, this.position)
+      this.edge = Math.min(block.end, this.max - this.base + 1)
     }
   }
 
@@ -155,12 +201,12 @@ class Walk {
       return FAILED
     }
     this.block = block
-    if (reverse && this.position === -1) this.position = endOfLastAtMost(block, this.max - number * blockSize)
     return RECORD
   }
 
   leave () {
     this.block = null
+    this.edge = 0
     this.number += this.reverse ? -1 : 1
     this.position = this.reverse ? -1 : 0
   }
@@ -175,24 +221,28 @@ class Walk {
   refresh () {
     this.rewrites = this.blocks.rewrites
     this.blockSize = this.blocks.blockSize
-    if (this.block === null || !this.block.sealed) return
-    this.block = this.blocks.peek(this.number) ?? null
+    if (this.block === null) return
+    if (this.block.sealed) this.block = this.blocks.peek(this.number) ?? null
+    if (this.block !== null) this.aim(this.block)
+    else this.edge = 0
   }
 
   /** @returns {Buffer} the data of the current record: a view, not a copy */
   data () {
-    return /** @type {import('./blocks').Block} */ (this.block).buffer.subarray(this.start, this.end)
+    const { buffer, start } = this
+    return new View(buffer.buffer, buffer.byteOffset + start, this.end - start)
   }
 
   /** @returns {boolean} whether the current record has been deleted */
   isDeleted () {
-    const { buffer } = /** @type {import('./blocks').Block} */ (this.block)
+    const { buffer } = this
     return buffer[this.start] === 0 && layout.isDeleted(buffer, this.start - layout.LENGTH_SIZE)
   }
 
   stop () {
     this.readAhead.stop()
     this.block = null
+    this.edge = 0
   }
 }
 
