@@ -14,12 +14,13 @@
 const layout = require('./block')
 const errors = require('./errors')
 const { Block } = require('./blocks')
+const { Group } = require('./calls')
 
 /** The most bytes of one write; a longer queue is served in several, so none waits long. */
 const MAX_WRITE = 1024 * 1024
 
 /**
- * @typedef {(err: Error | null, seq?: number) => void} Appended
+ * @typedef {import('./calls').Appended} Appended
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {object} WriterOptions
  * @property {number} blockSize in bytes
@@ -30,52 +31,6 @@ const MAX_WRITE = 1024 * 1024
  * @property {number} highWaterMark bytes of data in flight
  * @property {'queue' | 'reject'} overflow
  */
-
-/** Calls to append that are not acknowledged, in order; a column each, not an object a call. */
-class Calls {
-  constructor () {
-    /** @type {Array<Appended | undefined>} */
-    this.callbacks = []
-    /** the seq of the call's last record @type {number[]} */
-    this.seqs = []
-    /** the offset after the call's last record @type {number[]} */
-    this.ends = []
-    /** @type {number[]} */
-    this.records = []
-    /** of data @type {number[]} */
-    this.bytes = []
-    /** index of the oldest that was not called back */
-    this.head = 0
-    /** index after the last that is stored */
-    this.stored = 0
-  }
-
-  /**
-   * @param {Appended | undefined} cb
-   * @param {number} seq
-   * @param {number} end
-   * @param {number} records
-   * @param {number} bytes
-   */
-  push (cb, seq, end, records, bytes) {
-    this.callbacks.push(cb)
-    this.seqs.push(seq)
-    this.ends.push(end)
-    this.records.push(records)
-    this.bytes.push(bytes)
-  }
-
-  get length () { return this.callbacks.length }
-
-  /** Forgets those that were called back, once that is worth the copying. */
-  trim () {
-    if (this.head < this.length && this.head < 1024) return
-    if (this.head < this.length && this.head * 2 < this.length) return
-    for (const column of [this.callbacks, this.seqs, this.ends, this.records, this.bytes]) column.splice(0, this.head)
-    this.stored -= this.head
-    this.head = 0
-  }
-}
 
 class Writer {
   /**
@@ -95,9 +50,19 @@ class Writer {
 
     /** From the block in which the log ends for readers to the one that is being filled. */
     this.pending = [blocks.tail]
-    /** Where the next record starts in the last of them. */
+    /** The last of them, the one that is being filled. */
+    this.filling = blocks.tail
+    /** Where the next record starts in it. */
     this.position = blocks.tail.end
-    this.calls = new Calls()
+    /** Blocks before this one have their checksum, if they are to have one. */
+    this.stamped = blocks.tail.number
+
+    /** The calls that were made since a block or a write began. */
+    this.newest = new Group()
+    /** Those before, which are not stored; oldest first. @type {Group[]} */
+    this.queue = []
+    /** Those that are stored, but not called back. @type {Group[]} */
+    this.stored = []
     this.lastSeq = lastSeq
     this.written = this.acknowledged = this.synced = blocks.end
 
@@ -153,11 +118,6 @@ class Writer {
     return this.filling.number * this.blockSize + this.position
   }
 
-  /** The block that is being filled. */
-  get filling () {
-    return this.pending[this.pending.length - 1]
-  }
-
   // Taking records in
 
   /**
@@ -210,12 +170,13 @@ class Writer {
     const seqs = batch.map(data => this.place(data))
     this.turn()
     this.accept(seqs[seqs.length - 1], batch.length, bytes, forced, (err) => err ? cb(err) : cb(null, seqs))
+    this.endGroup()
   }
 
   /** The last record that was taken in, acknowledged or not. */
   get newestSeq () {
-    const { calls } = this
-    return calls.length > calls.stored ? calls.seqs[calls.length - 1] : this.lastSeq
+    if (!this.newest.isEmpty) return this.newest.lastSeq
+    return this.queue.length > 0 ? this.queue[this.queue.length - 1].lastSeq : this.lastSeq
   }
 
   /**
@@ -245,8 +206,17 @@ class Writer {
   /** Ends the block that is being filled, and begins the next one. */
   turn () {
     layout.seal(this.filling.buffer, this.position)
-    this.pending.push(new Block(this.filling.number + 1, Buffer.allocUnsafe(this.blockSize), 0, false))
+    this.filling = new Block(this.filling.number + 1, Buffer.allocUnsafe(this.blockSize), 0, false)
+    this.pending.push(this.filling)
     this.position = 0
+    this.endGroup()
+  }
+
+  /** What is appended from now on may be stored by another write than what was before. */
+  endGroup () {
+    if (this.newest.isEmpty) return
+    this.queue.push(this.newest)
+    this.newest = new Group()
   }
 
   /**
@@ -257,7 +227,7 @@ class Writer {
    * @param {Appended | undefined} cb
    */
   accept (seq, records, bytes, forced, cb) {
-    this.calls.push(cb, seq, this.appended, records, bytes)
+    this.newest.push(cb, seq, this.appended, records, bytes)
     this.counts.appended.records += records
     this.counts.appended.bytes += bytes
     this.counts.inFlight.records += records
@@ -300,8 +270,9 @@ class Writer {
       })
     }
     if (this.appended > this.written) return this.prepare()
-    if (this.calls.stored < this.calls.length) {
+    if (!this.newest.isEmpty) {
       // an empty batch has nothing to be written, but it may have asked for a sync
+      this.endGroup()
       this.busy = true
       return this.onwritten()
     }
@@ -327,6 +298,7 @@ class Writer {
   write () {
     const data = this.gather()
     this.target = this.written + data.length
+    if (this.newest.end <= this.target) this.endGroup()
     this.counts.writes++
     this.file.write(this.written, data, this.onwrite)
   }
@@ -358,9 +330,12 @@ class Writer {
    * @param {number} index in pending
    */
   sealedBuffer (index) {
-    const { buffer } = this.pending[index]
-    if (this.checksum && index < this.pending.length - 1) layout.stamp(buffer)
-    return buffer
+    const block = this.pending[index]
+    if (block !== this.filling && block.number >= this.stamped) {
+      if (this.checksum) layout.stamp(block.buffer)
+      this.stamped = block.number + 1
+    }
+    return block.buffer
   }
 
   /** @param {Error | null | undefined} err */
@@ -405,20 +380,21 @@ class Writer {
 
   /** Lets readers and callers know what has been stored. */
   acknowledge () {
-    const { calls } = this
-    let stored = calls.stored
-    while (stored < calls.length && calls.ends[stored] <= this.written) {
-      this.counts.written.records += calls.records[stored]
-      this.counts.written.bytes += calls.bytes[stored]
-      this.counts.inFlight.records -= calls.records[stored]
-      this.counts.inFlight.bytes -= calls.bytes[stored]
-      stored++
+    const { queue, stored, counts } = this
+    let count = 0
+    for (; count < queue.length && queue[count].end <= this.written; count++) {
+      const group = queue[count]
+      counts.written.records += group.records
+      counts.written.bytes += group.bytes
+      counts.inFlight.records -= group.records
+      counts.inFlight.bytes -= group.bytes
+      this.acknowledged = group.end
+      stored.push(group)
     }
-    if (stored > calls.stored) {
-      calls.stored = stored
-      this.acknowledged = calls.ends[stored - 1]
+    if (count > 0) {
+      queue.splice(0, count)
       this.reveal()
-      if (this.synced >= this.acknowledged) this.counts.synced = { ...this.counts.written }
+      if (this.synced >= this.acknowledged) counts.synced = { ...counts.written }
     }
     // the next write runs while callers are told of this one
     if (!this.scheduled && this.jobs.length === 0 && this.appended > this.written) this.prepare()
@@ -441,8 +417,8 @@ class Writer {
   }
 
   tell () {
-    const { calls } = this
-    const seq = calls.stored > calls.head ? calls.seqs[calls.stored - 1] : this.lastSeq
+    const { stored } = this
+    const seq = stored.length > 0 ? stored[stored.length - 1].lastSeq : this.lastSeq
     try {
       if (seq !== this.lastSeq) {
         this.lastSeq = seq
@@ -454,19 +430,18 @@ class Writer {
   }
 
   callBack () {
-    const { calls } = this
+    const { stored } = this
     try {
-      while (calls.head < calls.stored) {
-        const cb = calls.callbacks[calls.head]
-        const seq = calls.seqs[calls.head]
-        calls.callbacks[calls.head++] = undefined
-        if (cb !== undefined) cb(null, seq)
+      while (stored.length > 0) {
+        const group = stored[0]
+        group.callBack()
+        // a storage that answers at once may have brought us here again meanwhile
+        if (stored[0] === group) stored.shift()
       }
-      calls.trim()
       this.settleWaiting()
     } finally {
       // if a callback threw, that is the caller's affair, but the others get their turn
-      if (calls.head < calls.stored) process.nextTick(this.callBack)
+      if (stored.length > 0) process.nextTick(this.callBack)
       this.schedule()
     }
   }
@@ -479,35 +454,32 @@ class Writer {
    */
   onwritefailed (err) {
     this.busy = true
-    const calls = this.rollBack()
+    const groups = this.rollBack()
     this.truncate(() => {
       // what was appended meanwhile, by callers who do not know yet, would come after a gap
       const later = this.rollBack()
       this.busy = false
-      this.giveError(calls, err)
+      this.giveError(groups, err)
       this.giveError(later, err)
       this.schedule()
     })
   }
 
-  /** @returns {Calls} the calls that will not be stored */
+  /** @returns {Group[]} the calls that will not be stored */
   rollBack () {
-    const calls = this.calls
-    this.calls = new Calls()
-    if (calls.head < calls.stored) {
-      // told of their success a little later, by callBack
-      for (let i = calls.head; i < calls.stored; i++) this.calls.push(calls.callbacks[i], calls.seqs[i], calls.ends[i], 0, 0)
-      this.calls.stored = this.calls.length
-      calls.head = calls.stored
-    }
+    this.endGroup()
+    const groups = this.queue
+    this.queue = []
     this.pending.length = 1
-    this.position = this.pending[0].end
+    this.filling = this.pending[0]
+    this.position = this.filling.end
+    this.stamped = this.filling.number
     this.written = this.acknowledged
     this.synced = Math.min(this.synced, this.written)
     this.forced = 0
     this.atomic = []
     for (const waiting of this.drainWaiting) waiting.end = Math.min(waiting.end, this.acknowledged)
-    return calls
+    return groups
   }
 
   /** @param {Done} cb */
@@ -524,25 +496,25 @@ class Writer {
    */
   fail (failure) {
     this.busy = false
-    const calls = this.rollBack()
+    const groups = this.rollBack()
     const jobs = this.jobs.splice(0)
     for (const job of jobs) job(() => {})
-    this.giveError(calls, failure)
+    this.giveError(groups, failure)
     this.settleWaiting()
   }
 
   /**
-   * @param {Calls} calls
+   * @param {Group[]} groups
    * @param {Error} err
    */
-  giveError (calls, err) {
-    for (let i = calls.stored; i < calls.length; i++) {
-      this.counts.rejected.records += calls.records[i]
-      this.counts.rejected.bytes += calls.bytes[i]
-      this.counts.inFlight.records -= calls.records[i]
-      this.counts.inFlight.bytes -= calls.bytes[i]
-      const cb = calls.callbacks[i]
-      if (cb !== undefined) process.nextTick(cb, err)
+  giveError (groups, err) {
+    const { rejected, inFlight } = this.counts
+    for (const group of groups) {
+      rejected.records += group.records
+      rejected.bytes += group.bytes
+      inFlight.records -= group.records
+      inFlight.bytes -= group.bytes
+      group.fail(err)
     }
   }
 
