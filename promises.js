@@ -144,15 +144,15 @@ class FlumeLog {
    */
   /**
    * @overload
-   * @param {IteratorOptions} options
+   * @param {IteratorOptions} [options]
    * @returns {RecordIterator<any>}
    */
   /**
-   * @param {IteratorOptions} options
+   * @param {IteratorOptions} [options]
    * @returns {RecordIterator<any>}
    */
-  stream (options = {}) {
-    return new RecordIterator(() => this.flumelog.stream(options), options.signal)
+  stream (options) {
+    return new RecordIterator(() => this.flumelog.stream(options ?? {}), options?.signal)
   }
 
   /**
@@ -160,8 +160,8 @@ class FlumeLog {
    * @param {ReadStreamOptions} [options]
    * @returns {ReadStream}
    */
-  createReadStream (options = {}) {
-    return new ReadStream(() => this.flumelog.stream(options), options)
+  createReadStream (options) {
+    return new ReadStream(() => this.flumelog.stream(options ?? {}), options ?? {})
   }
 
   /**
@@ -170,8 +170,8 @@ class FlumeLog {
    * @param {WriteStreamOptions} [options]
    * @returns {WriteStream}
    */
-  createWriteStream (options = {}) {
-    return new WriteStream(this.flumelog, options)
+  createWriteStream (options) {
+    return new WriteStream(this.flumelog, options ?? {})
   }
 }
 

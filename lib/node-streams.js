@@ -5,6 +5,7 @@
 
 const { Readable, Writable, addAbortSignal } = require('stream')
 const errors = require('./errors')
+const { mustBeSignal } = require('./iterate')
 
 /** Records that a ReadStream holds ready. */
 const READ_HIGH_WATER_MARK = 64
@@ -24,8 +25,10 @@ class ReadStream extends Readable {
   /**
    * @param {() => Source} open called when the first record is asked for
    * @param {NodeStreamOptions} options
+   * @throws flumelog:invalid for what is no signal; a TypeError of Node.js for a wrong highWaterMark
    */
   constructor (open, { signal, highWaterMark = READ_HIGH_WATER_MARK }) {
+    mustBeSignal(signal)
     super({ objectMode: true, highWaterMark })
     this.open = open
     /** @type {Source | null} */
@@ -85,6 +88,7 @@ class WriteStream extends Writable {
    * @param {NodeStreamOptions & import('./sink').SinkOptions} options
    */
   constructor (log, { signal, highWaterMark, sync }) {
+    mustBeSignal(signal)
     super({ objectMode: true, highWaterMark })
     /** What was stored, once all of it is. @type {import('./sink').Stored | null} */
     this.stored = null

@@ -168,6 +168,121 @@ tape('break, return and throw end the walk', async (t) => {
   await log.close()
 })
 
+tape('a walk is freed however it is left: before its first record, in the middle, while it waits for a live one', async (t) => {
+  const log = await logOf(10)
+  const reason = new Error('enough')
+  const endings = {
+    return: (walk) => walk.return(),
+    throw: (walk) => walk.throw(reason),
+    dispose: (walk) => walk[Symbol.asyncDispose](),
+    signal: (_, controller) => controller.abort(reason)
+  }
+  const results = {
+    return: { status: 'fulfilled', value: { value: undefined, done: true } },
+    throw: { status: 'rejected', reason },
+    dispose: { status: 'fulfilled', value: undefined },
+    signal: { status: 'fulfilled', value: undefined }
+  }
+  const over = { status: 'fulfilled', value: { value: undefined, done: true } }
+  for (const [name, end] of Object.entries(endings)) {
+    for (const [moment, taken] of [['before its first record', 0], ['in the middle', 5], ['while it waits', 10]]) {
+      const controller = new AbortController()
+      const walk = log.stream({ live: true, signal: controller.signal })
+      for (let n = 0; n < taken; n++) await walk.next()
+      const waiting = taken === 10 ? [walk.next()] : []
+      t.equal(log.flumelog.stats().streams, taken === 0 ? 0 : 1)
+      const [ended] = await Promise.allSettled([end(walk, controller)])
+      t.deepEqual(ended, results[name], `${name}, ${moment}`)
+      t.equal(log.flumelog.stats().streams, 0, 'the walk is freed')
+      t.equal(getEventListeners(controller.signal, 'abort').length, 0, 'and the signal')
+      const [first, second] = await Promise.allSettled([...waiting, walk.next(), walk.next()])
+      t.deepEqual(first, name === 'signal' ? { status: 'rejected', reason } : over)
+      t.deepEqual(second, over)
+    }
+  }
+  await log.close()
+})
+
+tape('a signal that comes while the log is being opened ends the walk', async (t) => {
+  const log = wrap(FlumeLog(new RAM()))
+  const controller = new AbortController()
+  const asked = log.stream({ live: true, signal: controller.signal }).next()
+  controller.abort()
+  await asked.then(() => t.fail('it was given a record'), (err) => t.equal(err.name, 'AbortError'))
+  await log.append('one')
+  t.equal(log.flumelog.stats().streams, 0)
+  await log.close()
+})
+
+tape('limit, live and signal go together', async (t) => {
+  const log = await logOf(3)
+  const controller = new AbortController()
+  const { signal } = controller
+  const given = []
+  for await (const value of log.stream({ live: true, limit: 5, signal, seqs: false })) {
+    given.push(value)
+    if (value >= 2) await log.append(value + 1)
+  }
+  t.deepEqual(given, [0, 1, 2, 3, 4], 'it ends at the limit')
+  t.equal(log.flumelog.stats().streams, 0)
+  const waiting = log.stream({ old: false, limit: 1, signal }).next()
+  controller.abort()
+  t.equal(await waiting.catch(err => err.name), 'AbortError', 'or with the signal, before that')
+  t.equal(log.flumelog.stats().streams, 0)
+  await log.close()
+})
+
+tape('two loops over one iterator share its records, and it is over when one of them is left', async (t) => {
+  const log = await logOf(10)
+  const walk = log.stream({ seqs: false })
+  const given = [[], []]
+  await Promise.all(given.map(async (mine) => { for await (const value of walk) mine.push(value) }))
+  t.deepEqual(given.flat().sort((a, b) => a - b), numbers(0, 10), 'each comes once')
+  const again = log.stream({ seqs: false })
+  for await (const value of again) if (value === 3) break
+  t.deepEqual(await all(again), [])
+  t.equal(log.flumelog.stats().streams, 0)
+  await log.close()
+})
+
+tape('what a function in the options throws is thrown in the loop, and ends the walk', async (t) => {
+  const decode = (text) => { if (text === '5') throw new Error('no such number'); return JSON.parse(text) }
+  const log = await open(new RAM(), { codec: { ...json, decode }, validate: () => true })
+  await log.append(numbers(0, 10))
+  const thrown = new Error('thrown by onSkip')
+  const given = []
+  try {
+    for await (const value of log.stream({ seqs: false, skipCorrupt: true, onSkip () { throw thrown } })) given.push(value)
+    t.fail('it was not thrown')
+  } catch (err) {
+    t.equal(err, thrown)
+  }
+  t.deepEqual(given, numbers(0, 5))
+  t.equal(log.flumelog.stats().streams, 0)
+  await log.close()
+})
+
+tape('options may be null, and a signal may be of any realm, but a signal it must be', async (t) => {
+  const log = await logOf(2)
+  t.equal((await all(log.stream(null))).length, 2)
+  t.equal((await log.createReadStream(null).toArray()).length, 2)
+  const writing = log.createWriteStream(null)
+  writing.end('the last')
+  await once(writing, 'finish')
+  t.equal(writing.stored.records, 1)
+  const foreign = Object.assign(new EventTarget(), { aborted: false, reason: new Error('enough') })
+  const walk = log.stream({ live: true, signal: foreign })
+  const given = await walk.next()
+  foreign.dispatchEvent(new Event('abort'))
+  t.equal(given.done, false)
+  t.equal(await walk.next().catch(err => err), foreign.reason)
+  for (const create of ['stream', 'createReadStream', 'createWriteStream']) {
+    for (const signal of [null, 'soon', {}]) t.throws(() => log[create]({ signal }), (err) => err.code === 'flumelog:invalid', `${create} with ${signal}`)
+  }
+  t.equal(log.flumelog.stats().streams, 0)
+  await log.close()
+})
+
 tape('nothing is read of a stream before the first record is asked for', async (t) => {
   const log = await logOf(10)
   const controller = new AbortController()
