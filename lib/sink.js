@@ -45,6 +45,8 @@ function sink (log, options, cb = () => {}) {
   let failure = null
   let hasEnded = false
   let isReading = false
+  let isAsking = false
+  let hasAnswered = false
   let isDone = false
 
   return (source) => {
@@ -78,18 +80,21 @@ function sink (log, options, cb = () => {}) {
       writer.whenRoom(highWaterMark / 2, pump)
       return false
     }
-    let isAtOnce = true
-    let hasAnswered = false
-    read(null, (end, value) => {
-      hasAnswered = true
-      if (end) onend(end)
-      else take(value)
-      if (isAtOnce) return
-      isReading = false
-      pump()
-    })
-    isAtOnce = false
+    hasAnswered = false
+    isAsking = true
+    read(null, onanswer)
+    isAsking = false
     return hasAnswered
+  }
+
+  /** @type {import('./stream').Answer} */
+  function onanswer (end, value) {
+    hasAnswered = true
+    if (end) onend(end)
+    else if (!hasEnded) take(value)
+    if (isAsking) return
+    isReading = false
+    pump()
   }
 
   /** @param {any} value */

@@ -41,6 +41,60 @@ tape('a batch is taken whole or rejected whole, and what is larger than the mark
   await log.close()
 })
 
+tape('a record larger than the mark is taken while nothing is in flight, and only then', async (t) => {
+  const log = await open({ highWaterMark: 10, overflow: 'reject' })
+  const codes = await Promise.all([log.append('larger than the mark'), log.append('x'), log.append('as large as the first')].map(codeOf))
+  t.deepEqual(codes, [null, 'flumelog:overflow', 'flumelog:overflow'])
+  t.deepEqual(await Promise.all([log.append('x'), log.append('larger than the mark')].map(codeOf)), [null, 'flumelog:overflow'])
+  t.equal(await codeOf(log.append('larger than the mark')), null)
+  t.deepEqual((await all(log)).map(String), ['larger than the mark', 'x', 'larger than the mark'])
+  t.deepEqual(log.log.stats().rejected, { records: 3, bytes: 1 + 21 + 20 })
+  await log.close()
+})
+
+tape('an atomic batch is taken whole or rejected whole', async (t) => {
+  const log = await open({ highWaterMark: 100, overflow: 'reject' })
+  const batch = (letter) => ['a', 'b', 'c'].map(second => letter.repeat(29) + second)
+  const [first, second] = await Promise.all([batch('x'), batch('y')].map(batch => log.append(batch, { atomic: true }).catch(err => err)))
+  t.equal(first.length, 3)
+  t.equal(second.code, 'flumelog:overflow')
+  t.deepEqual((await all(log)).map(String), batch('x'))
+  t.deepEqual(log.log.stats().rejected, { records: 3, bytes: 90 })
+  await log.close()
+})
+
+tape('an append that is refused is told so before what is in flight is written', async (t) => {
+  const { storage, release } = held()
+  const log = promises(FlumeLog(storage, { highWaterMark: 10, overflow: 'reject' }))
+  await log.onReady()
+  const order = []
+  const first = log.append('0123456789').then(() => order.push('stored'))
+  order.push(await codeOf(log.append('x')))
+  // and both options take effect with the next append, though nothing has been written yet
+  log.log.highWaterMark = 11
+  const second = log.append('y').then(() => order.push('stored, with a higher mark'))
+  order.push(await codeOf(log.append('z')))
+  log.log.overflow = 'queue'
+  const third = log.append('z').then(() => order.push('stored, since all are queued'))
+  log.log.overflow = 'reject'
+  log.log.highWaterMark = 5
+  order.push(await codeOf(log.append('z')))
+  t.deepEqual(log.log.stats().inFlight, { records: 3, bytes: 12 })
+  release()
+  await Promise.all([first, second, third])
+  t.deepEqual(order, ['flumelog:overflow', 'flumelog:overflow', 'flumelog:overflow', 'stored', 'stored, with a higher mark', 'stored, since all are queued'])
+  await log.close()
+})
+
+tape('the options that are set before the log is open hold from its first append on', async (t) => {
+  const log = FlumeLog(new RAM())
+  log.overflow = 'reject'
+  log.highWaterMark = 2
+  const { append, close } = promises(log)
+  t.deepEqual(await Promise.all(['aa', 'b'].map(value => codeOf(append(value)))), [null, 'flumelog:overflow'])
+  await close()
+})
+
 tape('highWaterMark and overflow can be changed while the log runs', async (t) => {
   const log = await open({ highWaterMark: 100 })
   const append = () => codeOf(log.append(Buffer.alloc(100, 1)))
@@ -113,6 +167,69 @@ tape('a sink takes what comes later, and from a source that fails keeps what it 
   t.equal((await sunk(pull.values(['late']))).err.code, 'flumelog:closed')
 })
 
+tape('a sink fills the buffer to highWaterMark, then waits until half of it is written', async (t) => {
+  const { storage, release } = held()
+  const log = promises(FlumeLog(storage, { highWaterMark: 1000 }))
+  await log.onReady()
+  let made = 0
+  /** Bytes in flight whenever it went on after it had waited. */
+  const resumedAt = []
+  let isFull = false
+  const source = (abort, cb) => {
+    if (abort || made === 200) return cb(abort || true)
+    if (isFull) resumedAt.push(log.log.stats().inFlight.bytes)
+    made++
+    cb(null, Buffer.alloc(100, 1))
+    isFull = log.log.stats().inFlight.bytes >= 1000
+  }
+  const sunk = new Promise(resolve => pull(source, log.log.sink((err, stored) => resolve({ err, stored }))))
+  await new Promise(setImmediate)
+  t.equal(made, 10, 'no more is read than the mark allows')
+  t.equal(log.log.stats().inFlight.bytes, 1000)
+  release()
+  t.equal((await sunk).stored.records, 200)
+  t.ok(resumedAt.length > 0 && resumedAt.every(bytes => bytes <= 500), `it went on ${resumedAt.length} times, with at most ${Math.max(...resumedAt)} bytes in flight`)
+  await log.close()
+})
+
+tape('two sinks at a time share the mark, and each stores its records in order', async (t) => {
+  const log = await open({ highWaterMark: 1000, overflow: 'reject' })
+  const records = (name) => Array.from({ length: 2000 }, (_, i) => `${name}${i}`)
+  const sunk = (name) => new Promise((resolve, reject) => {
+    pull(pull.values(records(name)), log.log.sink((err, stored) => err ? reject(err) : resolve(stored.records)))
+  })
+  t.deepEqual(await Promise.all([sunk('a'), sunk('b')]), [2000, 2000])
+  const stored = (await all(log)).map(String)
+  for (const name of ['a', 'b']) t.deepEqual(stored.filter(value => value.startsWith(name)), records(name))
+  t.deepEqual(log.log.stats().rejected, { records: 0, bytes: 0 }, 'a sink waits, whatever becomes of appends')
+  await log.close()
+})
+
+tape('a sink that has failed takes nothing more, though its source gives it', async (t) => {
+  const disk = new Disk()
+  const log = promises(createLog(disk.file('log'), settingsOf({})))
+  await log.append('before')
+  disk.kinds = ['write']
+  disk.operations = 0
+  disk.plan.set(1, 'fail')
+  let answer
+  const aborts = []
+  const source = (abort, cb) => {
+    if (abort) aborts.push(abort.code)
+    else answer = cb
+  }
+  const sunk = new Promise(resolve => pull(source, log.log.sink((err, stored) => resolve({ err, stored }))))
+  answer(null, 'its write fails')
+  const { err, stored } = await sunk
+  t.equal(err.code, 'EIO')
+  t.deepEqual(stored, { records: 0, bytes: 0, seq: -1 })
+  t.deepEqual(aborts, ['EIO'], 'the source is told')
+  answer(null, 'it was on its way')
+  await log.append('after')
+  t.deepEqual((await all(log)).map(String), ['before', 'after'])
+  await log.close()
+})
+
 tape('a sink ends with an error when the log is closed under it, and what it has stored is there', async (t) => {
   const storage = new RAM()
   const log = promises(FlumeLog(storage))
@@ -177,6 +294,19 @@ class Forgetful extends RAM {
     for (let page = last - 3; page >= 0 && this.buffers[page] !== undefined; page--) this.buffers[page] = undefined
     super._write(req)
   }
+}
+
+/** A storage whose writes wait until they are released. */
+function held () {
+  const storage = new RAM()
+  const calls = []
+  let isReleased = false
+  storage.write = (...call) => isReleased ? RAM.prototype.write.apply(storage, call) : calls.push(call)
+  const release = () => {
+    isReleased = true
+    for (const call of calls) storage.write(...call)
+  }
+  return { storage, release }
 }
 
 async function open (options) {
