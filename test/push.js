@@ -11,6 +11,7 @@ const Async = require('push-stream/async')
 const toPull = require('push-stream-to-pull-stream/source')
 const pull = require('pull-stream')
 const push = require('../push')
+const AsyncAppendOnlyLog = require('async-append-only-log')
 const FlumeLog = require('..')
 const { testFolder } = require('./helpers/folder')
 const { promises } = require('./helpers/promises')
@@ -50,6 +51,43 @@ tape('the sink of a program for flumelog-aligned-offset is given the same by bot
   await promises(whole).close()
 })
 
+tape('the sink of a program for async-append-only-log is given the same records by both logs', async (t) => {
+  const records = Array.from({ length: 100 }, (_, i) => Buffer.from(`record ${i}`))
+  const other = AsyncAppendOnlyLog(testFolder(t)('log'), { blockSize: BLOCK_SIZE })
+  for (const record of records) await event(resolve => other.append(record, resolve))
+  await event(resolve => other.onDrain(resolve))
+  const log = await logOf(0)
+  await promises(log).append(records)
+  const given = async (source) => {
+    const { given, ended } = pausing(source, ['none', 'tick', 'immediate'], false)
+    await ended
+    return given.items.map(String)
+  }
+  t.deepEqual(await given(push(log).stream({ seqs: false })), await given(other.stream({ offsets: false })))
+  t.deepEqual(await given(push(log).stream({ seqs: false, limit: 7 })), await given(other.stream({ offsets: false, limit: 7 })))
+  await promises(log).close()
+  await event(resolve => other.close(resolve))
+})
+
+tape('a sink that pauses in every write of a live stream is given all that is appended, but for what is deleted before', async (t) => {
+  for (const pause of ['within', 'tick', 'immediate']) {
+    const log = await logOf(10)
+    const { append, del, close } = promises(log)
+    const { given, ended } = pausing(push(log).stream({ live: true, seqs: false }), [pause], false)
+    const expected = (await collect(log, { seqs: false })).map(String)
+    for (let i = 0; i < 200; i++) {
+      await append([Buffer.from(`live ${i}`), Buffer.from(`also ${i}`)])
+      expected.push(`live ${i}`, `also ${i}`)
+      if (i % 20 === 0) await del(0)
+    }
+    while (given.items.length < expected.length) await event(setImmediate)
+    t.deepEqual(given.items.map(String), expected, pause)
+    t.equal(given.wrongly, 0, 'none while it was paused')
+    await close()
+    await ended
+  }
+})
+
 tape('a sink may pause in any write, and is resumed at once or later: it is given all, in order', async (t) => {
   for (const reopened of [false, true]) {
     const file = testFolder(t)('log')
@@ -66,7 +104,7 @@ tape('a sink may pause in any write, and is resumed at once or later: it is give
       await ended
       t.equal(given.wrongly, 0, `never while it was paused${reopened ? ', from the file' : ''}`)
       t.deepEqual(given.items.map(String), expected, `${given.items.length} records`)
-    }), { numRuns: 40 })
+    }), { numRuns: 40, examples: ['within', 'tick', 'immediate'].map(pause => [[pause], true]) })
     await promises(log).close()
   }
 })
