@@ -170,11 +170,12 @@ class WriteStream extends Writable {
   }
 
   /**
-   * Lets go of a record that was not taken.
+   * Lets go of a record that was not taken. One that was, and waits for room behind it,
+   * is stored all the same, unless it is what failed.
    * @param {Error} err
    */
   drop (err) {
-    this.tellOfRoom(err)
+    this.tellOfRoom(this.failure)
     const { held } = this
     this.held = null
     if (held !== null) held.taken(err)

@@ -199,6 +199,7 @@ tape('a stream that is destroyed calls back for every write', async (t) => {
   await once(writing, 'close')
   const results = await Promise.all(outcomes)
   t.equal(writing.stored.records, 1)
+  t.notOk(results[0], 'the one that was taken, though it left no room, is stored')
   t.equal(results.slice(1).filter(err => err instanceof Error).length, 19, 'those that were not stored get an error')
   t.deepEqual(await collect(log.flumelog, { seqs: false }), ['x'.repeat(8)])
   await log.close()
@@ -249,10 +250,108 @@ tape('a write stream of a log that is closed or read-only gives that error', asy
   await reader.close()
 })
 
+tape('a read stream that is destroyed frees its walk, whatever it was about', async (t) => {
+  const log = await logOf(1000)
+  const streams = () => log.flumelog.stats().streams
+  const reason = new Error('enough')
+  const moments = {
+    'before it was read': async () => {},
+    'in the middle': async (reading) => { for (let n = 0; n < 100; n++) if (reading.read() === null) await once(reading, 'readable') },
+    'while it waits for live records': async (reading) => {
+      const seen = []
+      reading.on('data', item => seen.push(item))
+      while (seen.length < 1000) await event(setImmediate)
+    }
+  }
+  for (const [moment, reach] of Object.entries(moments)) {
+    for (const err of [undefined, reason]) {
+      const reading = log.createReadStream({ live: true })
+      const ended = new Promise(resolve => reading.on('error', resolve).on('close', () => resolve(undefined)))
+      await reach(reading)
+      t.equal(streams(), moment === 'before it was read' ? 0 : 1)
+      reading.destroy(err)
+      t.equal(await ended, err, `${moment}, ${err === undefined ? 'without' : 'with'} an error`)
+      t.equal(streams(), 0)
+    }
+  }
+  const unopened = wrap(require('..')(new RAM()))
+  const reading = unopened.createReadStream({ live: true })
+  reading.resume()
+  await event(process.nextTick)
+  reading.destroy()
+  await unopened.append('one')
+  t.equal(unopened.flumelog.stats().streams, 0, 'while the log is being opened')
+  await unopened.close()
+  await log.close()
+})
+
+tape('a log that is closed in the middle of a pipeline ends it with flumelog:closed, in both directions', async (t) => {
+  const from = await logOf(10000)
+  let taken = 0
+  const slow = new Writable({
+    objectMode: true,
+    write (_, __, cb) {
+      if (++taken === 100) from.close().then(() => cb())
+      else setImmediate(cb)
+    }
+  })
+  t.equal(await codeOf(pipeline(from.createReadStream(), slow)), 'flumelog:closed')
+  t.ok(taken < 10000)
+
+  const storage = new RAM()
+  const to = await open(storage, { codec: json })
+  let closed
+  const writing = to.createWriteStream()
+  async function * endless () {
+    for (let n = 0; ; n++) {
+      if (n === 1000) closed = to.close()
+      yield n
+      if (n % 100 === 0) await event(setImmediate)
+    }
+  }
+  t.equal(await codeOf(pipeline(endless, writing)), 'flumelog:closed')
+  await closed
+  const again = await open(storage.clone(), { codec: json })
+  t.deepEqual(await collect(again.flumelog, { seqs: false }), numbers(0, writing.stored.records), 'what it says is stored is there')
+  await again.close()
+})
+
+tape('a stream that is destroyed in the middle stores those whose callbacks were told so, and no others', async (t) => {
+  const { log, release } = await heldLog({ highWaterMark: 100, codec: json })
+  const writing = log.createWriteStream()
+  writing.on('error', () => {})
+  await event(setImmediate)
+  const outcomes = numbers(100, 200).map(n => event(resolve => writing.write(n, resolve)))
+  await event(setImmediate)
+  const closed = event(resolve => writing.on('close', resolve))
+  writing.destroy(new Error('in the middle'))
+  release()
+  await closed
+  const taken = (await Promise.all(outcomes)).map(err => !(err instanceof Error))
+  const count = taken.filter(Boolean).length
+  t.ok(count > 0 && count < 100, `${count} of 100 were taken`)
+  t.ok(taken.slice(0, count).every(Boolean), 'the first ones')
+  t.equal(writing.stored.records, count)
+  t.deepEqual(await collect(log.flumelog, { seqs: false }), numbers(100, 100 + count))
+  await log.close()
+})
+
+tape('two write streams at a time store their records in order each', async (t) => {
+  const log = await open(new RAM(), { codec: json, highWaterMark: 1000 })
+  const writings = ['a', 'b'].map(() => log.createWriteStream())
+  const sources = ['a', 'b'].map(name => numbers(0, 2000).map(n => ({ name, n })))
+  await Promise.all(writings.map((writing, i) => pipeline(Readable.from(sources[i]), writing)))
+  const records = await collect(log.flumelog, { seqs: false })
+  for (const [i, name] of ['a', 'b'].entries()) t.deepEqual(records.filter(record => record.name === name), sources[i])
+  t.deepEqual(writings.map(({ stored }) => stored.records), [2000, 2000])
+  await log.close()
+})
+
 tape('a read stream passes on the errors of the walk', async (t) => {
   const log = await open(new RAM(), { codec: { ...json, decode: (text) => text === '1' ? JSON.parse('{') : JSON.parse(text) }, validate: () => true })
   await log.append([0, 1, 2])
   t.equal(await codeOf(log.createReadStream().toArray()), 'flumelog:corrupt')
+  t.equal(await codeOf(pipeline(log.createReadStream(), new Writable({ objectMode: true, write: (_, __, cb) => cb() }))), 'flumelog:corrupt', 'to a pipeline too')
   t.equal(await codeOf(log.createReadStream({ gt: 'now' }).toArray()), 'flumelog:invalid')
   t.equal(log.flumelog.stats().streams, 0)
   await log.append(null)
