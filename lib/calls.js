@@ -7,12 +7,15 @@
 /** @typedef {(err: Error | null, seq?: number) => void} Appended */
 
 class Group {
-  constructor () {
+  /** @param {number} expected calls; a guess, which spares arrays that grow again and again */
+  constructor (expected) {
     // a column each, not an object a call
     /** @type {Array<Appended | undefined>} */
-    this.callbacks = []
+    this.callbacks = new Array(expected)
     /** the seq of each call's last record @type {number[]} */
-    this.seqs = []
+    this.seqs = new Array(expected)
+    /** how many calls there are */
+    this.count = 0
     /** how many were called back */
     this.told = 0
     this.records = 0
@@ -30,26 +33,27 @@ class Group {
    * @param {number} bytes
    */
   push (cb, seq, end, records, bytes) {
-    this.callbacks.push(cb)
-    this.seqs.push(seq)
+    this.callbacks[this.count] = cb
+    this.seqs[this.count] = seq
+    this.count++
     this.end = end
     this.records += records
     this.bytes += bytes
   }
 
   get isEmpty () {
-    return this.callbacks.length === 0
+    return this.count === 0
   }
 
   /** The last call's. */
   get lastSeq () {
-    return this.seqs[this.seqs.length - 1]
+    return this.seqs[this.count - 1]
   }
 
   /** Calls back those that were not. If one throws, the next call of this goes on behind it. */
   callBack () {
     const { callbacks, seqs } = this
-    while (this.told < callbacks.length) {
+    while (this.told < this.count) {
       const index = this.told++
       const cb = callbacks[index]
       if (cb !== undefined) cb(null, seqs[index])
@@ -61,7 +65,10 @@ class Group {
    * @param {Error} err
    */
   fail (err) {
-    for (const cb of this.callbacks) if (cb !== undefined) process.nextTick(cb, err)
+    for (let i = 0; i < this.count; i++) {
+      const cb = this.callbacks[i]
+      if (cb !== undefined) process.nextTick(cb, err)
+    }
   }
 }
 

@@ -58,7 +58,7 @@ class Writer {
     this.stamped = blocks.tail.number
 
     /** The calls that were made since a block or a write began. */
-    this.newest = new Group()
+    this.newest = new Group(0)
     /** Those before, which are not stored; oldest first. @type {Group[]} */
     this.queue = []
     /** Those that are stored, but not called back. @type {Group[]} */
@@ -216,7 +216,7 @@ class Writer {
   endGroup () {
     if (this.newest.isEmpty) return
     this.queue.push(this.newest)
-    this.newest = new Group()
+    this.newest = new Group(this.newest.count)
   }
 
   /**

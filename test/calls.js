@@ -9,7 +9,7 @@ const RandomAccessMemory = require('random-access-memory')
 const FlumeLog = require('..')
 
 tape('a group calls back in order, and goes on behind a callback that throws', (t) => {
-  const group = new Group()
+  const group = new Group(2)
   const called = []
   for (let i = 0; i < 5; i++) {
     group.push(i === 3
