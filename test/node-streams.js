@@ -3,12 +3,14 @@
 // The log as streams of Node.js: what goes through them, and that neither side runs
 // ahead of the other.
 
+const assert = require('assert/strict')
 const fs = require('fs')
 const readline = require('readline')
 const { once } = require('events')
 const { Readable, Transform, Writable } = require('stream')
 const { pipeline } = require('stream/promises')
 const tape = require('tape')
+const fc = require('fast-check')
 const RAM = require('random-access-memory')
 const { open, wrap } = require('../promises')
 const { createLog } = require('../lib/log')
@@ -334,6 +336,34 @@ tape('a stream that is destroyed in the middle stores those whose callbacks were
   t.equal(writing.stored.records, count)
   t.deepEqual(await collect(log.flumelog, { seqs: false }), numbers(100, 100 + count))
   await log.close()
+})
+
+tape('however a write stream is used and ended, the records whose writes were taken are stored, and no others', async (t) => {
+  const steps = fc.array(fc.constantFrom('write', 'write', 'write', 'cork', 'uncork', 'turn', 'turn'), { maxLength: 50 })
+  const ends = fc.constantFrom('end', 'destroy', 'destroy with an error')
+  const marks = fc.record({ bytes: fc.constantFrom(1, 20, 300, 1e6), records: fc.constantFrom(1, 4, 16) })
+  await fc.assert(fc.asyncProperty(steps, ends, marks, async (steps, end, { bytes, records }) => {
+    const disk = new Disk()
+    const log = wrap(createLog(disk.file('log'), settingsOf({ codec: json, highWaterMark: bytes })))
+    const writing = log.createWriteStream({ highWaterMark: records })
+    const closed = event(resolve => writing.on('close', resolve).on('error', () => {}))
+    const outcomes = []
+    for (const step of steps) {
+      if (step === 'write') outcomes.push(event(resolve => writing.write(outcomes.length, resolve)))
+      else if (step === 'turn') await event(setImmediate)
+      else writing[step]()
+    }
+    if (end === 'end') writing.end()
+    else writing.destroy(end === 'destroy' ? undefined : new Error('enough'))
+    await closed
+    const taken = (await Promise.all(outcomes)).flatMap((err, n) => err ? [] : [n])
+    const stored = await collect(log.flumelog, { seqs: false })
+    await log.close()
+    if (end === 'end') assert.equal(stored.length, outcomes.length)
+    assert.deepEqual(stored, taken)
+    assert.equal(writing.stored.records, stored.length)
+  }), { numRuns: 60 })
+  t.pass('in 60 ways')
 })
 
 tape('two write streams at a time store their records in order each', async (t) => {
