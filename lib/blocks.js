@@ -9,12 +9,20 @@ const errors = require('./errors')
 const { callAll } = require('./callbacks')
 
 /**
- * Bytes that streams read at a time. Larger pieces would be quicker to read, but
- * one record that a caller holds on to keeps its whole piece in memory.
+ * Bytes of one buffer, or a block, if that is more. Not smaller, since each costs its
+ * while; not larger, since one record that a caller holds on to keeps all of it.
  */
-const PIECE_SIZE = 64 * 1024
-/** How many pieces a stream that goes on and on has under way or ready. */
-const MAX_READ_AHEAD = 8
+const BUFFER_SIZE = 64 * 1024
+/** How many buffers a stream that goes on and on reads at a time. */
+const BUFFERS_A_PIECE = 8
+/** How many pieces it has under way or ready. */
+const MAX_READ_AHEAD = 4
+/**
+ * What a stream reads on and on may fill so much of the cache. More would push all
+ * else out and be gone itself before it is read again; and the less memory a stream
+ * goes through, the more of it the processor has at hand.
+ */
+const SHARE_OF_STREAMS = 1 / 4
 /** About what a block in memory takes besides its bytes: with tiny blocks, the most. */
 const BLOCK_OVERHEAD = 400
 
@@ -66,7 +74,7 @@ class Block {
  * @typedef {object} Load a read that is under way
  * @property {number} first
  * @property {number} count
- * @property {boolean} keep whether its blocks go into the cache
+ * @property {number} share how much of the cache may be full for its blocks to go there; 0: they do not
  * @property {boolean} stale a block in it was rewritten meanwhile, so it is read again
  * @property {Array<(blocks: Block[]) => void>} waiting
  */
@@ -80,7 +88,7 @@ class Blocks {
     this.file = file
     this.blockSize = blockSize
     this.checksum = checksum
-    this.blocksAPiece = Math.max(1, Math.floor(PIECE_SIZE / blockSize))
+    this.blocksABuffer = Math.max(1, Math.floor(BUFFER_SIZE / blockSize))
     /** The block in which the log ends; it is always in memory. */
     this.tail = new Block(0, Buffer.alloc(0), 0, false)
     /** How often blocks changed, other than by growing, so that a reader who holds one notices. */
@@ -117,7 +125,7 @@ class Blocks {
    */
   resize (blockSize) {
     this.blockSize = blockSize
-    this.blocksAPiece = Math.max(1, Math.floor(PIECE_SIZE / blockSize))
+    this.blocksABuffer = Math.max(1, Math.floor(BUFFER_SIZE / blockSize))
     this.cache = this.makeCache()
     this.rewrites++
   }
@@ -149,15 +157,17 @@ class Blocks {
       return block.error === null ? cb(null, block) : cb(block.error)
     }
     this.misses++
-    this.load(number, 1, keep, ([block]) => block.error === null ? cb(null, block) : cb(block.error))
+    this.load(number, 1, keep ? 1 : 0, ([block]) => block.error === null ? cb(null, block) : cb(block.error))
   }
 
   /**
    * Takes a block that is whole and written into the cache.
    * @param {Block} block
+   * @param {number} [share] only if no more of the cache than this is full
    */
-  add (block) {
-    if (this.cache !== null) this.cache.set(block.number, block)
+  add (block, share = 1) {
+    const { cache } = this
+    if (cache !== null && (share === 1 || cache.calculatedSize < share * this.cacheSize)) cache.set(block.number, block)
   }
 
   /**
@@ -176,18 +186,18 @@ class Blocks {
    * Reads sealed blocks from the file. What is wrong with one is in its `error`.
    * @param {number} first
    * @param {number} count
-   * @param {boolean} keep whether to put them into the cache
+   * @param {number} share see `Load`
    * @param {(blocks: Block[]) => void} cb never called at once
    */
-  load (first, count, keep, cb) {
+  load (first, count, share, cb) {
     const key = `${first}+${count}`
     const under = this.loads.get(key)
     if (under !== undefined) {
-      under.keep ||= keep
+      under.share = Math.max(under.share, share)
       under.waiting.push(cb)
       return
     }
-    const load = { first, count, keep, stale: false, waiting: [cb] }
+    const load = { first, count, share, stale: false, waiting: [cb] }
     this.loads.set(key, load)
     this.read(load, key)
   }
@@ -198,9 +208,12 @@ class Blocks {
    */
   read (load, key) {
     const { first, count } = load
-    const { follower } = this
+    const { follower, blockSize, blocksABuffer } = this
     const point = follower?.point
-    this.file.read(first * this.blockSize, count * this.blockSize, (err, data) => {
+    /** @type {number[]} */
+    const sizes = []
+    for (let left = count; left > 0; left -= blocksABuffer) sizes.push(Math.min(left, blocksABuffer) * blockSize)
+    this.file.readMany(first * blockSize, sizes, (err, buffers) => {
       if (load.stale) {
         load.stale = false
         return this.read(load, key)
@@ -209,11 +222,11 @@ class Blocks {
         const failure = this.closed ? errors.closed(this.file.filename) : err
         return this.loaded(load, key, Array.from({ length: count }, (_, i) => unreadable(first + i, failure)))
       }
-      const bytes = /** @type {Buffer} */ (data)
-      const blocks = this.parseAll(load, bytes)
+      const pieces = /** @type {Buffer[]} */ (buffers)
+      const blocks = this.parseAll(load, pieces)
       if (follower === null || blocks.every(block => this.isCertain(block))) return this.loaded(load, key, blocks)
       follower.compare(point, (isSame) => {
-        if (isSame) this.loaded(load, key, this.parseAll(load, bytes))
+        if (isSame) this.loaded(load, key, this.parseAll(load, pieces))
         else this.read(load, key)
       })
     })
@@ -226,16 +239,17 @@ class Blocks {
    */
   loaded (load, key, blocks) {
     this.loads.delete(key)
-    for (const block of blocks) if (load.keep && block.error === null) this.add(block)
+    for (const block of blocks) if (block.error === null) this.add(block, load.share)
     callAll(load.waiting, blocks)
   }
 
   /**
    * @param {Load} load
-   * @param {Buffer} data
+   * @param {Buffer[]} buffers
    */
-  parseAll ({ first, count }, data) {
-    return Array.from({ length: count }, (_, i) => this.parse(first + i, data, i))
+  parseAll ({ first, count }, buffers) {
+    const { blocksABuffer } = this
+    return Array.from({ length: count }, (_, i) => this.parse(first + i, buffers[Math.floor(i / blocksABuffer)], i % blocksABuffer))
   }
 
   /**
@@ -352,7 +366,7 @@ class ReadAhead {
       this.request(Math.min(this.frontier, edge), Math.max(this.frontier, edge))
       this.frontier = edge + step
     }
-    this.depth = Math.min(this.depth * 2, MAX_READ_AHEAD * this.blocks.blocksAPiece)
+    this.depth = Math.min(this.depth * 2, MAX_READ_AHEAD * this.blocks.blocksABuffer * BUFFERS_A_PIECE)
   }
 
   /**
@@ -361,7 +375,7 @@ class ReadAhead {
    * @returns {number} the last block of the piece that begins with `number`
    */
   pieceEdge (number, last) {
-    const { blocksAPiece } = this.blocks
+    const blocksAPiece = this.blocks.blocksABuffer * BUFFERS_A_PIECE
     const start = number - number % blocksAPiece
     return this.step === 1 ? Math.min(start + blocksAPiece - 1, last) : Math.max(start, last)
   }
@@ -375,7 +389,8 @@ class ReadAhead {
     while (low <= high && this.isCached(high)) high--
     if (low > high) return
     for (let number = low; number <= high; number++) this.coming.add(number)
-    this.blocks.load(low, high - low + 1, this.keep, (loaded) => this.onload(loaded))
+    const share = this.depth === 1 ? 1 : SHARE_OF_STREAMS
+    this.blocks.load(low, high - low + 1, this.keep ? share : 0, (loaded) => this.onload(loaded))
   }
 
   /** @param {number} number */

@@ -56,6 +56,8 @@ const POLL_INTERVAL = 50
  * @property {(cb: Done) => void} open
  * @property {(cb: (err: Error | null, bytes?: number) => void) => void} size
  * @property {(offset: number, size: number, cb: (err: Error | null, data?: Buffer) => void) => void} read
+ * @property {(offset: number, sizes: number[], cb: (err: Error | null, buffers?: Buffer[]) => void) => void} readMany
+ *   what follows `offset`, in buffers of these sizes
  * @property {(offset: number, data: Buffer, cb: Done) => void} write
  * @property {(offset: number, cb: Done) => void} truncate
  * @property {(cb: Done) => void} sync what is written is on the disk
@@ -124,10 +126,32 @@ function pathFile (filename, { readOnly, lock }) {
     return name
   }
 
+  const file = storageFile(storage, { readOnly })
+  /** Reads that the storage does not know of, and so would not wait for before it closes. */
+  let reading = 0
+  /** @type {(() => void) | null} */
+  let closeStorage = null
+
   return {
-    ...storageFile(storage, { readOnly }),
+    ...file,
     filename,
     open: callbackify(open),
+    // one call of the system: a trip to the thread pool costs about as much as reading 64 KiB
+    readMany (offset, sizes, cb) {
+      if (closeStorage !== null) return process.nextTick(cb, errors.closed(filename))
+      const buffers = sizes.map(size => Buffer.allocUnsafeSlow(size))
+      reading++
+      fs.readv(storage.fd, buffers, offset, (err, bytesRead) => {
+        if (--reading === 0 && closeStorage !== null) closeStorage()
+        // what is missing is read again by the storage, which knows how to go on, or gives the error
+        if (err || bytesRead < sizes.reduce((sum, size) => sum + size)) file.readMany(offset, sizes, cb)
+        else cb(null, buffers)
+      })
+    },
+    close (cb) {
+      closeStorage = () => file.close(cb)
+      if (reading === 0) closeStorage()
+    },
     sync: (cb) => fs.fdatasync(storage.fd, cb),
     point: pointFile(filename + '.recovery-point', folder),
     keepCut: callbackify(keepCut),
@@ -142,6 +166,9 @@ function pathFile (filename, { readOnly, lock }) {
  * @returns {LogFile}
  */
 function storageFile (storage, { readOnly }) {
+  /** @type {LogFile['read']} */
+  const read = (offset, size, cb) => storage.read(offset, size, cb)
+
   return {
     filename: storage.filename || null,
     open: (cb) => storage.open((err) => {
@@ -154,7 +181,8 @@ function storageFile (storage, { readOnly }) {
       else if (err) cb(err)
       else cb(null, /** @type {{ size: number }} */ (st).size)
     }),
-    read: (offset, size, cb) => storage.read(offset, size, cb),
+    read,
+    readMany: readEach(read),
     write: (offset, data, cb) => storage.write(offset, data, cb),
     truncate: (offset, cb) => storage.truncatable === false ? process.nextTick(cb, null) : storage.truncate(offset, cb),
     sync: (cb) => {
@@ -166,6 +194,31 @@ function storageFile (storage, { readOnly }) {
     point: null,
     keepCut: (offset, end, cb) => process.nextTick(cb, null),
     watch: null
+  }
+}
+
+/**
+ * Reads several buffers by a read for each.
+ * @param {LogFile['read']} read
+ * @returns {LogFile['readMany']}
+ */
+function readEach (read) {
+  return (offset, sizes, cb) => {
+    /** @type {Buffer[]} */
+    const buffers = new Array(sizes.length)
+    /** @type {Error | null} */
+    let failure = null
+    let left = sizes.length
+    sizes.forEach((size, index) => {
+      read(offset, size, (err, data) => {
+        failure ??= err
+        buffers[index] = /** @type {Buffer} */ (data)
+        if (--left > 0) return
+        if (failure !== null) cb(failure)
+        else cb(null, buffers)
+      })
+      offset += size
+    })
   }
 }
 
@@ -372,4 +425,4 @@ function settle (resolve, reject) {
   return (err) => err ? reject(err) : resolve(undefined)
 }
 
-module.exports = { pathFile, storageFile, syncFolder }
+module.exports = { pathFile, storageFile, readEach, syncFolder }

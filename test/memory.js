@@ -101,7 +101,7 @@ for (const options of [{}, { cache: false }, { reverse: true }, { values: false 
 }
 
 test('a reader of a log that is all in the cache, where every answer comes at once, reads a million records', async (t) => {
-  const log = open({ cacheSize: 100 * MIB })
+  const log = open({ cacheSize: 200 * MIB })
   for (const reverse of [false, true]) {
     const watched = watch()
     const read = log.log.stream({ reverse })
@@ -216,4 +216,28 @@ test('a million appends, no more than a thousand in flight, hold no more memory 
   await log.close()
   const whole = fs.readFileSync(filename)
   t.ok(fs.readFileSync(`${filename}-appended`).equals(whole), 'and the file is as it should be')
+})
+
+test('a read of the whole log leaves in the cache what was got before, and takes no more than a quarter of it', async (t) => {
+  const log = open({ cacheSize: 8 * MIB })
+  const seqs = await event(resolve => {
+    const firsts = []
+    log.log.scan({ cache: false }, (block, start, end, seq) => { if (seq % 65536 === 0) firsts.push(seq) }, () => resolve(firsts))
+  })
+  const wanted = seqs.slice(0, 60)
+  for (const seq of wanted) await log.get(seq)
+  await event(resolve => log.log.scan({}, () => {}, resolve))
+  const before = log.log.stats().cache
+  for (const seq of wanted) await log.get(seq)
+  t.equal(log.log.stats().cache.misses, before.misses, 'what was got is there')
+  t.equal(before.evictions, 0)
+  await log.close()
+
+  const empty = open({ cacheSize: 8 * MIB })
+  await event(resolve => empty.log.scan({}, () => {}, resolve))
+  const { misses } = empty.log.stats().cache
+  for (const seq of seqs) await empty.get(seq)
+  const kept = seqs.length - (empty.log.stats().cache.misses - misses)
+  t.ok(kept > 0 && kept * 65536 < 3 * MIB, `${kept} blocks were kept`)
+  await empty.close()
 })

@@ -339,7 +339,7 @@ test('a walk through the log that has not come to its end when the log is closed
   const ram = new RAM()
   for (const storage of [file('log'), ram]) {
     const first = promises(FlumeLog(storage))
-    await first.append(Array.from({ length: 100 }, (_, i) => Buffer.alloc(60000, i + 1)))
+    await first.append(Array.from({ length: 400 }, (_, i) => Buffer.alloc(60000, i % 255 + 1)))
     await first.close()
     const log = promises(FlumeLog(storage === ram ? ram.clone() : storage, { cacheSize: 0 }))
     await log.onReady()

@@ -5,11 +5,13 @@
 
 const fs = require('fs')
 const path = require('path')
+const { promisify } = require('util')
 const test = require('tape')
 const RAF = require('random-access-file')
 const RAM = require('random-access-memory')
 const RandomAccessStorage = require('random-access-storage')
 const FlumeLog = require('..')
+const { pathFile } = require('../lib/file')
 const { promises } = require('./helpers/promises')
 const { testFolder } = require('./helpers/folder')
 const { collect, codeOf, event, isSame } = require('./helpers/reading')
@@ -328,4 +330,28 @@ test('a storage that cannot be opened gives its error to every call', async (t) 
     t.equal(await codeOf(call), 'ENODISK')
   }
   t.equal(await codeOf(log.close()), 'no error, but undefined')
+})
+
+test('several buffers are filled by one read of a file, and one that ends early is an error', async (t) => {
+  const name = testFolder(t)('log')
+  fs.writeFileSync(name, Buffer.from('0123456789'))
+  const file = pathFile(name, { readOnly: true, lock: false })
+  await promisify(file.open)()
+  const readMany = promisify(file.readMany)
+  t.deepEqual((await readMany(1, [3, 4, 2])).map(String), ['123', '4567', '89'])
+  await readMany(1, [3, 4, 3]).then(() => t.fail('read past the end'), (err) => t.equal(err.code, 'EPARTIALREAD'))
+  await promisify(file.close)()
+})
+
+test('a file is closed when the reads that are under way have ended, and then read no more', async (t) => {
+  const name = testFolder(t)('log')
+  fs.writeFileSync(name, Buffer.from('0123456789'))
+  const file = pathFile(name, { readOnly: true, lock: false })
+  await promisify(file.open)()
+  const readMany = promisify(file.readMany)
+  const reads = Promise.all([readMany(0, [5, 5]), readMany(5, [5])])
+  const closed = promisify(file.close)()
+  t.deepEqual((await reads).flat().map(String), ['01234', '56789', '56789'])
+  await closed
+  await readMany(0, [10]).then(() => t.fail('read a closed file'), (err) => t.equal(err.code, 'flumelog:closed'))
 })

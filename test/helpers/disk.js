@@ -5,6 +5,8 @@
 // each for itself, and the file's length too. It can also fail, tear, drop or
 // hold back the Nth operation. `disk.file(name)` is a file as lib/file.js makes them.
 
+const { readEach } = require('../../lib/file')
+
 /** A random source with a seed (mulberry32), so that a run can be repeated. */
 function randomFrom (seed) {
   let state = seed >>> 0
@@ -158,7 +160,7 @@ class Disk {
       if (!this.files.has(name)) this.files.set(name, new DiskFile())
       return this.files.get(name)
     }
-    return {
+    const file = {
       filename: name,
       open: (cb) => this.operation('open', cb, get),
       size: (cb) => this.operation('size', cb, () => get().bytes.length),
@@ -200,6 +202,7 @@ class Disk {
       }),
       watch: null
     }
+    return { ...file, readMany: readEach(file.read) }
   }
 
   /** The process was killed, the machine goes on: everything the system was given is there. */
