@@ -12,7 +12,7 @@ const { randomFrom } = require('./helpers/disk')
 const { promises } = require('./helpers/promises')
 const { event } = require('./helpers/reading')
 
-const RECORDS = Number(process.env.RECORDS ?? 200000)
+const RECORDS = Number(process.env.RECORDS ?? 100000)
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
 const MIB = 1024 * 1024
@@ -41,7 +41,7 @@ async function run (t, { records, blockSize, cacheSize }) {
 
   const readers = [
     reader('one that pauses now and then', log, state, random, { pauses: 50 }),
-    reader('one that pauses often', log, state, random, { pauses: 2000 }),
+    reader('one that pauses often', log, state, random, { pauses: 1000 }),
     reader('one that asks for no old records', log, state, random, { pauses: 500, old: false }),
     reader('one that reads the file beside the writer', beside, state, random, { pauses: 100, mayBeLate: true })
   ]
