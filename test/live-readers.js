@@ -79,12 +79,13 @@ async function run (t, { records, blockSize, cacheSize }) {
   await close()
 }
 
-/** Deletes some records, old and new ones. */
+/** Deletes some records, old and new ones; never the last one, since readers are waited for to come to it. */
 async function erase (log, state, random, seqs) {
+  const most = seqs.length - 1
   const chosen = []
-  for (let n = 0; n < DELETED_AT_A_TIME; n++) {
-    const back = random() < 0.5 ? random.below(Math.min(20, seqs.length)) : random.below(seqs.length)
-    chosen.push(seqs[seqs.length - 1 - back])
+  for (let n = 0; n < DELETED_AT_A_TIME && most > 0; n++) {
+    const back = random() < 0.5 ? random.below(Math.min(20, most)) : random.below(most)
+    chosen.push(seqs[most - 1 - back])
   }
   for (const { number } of chosen) state.asked.add(number)
   await promises(log).del(chosen.map(({ seq }) => seq))
