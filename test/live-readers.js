@@ -82,8 +82,9 @@ async function run (t, { records, blockSize, cacheSize }) {
 /** Deletes some records, old and new ones; never the last one, since readers are waited for to come to it. */
 async function erase (log, state, random, seqs) {
   const most = seqs.length - 1
+  if (most === 0) return
   const chosen = []
-  for (let n = 0; n < DELETED_AT_A_TIME && most > 0; n++) {
+  for (let n = 0; n < DELETED_AT_A_TIME; n++) {
     const back = random() < 0.5 ? random.below(Math.min(20, most)) : random.below(most)
     chosen.push(seqs[most - 1 - back])
   }
