@@ -151,13 +151,21 @@ class Blocks {
    * @param {(err: Error | null, block?: Block) => void} cb
    */
   get (number, keep, cb) {
-    const block = this.peek(number)
-    if (block !== undefined) {
-      this.hits++
-      return block.error === null ? cb(null, block) : cb(block.error)
-    }
-    this.misses++
+    const block = this.take(number)
+    if (block !== undefined) return block.error === null ? cb(null, block) : cb(block.error)
     this.load(number, 1, keep ? 1 : 0, ([block]) => block.error === null ? cb(null, block) : cb(block.error))
+  }
+
+  /**
+   * As `peek`, for one who would read it if it is not there.
+   * @param {number} number
+   * @returns {Block | undefined}
+   */
+  take (number) {
+    const block = this.peek(number)
+    if (block === undefined) this.misses++
+    else this.hits++
+    return block
   }
 
   /**

@@ -499,21 +499,30 @@ function createLog (file, settings) {
     if (waiting !== null || refusal !== null || depth > MAX_DEPTH) return getLater(seq, cb)
     const problem = problemOf(seq)
     if (problem !== null) return later(cb, problem)
-    blocks.get(Math.floor(seq / blockSize), true, (err, block) => {
-      if (err) return cb(err)
-      let value
-      try {
-        value = recordIn(/** @type {Block} */ (block), seq)
-      } catch (err) {
-        return later(cb, /** @type {Error} */ (err))
-      }
-      depth++
-      try {
-        cb(null, value)
-      } finally {
-        depth--
-      }
-    })
+    const number = Math.floor(seq / blockSize)
+    const block = blocks.take(number)
+    if (block !== undefined) return give(block, seq, cb)
+    blocks.load(number, 1, 1, ([block]) => give(block, seq, cb))
+  }
+
+  /**
+   * @param {Block} block
+   * @param {number} seq
+   * @param {(err: Error | null, value?: any) => void} cb
+   */
+  function give (block, seq, cb) {
+    let value
+    try {
+      value = recordIn(block, seq)
+    } catch (err) {
+      return later(cb, /** @type {Error} */ (err))
+    }
+    depth++
+    try {
+      cb(null, value)
+    } finally {
+      depth--
+    }
   }
 
   /** @type {FlumeLog['get']} */
@@ -529,6 +538,7 @@ function createLog (file, settings) {
    * @throws flumelog:not-found, flumelog:deleted, flumelog:corrupt
    */
   function recordIn (block, seq) {
+    if (block.error !== null) throw block.error
     const position = seq - block.number * blockSize
     if (!block.startsAt(position)) throw errors.notFound(filename, seq, 'it is not where a record starts')
     if (layout.isDeleted(block.buffer, position)) throw errors.deleted(filename, seq)

@@ -62,13 +62,6 @@ function bound (name, value, missing) {
   throw errors.invalid(`${name} must be an integer, the offset of a record or any other; it is ${show(value)}`)
 }
 
-/**
- * The class that makes Buffers: what `subarray` does, less its care for bounds that are
- * negative or no integers, which is a fifth of what a record of a stream costs.
- * @type {new (memory: ArrayBufferLike, offset: number, length: number) => Buffer}
- */
-const View = /** @type {any} */ (Buffer)[Symbol.species]
-
 class Walk {
   /**
    * @param {import('./blocks').Blocks} blocks
@@ -229,8 +222,7 @@ class Walk {
 
   /** @returns {Buffer} the data of the current record: a view, not a copy */
   data () {
-    const { buffer, start } = this
-    return new View(buffer.buffer, buffer.byteOffset + start, this.end - start)
+    return layout.view(this.buffer, this.start, this.end - this.start)
   }
 
   /** @returns {boolean} whether the current record has been deleted */
