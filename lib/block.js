@@ -102,12 +102,13 @@ function stamp (block) {
 /**
  * CRC-32 (the one of zlib, gzip and PNG) over every byte of the block but the
  * four of the checksum itself.
- * @param {Buffer} block a sealed block
+ * @param {Buffer} block a sealed block, or its last bytes
+ * @param {number} [before] CRC-32 of what is before these
  * @returns {number}
  */
-function checksumOf (block) {
+function checksumOf (block, before = 0) {
   const blockSize = block.length
-  return crc32(block.subarray(blockSize - 4), crc32(block.subarray(0, blockSize - 8)))
+  return crc32(block.subarray(blockSize - 4), crc32(block.subarray(0, blockSize - 8), before))
 }
 
 /**

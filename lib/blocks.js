@@ -7,6 +7,7 @@ const { LRUCache } = require('lru-cache')
 const layout = require('./block')
 const errors = require('./errors')
 const { callAll } = require('./callbacks')
+const { Digests } = require('./digests')
 
 /**
  * Bytes of one buffer, or a block, if that is more. Not smaller, since each costs its
@@ -100,6 +101,7 @@ class Blocks {
     this.closed = false
     this.cacheSize = cacheSize
     this.cache = this.makeCache()
+    this.digests = new Digests(this)
     /** @type {Map<string, Load>} */
     this.loads = new Map()
     /** Where another process may be rewriting blocks, who knows whether it was. @type {import('./follower').Follower | null} */
@@ -127,6 +129,7 @@ class Blocks {
     this.blockSize = blockSize
     this.blocksABuffer = Math.max(1, Math.floor(BUFFER_SIZE / blockSize))
     this.cache = this.makeCache()
+    this.digests = new Digests(this)
     this.rewrites++
   }
 
@@ -169,6 +172,28 @@ class Blocks {
   }
 
   /**
+   * One record of a block that is not in memory: by itself, if the block was checked
+   * before and the record is as it was then; or else the block, which has to be looked at.
+   * @param {number} number
+   * @param {number} position at which the record should start
+   * @param {(data: Buffer | null, block: Block | null) => void} cb one of them
+   */
+  getRecord (number, position, cb) {
+    const { digests } = this
+    const parts = digests.partsOf(number, position)
+    const whole = () => this.load(number, 1, 1, ([block]) => {
+      if (block.error === null) digests.add(block)
+      cb(null, block)
+    })
+    if (parts === null) return whole()
+    this.file.readMany(number * this.blockSize + parts.from, [parts.size], (err, buffers) => {
+      const data = err ? null : digests.record(number, parts, /** @type {Buffer[]} */ (buffers)[0], position)
+      if (data === null) whole()
+      else cb(data, null)
+    })
+  }
+
+  /**
    * Takes a block that is whole and written into the cache.
    * @param {Block} block
    * @param {number} [share] only if no more of the cache than this is full
@@ -185,6 +210,7 @@ class Blocks {
   invalidate (number) {
     this.rewrites++
     if (this.cache !== null) this.cache.delete(number)
+    this.digests.delete(number)
     for (const load of this.loads.values()) {
       if (number >= load.first && number < load.first + load.count) load.stale = true
     }

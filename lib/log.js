@@ -501,19 +501,20 @@ function createLog (file, settings) {
     if (problem !== null) return later(cb, problem)
     const number = Math.floor(seq / blockSize)
     const block = blocks.take(number)
-    if (block !== undefined) return give(block, seq, cb)
-    blocks.load(number, 1, 1, ([block]) => give(block, seq, cb))
+    if (block !== undefined) give(null, block, seq, cb)
+    else blocks.getRecord(number, seq - number * blockSize, (data, block) => give(data, block, seq, cb))
   }
 
   /**
-   * @param {Block} block
+   * @param {Buffer | null} data of the record, if it is at hand
+   * @param {Block | null} block if not, the block it should be in
    * @param {number} seq
    * @param {(err: Error | null, value?: any) => void} cb
    */
-  function give (block, seq, cb) {
+  function give (data, block, seq, cb) {
     let value
     try {
-      value = recordIn(block, seq)
+      value = decodeStored(data ?? dataIn(/** @type {Block} */ (block), seq), seq)
     } catch (err) {
       return later(cb, /** @type {Error} */ (err))
     }
@@ -534,15 +535,24 @@ function createLog (file, settings) {
   /**
    * @param {Block} block
    * @param {number} seq
-   * @returns {any} the record, decoded
-   * @throws flumelog:not-found, flumelog:deleted, flumelog:corrupt
+   * @returns {Buffer} the record's data
+   * @throws flumelog:not-found, flumelog:corrupt
    */
-  function recordIn (block, seq) {
+  function dataIn (block, seq) {
     if (block.error !== null) throw block.error
     const position = seq - block.number * blockSize
     if (!block.startsAt(position)) throw errors.notFound(filename, seq, 'it is not where a record starts')
-    if (layout.isDeleted(block.buffer, position)) throw errors.deleted(filename, seq)
-    return decode(layout.dataAt(block.buffer, position), seq)
+    return layout.dataAt(block.buffer, position)
+  }
+
+  /**
+   * @param {Buffer} data
+   * @param {number} seq
+   * @throws flumelog:deleted, flumelog:corrupt
+   */
+  function decodeStored (data, seq) {
+    if (!layout.isStorable(data)) throw errors.deleted(filename, seq)
+    return decode(data, seq)
   }
 
   /** @type {FlumeLog['getPrevious']} */

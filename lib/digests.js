@@ -1,0 +1,152 @@
+'use strict'
+
+// What is remembered of blocks that were read and checked, so that later one record can
+// be read without its whole block. Of each part of a block we keep the checksum: bytes
+// that still have it are the bytes that were checked. Where anything differs, or is not
+// known, the whole block has to be read again.
+
+const { crc32 } = require('zlib')
+const layout = require('./block')
+
+/** Bytes of a part: a page of the system's memory. */
+const PART_SIZE = 4096
+/** In blocks of fewer parts there is little to gain. */
+const LEAST_PARTS = 4
+/** Of the cache's size, what digests may take beside it. */
+const SHARE_OF_CACHE = 1 / 8
+/** About what a digest takes besides its numbers. */
+const DIGEST_OVERHEAD = 300
+/** A block is read whole when it was read in part so recently that this much of the cache could hold the blocks since. */
+const RECENT_SHARE_OF_CACHE = 1 / 4
+
+/**
+ * @typedef {object} Digest
+ * @property {Uint32Array} sums a part's: see `sumParts`
+ * @property {Uint16Array} firsts a part's: where the first record starts that starts in it, or after it
+ * @property {number} end where the block's records end
+ *
+ * @typedef {object} Parts where in the file to read, to have a record
+ * @property {Digest} digest
+ * @property {number} from position in the block, and the start of a part
+ * @property {number} size in bytes, of whole parts
+ */
+
+class Digests {
+  /** @param {{ blockSize: number, checksum: boolean, cacheSize: number }} options */
+  constructor ({ blockSize, checksum, cacheSize }) {
+    this.parts = blockSize / PART_SIZE
+    const isOfUse = checksum && Number.isInteger(this.parts) && this.parts >= LEAST_PARTS
+    this.most = isOfUse ? Math.floor(cacheSize * SHARE_OF_CACHE / (6 * this.parts + DIGEST_OVERHEAD)) : 0
+    this.mostRecent = Math.floor(cacheSize * RECENT_SHARE_OF_CACHE / blockSize)
+    /** By the block's number; the oldest first. @type {Map<number, Digest>} */
+    this.digests = new Map()
+    /** Blocks that were read in part, the first of them first. @type {Set<number>} */
+    this.recent = new Set()
+  }
+
+  /**
+   * @param {import('./blocks').Block} block that is sealed, whole, and as it is in the file
+   */
+  add ({ number, buffer, end }) {
+    if (this.most === 0) return
+    if (this.digests.size === this.most) this.digests.delete(this.digests.keys().next().value ?? 0)
+    this.digests.set(number, { sums: sumParts(buffer, this.parts), firsts: firstsOf(buffer, end, this.parts), end })
+  }
+
+  /** @param {number} number of a block that is rewritten */
+  delete (number) {
+    this.digests.delete(number)
+  }
+
+  /**
+   * @param {number} number
+   * @param {number} position at which a record should start
+   * @returns {Parts | null} null: read the whole block
+   */
+  partsOf (number, position) {
+    const digest = this.digests.get(number)
+    // one that is wanted again and again belongs into the cache
+    if (digest === undefined || this.recent.delete(number)) return null
+    const { firsts, end } = digest
+    const part = Math.floor(position / PART_SIZE)
+    if (position < firsts[part] || position >= end) return null
+    if (this.recent.size >= this.mostRecent) this.recent.delete(this.recent.values().next().value ?? 0)
+    this.recent.add(number)
+    // the last record that starts in the part ends where the next one starts
+    const next = part + 1 < this.parts ? firsts[part + 1] : end
+    const from = part * PART_SIZE
+    return { digest, from, size: Math.ceil((next - from) / PART_SIZE) * PART_SIZE }
+  }
+
+  /**
+   * @param {number} number
+   * @param {Parts} parts as they were asked for
+   * @param {Buffer} bytes what was read there
+   * @param {number} position at which the record should start
+   * @returns {Buffer | null} its data; null: read the whole block
+   */
+  record (number, { digest, from }, bytes, position) {
+    // the block was rewritten meanwhile
+    if (this.digests.get(number) !== digest) return null
+    const { sums, firsts } = digest
+    const wanted = position - from
+    let part = from / PART_SIZE
+    let checked = 0
+
+    /** @param {number} end */
+    const isAsChecked = (end) => {
+      for (; checked < end; checked += PART_SIZE, part++) {
+        const sum = addPart(bytes.subarray(checked, checked + PART_SIZE), part === this.parts - 1, part === 0 ? 0 : sums[part - 1])
+        if (sum !== sums[part]) return false
+      }
+      return true
+    }
+
+    if (!isAsChecked(PART_SIZE)) return null
+    let at = firsts[part - 1] - from
+    while (at < wanted) at = layout.nextPosition(bytes, at)
+    if (at !== wanted || !isAsChecked(at + layout.LENGTH_SIZE) || !isAsChecked(layout.nextPosition(bytes, at))) return null
+    return layout.dataAt(bytes, at)
+  }
+}
+
+/**
+ * @param {Buffer} block
+ * @param {number} parts how many it has
+ * @returns {Uint32Array} for each part the CRC-32 of all of the block up to its end, without the block's own
+ *   checksum: so the last is that checksum, and each says, with the one before it, what the part held
+ */
+function sumParts (block, parts) {
+  const sums = new Uint32Array(parts)
+  let sum = 0
+  for (let part = 0; part < parts; part++) {
+    sum = addPart(block.subarray(part * PART_SIZE, (part + 1) * PART_SIZE), part === parts - 1, sum)
+    sums[part] = sum
+  }
+  return sums
+}
+
+/**
+ * @param {Buffer} bytes of a part
+ * @param {boolean} isLast whether the block's checksum is in it
+ * @param {number} sum of what is before it
+ */
+function addPart (bytes, isLast, sum) {
+  return isLast ? layout.checksumOf(bytes, sum) : crc32(bytes, sum)
+}
+
+/**
+ * @param {Buffer} block
+ * @param {number} end where its records end
+ * @param {number} parts how many parts it has
+ */
+function firstsOf (block, end, parts) {
+  const firsts = new Uint16Array(parts)
+  let part = 0
+  for (let position = 0; position < end; position = layout.nextPosition(block, position)) {
+    while (part * PART_SIZE <= position) firsts[part++] = position
+  }
+  return firsts.fill(end, part)
+}
+
+module.exports = { Digests }
