@@ -21,7 +21,7 @@ function groups (size) {
     rounds: 1,
     rows: peers.filter(({ kind }) => kind === 'flumelog').map(peer => ({
       name: peer.name,
-      note: peer.note,
+      note: [peer.note, peer.cacheNote].filter(Boolean).join('; '),
       run: ({ scratch }) => run(peer, scratch, size === 'full' ? [APPENDED] : [APPENDED, TIME])
     }))
   }]

@@ -67,9 +67,9 @@ function layerRow ({ name, note, countsBytes, open, options = {} }, count, block
     name,
     note,
     input: stored(ours, count, { blockSize }),
-    run ({ input }) {
+    run ({ input, size }) {
       const filename = path.join(input, 'log')
-      return timeReads(count, async () => {
+      return timeReads(size, count, async () => {
         const reader = await open(filename, blockSize, options)
         return countsBytes ? { ...reader, read: (onRecord) => countedByFile(reader, filename, count, onRecord) } : reader
       })

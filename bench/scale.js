@@ -23,7 +23,7 @@ const sizes = {
 function groups (size) {
   return sizes[size].map(megabytes => {
     const count = Math.floor(megabytes * MB / (RECORD_SIZE + 4))
-    const row = (name, run) => ({ name, input: stored(ours, count), run: ({ input }) => run(input, count) })
+    const row = (name, run) => ({ name, input: stored(ours, count), run: ({ input, size }) => run(input, count, size) })
     return {
       name: `a log of ${megabytes.toLocaleString('en')} MB`,
       x: megabytes * MB,
@@ -34,8 +34,8 @@ function groups (size) {
         row('open, lock: false', (input) => timeOpening(input, { lock: false })),
         row('last record', (input, count) => timeOnce(input, (log, n, cb) => getLast(log, count, cb))),
         row('search', (input, count) => timeOnce(input, (log, n, cb) => searchRecord(log, Math.floor(numbers[n] * count), cb))),
-        row('scan', (input, count) => timeReads(count, () => openScan(input))),
-        row('stream', (input, count) => timeReads(count, () => ours.open(input))),
+        row('scan', (input, count, size) => timeReads(size, count, () => openScan(input))),
+        row('stream', (input, count, size) => timeReads(size, count, () => ours.open(input))),
         row('memory of a scan', memoryOfScan)
       ]
     }

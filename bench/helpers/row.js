@@ -5,6 +5,9 @@
 
 const path = require('path')
 
+// nobody waits for an answer any more
+process.on('disconnect', () => process.exit())
+
 main(JSON.parse(process.argv[2]))
 
 /** @param {{ file: string, size: string, group: number, row: number, input?: string, scratch: string, task: 'make' | 'run' }} order */
@@ -16,7 +19,7 @@ async function main ({ file, size, group, row, input, scratch, task }) {
       await wanted.input.make(input)
       return tell({ measures: [] })
     }
-    const measures = [await wanted.run({ input, scratch })].flat()
+    const measures = [await wanted.run({ input, scratch, size })].flat()
     // maxRSS is in KiB
     const peakMemory = process.resourceUsage().maxRSS * 1024
     tell({ measures: measures.map(measure => ({ peakMemory, ...measure })) })

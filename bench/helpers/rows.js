@@ -14,6 +14,18 @@ const WARM_UP = { count: 20000, inFlight: 1024, seconds: 0.1 }
 const FEW = 16
 /** What is over too soon to be timed is repeated until it took so long, in seconds. */
 const LEAST_SECONDS = 0.15
+/**
+ * Reads of a whole input go on for so many seconds before any is timed, and are then
+ * timed for so many: the first ones of a process take up to twice as long, until
+ * their code has been compiled and the process has the memory it needs.
+ */
+const READING = {
+  quick: { warmUp: 0, timed: LEAST_SECONDS },
+  full: { warmUp: 0.5, timed: 1 },
+  check: { warmUp: 0.5, timed: 1 }
+}
+/** And so many of them at least are not timed, however long they take. */
+const LEAST_WARM_UPS = 2
 /** Appends in flight while an input is made. */
 const MAKING = 1024
 
@@ -81,18 +93,24 @@ function stored (peer, count, options = {}) {
 
 /**
  * Reads all of an input, again and again; each time it is opened anew.
+ * @param {import('./runner').Size} size
  * @param {number} count of records that it holds
  * @param {() => Promise<{ read: (onRecord: (bytes: number) => void) => Promise<void>, close: () => Promise<void> }>} open
  */
-async function timeReads (count, open) {
-  const times = []
-  await timeRead()
-  let total = 0
-  do {
-    times.push(await timeRead())
-    total += times[times.length - 1]
-  } while (total < LEAST_SECONDS)
-  return { records: count, bytes: count * RECORD_SIZE, seconds: median(times) }
+async function timeReads (size, count, open) {
+  const { warmUp, timed } = READING[size]
+  await repeat(warmUp, LEAST_WARM_UPS)
+  return { records: count, bytes: count * RECORD_SIZE, seconds: median(await repeat(timed, 1)) }
+
+  async function repeat (leastSeconds, leastTimes) {
+    const times = []
+    let total = 0
+    while (times.length < leastTimes || total < leastSeconds) {
+      times.push(await timeRead())
+      total += times[times.length - 1]
+    }
+    return times
+  }
 
   async function timeRead () {
     const { read, close } = await open()
@@ -113,9 +131,8 @@ async function timeReads (count, open) {
 function readRow (peer, count) {
   return {
     name: peer.name,
-    note: peer.isVolatile ? peer.note : undefined,
     input: stored(peer, count),
-    run: ({ input }) => timeReads(count, () => peer.open(input))
+    run: ({ input, size }) => timeReads(size, count, () => peer.open(input))
   }
 }
 
@@ -129,7 +146,7 @@ function readRow (peer, count) {
 function getRow (peer, count, load, options) {
   return {
     name: peer.name,
-    note: peer.note,
+    note: peer.cacheNote,
     input: stored(peer, count),
     async run ({ input }) {
       const store = await peer.open(input, options)

@@ -19,7 +19,7 @@
 //             note       what has to be known to judge it
 //             input      { name, make (path) }: what has to be there before. It is made once, for all rows
 //                        of the file that have one of this name
-//             run ({ input, scratch })    resolves to a measure, or several. input: the path of what was made;
+//             run ({ input, scratch, size }) resolves to a measure, or several. input: the path of what was made;
 //                        scratch: an empty folder
 //
 // A measure is { records, bytes, seconds }, { milliseconds }, or { memory: true } for the most memory
@@ -56,7 +56,10 @@ async function runFiles (files, settings) {
   for (const { file, groups } of plan) {
     const bench = new Bench(file, settings, progress)
     const told = new Set()
-    for (const index of groups.keys()) await printGroup(bench, index, told)
+    for (const index of groups.keys()) {
+      await printGroup(bench, index, told)
+      bench.dropInputs(index + 1)
+    }
     bench.close()
   }
 }
@@ -194,10 +197,23 @@ class Bench {
     })
   }
 
+  /**
+   * Deletes the inputs that are not used any more: the large ones need not all fit on the disk at once.
+   * @param {number} from the first of the groups that are still to be measured
+   */
+  dropInputs (from) {
+    const used = this.groups.slice(from).flatMap(({ rows }) => rows.map(({ input }) => input?.name))
+    for (const name of [...this.inputs.keys()].filter(name => !used.includes(name))) {
+      this.inputs.delete(name)
+      fs.rmSync(path.join(this.folder, name), { recursive: true, force: true })
+    }
+  }
+
   close () {
     process.off('exit', this.close)
     this.child?.kill('SIGKILL')
-    fs.rmSync(this.folder, { recursive: true, force: true })
+    // a process that is just being ended may still make a file
+    fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
   }
 }
 

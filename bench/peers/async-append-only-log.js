@@ -10,7 +10,9 @@ module.exports = {
   name: 'async-append-only-log',
   package: 'async-append-only-log',
   kind: 'flumelog',
-  note: 'acknowledges before it has written, and begins to write when no append came for 250 ms; then syncs each block; its cache is always 64 to 128 MiB',
+  note: 'acknowledges before it has written, and begins to write when no append came for 250 ms; then syncs each block',
+  cacheNote: 'its cache cannot be told its size: it is always 64 to 128 MiB, so of a log of 1,000,000 records it holds most',
+  isEarly: true,
   create: (folder) => require('async-append-only-log')(path.join(folder, 'log'), { blockSize: 65536 }),
   open (folder) {
     const log = this.create(folder)

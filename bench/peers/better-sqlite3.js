@@ -9,6 +9,7 @@ module.exports = {
   package: 'better-sqlite3',
   kind: 'database',
   note: 'WAL, synchronous=OFF (FULL where appends are synced), one transaction a record',
+  cacheNote: 'its cache of pages is told the same size as ours',
   canSync: true,
   async open (folder, { sync = false, cacheSize } = {}) {
     const db = require('better-sqlite3')(path.join(folder, 'records.sqlite'))

@@ -11,7 +11,9 @@ module.exports = {
   name: 'flumelog-aligned-offset',
   package: 'flumelog-aligned-offset',
   kind: 'flumelog',
-  note: 'acknowledges before it has written; its cache does not keep to its limit',
+  note: 'acknowledges before it has written',
+  cacheNote: 'its cache cannot be told its size, and does not keep to its own limit',
+  isEarly: true,
   create: (folder) => require('flumelog-aligned-offset')(path.join(folder, 'log'), { blockSize: 65536 }),
   open (folder) {
     const log = this.create(folder)

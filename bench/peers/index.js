@@ -10,6 +10,8 @@
 //     package                 whose version the report names
 //     kind                    'flumelog', or another way to store records
 //     note                    what has to be known to judge its figures
+//     cacheNote               what has to be known of its cache, where others are told how large theirs may be
+//     isEarly                 it acknowledges before it has written
 //     isVolatile              it stores nothing
 //     canSync                 open(folder, { sync: true }) forces each append to the disk before it is acknowledged
 //     create (folder)         a flumelog only: what its package gives

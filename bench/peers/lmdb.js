@@ -9,6 +9,7 @@ module.exports = {
   package: 'lmdb',
   kind: 'database',
   note: 'opened as it is by default; where appends are synced, it is waited for `flushed`',
+  cacheNote: 'it has no cache of its own: it reads the file in the memory of the operating system, which has all of it here',
   canSync: true,
   async open (folder, { sync = false } = {}) {
     const db = require('lmdb').open({ path: path.join(folder, 'records.mdb'), encoding: 'binary', keyEncoding: 'uint32' })
