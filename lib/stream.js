@@ -108,8 +108,11 @@ class Stream {
       return
     }
     this.depth++
-    this.answer(this.walk, cb)
-    this.depth--
+    try {
+      this.answer(this.walk, cb)
+    } finally {
+      this.depth--
+    }
   }
 
   /** @param {Answer} cb */
@@ -292,9 +295,27 @@ class Stream {
     if (cb) cb(abort)
   }
 
-  /** The log is closing: who has read it to its end has all of it. */
+  /** The log is closing: who has read it to its end has all of it, whether he waits for more or pauses. */
   close () {
-    this.finish(this.isAtEnd ? true : errors.closed(this.log.filename))
+    this.finish(this.isAtEnd || this.hasGivenAll() ? true : errors.closed(this.log.filename))
+  }
+
+  /** @returns {boolean} whether no record is left, as far as can be told without reading the file; only asked at the end */
+  hasGivenAll () {
+    while (this.walk !== null) {
+      const { walk } = this
+      const found = walk.next()
+      if (found === RECORD) {
+        if (!walk.isDeleted()) return false
+      } else if (found !== AT_END && found !== PAST_BOUND) {
+        return false
+      } else if (!this.live || !walk.reverse) {
+        return true
+      } else {
+        this.turnToLive(walk, found)
+      }
+    }
+    return false
   }
 }
 

@@ -362,6 +362,54 @@ test('closing ends a live stream that has read all, and is an error for one that
   t.equal(await codeOf(collect(log.log)), 'flumelog:closed')
 })
 
+test('a reader that pauses after the last record when the log is closed is told of its end', async (t) => {
+  for (const options of [{}, { live: true }, { reverse: true }, { reverse: true, live: true }, { lt: 300 }, { lt: 300, live: true }, { gt: 300, limit: 70 }, { values: false, cache: false }]) {
+    const log = await logOf(60)
+    const expected = log.model.stream(options)
+    const read = async (source, count) => {
+      for (let i = 0; i < count; i++) t.equal((await pulled(source)).end, null)
+      return source
+    }
+    const hasAll = await read(log.log.stream(options), expected.length)
+    const lacksOne = await read(log.log.stream(options), expected.length - 1)
+    await log.close()
+    const how = JSON.stringify(options)
+    t.equal((await pulled(hasAll)).end, true, `${how}: after all ${expected.length}`)
+    t.equal((await pulled(lacksOne)).end.code, 'flumelog:closed', `${how}: before the last one`)
+    t.equal(log.log.stats().streams, 0)
+  }
+})
+
+test('a live reader that pauses while records are appended is told that it was closed, unless they are deleted', async (t) => {
+  for (const options of [{ live: true }, { reverse: true, live: true }]) {
+    for (const isDeleted of [false, true]) {
+      const log = await logOf(3)
+      const source = log.log.stream(options)
+      for (let i = 0; i < 3; i++) await pulled(source)
+      const seq = await log.append('appended while it pauses')
+      if (isDeleted) await log.del(seq)
+      await log.close()
+      const { end } = await pulled(source)
+      t.equal(end === true ? 'end' : end.code, isDeleted ? 'end' : 'flumelog:closed', JSON.stringify(options))
+    }
+  }
+})
+
+test('a stream answers at once after its reader has thrown many times', async (t) => {
+  const log = await logOf(200)
+  const source = log.log.stream()
+  await pulled(source)
+  for (let i = 0; i < 100; i++) {
+    try {
+      source(null, () => { throw new Error('thrown by the reader') })
+    } catch {}
+  }
+  let isAnswered = false
+  source(null, () => { isAnswered = true })
+  t.ok(isAnswered)
+  await log.close()
+})
+
 // Live streams
 
 test('live streams neither skip nor repeat, with appends, deletions and pauses at random', async (t) => {
