@@ -11,7 +11,7 @@ const { callAll, mustBeFunction, optional } = require('./callbacks')
 const { Blocks } = require('./blocks')
 const { findBlockSize } = require('./block-size')
 const { findEnd, repair } = require('./recover')
-const { Writer } = require('./writer')
+const { Writer, sizeOf } = require('./writer')
 const { Eraser } = require('./eraser')
 const { Follower } = require('./follower')
 const { Stream } = require('./stream')
@@ -158,7 +158,7 @@ function createLog (file, settings) {
   /** @type {Follower | null} */
   let follower = null
 
-  const sunk = { whenOpen, encode, get writer () { return writer }, get refusal () { return refusal }, filename }
+  const sunk = { whenOpen, encode, rejected, get writer () { return writer }, get refusal () { return refusal }, filename }
   const streamed = { get blocks () { return blocks }, filename, decode, whenOpen, streams }
 
   open().then(opened, notOpened)
@@ -372,12 +372,12 @@ function createLog (file, settings) {
     cb = optional(cb)
     const { sync = false, atomic = false } = typeof options === 'object' && options !== null ? options : NO_OPTIONS
     if (waiting !== null && refusal === null) return appendWhenOpen(value, { sync, atomic }, cb)
-    if (refusal !== null || writer === null) return refuse('append', cb)
+    if (refusal !== null || writer === null) return reject(refusal ?? errors.readOnly(filename, 'append'), writer && countOf(value), cb)
     let data
     try {
       data = Array.isArray(value) ? encodeBatch(value) : encode(value)
     } catch (err) {
-      return refuseValue(err, cb)
+      return reject(err, countOf(value), cb)
     }
     store(data, sync, atomic, cb)
   }
@@ -403,7 +403,7 @@ function createLog (file, settings) {
   function storeAtomic (batch, forced, cb = noop) {
     const bytes = batch.reduce((sum, data) => sum + data.length + layout.FRAME_SIZE, -layout.FRAME_SIZE)
     const most = layout.maxRecordSize(blockSize, settings.checksum)
-    if (bytes > most) refuseValue(errors.tooLargeTogether(bytes, most, blockSize), cb)
+    if (bytes > most) reject(errors.tooLargeTogether(bytes, most, blockSize), countIn(batch), cb)
     else /** @type {Writer} */ (writer).appendAtomic(batch, forced, cb)
   }
 
@@ -413,44 +413,88 @@ function createLog (file, settings) {
    * @param {((err: Error | null, seq?: any) => void) | undefined} cb
    */
   function appendWhenOpen (value, options, cb) {
-    /** @type {Uint8Array | Uint8Array[]} */
-    let data
+    /** @type {Uint8Array[]} */
+    let batch = []
     /** @type {unknown} */
     let problem = null
+    let count
     try {
-      data = Array.isArray(value) ? Array.from(value, encodeEarly) : encodeEarly(value)
+      batch = Array.isArray(value) ? Array.from(value, encodeEarly) : [encodeEarly(value)]
+      count = countIn(batch)
     } catch (err) {
       problem = err
+      count = countOf(value)
     }
     whenOpen((err) => {
-      if (err) return cb && cb(err)
-      if (writer === null) return refuse('append', cb)
-      try {
-        if (problem !== null) throw problem
-        if (Array.isArray(data)) data.forEach(fitting)
-        else fitting(data)
-      } catch (err) {
-        return refuseValue(err, cb)
+      if (err) {
+        // at once: `close` may be called back next
+        if (writer !== null) writer.reject(count)
+        return cb && cb(err)
       }
-      store(data, options.sync, options.atomic, cb)
+      try {
+        if (writer === null) throw errors.readOnly(filename, 'append')
+        if (problem !== null) throw problem
+        batch.forEach(fitting)
+      } catch (err) {
+        return reject(err, count, cb)
+      }
+      store(Array.isArray(value) ? batch : batch[0], options.sync, options.atomic, cb)
     })
   }
 
   /**
+   * An append gets an error, once the caller's own code has run.
    * @param {unknown} err
-   * @param {Function | undefined} cb
+   * @param {Count | null} count of what is not stored; null: the log was never open for writing
+   * @param {((err: any) => void) | undefined} cb
    */
-  function refuseValue (err, cb) {
-    if (writer !== null) writer.counts.rejected.records++
+  function reject (err, count, cb) {
+    if (writer !== null && count !== null) writer.reject(count)
     if (cb) process.nextTick(cb, err)
   }
 
   /**
+   * A sink could not append a value.
+   * @param {any} value
+   */
+  function rejected (value) {
+    if (writer !== null) writer.reject({ records: 1, bytes: encodedSize(value) })
+  }
+
+  /**
+   * @param {any} value or several, of which not all can be encoded
+   * @returns {Count} of them; what the codec cannot encode has no bytes
+   */
+  function countOf (value) {
+    const values = Array.isArray(value) ? Array.from(value) : [value]
+    return { records: values.length, bytes: values.reduce((sum, value) => sum + encodedSize(value), 0) }
+  }
+
+  /** @param {any} value */
+  function encodedSize (value) {
+    try {
+      const data = codec.encode(value)
+      if (typeof data === 'string') return Buffer.byteLength(data)
+      return data instanceof Uint8Array ? data.length : 0
+    } catch {
+      return 0
+    }
+  }
+
+  /**
+   * @param {Uint8Array[]} batch
+   * @returns {Count}
+   */
+  function countIn (batch) {
+    return { records: batch.length, bytes: sizeOf(batch) }
+  }
+
+  /**
    * @param {string} what
-   * @param {Function | undefined} cb
+   * @param {Done} cb
    */
   function refuse (what, cb) {
-    if (cb) process.nextTick(cb, refusal ?? errors.readOnly(filename, what))
+    process.nextTick(cb, refusal ?? errors.readOnly(filename, what))
   }
 
   /** @type {FlumeLog['del']} */

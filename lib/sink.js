@@ -21,6 +21,7 @@ const errors = require('./errors')
  * @typedef {object} Log what a sink needs of the log it appends to
  * @property {(cb: (err: Error | null) => void) => void} whenOpen
  * @property {(value: any) => Uint8Array} encode throws what append would give
+ * @property {(value: any) => void} rejected counts a value that was not appended
  * @property {import('./writer').Writer | null} writer
  * @property {Error | null} refusal why no more is taken
  * @property {string | null} filename
@@ -99,14 +100,17 @@ function sink (log, options, cb = () => {}) {
 
   /** @param {any} value */
   function take (value) {
-    if (log.refusal !== null) return fail(log.refusal)
+    /** @type {Uint8Array} */
+    let data
     try {
-      const data = log.encode(value)
-      sizes.push(data.length)
-      writer.appendUnlimited(data, onstored)
+      if (log.refusal !== null) throw log.refusal
+      data = log.encode(value)
     } catch (err) {
-      fail(/** @type {Error} */ (err))
+      log.rejected(value)
+      return fail(/** @type {Error} */ (err))
     }
+    sizes.push(data.length)
+    writer.appendUnlimited(data, onstored)
   }
 
   /** @type {import('./writer').Appended} */

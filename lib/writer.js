@@ -242,10 +242,15 @@ class Writer {
    * @param {((err: Error) => void) | undefined} cb
    */
   refuse (records, bytes, cb) {
-    this.counts.rejected.records += records
-    this.counts.rejected.bytes += bytes
+    this.reject({ records, bytes })
     if (cb === undefined) return
     process.nextTick(cb, this.failure ?? errors.overflow(bytes, this.counts.inFlight.bytes, this.highWaterMark))
+  }
+
+  /** @param {import('./log').Count} count of what gets an error */
+  reject ({ records, bytes }) {
+    this.counts.rejected.records += records
+    this.counts.rejected.bytes += bytes
   }
 
   // Writing
@@ -508,10 +513,9 @@ class Writer {
    * @param {Error} err
    */
   giveError (groups, err) {
-    const { rejected, inFlight } = this.counts
+    const { inFlight } = this.counts
     for (const group of groups) {
-      rejected.records += group.records
-      rejected.bytes += group.bytes
+      this.reject(group)
       inFlight.records -= group.records
       inFlight.bytes -= group.bytes
       group.fail(err)
@@ -701,4 +705,4 @@ function sizeOf (batch) {
   return bytes
 }
 
-module.exports = { Writer, MAX_WRITE }
+module.exports = { Writer, MAX_WRITE, sizeOf }

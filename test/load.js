@@ -287,6 +287,45 @@ tape('counters only grow, and add up', async (t) => {
   await log.close()
 })
 
+tape('each record that got an error is counted as rejected, with its bytes', async (t) => {
+  const log = await open({ blockSize: 1024 })
+  let expected = { records: 0, bytes: 0 }
+  const refused = async (appended, code, records, bytes, what) => {
+    t.equal(await codeOf(appended), code)
+    expected = { records: expected.records + records, bytes: expected.bytes + bytes }
+    t.deepEqual(log.log.stats().rejected, expected, what)
+  }
+  const sunk = (values) => new Promise((resolve, reject) => pull(pull.values(values), log.log.sink(err => err ? reject(err) : resolve())))
+  await refused(log.append(''), 'flumelog:invalid', 1, 0, 'an empty one')
+  await refused(log.append(Buffer.alloc(3)), 'flumelog:invalid', 1, 3, 'one of zeros')
+  await refused(log.append(['', 'two', 'thr\u00e9e']), 'flumelog:invalid', 3, 9, 'a batch with one that cannot be stored')
+  await refused(log.append('x'.repeat(1024)), 'flumelog:too-large', 1, 1024, 'one that is too large')
+  await refused(log.append(['one', 'x'.repeat(1024)]), 'flumelog:too-large', 2, 1027, 'a batch with one')
+  await refused(log.append(['x'.repeat(600), 'x'.repeat(600)], { atomic: true }), 'flumelog:too-large', 2, 1200, 'a batch that is too large for one block')
+  await refused(log.append({}), 'flumelog:invalid', 1, 0, 'what has no bytes')
+  await refused(sunk(['stored', '', 'not reached']), 'flumelog:invalid', 1, 0, 'one that a sink was given')
+  await refused(sunk([['one', 'two']]), 'flumelog:invalid', 1, 0, 'an array, to a sink, is one that has no bytes')
+  await refused(sunk(['x'.repeat(2000)]), 'flumelog:too-large', 1, 2000, 'with its bytes')
+  await log.close()
+  await refused(log.append(['one', 'two']), 'flumelog:closed', 2, 6, 'a batch after close')
+  await refused(sunk([]), 'flumelog:closed', 0, 0, 'a sink after close was given none')
+  t.deepEqual(log.log.stats().appended, { records: 1, bytes: 6 })
+})
+
+tape('what is appended before the log is open is counted as rejected when it is', async (t) => {
+  const log = promises(FlumeLog(new RAM()))
+  const refused = [log.append(['one', 'two', '']), log.append(['four', 'x'.repeat(70000)])].map(codeOf)
+  const stored = log.append('stored')
+  const closing = log.close()
+  const late = codeOf(log.append('after close'))
+  t.deepEqual(await Promise.all(refused), ['flumelog:invalid', 'flumelog:too-large'])
+  await stored
+  t.equal(await late, 'flumelog:closed')
+  await closing
+  const { appended, rejected } = log.log.stats()
+  t.deepEqual([appended, rejected], [{ records: 1, bytes: 6 }, { records: 6, bytes: 6 + 70004 + 11 }])
+})
+
 /** A storage that keeps what it is given only as far as a writer looks back. */
 class Forgetful extends RAM {
   _write (req) {
