@@ -2,9 +2,14 @@
 
 // Measures what the log is to reach beside its yardsticks, and says for each what
 // was asked and what was measured. A ratio is the median of those of the rounds:
-// in one round, one comes right after the other.
+// in one round, one comes right after the other. With --markdown FILE the table is
+// written there, too, with the machine and the versions.
 
+const fs = require('fs')
+const path = require('path')
 const { settings } = require('./helpers/settings')
+const { environment } = require('./helpers/environment')
+const { table, place, versions } = require('./helpers/markdown')
 const { Bench, ROUNDS } = require('./helpers/runner')
 const { Progress } = require('./helpers/progress')
 const { median } = require('./helpers/drive')
@@ -85,16 +90,60 @@ const ratios = [
   { number: 8, what: 'opening 4 MB, over opening it with lock: false', of: small('open'), over: [small('open, lock: false')], ...DURATION }
 ]
 
+const program = {
+  usage: 'npm run bench:check -- [options]',
+  takesNames: false,
+  own: {
+    only: { value: '1,3', help: 'only what is asked under these numbers' },
+    markdown: { value: 'FILE', help: 'write the table into this file, too' }
+  },
+  check: checkOwn
+}
+
 main()
 
 async function main () {
-  const { values, rounds = ROUNDS.check, folder } = settings('node bench/check.js [--only 1,3] [--rounds N] [--folder PATH]', { only: { type: 'string' } })
-  const only = values.only === undefined ? null : values.only.split(',').map(Number)
-  const wanted = ratios.filter(({ number }) => only === null || only.includes(number))
+  const { values, rounds = ROUNDS.check, folder } = settings(program)
+  const wanted = ratios.filter(({ number }) => values.only === undefined || numbersIn(values.only).includes(number))
   const measured = await measureAll(wanted.flatMap(({ of, over }) => [of, ...over]), { size: 'check', folder }, rounds)
 
-  console.log('| | what | asked | measured | | |\n| --- | --- | --- | --- | --- | --- |')
-  for (const ratio of wanted) console.log(`| ${judge(ratio, measured, rounds).join(' | ')} |`)
+  const judged = table(['', 'what', 'asked', 'measured', 'of', ''], wanted.map(ratio => judge(ratio, measured, rounds)), Array(6).fill('---'))
+  console.log(judged)
+  if (values.markdown !== undefined) fs.writeFileSync(values.markdown, pageOf(judged, rounds))
+}
+
+/** @param {string} list numbers with commas between them */
+function numbersIn (list) {
+  return list.split(',').map(Number)
+}
+
+/** @param {{ only?: string, markdown?: string }} values */
+function checkOwn ({ only, markdown }) {
+  const numbers = new Set(ratios.map(({ number }) => number))
+  const wrong = only?.split(',').find(number => !numbers.has(Number(number)))
+  if (wrong !== undefined) throw new Error(`--only takes numbers from 1 to ${Math.max(...numbers)} with commas between them, not '${wrong}'`)
+  if (markdown !== undefined && !fs.existsSync(path.dirname(path.resolve(markdown)))) throw new Error(`there is no folder for ${markdown}`)
+}
+
+/**
+ * @param {string} judged the table
+ * @param {number} rounds
+ */
+function pageOf (judged, rounds) {
+  const about = environment()
+  return `# What was asked, and what was measured
+
+${place(about)}. Written by \`npm run bench:check -- --markdown bench/check.md\`; [what costs what](../docs/speed.md).
+
+${versions(about)}.
+
+Records have 155 bytes, ${(1e6).toLocaleString('en')} of them where all are read. Each row runs in a process of its own, the rows take turns for ${rounds} rounds,
+and a ratio is the median of the rounds' ratios. Reads begin anew each time, with an empty cache of the log and a full one of the operating
+system; they are repeated for at least 0.5 s, and at least twice, before they are timed for at least 1 s. It is the same for all.
+Where nothing is asked, the figure is there to be known.
+
+${judged}
+`
 }
 
 /**

@@ -6,6 +6,6 @@
 const { settings, beginResults } = require('./helpers/settings')
 const { runFiles } = require('./helpers/runner')
 
-const { names, ...rest } = settings('node bench/run.js [NAME ...] [--full] [--rounds N] [--folder PATH]')
+const { names, ...rest } = settings({ usage: 'npm run bench -- [NAME ...] [options]', takesNames: true })
 
 runFiles(names.map(name => require(`./${name}`)), { ...rest, onMeasure: beginResults(rest.size) })

@@ -2,25 +2,31 @@
 
 // The charts of the report, as SVG.
 
-/** Of colours that are told apart by those who do not see all of them, too. */
+const peers = require('../peers')
+const { PANELS, compared, panelFigure } = require('./comparison')
+
+/** Of colours that are told apart by those who do not see all of them, too; and of shapes. */
 const COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#56b4e9', '#e69f00', '#8c564b', '#555555', '#b5b500', '#7f3fbf']
+const SHAPES = ['circle', 'square', 'triangle-up', 'diamond', 'triangle-down', 'cross', 'triangle-right', 'triangle-left']
+const OTHERS_COLOR = '#b0b0b0'
 const OURS = 'flumelog-random-access-file'
+const EARLY = '* acknowledges before it has written: the time is that until its file was whole'
 const MB = 1e6
 
 const config = {
   background: 'white',
   font: 'DejaVu Sans, Verdana, sans-serif',
   padding: 12,
-  axis: { labelFontSize: 12, titleFontSize: 12, titleFontWeight: 'normal', gridColor: '#e4e4e4', titlePadding: 8 },
-  legend: { labelFontSize: 12, labelLimit: 300, title: null, symbolStrokeWidth: 3 },
-  title: { fontSize: 14, anchor: 'start', offset: 12 },
-  line: { strokeWidth: 2.2, point: { size: 45 } },
-  range: { category: COLORS }
+  view: { stroke: null },
+  axis: { labelFontSize: 12, titleFontSize: 12, titleFontWeight: 'normal', gridColor: '#e4e4e4', titlePadding: 8, labelFlush: false },
+  legend: { labelFontSize: 12, labelLimit: 300, title: null, symbolSize: 80 },
+  title: { fontSize: 14, subtitleFontSize: 12, subtitlePadding: 6, anchor: 'start', offset: 14 },
+  range: { category: COLORS, symbol: SHAPES }
 }
 
 /**
  * @typedef {import('./results').Figure} Figure
- * @typedef {{ file: string, name: string, title: string, svg: string }} Chart `file` is the benchmark's
+ * @typedef {{ file: string | null, name: string, title: string, svg: string }} Chart `file` is the benchmark's, if it is one's
  */
 
 /**
@@ -29,8 +35,11 @@ const config = {
  */
 async function charts (figures) {
   const measured = figures.filter(({ error }) => error === undefined)
-  const specs = [layers, append, readers, burst, scale].map(chart => chart(measured)).filter(({ spec }) => spec !== null)
-  return Promise.all(specs.map(async ({ spec, ...chart }) => ({ ...chart, svg: await draw({ ...spec, title: chart.title, config }) })))
+  const specs = [comparison, layers, burst, scale].map(chart => chart(measured)).filter(({ spec }) => spec !== null)
+  return Promise.all(specs.map(async ({ spec, subtitle, ...chart }) => {
+    const title = { text: chart.title, ...(subtitle === undefined ? {} : { subtitle }) }
+    return { ...chart, svg: await draw({ ...spec, title, config }) }
+  }))
 }
 
 /** @param {object} spec of Vega-Lite */
@@ -41,6 +50,37 @@ async function draw (spec) {
   const svg = await view.toSVG()
   view.finalize()
   return svg + '\n'
+}
+
+/** @param {Figure[]} figures */
+function comparison (figures) {
+  const panels = PANELS.map(({ title, ...panel }) => {
+    const values = compared.map(peer => {
+      const rate = panelFigure(figures, panel, peer.name)?.rate
+      return { name: starred(peer.name), rate: rate ?? 0, label: rate === undefined ? '–' : showShort(rate) }
+    })
+    return { title, values }
+  })
+  return {
+    file: null,
+    name: 'comparison',
+    title: 'Records of 155 bytes, a second',
+    subtitle: EARLY,
+    spec: panels.some(({ values }) => values.every(({ rate }) => rate === 0))
+      ? null
+      : { hconcat: panels.map(({ title, values }, i) => bars(values, title, i === 0)), spacing: 10 }
+  }
+}
+
+/** @param {number} rate */
+function showShort (rate) {
+  if (rate >= 1e6) return `${(rate / 1e6).toPrecision(3)} M`
+  return rate >= 1000 ? `${Math.round(rate / 1000)} k` : `${Math.round(rate)}`
+}
+
+/** @param {string} name of a row */
+function starred (name) {
+  return peers.some(peer => peer.name === name && peer.isEarly) ? `${name} *` : name
 }
 
 /** @param {Figure[]} figures */
@@ -58,26 +98,15 @@ function layers (figures) {
 
 /** @param {Figure[]} figures */
 function burst (figures) {
-  const values = figures.filter(({ file }) => file === 'burst').map(({ x, row, rate }) => ({ x, row, y: rate }))
+  const values = figures.filter(({ file }) => file === 'burst').map(({ x, row, rate }) => ({ x, row: starred(row), y: rate }))
   return {
     file: 'burst',
     name: 'burst',
-    title: 'Everything at once',
+    title: 'So many appends at once, none waited for before the next',
+    subtitle: EARLY,
     spec: lines(values, { title: 'appends at once', scale: { type: 'log', nice: false }, format: ',d', values: [1000, 10000, 100000, 500000] },
       { title: 'records stored a second', scale: {}, format: ',d' })
   }
-}
-
-/** @param {Figure[]} figures */
-function append (figures) {
-  const values = figures.filter(({ file, group }) => file === 'append' && group === '1024 in flight')
-  return { file: 'append', name: 'append', title: 'Appends, 1024 in flight', spec: bars(values, 'records stored a second') }
-}
-
-/** @param {Figure[]} figures */
-function readers (figures) {
-  const values = figures.filter(({ file, group }) => file === 'layers' && group === 'read by others')
-  return { file: 'layers', name: 'readers', title: 'Reading all records', spec: bars(values, 'records read a second') }
 }
 
 /** @param {Figure[]} figures */
@@ -86,7 +115,7 @@ function scale (figures) {
   const panel = (row, title, valueOf) => ({
     ...lines(own.filter(figure => figure.row === row).map(figure => ({ x: figure.x / MB, row, y: valueOf(figure) })),
       { title: 'size of the log in MB', scale: { type: 'log', nice: false }, format: ',d', values: own.map(({ x }) => x / MB) },
-      { title, scale: { zero: true }, format: ',.2~f' }, { legend: null, width: 260, height: 170 })
+      { title, scale: { zero: true }, format: ',.2~f' }, { legend: null, width: 280, height: 170 })
   })
   const panels = [
     panel('open', 'opening, in ms', ({ milliseconds }) => milliseconds),
@@ -111,40 +140,43 @@ function scale (figures) {
 function lines (values, x, y, { legend, width, height } = { width: 560, height: 340 }) {
   if (values.length === 0) return null
   const axis = ({ title, scale, format, values }) => ({ type: 'quantitative', title, scale, axis: { format, ...(values ? { values: [...new Set(values)] } : {}) } })
+  const kind = { field: 'row', type: 'nominal', sort: null, ...(legend === null ? { legend } : {}) }
+  const encoding = {
+    x: { field: 'x', ...axis({ ...x, values: x.values ?? values.map(({ x }) => x) }) },
+    y: { field: 'y', ...axis(y) },
+    color: kind
+  }
   return {
     width,
     height,
     data: { values },
-    mark: { type: 'line' },
-    encoding: {
-      x: { field: 'x', ...axis({ ...x, values: x.values ?? values.map(({ x }) => x) }) },
-      y: { field: 'y', ...axis(y) },
-      color: { field: 'row', type: 'nominal', sort: null, ...(legend === null ? { legend } : {}) }
-    }
+    layer: [
+      { mark: { type: 'line', strokeWidth: 2.2 }, encoding },
+      { mark: { type: 'point', filled: true, size: 70, opacity: 1 }, encoding: { ...encoding, shape: kind } }
+    ]
   }
 }
 
 /**
- * @param {Figure[]} figures
+ * @param {Array<{ name: string, rate: number, label: string }>} values
  * @param {string} title of the axis
+ * @param {boolean} isNamed whether the names stand beside the bars
  */
-function bars (figures, title) {
-  if (figures.length === 0) return null
-  const values = figures.map(({ row, rate, note }) => ({ row: note?.startsWith('acknowledges') ? `${row} *` : row, rate, label: rate.toLocaleString('en', { maximumFractionDigits: 0 }) }))
-  const place = { y: { field: 'row', type: 'nominal', sort: [...values].sort((a, b) => b.rate - a.rate).map(({ row }) => row), title: null, axis: { labelLimit: 300, ticks: false } } }
+function bars (values, title, isNamed) {
+  const place = { y: { field: 'name', type: 'nominal', sort: values.map(({ name }) => name), title: null, axis: { labels: isNamed, labelLimit: 300, ticks: false } } }
   const most = Math.max(...values.map(({ rate }) => rate))
   return {
-    width: 460,
-    height: { step: 28 },
+    width: 190,
+    height: { step: 26 },
     data: { values },
     layer: [
       {
-        mark: { type: 'bar', height: 18 },
+        mark: { type: 'bar', height: 17 },
         encoding: {
           ...place,
           // the numbers stand behind the bars
-          x: { field: 'rate', type: 'quantitative', title, scale: { domain: [0, most * 1.18], nice: false }, axis: { format: ',d', tickCount: 5 } },
-          color: { condition: { test: `datum.row === '${OURS}'`, value: COLORS[0] }, value: '#b0b0b0' }
+          x: { field: 'rate', type: 'quantitative', title, scale: { domain: [0, most * 1.32], nice: false }, axis: { format: '~s', tickCount: 4, labelExpr: "datum.value === 0 ? '0' : datum.label" } },
+          color: { condition: { test: `datum.name === '${OURS}'`, value: COLORS[0] }, value: OTHERS_COLOR }
         }
       },
       { mark: { type: 'text', align: 'left', dx: 5, fontSize: 12 }, encoding: { ...place, x: { field: 'rate', type: 'quantitative' }, text: { field: 'label' } } }

@@ -10,38 +10,92 @@ const { environment } = require('./environment')
 
 const NAMES = ['flumelog', 'layers', 'append', 'batching', 'burst', 'random', 'io', 'scale']
 const RESULTS = path.join(__dirname, '..', 'results.jsonl')
+/** As a shell says of a program that such a signal has ended. */
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }
 
-const USAGE = `
-  NAME            benchmarks to run: ${NAMES.join(', ')}; default: all
-  --full          the large sizes; without it, all run in about five minutes
-  --rounds N      how often each row is measured
-  --folder PATH   where logs are written; default: the system's temporary folder
-`
+/**
+ * What more than one program takes.
+ * @type {Record<string, Option>}
+ */
+const COMMON = {
+  full: { help: 'the large sizes, up to a log of 4 GB; without it, all run in about five minutes' },
+  rounds: { value: 'N', help: 'how often each row is measured' },
+  folder: { value: 'PATH', help: "where logs are written, and deleted at the end; default: the system's temporary folder" },
+  help: { help: 'this text' }
+}
+
+/**
+ * @typedef {object} Option
+ * @property {string} [value] what stands for its value in the help; without, it has none
+ * @property {string} help
+ *
+ * @typedef {object} Program
+ * @property {string} usage how it is called
+ * @property {boolean} takesNames of benchmarks; and then --full, too
+ * @property {Record<string, Option>} [own] options that no other program has
+ * @property {(values: Record<string, any>) => void} [check] throws if one of its own makes no sense
+ */
 
 /**
  * Ends the process if they make no sense.
- * @param {string} usage how the program is called
- * @param {object} [more] options of its own, as for parseArgs
+ * @param {Program} program
  * @returns {{ names: string[], size: 'quick' | 'full', rounds?: number, folder: string, values: Record<string, any> }}
  */
-function settings (usage, more = {}) {
+function settings (program) {
+  const { full, ...others } = COMMON
+  const options = { ...(program.takesNames ? { full } : {}), ...program.own, ...others }
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
-      options: { full: { type: 'boolean' }, rounds: { type: 'string' }, folder: { type: 'string' }, ...more }
+      options: Object.fromEntries(Object.entries(options).map(([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' }]))
     })
-    const wrong = positionals.find(name => !NAMES.includes(name))
-    if (wrong !== undefined) throw new Error(`there is no benchmark '${wrong}'`)
-    const rounds = values.rounds === undefined ? undefined : Number(values.rounds)
-    if (rounds !== undefined && !(rounds >= 1)) throw new Error('--rounds takes a number of 1 or more')
-    const folder = path.resolve(values.folder ?? os.tmpdir())
-    if (!fs.existsSync(folder)) throw new Error(`there is no folder ${folder}`)
-    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
-    return { names: positionals.length > 0 ? positionals : NAMES, size: values.full ? 'full' : 'quick', rounds, folder, values }
+    if (values.help) {
+      console.log(helpOf(program, options))
+      process.exit()
+    }
+    checkNames(program, positionals)
+    program.check?.(values)
+    const parsed = {
+      names: positionals.length > 0 ? NAMES.filter(name => positionals.includes(name)) : NAMES,
+      size: values.full ? 'full' : 'quick',
+      rounds: roundsOf(values),
+      folder: folderOf(values),
+      values
+    }
+    // what is to be deleted is deleted on exit
+    for (const [signal, code] of Object.entries(EXIT_CODES)) process.once(signal, () => process.exit(code))
+    return parsed
   } catch (err) {
-    console.error(`${err.message}\n\n${usage}\n${USAGE}`)
+    console.error(`${err.message}\n\n${helpOf(program, options)}`)
     process.exit(2)
   }
+}
+
+/**
+ * @param {Program} program
+ * @param {Record<string, Option>} options
+ */
+function helpOf ({ usage, takesNames }, options) {
+  const rows = Object.entries(options).map(([name, { value, help }]) => [`--${name}${value === undefined ? '' : ` ${value}`}`, help])
+  if (takesNames) rows.unshift(['NAME', `benchmarks to run: ${NAMES.join(', ')}; default: all`])
+  return [`usage: ${usage}`, '', ...rows.map(([name, help]) => `  ${name.padEnd(17)}${help}`)].join('\n')
+}
+
+function checkNames ({ takesNames }, positionals) {
+  if (!takesNames && positionals.length > 0) throw new Error(`it takes no '${positionals[0]}'`)
+  const wrong = positionals.find(name => !NAMES.includes(name))
+  if (wrong !== undefined) throw new Error(`there is no benchmark '${wrong}'`)
+}
+
+function roundsOf ({ rounds }) {
+  if (rounds === undefined) return undefined
+  if (!/^[1-9]\d*$/.test(rounds)) throw new Error(`--rounds takes a whole number of 1 or more, not '${rounds}'`)
+  return Number(rounds)
+}
+
+function folderOf ({ folder = os.tmpdir() }) {
+  if (!fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new Error(`there is no folder ${folder}`)
+  return path.resolve(folder)
 }
 
 /**

@@ -1,0 +1,24 @@
+'use strict'
+
+// What the pages with figures have in common.
+
+/**
+ * @param {string[]} head
+ * @param {Array<Array<string | number>>} rows
+ * @returns {string} a table; all but its first column are set to the right, if not said otherwise
+ */
+function table (head, rows, alignment = head.map((_, i) => i === 0 ? '---' : '---:')) {
+  return [head, alignment, ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n')
+}
+
+/** @param {{ date: string, machine: string, system: string }} about */
+function place ({ date, machine, system }) {
+  return `${date}, ${machine}, ${system}`
+}
+
+/** @param {{ versions: Record<string, string> }} about */
+function versions ({ versions }) {
+  return Object.entries(versions).map(([name, version]) => `${name} ${version}`).join(', ')
+}
+
+module.exports = { table, place, versions }
