@@ -12,7 +12,7 @@ module.exports = {
   package: 'flumelog-aligned-offset',
   kind: 'flumelog',
   note: 'acknowledges before it has written',
-  cacheNote: 'its cache cannot be told its size, and does not keep to its own limit',
+  cacheNote: 'its cache has a size of its own, and does not keep to it',
   isEarly: true,
   create: (folder) => require('flumelog-aligned-offset')(path.join(folder, 'log'), { blockSize: 65536 }),
   open (folder) {
