@@ -13,18 +13,19 @@ const KIB = 1024
 const RECORD_SIZES = [25, 100, 155, 1000]
 
 const sizes = {
-  quick: { seconds: 0.2, groupSizes: [1, 16, 256, 1024] },
+  quick: { seconds: 0.2, groupSizes: [1, 16, 256, 1024], rounds: 1 },
   full: { seconds: 2, groupSizes: [1, 4, 16, 64, 256, 1024] }
 }
 
 /** @param {import('./helpers/runner').Size} size */
 function groups (size) {
-  const { seconds, groupSizes } = sizes[size]
+  const { seconds, groupSizes, rounds } = sizes[size]
   return RECORD_SIZES.map(recordSize => ({
     name: `records of ${recordSize} bytes`,
     x: recordSize,
     table: 'records of',
     column: `${recordSize} bytes`,
+    rounds,
     rows: [
       batchRow('one write a record', recordSize, 1, seconds),
       ...groupSizes.map(kib => batchRow(`groups of ${kib} KiB`, recordSize, Math.max(1, Math.round(kib * KIB / recordSize)), seconds))

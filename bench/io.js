@@ -16,7 +16,7 @@ const KIB = 1024
 const NO_CACHE = { cacheSize: 0 }
 
 const sizes = {
-  quick: { fileSize: 16 * KIB * KIB, seconds: 0.1, pieces: [1, 64, 1024] },
+  quick: { fileSize: 16 * KIB * KIB, seconds: 0.1, pieces: [1, 64, 1024], rounds: 1 },
   full: { fileSize: 100 * KIB * KIB, seconds: 2, pieces: [1, 4, 16, 64, 256, 1024] }
 }
 const patterns = ['sequential reads', 'random reads', 'sequential writes', 'random writes']
@@ -30,13 +30,13 @@ const accesses = [
 
 /** @param {import('./helpers/runner').Size} size */
 function groups (size) {
-  const { fileSize, seconds, pieces } = sizes[size]
+  const { fileSize, seconds, pieces, rounds } = sizes[size]
   return patterns.flatMap(pattern => pieces.map(kib => {
     const pieceSize = kib * KIB
     const load = { pattern, pieceSize, seconds, pieces: fileSize / pieceSize }
     const rows = accesses.map(access => accessRow(access, load))
     if (pieceSize <= layout.MAX_BLOCK_SIZE && pattern !== 'random writes') rows.push(logRow(load))
-    return { name: `${pattern}, pieces of ${kib} KiB`, x: pieceSize, table: `${pattern}, pieces of`, column: `${kib} KiB`, rows }
+    return { name: `${pattern}, pieces of ${kib} KiB`, x: pieceSize, table: `${pattern}, pieces of`, column: `${kib} KiB`, rounds, rows }
   }))
 }
 

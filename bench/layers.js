@@ -18,7 +18,7 @@ const KIB = 1024
 const NO_CHECKS = { checksum: false }
 
 const sizes = {
-  quick: { count: 100000, blockSizes: [1, 8, 64], compared: 100000 },
+  quick: { count: 50000, blockSizes: [1, 8, 64], compared: 50000, rounds: 2 },
   full: { count: 1000000, blockSizes: [1, 2, 4, 8, 16, 32, 64], compared: 1000000 },
   check: { count: 1000000, blockSizes: [64], compared: 1000000 }
 }
@@ -41,13 +41,14 @@ const unchecked = layers.filter(({ name }) => ['blocks', 'scan', 'stream'].inclu
 
 /** @param {import('./helpers/runner').Size} size */
 function groups (size) {
-  const { count, blockSizes, compared } = sizes[size]
+  const { count, blockSizes, compared, rounds } = sizes[size]
   return [
     ...blockSizes.map(kib => ({
       name: `blocks of ${kib} KiB`,
       x: kib * KIB,
       table: 'blocks of',
       column: `${kib} KiB`,
+      rounds,
       rows: [...layers, ...(kib === 64 ? unchecked : [])].map(layer => layerRow(layer, count, kib * KIB))
     })),
     {

@@ -11,7 +11,7 @@ const MIB = 1024 * 1024
 const IN_CACHE = { cacheSize: 64 * MIB }
 
 const sizes = {
-  quick: { inFlights: [1, 1024], seconds: 0.2, inside: 100000, beyond: 1000000, small: { cacheSize: 16 * MIB } },
+  quick: { inFlights: [1, 1024], seconds: 0.2, inside: 100000, beyond: 500000, small: { cacheSize: 8 * MIB }, rounds: 2 },
   full: { seconds: 2, inside: 200000, beyond: 4400000, small: { cacheSize: 64 * MIB } },
   check: { seconds: 1, inside: 200000, beyond: 4400000, small: { cacheSize: 64 * MIB } }
 }
@@ -20,11 +20,12 @@ const measured = peers.filter(({ name, isVolatile }) => !isVolatile && !['better
 
 /** @param {import('./helpers/runner').Size} size */
 function groups (size) {
-  const { seconds, inside, beyond, small, inFlights = [1, 16, 1024] } = sizes[size]
+  const { seconds, inside, beyond, small, rounds, inFlights = [1, 16, 1024] } = sizes[size]
   const places = [['inside the cache', inside, IN_CACHE], ['ten times beyond the cache', beyond, small]]
   return places.flatMap(([place, count, options]) => inFlights.map(inFlight => ({
     name: `${place}, ${inFlight} in flight`,
     x: inFlight,
+    rounds,
     rows: measured.map(peer => getRow(peer, count, { inFlight, seconds }, options))
   })))
 }

@@ -7,7 +7,7 @@
 const fs = require('fs')
 const path = require('path')
 const { settings, beginResults, readResults, NAMES } = require('./helpers/settings')
-const { runFiles } = require('./helpers/runner')
+const { runFiles, ROUNDS } = require('./helpers/runner')
 const { summarize, showCount, showBytes, showTime } = require('./helpers/results')
 const { charts } = require('./helpers/charts')
 const { isMeasured, comparisonTable, withComparison } = require('./helpers/comparison')
@@ -103,7 +103,7 @@ ${place(about)}, ${about.size} size. Written by \`npm run bench:report\`; [what 
 
 ${versions(about)}.
 
-Records a second and MB a second, medians of several rounds; latencies are from an append or a get to its answer. Where all of a log is read, it
+Records a second and MB a second, medians of up to ${ROUNDS[about.size]} rounds; latencies are from an append or a get to its answer. Where all of a log is read, it
 is read at least twice before the time is taken, and opened anew each time. A star: see the end of the section.
 
 ${[...comparison, ...files.map(name => section(name, figures.filter(({ file }) => file === name), drawn))].join('\n\n')}

@@ -9,7 +9,7 @@ module.exports = {
   name: 'flumelog-offset',
   package: 'flumelog-offset',
   kind: 'flumelog',
-  cacheNote: 'its cache cannot be told its size: 16 to 32 MiB',
+  cacheNote: 'its cache has a size of its own, 16 to 32 MiB',
   create: (folder) => require('flumelog-offset')(path.join(folder, 'log')),
   open (folder) {
     const log = this.create(folder)
