@@ -112,6 +112,30 @@ function checksumOf (block, before = 0) {
 }
 
 /**
+ * The same, taken part by part.
+ * @param {Buffer} block a sealed block
+ * @param {Uint32Array} sums is filled: for each part of the block the CRC-32 of all of the block up to the part's end
+ */
+function checksumByParts (block, sums) {
+  const size = block.length / sums.length
+  let sum = 0
+  for (let part = 0; part < sums.length; part++) {
+    sum = sums[part] = checksumOfPart(view(block, part * size, size), part === sums.length - 1, sum)
+  }
+  return sum
+}
+
+/**
+ * @param {Buffer} bytes of a part of a block
+ * @param {boolean} isLast
+ * @param {number} before CRC-32 of what is before it in the block
+ * @returns {number} CRC-32 of that and these, but for the block's checksum itself
+ */
+function checksumOfPart (bytes, isLast, before) {
+  return isLast ? checksumOf(bytes, before) : crc32(bytes, before)
+}
+
+/**
  * @param {Buffer} block a sealed block
  * @returns {number} its stored checksum; 0 if it has none
  */
@@ -258,16 +282,17 @@ function walk (block, position, end) {
  * the padding, and that the padding is where the block says.
  * @param {Buffer} block a whole block
  * @param {boolean} checksum whether to compare the checksum, where there is one
+ * @param {Uint32Array | null} [sums] is filled with those of its parts, if it has a checksum
  * @returns {Problem | null} null if it is sound
  */
-function check (block, checksum) {
+function check (block, checksum, sums = null) {
   const blockSize = block.length
   const start = paddingStart(block)
   if (start > blockSize - BARE_PADDING_SIZE || start <= FRAME_SIZE) {
     return { position: blockSize - 4, reason: `the block says that its padding starts at ${start}, which cannot be` }
   }
   // first, since it goes through the bytes in order: the walk, which leaps, finds them in the processor's cache then
-  const isStamped = !checksum || hasOwnChecksum(block)
+  const isStamped = !checksum || hasOwnChecksum(block, sums)
   const end = walk(block, 0, start)
   if (end !== start) {
     return { position: end, reason: /** @type {string} */ (frameProblem(block, end, start)) }
@@ -281,11 +306,12 @@ function check (block, checksum) {
 
 /**
  * @param {Buffer} block a sealed block
+ * @param {Uint32Array | null} sums
  * @returns {boolean} whether its checksum is right, or it has none
  */
-function hasOwnChecksum (block) {
+function hasOwnChecksum (block, sums) {
   const stored = storedChecksum(block)
-  return stored === 0 || stored === checksumOf(block)
+  return stored === 0 || stored === (sums === null ? checksumOf(block) : checksumByParts(block, sums))
 }
 
 /** @param {number} checksum */
@@ -305,6 +331,8 @@ module.exports = {
   seal,
   stamp,
   checksumOf,
+  checksumByParts,
+  checksumOfPart,
   storedChecksum,
   paddingStart,
   readLength,

@@ -42,8 +42,9 @@ class Block {
     this.sealed = sealed
     /** Why its records cannot be had: it is damaged, or could not be read. @type {Error | null} */
     this.error = null
-    /** Where records start, a bit a position; made when first asked for. @type {Uint8Array | null} */
+    /** Where records start, a bit a position; made when asked for a second time. @type {Uint8Array | null} */
     this.starts = null
+    this.wasAsked = false
     /** up to which position `starts` is made */
     this.indexed = 0
   }
@@ -54,9 +55,23 @@ class Block {
    */
   startsAt (position) {
     if (position >= this.end) return false
+    if (!this.wasAsked) {
+      this.wasAsked = true
+      return this.isPassed(position)
+    }
     if (this.starts === null || this.indexed < this.end) this.index()
     const starts = /** @type {Uint8Array} */ (this.starts)
     return (starts[position >>> 3] & (1 << (position & 7))) !== 0
+  }
+
+  /**
+   * @param {number} position
+   * @returns {boolean} whether a walk from the block's start comes by
+   */
+  isPassed (position) {
+    let at = 0
+    while (at < position) at = layout.nextPosition(this.buffer, at)
+    return at === position
   }
 
   index () {
@@ -173,7 +188,7 @@ class Blocks {
 
   /**
    * One record of a block that is not in memory: by itself, if the block was checked
-   * before and the record is as it was then; or else the block, which has to be looked at.
+   * before and the record is as it was then; or else the block.
    * @param {number} number
    * @param {number} position at which the record should start
    * @param {(data: Buffer | null, block: Block | null) => void} cb one of them
@@ -181,10 +196,7 @@ class Blocks {
   getRecord (number, position, cb) {
     const { digests } = this
     const parts = digests.partsOf(number, position)
-    const whole = () => this.load(number, 1, 1, ([block]) => {
-      if (block.error === null) digests.add(block)
-      cb(null, block)
-    })
+    const whole = () => this.load(number, 1, 1, ([block]) => cb(null, block))
     if (parts === null) return whole()
     this.file.readMany(number * this.blockSize + parts.from, [parts.size], (err, buffers) => {
       const data = err ? null : digests.record(number, parts, /** @type {Buffer[]} */ (buffers)[0], position)
@@ -281,9 +293,9 @@ class Blocks {
    * @param {Load} load
    * @param {Buffer[]} buffers
    */
-  parseAll ({ first, count }, buffers) {
+  parseAll ({ first, count, share }, buffers) {
     const { blocksABuffer } = this
-    return Array.from({ length: count }, (_, i) => this.parse(first + i, buffers[Math.floor(i / blocksABuffer)], i % blocksABuffer))
+    return Array.from({ length: count }, (_, i) => this.parse(first + i, buffers[Math.floor(i / blocksABuffer)], i % blocksABuffer, share === 1))
   }
 
   /**
@@ -298,20 +310,24 @@ class Blocks {
    * @param {number} number
    * @param {Buffer} data
    * @param {number} index which block of `data` it is
+   * @param {boolean} isLookedUp by itself, so that a record of it may be later
    * @returns {Block}
    */
-  parse (number, data, index) {
+  parse (number, data, index, isLookedUp) {
     const { blockSize } = this
+    const sums = isLookedUp ? this.digests.newSums() : null
     let buffer = data.subarray(index * blockSize, (index + 1) * blockSize)
-    let problem = layout.check(buffer, this.checksum)
+    let problem = layout.check(buffer, this.checksum, sums)
     const image = this.images.get(number)
     if (image !== undefined && (problem !== null || layout.storedChecksum(buffer) === 0)) {
       buffer = image
       problem = layout.check(buffer, this.checksum)
     }
     const block = new Block(number, buffer, 0, true)
-    if (problem === null) block.end = layout.paddingStart(buffer)
-    else block.error = errors.corrupt(this.file.filename, number, blockSize, problem.position, problem.reason)
+    if (problem === null) {
+      block.end = layout.paddingStart(buffer)
+      if (sums !== null && image === undefined && layout.storedChecksum(buffer) !== 0) this.digests.add(block, sums)
+    } else block.error = errors.corrupt(this.file.filename, number, blockSize, problem.position, problem.reason)
     return block
   }
 }

@@ -5,7 +5,6 @@
 // that still have it are the bytes that were checked. Where anything differs, or is not
 // known, the whole block has to be read again.
 
-const { crc32 } = require('zlib')
 const layout = require('./block')
 
 /** Bytes of a part: a page of the system's memory. */
@@ -21,7 +20,7 @@ const RECENT_SHARE_OF_CACHE = 1 / 4
 
 /**
  * @typedef {object} Digest
- * @property {Uint32Array} sums a part's: see `sumParts`
+ * @property {Uint32Array} sums a part's: see `checksumByParts` in block.js
  * @property {Uint16Array} firsts a part's: where the first record starts that starts in it, or after it
  * @property {number} end where the block's records end
  *
@@ -44,13 +43,18 @@ class Digests {
     this.recent = new Set()
   }
 
+  /** @returns {Uint32Array | null} for the checksums of a block's parts, if one is to be remembered */
+  newSums () {
+    return this.most === 0 ? null : new Uint32Array(this.parts)
+  }
+
   /**
-   * @param {import('./blocks').Block} block that is sealed, whole, and as it is in the file
+   * @param {import('./blocks').Block} block that is sealed and sound
+   * @param {Uint32Array} sums of its parts
    */
-  add ({ number, buffer, end }) {
-    if (this.most === 0) return
+  add ({ number, buffer, end }, sums) {
     if (this.digests.size === this.most) this.digests.delete(this.digests.keys().next().value ?? 0)
-    this.digests.set(number, { sums: sumParts(buffer, this.parts), firsts: firstsOf(buffer, end, this.parts), end })
+    this.digests.set(number, { sums, firsts: firstsOf(buffer, end, this.parts), end })
   }
 
   /** @param {number} number of a block that is rewritten */
@@ -96,7 +100,7 @@ class Digests {
     /** @param {number} end */
     const isAsChecked = (end) => {
       for (; checked < end; checked += PART_SIZE, part++) {
-        const sum = addPart(bytes.subarray(checked, checked + PART_SIZE), part === this.parts - 1, part === 0 ? 0 : sums[part - 1])
+        const sum = layout.checksumOfPart(layout.view(bytes, checked, PART_SIZE), part === this.parts - 1, part === 0 ? 0 : sums[part - 1])
         if (sum !== sums[part]) return false
       }
       return true
@@ -108,31 +112,6 @@ class Digests {
     if (at !== wanted || !isAsChecked(at + layout.LENGTH_SIZE) || !isAsChecked(layout.nextPosition(bytes, at))) return null
     return layout.dataAt(bytes, at)
   }
-}
-
-/**
- * @param {Buffer} block
- * @param {number} parts how many it has
- * @returns {Uint32Array} for each part the CRC-32 of all of the block up to its end, without the block's own
- *   checksum: so the last is that checksum, and each says, with the one before it, what the part held
- */
-function sumParts (block, parts) {
-  const sums = new Uint32Array(parts)
-  let sum = 0
-  for (let part = 0; part < parts; part++) {
-    sum = addPart(block.subarray(part * PART_SIZE, (part + 1) * PART_SIZE), part === parts - 1, sum)
-    sums[part] = sum
-  }
-  return sums
-}
-
-/**
- * @param {Buffer} bytes of a part
- * @param {boolean} isLast whether the block's checksum is in it
- * @param {number} sum of what is before it
- */
-function addPart (bytes, isLast, sum) {
-  return isLast ? layout.checksumOf(bytes, sum) : crc32(bytes, sum)
 }
 
 /**

@@ -9,7 +9,7 @@ const test = require('tape')
 const FlumeLog = require('..')
 const { Block } = require('../lib/blocks')
 const { Digests } = require('../lib/digests')
-const { maxRecordSize, paddingStart, FRAME_SIZE, LENGTH_SIZE } = require('../lib/block')
+const { checksumByParts, checksumOf, maxRecordSize, paddingStart, FRAME_SIZE, LENGTH_SIZE } = require('../lib/block')
 const { sealedBlock } = require('./helpers/bytes')
 const { countingStorage } = require('./helpers/counting')
 const { testFolder } = require('./helpers/folder')
@@ -37,8 +37,15 @@ function fittingInto (list) {
 
 function digestsOf (buffer, number = 0) {
   const digests = new Digests({ blockSize: BLOCK_SIZE, checksum: true, cacheSize: 100 * MIB })
-  digests.add(new Block(number, buffer, paddingStart(buffer), true))
+  remember(digests, number, buffer)
   return digests
+}
+
+function remember (digests, number, buffer) {
+  const sums = digests.newSums()
+  if (sums === null) return
+  checksumByParts(buffer, sums)
+  digests.add(new Block(number, buffer, paddingStart(buffer), true), sums)
 }
 
 /** What is found at a position, in bytes that are as they were or not; null: the block has to be read. */
@@ -63,6 +70,15 @@ test('of a block that was checked every record is found by itself, and nothing w
     }
     return starts.has(anywhere) || !recordAt(buffer, buffer, anywhere)?.data
   }), { numRuns: 300 })
+  t.pass()
+  t.end()
+})
+
+test('the checksum of a block is the same taken by parts', (t) => {
+  fc.assert(fc.property(records, fc.constantFrom(4, 8, 16), (list, parts) => {
+    const buffer = sealedBlock(BLOCK_SIZE, list)
+    return checksumByParts(buffer, new Uint32Array(parts)) === checksumOf(buffer)
+  }))
   t.pass()
   t.end()
 })
@@ -98,7 +114,7 @@ test('only so many blocks are remembered, and none where blocks have no checksum
   const buffer = sealedBlock(BLOCK_SIZE, [Buffer.from('a record')])
   const add = (options, count) => {
     const digests = new Digests({ blockSize: BLOCK_SIZE, checksum: true, cacheSize: MIB, ...options })
-    for (let number = 0; number < count; number++) digests.add(new Block(number, buffer, paddingStart(buffer), true))
+    for (let number = 0; number < count; number++) remember(digests, number, buffer)
     return digests
   }
   const full = add({}, 100000)
