@@ -12,8 +12,8 @@ const IN_CACHE = { cacheSize: 64 * MIB }
 
 const sizes = {
   quick: { inFlights: [1, 1024], seconds: 0.2, inside: 100000, beyond: 500000, small: { cacheSize: 8 * MIB }, rounds: 2 },
-  full: { seconds: 2, inside: 200000, beyond: 4400000, small: { cacheSize: 64 * MIB } },
-  check: { seconds: 1, inside: 200000, beyond: 4400000, small: { cacheSize: 64 * MIB } }
+  full: { seconds: 3, inside: 200000, beyond: 4400000, small: { cacheSize: 64 * MIB } },
+  check: { seconds: 3, inside: 200000, beyond: 4400000, small: { cacheSize: 64 * MIB } }
 }
 /** Those that find a record by its key, and have the records in a file. */
 const measured = peers.filter(({ name, isVolatile }) => !isVolatile && !['better-sqlite3, grouped', 'JSON lines'].includes(name))
