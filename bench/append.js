@@ -15,14 +15,14 @@ const PIECE_SIZE = 1024 * 1024
 const FRAMED_SIZE = RECORD_SIZE + 4
 
 const loads = {
-  quick: { seconds: 0.15, syncedSeconds: 0.15, roundsOfOne: 1, syncedInFlight: [1, 1024], atOnce: 50000 },
+  quick: { seconds: 0.15, syncedSeconds: 0.15, rounds: 2, roundsOfSlow: 1, syncedInFlight: [1, 1024], atOnce: 50000 },
   full: { seconds: 4, syncedSeconds: 4, atOnce: 500000 },
   check: { seconds: 1, syncedSeconds: 1, atOnce: 500000 }
 }
 
 /** @param {import('./helpers/runner').Size} size */
 function groups (size) {
-  const { seconds, syncedSeconds, syncedInFlight = [1, 16, 1024], atOnce, roundsOfOne } = loads[size]
+  const { seconds, syncedSeconds, syncedInFlight = [1, 16, 1024], atOnce, rounds, roundsOfSlow } = loads[size]
   const written = peers.map(peer => ({ peer, options: {} }))
   const synced = peers.filter(({ canSync }) => canSync).map(peer => ({ peer, options: { sync: true } }))
   const rows = (entries, load) => entries.map(({ peer, options }) => appendRow(peer, load, options))
@@ -30,12 +30,13 @@ function groups (size) {
     ...[1, 16, 1024].map(inFlight => ({
       name: `${inFlight} in flight`,
       x: inFlight,
-      rounds: inFlight === 1 ? roundsOfOne : undefined,
+      rounds: inFlight === 1 ? roundsOfSlow : rounds,
       rows: rows(written, { count: 5e6, inFlight, seconds })
     })),
     {
       name: `${atOnce.toLocaleString('en')} at once`,
       x: atOnce,
+      rounds: roundsOfSlow,
       rows: [...rows(written, { count: atOnce, inFlight: atOnce }), fsRow(atOnce)]
     },
     ...syncedInFlight.map(inFlight => ({
