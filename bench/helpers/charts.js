@@ -65,7 +65,7 @@ function comparison (figures) {
     file: null,
     name: 'comparison',
     title: 'Records of 155 bytes, a second',
-    subtitle: EARLY,
+    subtitle: [EARLY, 'beyond the cache: not all caches can be given the same size, see the notes'],
     spec: panels.some(({ values }) => values.every(({ rate }) => rate === 0))
       ? null
       : { hconcat: panels.map(({ title, values }, i) => bars(values, title, i === 0)), spacing: 10 }

@@ -60,7 +60,9 @@ function comparisonTable (about, figures) {
 ${table(['', ...COLUMNS.map(({ title }) => title)], rows)}
 
 \\* acknowledges before it has written; the time is that until its file was whole. Neither sqlite nor lmdb nor classic-level forces
-to the disk what it appends, but where each append is synced. Measured on ${place(about)}, ${about.size} size.`
+to the disk what it appends, but where each append is synced. The log beyond the cache has ten times the size that the caches of this log,
+sqlite and classic-level are given; flumelog-offset, flumelog-aligned-offset and async-append-only-log have caches of a size of their own, and
+lmdb reads from the system's memory, where the whole file is. Measured on ${place(about)}, ${about.size} size.`
 }
 
 /**

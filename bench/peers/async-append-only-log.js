@@ -11,7 +11,7 @@ module.exports = {
   package: 'async-append-only-log',
   kind: 'flumelog',
   note: 'acknowledges before it has written, and begins to write when no append came for 250 ms; then syncs each block',
-  cacheNote: 'its cache has a size of its own, 64 to 128 MiB: in the quick size it holds nearly all',
+  cacheNote: 'its cache has a size of its own, 64 to 128 MiB: in the quick size it holds about half or more',
   isEarly: true,
   create: (folder) => require('async-append-only-log')(path.join(folder, 'log'), { blockSize: 65536 }),
   open (folder) {
