@@ -29,6 +29,7 @@ function groups (size) {
       x: megabytes * MB,
       table: 'a log of',
       column: `${megabytes.toLocaleString('en')} MB`,
+      rounds: size === 'quick' ? 2 : undefined,
       rows: [
         row('open', (input) => timeOpening(input)),
         row('open, lock: false', (input) => timeOpening(input, { lock: false })),

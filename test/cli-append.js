@@ -74,8 +74,8 @@ test('compacting JSON changes nothing of what it says', (t) => {
   fc.assert(fc.property(fc.json(), fc.constantFrom(0, 1, 7, '\t'), (json, indent) => {
     const value = JSON.parse(json)
     return compact(Buffer.from(JSON.stringify(value, null, indent))).toString() === JSON.stringify(value)
-  }), { numRuns: 2000 })
-  t.pass('for 2,000 values')
+  }), { numRuns: 500 })
+  t.pass('for 500 values')
   t.end()
 })
 
@@ -161,7 +161,7 @@ test('lines are the same, however the input is cut into chunks', (t) => {
     const expected = Buffer.concat(chunks).toString('latin1').split('\n')
     if (expected.at(-1) === '') expected.pop()
     return JSON.stringify(found.map(line => line.toString('latin1'))) === JSON.stringify(expected)
-  }), { numRuns: 2000 })
-  t.pass('for 2,000 inputs')
+  }), { numRuns: 500 })
+  t.pass('for 500 inputs')
   t.end()
 })

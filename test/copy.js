@@ -117,8 +117,8 @@ test('a copy is sound, and has every record of undamaged blocks at its offset', 
     const isCopied = isIn(recordsIn(copy.bytes))
     return placed.every(record => touched.has(Math.floor(record.seq / BLOCK_SIZE)) || isCopied(record)) &&
       copy.bytes.length === copy.extent.end && report.counts.records === copy.copied.counts.records
-  }), { numRuns: 3000 })
-  t.pass('for 3,000 logs')
+  }), { numRuns: 1000 })
+  t.pass('for 1,000 logs')
 })
 
 test('of blocks with checksums, only what was appended is copied, unless it is to be salvaged', async (t) => {
@@ -134,8 +134,8 @@ test('of blocks with checksums, only what was appended is copied, unless it is t
     const records = recordsIn(packed.bytes)
     const moved = recordsIn(inPlace.bytes).some(({ seq }, i) => records[i]?.seq !== seq)
     return records.length === live.length && records.every(({ data }, i) => data.equals(live[i])) && packed.copied.moved === moved
-  }), { numRuns: 3000 })
-  t.pass('for 3,000 logs')
+  }), { numRuns: 1000 })
+  t.pass('for 1,000 logs')
 })
 
 test('the packed copy of a sound log is what appending its records would have made', async (t) => {
