@@ -22,7 +22,7 @@ function groups (size) {
     x: count,
     table: 'appends at once',
     column: count.toLocaleString('en'),
-    rounds: size === 'quick' ? 2 : undefined,
+    rounds: size === 'quick' ? 1 : undefined,
     rows: measured.map(peer => appendRow(peer, { count, inFlight: count }))
   }))
 }

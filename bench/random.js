@@ -11,7 +11,7 @@ const MIB = 1024 * 1024
 const IN_CACHE = { cacheSize: 64 * MIB }
 
 const sizes = {
-  quick: { inFlights: [1, 1024], seconds: 0.2, inside: 100000, beyond: 1000000, small: { cacheSize: 16 * MIB }, rounds: { 1: 2, 1024: 1 } },
+  quick: { inFlights: [1, 1024], seconds: 0.2, inside: 100000, beyond: 500000, small: { cacheSize: 8 * MIB }, rounds: { 1: 2, 1024: 1 } },
   full: { seconds: 3, inside: 200000, beyond: 4400000, small: { cacheSize: 64 * MIB } },
   check: { seconds: 3, inside: 200000, beyond: 4400000, small: { cacheSize: 64 * MIB } }
 }
