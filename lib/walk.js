@@ -86,8 +86,11 @@ class Walk {
     this.block = null
     /** Forward: where the next record starts. Backward: where it ends; -1: not known yet. */
     this.position = reverse ? -1 : 0
-    /** Of the block: its bytes, and the offset at which it starts. See `aim`. */
+    /** Of the block: its bytes, where these are in memory, and the offset at which it starts. See `aim`. */
     this.buffer = NO_BYTES
+    /** @type {ArrayBufferLike} */
+    this.memory = NO_BYTES.buffer
+    this.memoryStart = 0
     this.base = 0
     /** Forward: records that start before this position can be given without a further look. Backward: those from it on. */
     this.edge = 0
@@ -168,6 +171,8 @@ class Walk {
    */
   aim (block) {
     this.buffer = block.buffer
+    this.memory = block.buffer.buffer
+    this.memoryStart = block.buffer.byteOffset
     this.base = block.number * this.blockSize
     if (this.reverse) {
       if (this.position === -1) this.position = endOfLastAtMost(block, this.max - this.base)
@@ -222,7 +227,7 @@ class Walk {
 
   /** @returns {Buffer} the data of the current record: a view, not a copy */
   data () {
-    return layout.view(this.buffer, this.start, this.end - this.start)
+    return layout.view(this.memory, this.memoryStart + this.start, this.end - this.start)
   }
 
   /** @returns {boolean} whether the current record has been deleted */

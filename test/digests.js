@@ -8,7 +8,7 @@ const fc = require('fast-check')
 const test = require('tape')
 const FlumeLog = require('..')
 const { Block } = require('../lib/blocks')
-const { Digests } = require('../lib/digests')
+const { Digests, PART_SIZE } = require('../lib/digests')
 const { checksumByParts, checksumOf, maxRecordSize, paddingStart, FRAME_SIZE, LENGTH_SIZE } = require('../lib/block')
 const { sealedBlock } = require('./helpers/bytes')
 const { countingStorage } = require('./helpers/counting')
@@ -16,7 +16,6 @@ const { testFolder } = require('./helpers/folder')
 const { promises } = require('./helpers/promises')
 const { codeOf } = require('./helpers/reading')
 
-const PART_SIZE = 4096
 const BLOCK_SIZE = 16384
 const MIB = 1024 * 1024
 
@@ -122,7 +121,7 @@ test('only so many blocks are remembered, and none where blocks have no checksum
   t.ok(full.most * 300 < MIB / 8, `${full.most}`)
   t.equal(full.partsOf(0, 0), null)
   t.ok(full.partsOf(99999, 0))
-  for (const options of [{ checksum: false }, { cacheSize: 0 }, { blockSize: 8192 }, { blockSize: BLOCK_SIZE + 1 }]) {
+  for (const options of [{ checksum: false }, { cacheSize: 0 }, { blockSize: 4 * PART_SIZE - 1 }, { blockSize: 2 * PART_SIZE }, { blockSize: BLOCK_SIZE + 1 }]) {
     t.equal(add(options, 10).digests.size, 0, JSON.stringify(options))
   }
   t.end()
@@ -132,7 +131,7 @@ test('only so many blocks are remembered, and none where blocks have no checksum
 const ofBlock = (number) => Array.from({ length: 100 }, (_, i) => Buffer.alloc(150, `${number}.${i} `))
 const BLOCKS = 100
 const bytes = Buffer.concat(Array.from({ length: BLOCKS }, (_, number) => sealedBlock(BLOCK_SIZE, ofBlock(number))))
-const SIZES = { blockSize: BLOCK_SIZE, cacheSize: 16 * BLOCK_SIZE }
+const SIZES = { blockSize: BLOCK_SIZE, cacheSize: 18 * BLOCK_SIZE }
 const RECORD_SIZE = 150 + FRAME_SIZE
 const seqOf = (number, index) => number * BLOCK_SIZE + index * RECORD_SIZE
 
