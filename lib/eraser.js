@@ -15,7 +15,8 @@ const MAX_BLOCKS = 16
 /**
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {{ seq: number, cb: Done }} Request
- * @typedef {{ block: Block, before: Buffer, data: Buffer, done: Done[] }} Change a block that is being rewritten
+ * @typedef {{ block: Block, before: Buffer, data: Buffer, done: Done[], isTorn: boolean }} Change a block that is being rewritten;
+ *   torn: what the file holds of it may be neither the one nor the other
  */
 
 class Eraser {
@@ -84,6 +85,7 @@ class Eraser {
     const finish = (/** @type {Error | null} */ err) => {
       for (const change of changes) {
         this.blocks.invalidate(change.block.number)
+        if (!change.isTorn) this.blocks.images.delete(change.block.number)
         if (err === null) this.show(change)
         answer(change.done, err)
       }
@@ -120,7 +122,7 @@ class Eraser {
     for (const position of wanted) layout.eraseRecord(after, position)
     const written = Math.min(blockSize, this.writer.written - start)
     if (written === blockSize && layout.storedChecksum(before) !== 0) layout.stamp(after)
-    return { block, before, data: after.subarray(0, written), done }
+    return { block, before, data: after.subarray(0, written), done, isTorn: false }
   }
 
   /** @param {Change[]} changes */
@@ -142,12 +144,16 @@ class Eraser {
       throw err
     }
 
-    for (const { block } of changes) blocks.invalidate(block.number)
+    // who reads a block that is written by half gets it as it was
+    for (const { block, before } of changes) {
+      if (block.sealed) blocks.images.set(block.number, before)
+      blocks.invalidate(block.number)
+    }
     try {
       await this.writeAll(changes, change => change.data)
     } catch (err) {
-      // back to what was; if that fails too, the recovery point stays as it is and
-      // completes the deletion when the log is opened
+      // back to what was; if that fails too, readers go on with what was, and the recovery
+      // point stays as it is and completes the deletion when the log is opened
       await this.writeAll(changes, change => change.before.subarray(0, change.data.length)).then(forget).catch(() => {})
       throw err
     }
@@ -161,7 +167,9 @@ class Eraser {
    */
   async writeAll (changes, dataOf) {
     for (const change of changes) {
+      change.isTorn = true
       await done(cb => this.file.write(change.block.number * this.blocks.blockSize, dataOf(change), cb))
+      change.isTorn = false
     }
   }
 
