@@ -1,7 +1,7 @@
 'use strict'
 
-// One block's bytes: format.md in code. Pure: no I/O, no state, nothing of the
-// project is required from here. Each rule of the format is in one function.
+// One block's bytes: format.md in code. Pure: no I/O, no state, and of the project only
+// the checksum is required from here. Each rule of the format is in one function.
 //
 //     block   := record+ padding
 //     record  := length:LE16  data  length:LE16
@@ -10,7 +10,7 @@
 // A position is an offset within a block. `start` is the position at which the
 // padding starts, so that a reader who comes from the end finds the last record.
 
-const { crc32 } = require('zlib')
+const { crc32 } = require('./crc32')
 
 /** Bytes of framing a record: its length before it and after it. */
 const FRAME_SIZE = 4
