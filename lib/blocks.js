@@ -91,6 +91,7 @@ class Block {
  * @property {number} first
  * @property {number} count
  * @property {number} share how much of the cache may be full for its blocks to go there; 0: they do not
+ * @property {boolean} isSingle see `load`
  * @property {boolean} stale a block in it was rewritten meanwhile, so it is read again
  * @property {Array<(blocks: Block[]) => void>} waiting
  */
@@ -121,7 +122,7 @@ class Blocks {
     this.loads = new Map()
     /** Where another process may be rewriting blocks, who knows whether it was. @type {import('./follower').Follower | null} */
     this.follower = null
-    /** What will be in the blocks that another process is rewriting, or was when it stopped. @type {Map<number, Buffer>} */
+    /** What counts for blocks that are being rewritten in the file; if by another process, perhaps by one that stopped. @type {Map<number, Buffer>} */
     this.images = new Map()
   }
 
@@ -163,7 +164,7 @@ class Blocks {
   }
 
   /**
-   * One block, at once if it is in memory.
+   * One block; perhaps at once.
    * @param {number} number at most the tail's
    * @param {boolean} keep whether to put it into the cache
    * @param {(err: Error | null, block?: Block) => void} cb
@@ -171,7 +172,7 @@ class Blocks {
   get (number, keep, cb) {
     const block = this.take(number)
     if (block !== undefined) return block.error === null ? cb(null, block) : cb(block.error)
-    this.load(number, 1, keep ? 1 : 0, ([block]) => block.error === null ? cb(null, block) : cb(block.error))
+    this.load(number, 1, keep ? 1 : 0, ([block]) => block.error === null ? cb(null, block) : cb(block.error), true)
   }
 
   /**
@@ -191,17 +192,17 @@ class Blocks {
    * before and the record is as it was then; or else the block.
    * @param {number} number
    * @param {number} position at which the record should start
-   * @param {(data: Buffer | null, block: Block | null) => void} cb one of them
+   * @param {(data: Buffer | null, block: Block | null) => void} cb one of them; perhaps at once
    */
   getRecord (number, position, cb) {
     const { digests } = this
     const parts = digests.partsOf(number, position)
-    const whole = () => this.load(number, 1, 1, ([block]) => cb(null, block))
+    const whole = () => this.load(number, 1, 1, ([block]) => cb(null, block), true)
     if (parts === null) return whole()
-    this.file.readMany(number * this.blockSize + parts.from, [parts.size], (err, buffers) => {
-      const data = err ? null : digests.record(number, parts, /** @type {Buffer[]} */ (buffers)[0], position)
-      if (data === null) whole()
-      else cb(data, null)
+    this.file.readSoon(number * this.blockSize + parts.from, parts.size, true, (err, bytes) => {
+      const found = err ? null : digests.record(number, parts, /** @type {Buffer} */ (bytes), position)
+      if (found === null) whole()
+      else cb(Buffer.from(found), null)
     })
   }
 
@@ -233,9 +234,10 @@ class Blocks {
    * @param {number} first
    * @param {number} count
    * @param {number} share see `Load`
-   * @param {(blocks: Block[]) => void} cb never called at once
+   * @param {(blocks: Block[]) => void} cb
+   * @param {boolean} [isSingle] it is one block that somebody waits for, and `cb` may be called at once
    */
-  load (first, count, share, cb) {
+  load (first, count, share, cb, isSingle = false) {
     const key = `${first}+${count}`
     const under = this.loads.get(key)
     if (under !== undefined) {
@@ -243,7 +245,7 @@ class Blocks {
       under.waiting.push(cb)
       return
     }
-    const load = { first, count, share, stale: false, waiting: [cb] }
+    const load = { first, count, share, isSingle, stale: false, waiting: [cb] }
     this.loads.set(key, load)
     this.read(load, key)
   }
@@ -254,12 +256,9 @@ class Blocks {
    */
   read (load, key) {
     const { first, count } = load
-    const { follower, blockSize, blocksABuffer } = this
+    const { follower } = this
     const point = follower?.point
-    /** @type {number[]} */
-    const sizes = []
-    for (let left = count; left > 0; left -= blocksABuffer) sizes.push(Math.min(left, blocksABuffer) * blockSize)
-    this.file.readMany(first * blockSize, sizes, (err, buffers) => {
+    this.readBuffers(load, (err, buffers) => {
       if (load.stale) {
         load.stale = false
         return this.read(load, key)
@@ -276,6 +275,21 @@ class Blocks {
         else this.read(load, key)
       })
     })
+  }
+
+  /**
+   * @param {Load} load
+   * @param {(err: Error | null, buffers?: Buffer[]) => void} cb
+   */
+  readBuffers ({ first, count, isSingle }, cb) {
+    const { blockSize, blocksABuffer, file } = this
+    if (isSingle) {
+      return file.readSoon(first * blockSize, blockSize, false, (err, data) => err ? cb(err) : cb(null, data && [data]))
+    }
+    /** @type {number[]} */
+    const sizes = []
+    for (let left = count; left > 0; left -= blocksABuffer) sizes.push(Math.min(left, blocksABuffer) * blockSize)
+    file.readMany(first * blockSize, sizes, cb)
   }
 
   /**

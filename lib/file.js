@@ -11,6 +11,7 @@ const { callbackify } = require('util')
 const { crc32 } = require('zlib')
 const RandomAccessFile = require('random-access-file')
 const errors = require('./errors')
+const { Blocking, MOST_BYTES } = require('./blocking')
 
 /** What locks files, or why that cannot be loaded; at the start, since loading it takes a while. */
 const locking = loadLocking()
@@ -56,9 +57,12 @@ const POLL_INTERVAL = 50
  * @property {(cb: Done) => void} open
  * @property {(cb: (err: Error | null, bytes?: number) => void) => void} size
  * @property {(offset: number, size: number, cb: (err: Error | null, data?: Buffer) => void) => void} read
+ * @property {(offset: number, size: number, isLent: boolean, cb: (err: Error | null, data?: Buffer) => void) => void} readSoon
+ *   for little that somebody waits for; may call back at once. If `isLent`, the data may be longer, and is good only
+ *   until the next call of this
  * @property {(offset: number, sizes: number[], cb: (err: Error | null, buffers?: Buffer[]) => void) => void} readMany
  *   what follows `offset`, in buffers of these sizes
- * @property {(offset: number, data: Buffer, cb: Done) => void} write
+ * @property {(offset: number, data: Buffer, cb: Done) => void} write may call back at once
  * @property {(offset: number, cb: Done) => void} truncate
  * @property {(cb: Done) => void} sync what is written is on the disk
  * @property {(cb: Done) => void} close
@@ -73,10 +77,10 @@ const POLL_INTERVAL = 50
 /**
  * A log's file by its path.
  * @param {string} filename
- * @param {{ readOnly: boolean, lock: boolean | 'required' }} options
+ * @param {{ readOnly: boolean, lock: boolean | 'required', blocking?: boolean }} options blocking: see `Options`
  * @returns {LogFile}
  */
-function pathFile (filename, { readOnly, lock }) {
+function pathFile (filename, { readOnly, lock, blocking = true }) {
   const storage = new RandomAccessFile(filename, { writable: !readOnly })
   const folder = path.dirname(path.resolve(filename))
   // not later: views under flumedb begin to put their files beside the log at once
@@ -127,27 +131,62 @@ function pathFile (filename, { readOnly, lock }) {
   }
 
   const file = storageFile(storage, { readOnly })
+  const calls = new Blocking(blocking)
+  const lent = Buffer.allocUnsafeSlow(MOST_BYTES)
   /** Reads that the storage does not know of, and so would not wait for before it closes. */
   let reading = 0
   /** @type {(() => void) | null} */
   let closeStorage = null
 
+  /** @type {LogFile['readSoon']} */
+  function readSoon (offset, size, isLent, cb) {
+    if (closeStorage === null && calls.begin(size)) {
+      if (calls.isTurnSpent) return calls.wait(() => readSoon(offset, size, isLent, cb))
+      const data = isLent ? lent : Buffer.allocUnsafeSlow(size)
+      const isDone = isWhole(() => fs.readSync(storage.fd, data, 0, size, offset), size)
+      calls.end()
+      if (isDone) return cb(null, data)
+    }
+    readInto(offset, [Buffer.allocUnsafeSlow(size)], (err, buffers) => err ? cb(err) : cb(null, /** @type {Buffer[]} */ (buffers)[0]))
+  }
+
+  /** @type {LogFile['write']} */
+  function write (offset, data, cb) {
+    const size = data.length
+    if (closeStorage === null && calls.begin(size)) {
+      if (calls.isTurnSpent) return calls.wait(() => write(offset, data, cb))
+      const isDone = isWhole(() => fs.writeSync(storage.fd, data, 0, size, offset), size)
+      calls.end()
+      if (isDone) return cb(null)
+    }
+    file.write(offset, data, cb)
+  }
+
+  /**
+   * One call of the system: a trip to the thread pool costs about as much as reading 64 KiB.
+   * @param {number} offset
+   * @param {Buffer[]} buffers to be filled
+   * @param {(err: Error | null, buffers?: Buffer[]) => void} cb given these, or others
+   */
+  function readInto (offset, buffers, cb) {
+    if (closeStorage !== null) return process.nextTick(cb, errors.closed(filename))
+    reading++
+    fs.readv(storage.fd, buffers, offset, (err, bytesRead) => {
+      if (--reading === 0 && closeStorage !== null) closeStorage()
+      // what is missing is read again by the storage, which knows how to go on, or gives the error
+      const sizes = buffers.map(({ length }) => length)
+      if (err || bytesRead < sizes.reduce((sum, size) => sum + size)) file.readMany(offset, sizes, cb)
+      else cb(null, buffers)
+    })
+  }
+
   return {
     ...file,
     filename,
     open: callbackify(open),
-    // one call of the system: a trip to the thread pool costs about as much as reading 64 KiB
-    readMany (offset, sizes, cb) {
-      if (closeStorage !== null) return process.nextTick(cb, errors.closed(filename))
-      const buffers = sizes.map(size => Buffer.allocUnsafeSlow(size))
-      reading++
-      fs.readv(storage.fd, buffers, offset, (err, bytesRead) => {
-        if (--reading === 0 && closeStorage !== null) closeStorage()
-        // what is missing is read again by the storage, which knows how to go on, or gives the error
-        if (err || bytesRead < sizes.reduce((sum, size) => sum + size)) file.readMany(offset, sizes, cb)
-        else cb(null, buffers)
-      })
-    },
+    readSoon,
+    write,
+    readMany: (offset, sizes, cb) => readInto(offset, sizes.map(size => Buffer.allocUnsafeSlow(size)), cb),
     close (cb) {
       closeStorage = () => file.close(cb)
       if (reading === 0) closeStorage()
@@ -182,6 +221,7 @@ function storageFile (storage, { readOnly }) {
       else cb(null, /** @type {{ size: number }} */ (st).size)
     }),
     read,
+    readSoon: (offset, size, isLent, cb) => read(offset, size, cb),
     readMany: readEach(read),
     write: (offset, data, cb) => storage.write(offset, data, cb),
     truncate: (offset, cb) => storage.truncatable === false ? process.nextTick(cb, null) : storage.truncate(offset, cb),
@@ -194,6 +234,20 @@ function storageFile (storage, { readOnly }) {
     point: null,
     keepCut: (offset, end, cb) => process.nextTick(cb, null),
     watch: null
+  }
+}
+
+/**
+ * @param {() => number} call
+ * @param {number} size
+ * @returns {boolean} whether the call did all of `size` bytes; if not, the storage tries again, which knows how to go
+ *   on after a part of it, or gives the error
+ */
+function isWhole (call, size) {
+  try {
+    return call() === size
+  } catch {
+    return false
   }
 }
 

@@ -38,6 +38,8 @@ const DEFAULT_BLOCK_SIZE = 65536
  *   waits; default 16 MiB; can be changed while the log is open
  * @property {'queue' | 'reject'} [overflow] what becomes of an append past the mark: it is taken all the same, or gets
  *   `flumelog:overflow` and is not stored; default 'queue'; can be changed while the log is open
+ * @property {boolean} [blocking] small reads and writes are made by calls that block, while these are quick, which
+ *   spares them a trip to the thread pool; false: the event loop never waits for the file; default true
  * @property {boolean} [readOnly] no lock, no writing, no repair; follows a log that another process writes; default false
  */
 
@@ -54,6 +56,7 @@ const DEFAULT_BLOCK_SIZE = 65536
  * @property {boolean | 'required'} lock
  * @property {number} highWaterMark
  * @property {'queue' | 'reject'} overflow
+ * @property {boolean} blocking
  * @property {boolean} readOnly
  */
 
@@ -91,11 +94,12 @@ function settingsOf (options) {
   const syncBytes = options.syncBytes ?? 16 * MIB
   mustBeInteger('syncBytes', syncBytes, 1, Number.MAX_SAFE_INTEGER)
   const checksum = mustBeBoolean('checksum', options.checksum ?? true)
+  const blocking = mustBeBoolean('blocking', options.blocking ?? true)
   const readOnly = mustBeBoolean('readOnly', options.readOnly ?? false)
   const lock = options.lock === 'required' ? 'required' : mustBeBoolean('lock', options.lock ?? true)
   const highWaterMark = checkHighWaterMark(options.highWaterMark ?? 16 * MIB)
   const overflow = checkOverflow(options.overflow ?? 'queue')
-  return { blockSize, codec, validate: options.validate, cacheSize, sync, syncInterval, syncBytes, checksum, lock, highWaterMark, overflow, readOnly }
+  return { blockSize, codec, validate: options.validate, cacheSize, sync, syncInterval, syncBytes, checksum, lock, highWaterMark, overflow, blocking, readOnly }
 }
 
 /**

@@ -202,7 +202,7 @@ class Disk {
       }),
       watch: null
     }
-    return { ...file, readMany: readEach(file.read) }
+    return { ...file, readSoon: (offset, size, isLent, cb) => file.read(offset, size, cb), readMany: readEach(file.read) }
   }
 
   /** The process was killed, the machine goes on: everything the system was given is there. */

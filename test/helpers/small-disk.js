@@ -4,13 +4,26 @@
 
 const fs = require('fs')
 
-const { write } = fs
+const { write, writeSync } = fs
 const size = Number(process.env.TEST_DISK_SIZE)
 
 /** @param {any[]} args */
 fs.write = (...args) => {
-  const [, , , length, offset] = args
-  if (!(offset + length > size)) return write(...args)
-  const err = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
-  process.nextTick(args.at(-1), err)
+  if (fits(args)) return write(...args)
+  process.nextTick(args.at(-1), full())
+}
+
+/** @param {any[]} args */
+fs.writeSync = (...args) => {
+  if (fits(args)) return writeSync(...args)
+  throw full()
+}
+
+/** @param {any[]} args */
+function fits ([, , , length, offset]) {
+  return !(offset + length > size)
+}
+
+function full () {
+  return Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
 }

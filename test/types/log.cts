@@ -28,6 +28,7 @@ const options: FlumeLog.Options<Message> = {
   lock: 'required',
   highWaterMark: 1024,
   overflow: 'reject',
+  blocking: true,
   readOnly: false
 }
 declare const storage: FlumeLog.RandomAccessStorage
