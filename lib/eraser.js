@@ -183,6 +183,8 @@ class Eraser {
       const whole = Buffer.allocUnsafeSlow(this.blocks.blockSize)
       block.buffer.copy(whole)
       data.copy(whole)
+      const isFull = block !== this.writer.filling
+      if (isFull && this.blocks.checksum) layout.stamp(whole)
       block.buffer = whole
     } else {
       this.blocks.add(new Block(block.number, data, block.end, true))

@@ -63,6 +63,7 @@ const POLL_INTERVAL = 50
  * @property {(offset: number, sizes: number[], cb: (err: Error | null, buffers?: Buffer[]) => void) => void} readMany
  *   what follows `offset`, in buffers of these sizes
  * @property {(offset: number, data: Buffer, cb: Done) => void} write may call back at once
+ * @property {(offset: number, buffers: Buffer[], cb: Done) => void} writeMany one after the other; may call back at once
  * @property {(offset: number, cb: Done) => void} truncate
  * @property {(cb: Done) => void} sync what is written is on the disk
  * @property {(cb: Done) => void} close
@@ -133,8 +134,8 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
   const file = storageFile(storage, { readOnly })
   const calls = new Blocking(blocking)
   const lent = Buffer.allocUnsafeSlow(MOST_BYTES)
-  /** Reads that the storage does not know of, and so would not wait for before it closes. */
-  let reading = 0
+  /** Calls that the storage does not know of, and so would not wait for before it closes. */
+  let under = 0
   /** @type {(() => void) | null} */
   let closeStorage = null
 
@@ -162,6 +163,24 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
     file.write(offset, data, cb)
   }
 
+  /** @type {LogFile['writeMany']} */
+  function writeMany (offset, buffers, cb) {
+    const size = sizeOf(buffers)
+    if (closeStorage !== null) return file.writeMany(offset, buffers, cb)
+    if (calls.begin(size)) {
+      if (calls.isTurnSpent) return calls.wait(() => writeMany(offset, buffers, cb))
+      const isDone = isWhole(() => fs.writevSync(storage.fd, buffers, offset), size)
+      calls.end()
+      if (isDone) return cb(null)
+    }
+    under++
+    fs.writev(storage.fd, buffers, offset, (err, bytesWritten) => {
+      endCall()
+      if (err || bytesWritten < size) file.writeMany(offset, buffers, cb)
+      else cb(null)
+    })
+  }
+
   /**
    * One call of the system: a trip to the thread pool costs about as much as reading 64 KiB.
    * @param {number} offset
@@ -170,14 +189,16 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
    */
   function readInto (offset, buffers, cb) {
     if (closeStorage !== null) return process.nextTick(cb, errors.closed(filename))
-    reading++
+    under++
     fs.readv(storage.fd, buffers, offset, (err, bytesRead) => {
-      if (--reading === 0 && closeStorage !== null) closeStorage()
-      // what is missing is read again by the storage, which knows how to go on, or gives the error
-      const sizes = buffers.map(({ length }) => length)
-      if (err || bytesRead < sizes.reduce((sum, size) => sum + size)) file.readMany(offset, sizes, cb)
+      endCall()
+      if (err || bytesRead < sizeOf(buffers)) file.readMany(offset, buffers.map(({ length }) => length), cb)
       else cb(null, buffers)
     })
+  }
+
+  function endCall () {
+    if (--under === 0 && closeStorage !== null) closeStorage()
   }
 
   return {
@@ -186,10 +207,11 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
     open: callbackify(open),
     readSoon,
     write,
+    writeMany,
     readMany: (offset, sizes, cb) => readInto(offset, sizes.map(size => Buffer.allocUnsafeSlow(size)), cb),
     close (cb) {
       closeStorage = () => file.close(cb)
-      if (reading === 0) closeStorage()
+      if (under === 0) closeStorage()
     },
     sync: (cb) => fs.fdatasync(storage.fd, cb),
     point: pointFile(filename + '.recovery-point', folder),
@@ -207,6 +229,8 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
 function storageFile (storage, { readOnly }) {
   /** @type {LogFile['read']} */
   const read = (offset, size, cb) => storage.read(offset, size, cb)
+  /** @type {LogFile['write']} */
+  const write = (offset, data, cb) => storage.write(offset, data, cb)
 
   return {
     filename: storage.filename || null,
@@ -223,7 +247,8 @@ function storageFile (storage, { readOnly }) {
     read,
     readSoon: (offset, size, isLent, cb) => read(offset, size, cb),
     readMany: readEach(read),
-    write: (offset, data, cb) => storage.write(offset, data, cb),
+    write,
+    writeMany: writeJoined(write),
     truncate: (offset, cb) => storage.truncatable === false ? process.nextTick(cb, null) : storage.truncate(offset, cb),
     sync: (cb) => {
       if (typeof storage.sync === 'function') storage.sync(cb)
@@ -274,6 +299,20 @@ function readEach (read) {
       offset += size
     })
   }
+}
+
+/**
+ * Writes several buffers by one write.
+ * @param {LogFile['write']} write
+ * @returns {LogFile['writeMany']}
+ */
+function writeJoined (write) {
+  return (offset, buffers, cb) => write(offset, Buffer.concat(buffers), cb)
+}
+
+/** @param {Buffer[]} buffers */
+function sizeOf (buffers) {
+  return buffers.reduce((sum, { length }) => sum + length, 0)
 }
 
 /**
@@ -479,4 +518,4 @@ function settle (resolve, reject) {
   return (err) => err ? reject(err) : resolve(undefined)
 }
 
-module.exports = { pathFile, storageFile, readEach, syncFolder }
+module.exports = { pathFile, storageFile, readEach, writeJoined, syncFolder }

@@ -18,6 +18,8 @@ const { Group } = require('./calls')
 
 /** The most bytes of one write; a longer queue is served in several, so none waits long. */
 const MAX_WRITE = 1024 * 1024
+/** What stands in the file for the first length of an atomic batch, until the rest is on the disk. */
+const NO_LENGTH = Buffer.alloc(layout.LENGTH_SIZE)
 
 /**
  * @typedef {import('./calls').Appended} Appended
@@ -54,8 +56,6 @@ class Writer {
     this.filling = blocks.tail
     /** Where the next record starts in it. */
     this.position = blocks.tail.end
-    /** Blocks before this one have their checksum, if they are to have one. */
-    this.stamped = blocks.tail.number
 
     /** The calls that were made since a block or a write began. */
     this.newest = new Group(0)
@@ -72,7 +72,6 @@ class Writer {
     this.mustTruncate = false
     /** The log takes no more appends. @type {Error | null} */
     this.failure = null
-    this.scratch = Buffer.alloc(0)
     /** the offset after the last append that asked to be synced */
     this.forced = 0
     /** Blocks of atomic batches that are not written, by number. @type {number[]} */
@@ -205,7 +204,10 @@ class Writer {
 
   /** Ends the block that is being filled, and begins the next one. */
   turn () {
-    layout.seal(this.filling.buffer, this.position)
+    const { buffer } = this.filling
+    layout.seal(buffer, this.position)
+    // now, while the processor has the block at hand
+    if (this.checksum) layout.stamp(buffer)
     this.filling = new Block(this.filling.number + 1, Buffer.allocUnsafe(this.blockSize), 0, false)
     this.pending.push(this.filling)
     this.position = 0
@@ -301,46 +303,33 @@ class Writer {
   }
 
   write () {
-    const data = this.gather()
-    this.target = this.written + data.length
+    const pieces = this.gather()
+    this.target = this.written + sizeOf(pieces)
     if (this.newest.end <= this.target) this.endGroup()
     this.counts.writes++
-    this.file.write(this.written, data, this.onwrite)
+    if (pieces.length === 1) this.file.write(this.written, pieces[0], this.onwrite)
+    else this.file.writeMany(this.written, pieces, this.onwrite)
   }
 
-  /** @returns {Buffer} what is to be written next, as one piece */
+  /** @returns {Buffer[]} what is to be written next, one after the other */
   gather () {
     const { pending, blockSize, written } = this
+    const pieces = []
     let index = Math.floor(written / blockSize) - pending[0].number
-    const from = written % blockSize
-    const size = Math.min(this.appended - written, Math.max(blockSize, MAX_WRITE - MAX_WRITE % blockSize) - from)
-    const isPlain = this.atomic.length === 0
-    if (isPlain && from + size <= blockSize) return this.sealedBuffer(index).subarray(from, from + size)
-    if (this.scratch.length < size) this.scratch = Buffer.allocUnsafeSlow(Math.max(size, Math.min(2 * this.scratch.length, MAX_WRITE)))
-    let filled = this.sealedBuffer(index).copy(this.scratch, 0, from, Math.min(blockSize, from + size))
-    while (filled < size) {
-      const buffer = this.sealedBuffer(++index)
-      filled += buffer.copy(this.scratch, filled, 0, Math.min(blockSize, size - filled))
+    let position = written % blockSize
+    let left = Math.min(this.appended - written, Math.max(blockSize, MAX_WRITE - MAX_WRITE % blockSize) - position)
+    while (left > 0) {
+      const { number, buffer } = pending[index++]
+      const end = Math.min(blockSize, position + left)
+      left -= end - position
+      if (this.atomic.includes(number)) {
+        pieces.push(NO_LENGTH)
+        position += NO_LENGTH.length
+      }
+      pieces.push(buffer.subarray(position, end))
+      position = 0
     }
-    for (const number of this.atomic) {
-      const at = number * blockSize - written
-      if (at >= 0 && at < size) this.scratch.fill(0, at, at + layout.LENGTH_SIZE)
-    }
-    return this.scratch.subarray(0, size)
-  }
-
-  /**
-   * A block's bytes; with its checksum, if it is full: only now, when it goes into
-   * the file, is it certain that no deletion changes it any more.
-   * @param {number} index in pending
-   */
-  sealedBuffer (index) {
-    const block = this.pending[index]
-    if (block !== this.filling && block.number >= this.stamped) {
-      if (this.checksum) layout.stamp(block.buffer)
-      this.stamped = block.number + 1
-    }
-    return block.buffer
+    return pieces
   }
 
   /** @param {Error | null | undefined} err */
@@ -478,7 +467,6 @@ class Writer {
     this.pending.length = 1
     this.filling = this.pending[0]
     this.position = this.filling.end
-    this.stamped = this.filling.number
     this.written = this.acknowledged
     this.synced = Math.min(this.synced, this.written)
     this.forced = 0

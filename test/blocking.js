@@ -92,6 +92,26 @@ test('a call that does less than it was asked to, or fails, is made good', async
   await opened.log.close()
 })
 
+test('a write of several blocks that is done in part, or fails, is made good', async (t) => {
+  const log = promises(FlumeLog(testFolder(t)('log'), { blockSize: 1024, cacheSize: 0 }))
+  await log.onReady()
+  let made = 0
+  /** The first of the buffers only, or none. */
+  const inPart = (before) => (fd, buffers, ...rest) => before(fd, buffers.slice(0, ++made % 2), ...rest)
+  replace(t, fs, { writevSync: inPart, writev: inPart })
+  const small = await append(10)
+  const large = await append(200)
+  t.ok(made >= 2, `${made} calls`)
+  for (const [seq, record] of [...small, ...large]) t.ok(record.equals(await log.get(seq)))
+  await log.close()
+
+  async function append (count) {
+    const records = Array.from({ length: count }, (_, i) => Buffer.alloc(500, `${i} `))
+    const seqs = await Promise.all(records.map(record => log.append(record)))
+    return seqs.map((seq, i) => [seq, records[i]])
+  }
+})
+
 test('when a read had to wait for a device, those after it do not block, for nearly twenty times as long', async (t) => {
   const time = clock(t)
   const opened = await openLog(t)

@@ -6,6 +6,7 @@ const test = require('tape')
 const RAM = require('random-access-memory')
 const FlumeLog = require('..')
 const { promises } = require('./helpers/promises')
+const { codeOf } = require('./helpers/reading')
 
 const BLOCK_SIZE = 256
 const SETS = [
@@ -30,6 +31,23 @@ class Torn extends RAM {
     this.finish = () => super._write(request)
   }
 }
+
+test('a block that fills up while a record in it is deleted is sound', async (t) => {
+  for (const isDeletedFirst of [true, false]) {
+    const storage = new RAM()
+    const log = promises(FlumeLog(storage, { blockSize: BLOCK_SIZE, cacheSize: 0 }))
+    await log.append('one')
+    await log.append('two')
+    const made = []
+    if (isDeletedFirst) made.push(log.del(7))
+    made.push(log.append(Array.from({ length: 10 }, () => Buffer.alloc(60, 'more'))))
+    if (!isDeletedFirst) made.push(log.del(7))
+    await Promise.all(made)
+    t.equal(String(await log.get(0)), 'one', 'also as it is in the file')
+    t.equal(await codeOf(log.get(7)), 'flumelog:deleted')
+    await log.close()
+  }
+})
 
 for (const { title, options } of SETS) {
   test(`a block that a deletion has rewritten by half is read as it was, ${title}`, async (t) => {

@@ -5,7 +5,7 @@
 // each for itself, and the file's length too. It can also fail, tear, drop or
 // hold back the Nth operation. `disk.file(name)` is a file as lib/file.js makes them.
 
-const { readEach } = require('../../lib/file')
+const { readEach, writeJoined } = require('../../lib/file')
 
 /** A random source with a seed (mulberry32), so that a run can be repeated. */
 function randomFrom (seed) {
@@ -202,7 +202,7 @@ class Disk {
       }),
       watch: null
     }
-    return { ...file, readSoon: (offset, size, isLent, cb) => file.read(offset, size, cb), readMany: readEach(file.read) }
+    return { ...file, readSoon: (offset, size, isLent, cb) => file.read(offset, size, cb), readMany: readEach(file.read), writeMany: writeJoined(file.write) }
   }
 
   /** The process was killed, the machine goes on: everything the system was given is there. */
