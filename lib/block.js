@@ -197,7 +197,8 @@ function previousPosition (block, position) {
  * @returns {Buffer} its data: a view, not a copy
  */
 function dataAt (block, position) {
-  return view(block.buffer, block.byteOffset + position + LENGTH_SIZE, readLength(block, position))
+  const length = readLength(block, position)
+  return view(block.buffer, block.byteOffset + position + LENGTH_SIZE, length)
 }
 
 /**

@@ -38,6 +38,9 @@ class Block {
   constructor (number, buffer, end, sealed) {
     this.number = number
     this.buffer = buffer
+    /** Where its bytes are, for `layout.view`. */
+    this.memory = buffer.buffer
+    this.memoryStart = buffer.byteOffset
     this.end = end
     this.sealed = sealed
     /** Why its records cannot be had: it is damaged, or could not be read. @type {Error | null} */
@@ -47,6 +50,23 @@ class Block {
     this.wasAsked = false
     /** up to which position `starts` is made */
     this.indexed = 0
+  }
+
+  /** @param {Buffer} buffer its bytes from now on */
+  hold (buffer) {
+    this.buffer = buffer
+    this.memory = buffer.buffer
+    this.memoryStart = buffer.byteOffset
+  }
+
+  /**
+   * @param {number} position where a record starts
+   * @returns {Buffer} its data: a view, not a copy
+   */
+  dataAt (position) {
+    // first, since this may have to be fetched from far away, and the rest can be done meanwhile
+    const length = layout.readLength(this.buffer, position)
+    return layout.view(this.memory, this.memoryStart + position + layout.LENGTH_SIZE, length)
   }
 
   /**

@@ -185,7 +185,7 @@ class Eraser {
       data.copy(whole)
       const isFull = block !== this.writer.filling
       if (isFull && this.blocks.checksum) layout.stamp(whole)
-      block.buffer = whole
+      block.hold(whole)
     } else {
       this.blocks.add(new Block(block.number, data, block.end, true))
     }

@@ -224,7 +224,7 @@ class Follower {
   show (tail, bytes, end) {
     if (end === tail.end) return
     this.lastSeq = tail.number * this.blocks.blockSize + layout.previousPosition(bytes, end)
-    tail.buffer = bytes
+    tail.hold(bytes)
     tail.end = end
     tail.starts = null
     tail.indexed = 0

@@ -586,7 +586,7 @@ function createLog (file, settings) {
     if (block.error !== null) throw block.error
     const position = seq - block.number * blockSize
     if (!block.startsAt(position)) throw errors.notFound(filename, seq, 'it is not where a record starts')
-    return layout.dataAt(block.buffer, position)
+    return block.dataAt(position)
   }
 
   /**

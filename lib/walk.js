@@ -171,8 +171,8 @@ class Walk {
    */
   aim (block) {
     this.buffer = block.buffer
-    this.memory = block.buffer.buffer
-    this.memoryStart = block.buffer.byteOffset
+    this.memory = block.memory
+    this.memoryStart = block.memoryStart
     this.base = block.number * this.blockSize
     if (this.reverse) {
       if (this.position === -1) this.position = endOfLastAtMost(block, this.max - this.base)
