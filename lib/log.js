@@ -15,7 +15,7 @@ const { Writer, sizeOf } = require('./writer')
 const { Eraser } = require('./eraser')
 const { Follower } = require('./follower')
 const { Stream } = require('./stream')
-const { Walk, RECORD, WAITING, FAILED } = require('./walk')
+const { walkOver, RECORD, WAITING, FAILED } = require('./walk')
 const { scan } = require('./scan')
 const { search } = require('./search')
 const { sink } = require('./sink')
@@ -620,7 +620,7 @@ function createLog (file, settings) {
    * @param {(err: Error | null, value?: any, seq?: number) => void} cb
    */
   function walkBack (seq, cb) {
-    const walk = new Walk(blocks, { min: -Infinity, max: seq - 1, reverse: true, keep: true }, look)
+    const walk = walkOver(blocks, { min: -Infinity, max: seq - 1, reverse: true, keep: true }, look)
     look()
 
     function look () {

@@ -2,7 +2,7 @@
 
 // The walk of a stream, without a Buffer or an object a record.
 
-const { Walk, rangeOf, RECORD, WAITING, FAILED } = require('./walk')
+const { walkOver, rangeOf, RECORD, WAITING, FAILED } = require('./walk')
 
 /**
  * @typedef {import('./blocks').Block} Block
@@ -22,10 +22,10 @@ const { Walk, rangeOf, RECORD, WAITING, FAILED } = require('./walk')
  * @param {(err: Error | null) => void} cb
  */
 function scan (blocks, options, onRecord, cb) {
-  /** @type {Walk} */
+  /** @type {import('./walk').Walk} */
   let walk
   try {
-    walk = new Walk(blocks, rangeOf(options), run)
+    walk = walkOver(blocks, rangeOf(options), run)
   } catch (err) {
     return process.nextTick(cb, err)
   }

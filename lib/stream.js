@@ -6,7 +6,7 @@
 const { FRAME_SIZE } = require('./block')
 const errors = require('./errors')
 const { show } = require('./options')
-const { Walk, rangeOf, RECORD, WAITING, AT_END, PAST_BOUND, FAILED } = require('./walk')
+const { walkOver, rangeOf, RECORD, WAITING, AT_END, PAST_BOUND, FAILED } = require('./walk')
 
 /** How deep a reader may call from within its own callback before it is given a new stack. */
 const MAX_DEPTH = 64
@@ -44,6 +44,7 @@ const MAX_DEPTH = 64
  *   ending with an error; default false
  * @property {(range: Skipped) => void} [onSkip] told of each range that was left out
  *
+ * @typedef {import('./walk').Walk} Walk
  * @typedef {import('./walk').RangeOptions & StreamOnlyOptions} StreamOptions
  */
 
@@ -108,11 +109,8 @@ class Stream {
       return
     }
     this.depth++
-    try {
-      this.answer(this.walk, cb)
-    } finally {
-      this.depth--
-    }
+    this.answer(this.walk, cb)
+    this.depth--
   }
 
   /** @param {Answer} cb */
@@ -140,7 +138,7 @@ class Stream {
     }
     if (options.old === false) range.min = Math.max(range.min, log.blocks.end)
     this.liveFrom = Math.max(range.min, log.blocks.end)
-    return new Walk(log.blocks, range, this.resume)
+    return walkOver(log.blocks, range, this.resume)
   }
 
   /** Goes on with a read that had to wait. */
@@ -149,6 +147,8 @@ class Stream {
     if (cb === null || this.walk === null) return
     this.waiting = null
     this.isAtEnd = false
+    // what is called now begins a stack; and a reader that threw has left too much
+    this.depth = 0
     this.answer(this.walk, cb)
   }
 
@@ -238,7 +238,7 @@ class Stream {
     // old records come last first, new ones as they are appended
     walk.stop()
     const range = { min: /** @type {number} */ (this.liveFrom), max: walk.max, reverse: false, keep: this.options.cache !== false }
-    this.walk = new Walk(this.log.blocks, range, this.resume)
+    this.walk = walkOver(this.log.blocks, range, this.resume)
     return true
   }
 

@@ -62,6 +62,7 @@ function bound (name, value, missing) {
   throw errors.invalid(`${name} must be an integer, the offset of a record or any other; it is ${show(value)}`)
 }
 
+/** What walks in both directions have in common. Each has `next` of its own, and what it needs. @abstract */
 class Walk {
   /**
    * @param {import('./blocks').Blocks} blocks
@@ -92,7 +93,7 @@ class Walk {
     this.memory = NO_BYTES.buffer
     this.memoryStart = 0
     this.base = 0
-    /** Forward: records that start before this position can be given without a further look. Backward: those from it on. */
+    /** A position that bounds what can be given of the block without a further look. */
     this.edge = 0
     /** The current record: its offset, and where its data is in the block. */
     this.seq = -1
@@ -102,67 +103,12 @@ class Walk {
     this.error = null
   }
 
-  /** Goes to the next record. The hot path: what can be looked up once a block is, by `aim`, and no object is made. */
-  next () {
-    if (this.rewrites !== this.blocks.rewrites) this.refresh()
-    if (this.reverse) return this.nextBack()
-    const { position } = this
-    if (position >= this.edge) return this.further()
-    const start = position + layout.LENGTH_SIZE
-    const end = start + layout.readLength(this.buffer, position)
-    this.position = end + layout.LENGTH_SIZE
-    this.seq = this.base + position
-    this.start = start
-    this.end = end
-    return RECORD
-  }
-
-  /** @returns {number} */
-  nextBack () {
-    const end = this.position
-    if (this.block === null || end <= 0) return this.furtherBack()
-    const start = layout.previousPosition(this.buffer, end)
-    if (start < this.edge) return PAST_BOUND
-    this.position = start
-    this.seq = this.base + start
-    this.start = start + layout.LENGTH_SIZE
-    this.end = end - layout.LENGTH_SIZE
-    return RECORD
-  }
-
   /**
-   * Forward, where the block seems to be used up: the tail may have grown.
-   * @returns {number}
+   * Goes to the next record. The hot path: what can be looked up once a block is, by `aim`, and no object is made.
+   * @returns {number} what it found
    */
-  further () {
-    for (;;) {
-      const entered = this.block === null ? this.enter() : RECORD
-      if (entered !== RECORD) return entered
-      const block = /** @type {import('./blocks').Block} */ (this.block)
-      this.aim(block)
-      if (this.position < this.edge) return this.next()
-      if (this.position < block.end) return PAST_BOUND
-      if (!block.sealed) return this.blocks.end > this.max ? PAST_BOUND : AT_END
-      if (block.error !== null) {
-        this.error = block.error
-        return FAILED
-      }
-      this.leave()
-    }
-  }
-
-  /** @returns {number} */
-  furtherBack () {
-    for (;;) {
-      if (this.block !== null) {
-        if (this.number === 0) return PAST_BOUND
-        this.leave()
-      }
-      const entered = this.enter()
-      if (entered !== RECORD) return entered
-      this.aim(/** @type {import('./blocks').Block} */ (this.block))
-      if (this.position > 0) return this.nextBack()
-    }
+  next () {
+    throw new Error('each direction has its own')
   }
 
   /**
@@ -174,14 +120,6 @@ class Walk {
     this.memory = block.memory
     this.memoryStart = block.memoryStart
     this.base = block.number * this.blockSize
-    if (this.reverse) {
-      if (this.position === -1) this.position = endOfLastAtMost(block, this.max - this.base)
-      this.edge = this.min - this.base
-    } else {
-      const first = Math.min(block.end, this.min - this.base)
-      while (this.position < first) this.position = layout.nextPosition(this.buffer, this.position)
-      this.edge = Math.min(block.end, this.max - this.base + 1)
-    }
   }
 
   /** @returns {number} RECORD if the block is there now */
@@ -243,6 +181,100 @@ class Walk {
   }
 }
 
+/** From the first record to the last. `edge`: records that start before this position can be given without a further look. */
+class Forward extends Walk {
+  /** @returns {number} */
+  next () {
+    if (this.rewrites !== this.blocks.rewrites) this.refresh()
+    const { position } = this
+    if (position >= this.edge) return this.further()
+    const start = position + layout.LENGTH_SIZE
+    const end = start + layout.readLength(this.buffer, position)
+    this.position = end + layout.LENGTH_SIZE
+    this.seq = this.base + position
+    this.start = start
+    this.end = end
+    return RECORD
+  }
+
+  /**
+   * The block seems to be used up: the tail may have grown.
+   * @returns {number}
+   */
+  further () {
+    for (;;) {
+      const entered = this.block === null ? this.enter() : RECORD
+      if (entered !== RECORD) return entered
+      const block = /** @type {import('./blocks').Block} */ (this.block)
+      this.aim(block)
+      if (this.position < this.edge) return this.next()
+      if (this.position < block.end) return PAST_BOUND
+      if (!block.sealed) return this.blocks.end > this.max ? PAST_BOUND : AT_END
+      if (block.error !== null) {
+        this.error = block.error
+        return FAILED
+      }
+      this.leave()
+    }
+  }
+
+  /** @param {import('./blocks').Block} block */
+  aim (block) {
+    super.aim(block)
+    const first = Math.min(block.end, this.min - this.base)
+    while (this.position < first) this.position = layout.nextPosition(this.buffer, this.position)
+    this.edge = Math.min(block.end, this.max - this.base + 1)
+  }
+}
+
+/** From the last record to the first. `edge`: of the records before `position`, those that start from it on can be given. */
+class Backward extends Walk {
+  /** @returns {number} */
+  next () {
+    if (this.rewrites !== this.blocks.rewrites) this.refresh()
+    const end = this.position
+    if (end <= 0 || this.block === null) return this.further()
+    const start = layout.previousPosition(this.buffer, end)
+    if (start < this.edge) return PAST_BOUND
+    this.position = start
+    this.seq = this.base + start
+    this.start = start + layout.LENGTH_SIZE
+    this.end = end - layout.LENGTH_SIZE
+    return RECORD
+  }
+
+  /** @returns {number} */
+  further () {
+    for (;;) {
+      if (this.block !== null) {
+        if (this.number === 0) return PAST_BOUND
+        this.leave()
+      }
+      const entered = this.enter()
+      if (entered !== RECORD) return entered
+      this.aim(/** @type {import('./blocks').Block} */ (this.block))
+      if (this.position > 0) return this.next()
+    }
+  }
+
+  /** @param {import('./blocks').Block} block */
+  aim (block) {
+    super.aim(block)
+    if (this.position === -1) this.position = endOfLastAtMost(block, this.max - this.base)
+    this.edge = this.min - this.base
+  }
+}
+
+/**
+ * @param {import('./blocks').Blocks} blocks
+ * @param {Range} range
+ * @param {() => void} onready called when a block that was waited for is there
+ * @returns {Walk}
+ */
+function walkOver (blocks, range, onready) {
+  return range.reverse ? new Backward(blocks, range, onready) : new Forward(blocks, range, onready)
+}
+
 /**
  * @param {import('./blocks').Block} block
  * @param {number} most
@@ -255,4 +287,4 @@ function endOfLastAtMost ({ buffer, end }, most) {
   return position
 }
 
-module.exports = { Walk, rangeOf, RECORD, WAITING, AT_END, PAST_BOUND, FAILED }
+module.exports = { walkOver, Walk, rangeOf, RECORD, WAITING, AT_END, PAST_BOUND, FAILED }
