@@ -6,18 +6,16 @@
 
 const fs = require('fs')
 const path = require('path')
-const { randomUUID } = require('crypto')
 const { callbackify } = require('util')
-const { crc32 } = require('zlib')
 const RandomAccessFile = require('random-access-file')
 const errors = require('./errors')
 const { Blocking, MOST_BYTES } = require('./blocking')
+const { createBeside, makeFolder, syncFolder } = require('./folder')
+const { acquireLock } = require('./lock')
+const { pointFile } = require('./recovery-point')
+const { watch } = require('./watch')
 
-/** What locks files, or why that cannot be loaded; at the start, since loading it takes a while. */
-const locking = loadLocking()
 const COPY_SIZE = 1024 * 1024
-/** How often a file is looked at where the system cannot tell of changes. */
-const POLL_INTERVAL = 50
 
 /**
  * @typedef {(err: Error | null | undefined) => void} Done
@@ -36,22 +34,6 @@ const POLL_INTERVAL = 50
  */
 
 /**
- * What a writer leaves beside the log while it has unsynced data.
- * @typedef {object} RecoveryPoint
- * @property {number} offset up to here all was on the disk when this was written
- * @property {Rewrite[]} rewrites deletions that were under way
- * @property {string} [id] another one each time it is written
- * @typedef {{ offset: number, data: Buffer }} Rewrite bytes that belong at `offset`
- */
-
-/**
- * @typedef {object} PointFile
- * @property {(cb: (err: Error | null, point?: RecoveryPoint | null) => void) => void} read null: there is none, or none that is whole
- * @property {(point: RecoveryPoint, cb: Done) => void} write replaces it, all or nothing; it is on the disk before cb
- * @property {(cb: Done) => void} remove
- */
-
-/**
  * @typedef {object} LogFile
  * @property {string | null} filename
  * @property {(cb: Done) => void} open
@@ -67,12 +49,10 @@ const POLL_INTERVAL = 50
  * @property {(offset: number, cb: Done) => void} truncate
  * @property {(cb: Done) => void} sync what is written is on the disk
  * @property {(cb: Done) => void} close
- * @property {PointFile | null} point
+ * @property {import('./recovery-point').PointFile | null} point
  * @property {(offset: number, end: number, cb: (err: Error | null, name?: string) => void) => void} keepCut
  *   copies the bytes from `offset` to `end` into a file beside the log
- * @property {((onchange: () => void) => Watch) | null} watch tells when the file has changed
- * @typedef {{ hold: () => void, release: () => void, stop: () => void }} Watch
- *   between hold and release, watching keeps the process alive
+ * @property {((onchange: () => void) => import('./watch').Watch) | null} watch tells when the file has changed
  */
 
 /**
@@ -316,200 +296,6 @@ function sizeOf (buffers) {
 }
 
 /**
- * The recovery point as a small text file: a CRC-32 in hex, a blank, JSON. It is
- * replaced by renaming a new one over it, so that it is always whole.
- * @param {string} filename
- * @param {string} folder
- * @returns {PointFile}
- */
-function pointFile (filename, folder) {
-  return {
-    read: callbackify(async () => {
-      const text = await fs.promises.readFile(filename, 'utf8').catch(onlyMissing)
-      return text === null ? null : parsePoint(text)
-    }),
-    write: callbackify(async (/** @type {RecoveryPoint} */ point) => {
-      try {
-        await writeSynced(filename + '.new', formatPoint(point))
-      } catch (err) {
-        // on a full disk what there is of it would take the last room
-        await fs.promises.unlink(filename + '.new').catch(() => {})
-        throw err
-      }
-      await fs.promises.rename(filename + '.new', filename)
-      await syncFolder(folder)
-    }),
-    remove: callbackify(async () => {
-      await fs.promises.unlink(filename + '.new').catch(onlyMissing)
-      await fs.promises.unlink(filename).catch(onlyMissing)
-      await syncFolder(folder)
-    })
-  }
-}
-
-/**
- * @param {string} filename
- * @param {string} text
- */
-async function writeSynced (filename, text) {
-  const handle = await fs.promises.open(filename, 'w')
-  try {
-    await handle.writeFile(text)
-    await handle.datasync()
-  } finally {
-    await handle.close()
-  }
-}
-
-/** @param {RecoveryPoint} point */
-function formatPoint (point) {
-  const rewrites = point.rewrites.map(({ offset, data }) => ({ offset, data: data.toString('base64') }))
-  const json = JSON.stringify({ offset: point.offset, rewrites, id: randomUUID() })
-  return `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`
-}
-
-/**
- * @param {string} text
- * @returns {RecoveryPoint | null} null if it is not whole
- */
-function parsePoint (text) {
-  const json = text.slice(9, -1)
-  if (text.length < 10 || crc32(json) !== parseInt(text.slice(0, 8), 16)) return null
-  try {
-    const { offset, rewrites, id } = JSON.parse(json)
-    return {
-      offset,
-      rewrites: rewrites.map((/** @type {{ offset: number, data: string }} */ r) => ({ offset: r.offset, data: Buffer.from(r.data, 'base64') })),
-      id
-    }
-  } catch {
-    return null
-  }
-}
-
-let warnedOfLock = false
-
-/**
- * Takes the advisory lock that keeps a second writer out; it goes with the open
- * file, so with the process, however that ends. (The storage's own `lock` option
- * is not used: where the file system has no locks it throws into the event loop.)
- * @param {string} filename
- * @param {number} fd
- * @param {boolean | 'required'} lock
- */
-function acquireLock (filename, fd, lock) {
-  if (locking.tryLock === undefined) {
-    if (lock === 'required') throw errors.noLock(filename, locking.missing)
-    if (!warnedOfLock) {
-      process.emitWarning('the optional package fs-native-extensions cannot be loaded here, so logs are not locked: ' +
-        'two programs that open one log for writing will damage it', { code: 'FLUMELOG_NO_LOCK' })
-    }
-    warnedOfLock = true
-    return
-  }
-  if (!locking.tryLock(fd)) throw errors.locked(filename)
-}
-
-/** @returns {{ tryLock?: (fd: number) => boolean, missing?: unknown }} */
-function loadLocking () {
-  try {
-    return require('fs-native-extensions')
-  } catch (missing) {
-    return { missing }
-  }
-}
-
-/**
- * @param {string} folder
- * @returns {unknown} null, or why it cannot be made
- */
-function makeFolder (folder) {
-  try {
-    fs.mkdirSync(folder, { recursive: true })
-    return null
-  } catch (err) {
-    return err
-  }
-}
-
-/** @param {string} folder */
-async function syncFolder (folder) {
-  if (process.platform === 'win32') return // a folder cannot be opened there
-  const handle = await fs.promises.open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
-/**
- * Creates a file that is not there yet, with a number behind its name if need be.
- * @param {string} wanted
- */
-async function createBeside (wanted) {
-  for (let n = 1; ; n++) {
-    const name = n === 1 ? wanted : `${wanted}.${n}`
-    try {
-      return { name, handle: await fs.promises.open(name, 'wx') }
-    } catch (err) {
-      if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EEXIST') throw err
-    }
-  }
-}
-
-/**
- * Tells of changes of a file: by events, where the system has them, and by looking
- * while somebody waits, since events can be missed.
- * @param {string} filename
- * @param {() => void} onchange
- * @returns {Watch}
- */
-function watch (filename, onchange) {
-  /** @type {fs.FSWatcher | undefined} */
-  let watcher
-  /** @type {NodeJS.Timeout | undefined} */
-  let idlePoll
-  /** @type {NodeJS.Timeout | undefined} */
-  let heldPoll
-
-  function withoutEvents () {
-    watcher?.close()
-    watcher = undefined
-    idlePoll = setInterval(onchange, POLL_INTERVAL).unref()
-  }
-
-  try {
-    watcher = fs.watch(filename, { persistent: false }, onchange)
-    watcher.on('error', withoutEvents)
-  } catch {
-    withoutEvents()
-  }
-
-  return {
-    hold: () => { heldPoll ??= setInterval(onchange, POLL_INTERVAL) },
-    release: () => {
-      clearInterval(heldPoll)
-      heldPoll = undefined
-    },
-    stop: () => {
-      watcher?.close()
-      clearInterval(idlePoll)
-      clearInterval(heldPoll)
-    }
-  }
-}
-
-/**
- * @param {NodeJS.ErrnoException} err
- * @returns {null} if what was looked for is not there
- */
-function onlyMissing (err) {
-  if (err.code === 'ENOENT') return null
-  throw err
-}
-
-/**
  * @param {(value: any) => void} resolve
  * @param {(err: Error) => void} reject
  * @returns {Done}
@@ -518,4 +304,4 @@ function settle (resolve, reject) {
   return (err) => err ? reject(err) : resolve(undefined)
 }
 
-module.exports = { pathFile, storageFile, readEach, writeJoined, syncFolder }
+module.exports = { pathFile, storageFile, readEach, writeJoined }

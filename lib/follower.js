@@ -27,7 +27,7 @@ class Follower {
    * @param {import('./io').Io} io
    * @param {import('./blocks').Blocks} blocks
    * @param {import('./recover').Found} found where the log ended when it was opened
-   * @param {import('./file').RecoveryPoint | null} point that was there then
+   * @param {import('./recovery-point').RecoveryPoint | null} point that was there then
    * @param {Listeners & { blockSize: number | undefined }} options `blockSize`: what the caller asked for
    */
   constructor (file, io, blocks, found, point, options) {
@@ -45,7 +45,7 @@ class Follower {
     this.running = false
     this.again = false
     this.closed = false
-    /** @type {import('./file').Watch | null} */
+    /** @type {import('./watch').Watch | null} */
     this.watch = null
   }
 
@@ -172,7 +172,7 @@ class Follower {
   }
 
   /**
-   * @param {import('./file').RecoveryPoint | null} point that was there before something was read
+   * @param {import('./recovery-point').RecoveryPoint | null} point that was there before something was read
    * @returns {Promise<boolean>} whether it still is, so that nothing was rewritten in between
    */
   async isStill (point) {
@@ -182,7 +182,7 @@ class Follower {
 
   /**
    * For blocks that were read while `point` was there.
-   * @param {import('./file').RecoveryPoint | null | undefined} point
+   * @param {import('./recovery-point').RecoveryPoint | null | undefined} point
    * @param {(isSame: boolean) => void} cb
    */
   compare (point, cb) {

@@ -15,7 +15,7 @@ const { promisify } = require('util')
  * @property {() => Promise<void>} sync
  * @property {() => Promise<void>} close
  * @property {(offset: number, end: number) => Promise<string | null>} keepCut
- * @property {() => Promise<import('./file').RecoveryPoint | null>} readPoint
+ * @property {() => Promise<import('./recovery-point').RecoveryPoint | null>} readPoint
  * @property {() => Promise<void>} removePoint
  */
 

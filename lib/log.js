@@ -190,7 +190,7 @@ function createLog (file, settings) {
 
   /**
    * @param {import('./recover').Found} found
-   * @param {import('./file').RecoveryPoint | null} point
+   * @param {import('./recovery-point').RecoveryPoint | null} point
    */
   function assemble (found, point) {
     const { checksum, cacheSize } = settings

@@ -18,7 +18,7 @@ const WALK_SIZE = 1024 * 1024
  * @property {number} walked bytes behind the recovery point that are whole
  * @property {Block | null} damagedTail the block after `kept`, which is damaged in its
  *   middle, so that the log goes on in the block after it
- * @property {import('./file').Rewrite[]} rewrites deletions that a crash interrupted
+ * @property {import('./recovery-point').Rewrite[]} rewrites deletions that a crash interrupted
  */
 
 /**
@@ -32,7 +32,7 @@ const WALK_SIZE = 1024 * 1024
  * Finds the end of a log; changes nothing.
  * @param {(offset: number, size: number) => Promise<Buffer>} read
  * @param {number} size the file's, in bytes
- * @param {import('./file').RecoveryPoint | null} point
+ * @param {import('./recovery-point').RecoveryPoint | null} point
  * @param {RecoverOptions} options
  * @returns {Promise<Found>}
  */
@@ -62,7 +62,7 @@ async function findEnd (read, size, point, options) {
  * there. A recovery point beside a file that was restored from elsewhere has others.
  * @param {(offset: number, size: number) => Promise<Buffer>} read
  * @param {number} size
- * @param {import('./file').RecoveryPoint} point
+ * @param {import('./recovery-point').RecoveryPoint} point
  * @param {RecoverOptions} options
  */
 async function ownRewrites (read, size, point, { blockSize }) {
@@ -94,7 +94,7 @@ function isRewriteOf (before, after) {
 /**
  * Reads as if the interrupted deletions were complete.
  * @param {(offset: number, size: number) => Promise<Buffer>} read
- * @param {import('./file').Rewrite[]} rewrites
+ * @param {import('./recovery-point').Rewrite[]} rewrites
  * @returns {(offset: number, size: number) => Promise<Buffer>}
  */
 function withRewrites (read, rewrites) {

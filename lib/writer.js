@@ -96,7 +96,7 @@ class Writer {
     this.writingPoint = false
     /** @type {Done[]} */
     this.pointWaiting = []
-    /** Deletions that are under way, by the bytes that will be in the file. @type {import('./file').Rewrite[]} */
+    /** Deletions that are under way, by the bytes that will be in the file. @type {import('./recovery-point').Rewrite[]} */
     this.rewrites = []
 
     this.counts = {

@@ -4,7 +4,8 @@
 
 const fs = require('fs')
 const path = require('path')
-const { pathFile, syncFolder } = require('../../lib/file')
+const { pathFile } = require('../../lib/file')
+const { syncFolder } = require('../../lib/folder')
 const { promises } = require('../../lib/io')
 const { openExtent, verify, verifyExtent } = require('../../lib/verify')
 const { copyInPlace, copyPacked } = require('../../lib/copy')
