@@ -24,8 +24,9 @@ class Blocking {
     this.isWanted = isWanted
     /** Until when the waiting that was done is paid off; all times are in milliseconds. */
     this.paidAt = 0
-    /** in calls in this turn */
+    /** in calls in this turn, and whether it is known when that ends */
     this.spent = 0
+    this.isTurnCounted = false
     this.begunAt = 0
     /** Calls for the next turn. @type {Array<() => void>} */
     this.waiting = []
@@ -44,7 +45,7 @@ class Blocking {
 
   end () {
     const took = performance.now() - this.begunAt
-    if (this.spent === 0) setImmediate(this.endTurn)
+    this.countTurn()
     this.spent += took
     if (took > QUICK) this.paidAt = Math.max(this.paidAt, this.begunAt) + (took - QUICK) / SHARE_OF_TIME
   }
@@ -62,16 +63,21 @@ class Blocking {
     this.waiting.push(call)
   }
 
+  countTurn () {
+    if (!this.isTurnCounted) setImmediate(this.endTurn)
+    this.isTurnCounted = true
+  }
+
   endTurn () {
     const { waiting } = this
     let tried = 0
     this.spent = 0
+    this.isTurnCounted = false
     try {
       while (tried < waiting.length && !this.isTurnSpent) waiting[tried++]()
     } finally {
       waiting.splice(0, tried)
-      // one of them threw, or its caller did
-      if (waiting.length > 0 && this.spent === 0) setImmediate(this.endTurn)
+      if (waiting.length > 0) this.countTurn()
     }
   }
 }

@@ -288,11 +288,12 @@ class Blocks {
         return this.loaded(load, key, Array.from({ length: count }, (_, i) => unreadable(first + i, failure)))
       }
       const pieces = /** @type {Buffer[]} */ (buffers)
+      const hadImages = this.images.size > 0
       const blocks = this.parseAll(load, pieces)
       if (follower === null || blocks.every(block => this.isCertain(block))) return this.loaded(load, key, blocks)
       follower.compare(point, (isSame) => {
-        if (isSame) this.loaded(load, key, this.parseAll(load, pieces))
-        else this.read(load, key)
+        if (!isSame) this.read(load, key)
+        else this.loaded(load, key, hadImages || this.images.size > 0 ? this.parseAll(load, pieces) : blocks)
       })
     })
   }

@@ -21,7 +21,7 @@ const { numbered, numberOf, isIntact, codec } = require('./helpers/numbered')
 
 const BLOCK_SIZE = 64
 
-const RANDOM_FILES = Number(process.env.RUNS ?? 700)
+const RANDOM_FILES = Number(process.env.RUNS ?? 400)
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
 for (const checksum of [true, false]) {

@@ -15,7 +15,7 @@ const { collect } = require('./helpers/reading')
 const { randomFrom } = require('./helpers/disk')
 const layout = require('../lib/block')
 
-const KILLS = Number(process.env.RUNS ?? 60)
+const KILLS = Number(process.env.RUNS ?? 40)
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 /** How many processes one set of files sees; then the next set begins empty. */
 const KILLS_A_SET = 12

@@ -12,10 +12,14 @@ const path = require('path')
 /** Milliseconds; a file that takes longer waits for something that does not come. */
 const MOST_TIME = 600 * 1000
 
+/** Those that take longest, so that none of them is left alone at the end. */
+const FIRST = ['damage.js', 'package.js', 'kills.js', 'comparison.js', 'cli-dump.js', 'style.js']
+
 const names = process.argv.slice(2)
 const files = ['.', 'suites'].flatMap(folder => fs.readdirSync(path.join(__dirname, folder)).map(file => path.join(folder, file)))
   .filter(file => file.endsWith('.js') && file !== 'run.js')
   .filter(file => names.length === 0 || names.some(name => file.includes(name)))
+  .sort((a, b) => Number(FIRST.includes(b)) - Number(FIRST.includes(a)))
 const counts = { passed: 0, failed: 0 }
 let running = 0
 
