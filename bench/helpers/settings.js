@@ -19,7 +19,7 @@ const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }
  */
 const COMMON = {
   full: { help: 'the large sizes, up to a log of 4 GB: half an hour a round; without it, all run in about five minutes' },
-  rounds: { value: 'N', help: 'how often a row is measured, at most; by default 3 times, with --full 5, and some less often' },
+  rounds: { value: 'N', help: 'how often a row is measured, at most; by default 3 times, and some less often' },
   folder: { value: 'PATH', help: "where logs are written, and deleted at the end; default: the system's temporary folder" },
   help: { help: 'this text' }
 }

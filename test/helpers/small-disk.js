@@ -4,26 +4,27 @@
 
 const fs = require('fs')
 
-const { write, writeSync } = fs
 const size = Number(process.env.TEST_DISK_SIZE)
 
-/** @param {any[]} args */
-fs.write = (...args) => {
-  if (fits(args)) return write(...args)
-  process.nextTick(args.at(-1), full())
+/** Of the arguments of each call, the offset, and how many bytes are to be written there. */
+const CALLS = {
+  write: ([, , , length, offset]) => ({ offset, length }),
+  writeSync: ([, , , length, offset]) => ({ offset, length }),
+  writev: ([, buffers, offset]) => ({ offset, length: sizeOf(buffers) }),
+  writevSync: ([, buffers, offset]) => ({ offset, length: sizeOf(buffers) })
 }
 
-/** @param {any[]} args */
-fs.writeSync = (...args) => {
-  if (fits(args)) return writeSync(...args)
-  throw full()
+for (const [name, whatOf] of Object.entries(CALLS)) {
+  const call = fs[name]
+  fs[name] = (...args) => {
+    const { offset, length } = whatOf(args)
+    if (!(offset + length > size)) return call(...args)
+    const err = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+    if (name.endsWith('Sync')) throw err
+    process.nextTick(args.at(-1), err)
+  }
 }
 
-/** @param {any[]} args */
-function fits ([, , , length, offset]) {
-  return !(offset + length > size)
-}
-
-function full () {
-  return Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+function sizeOf (buffers) {
+  return buffers.reduce((sum, { length }) => sum + length, 0)
 }
