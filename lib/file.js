@@ -290,9 +290,14 @@ function writeJoined (write) {
   return (offset, buffers, cb) => write(offset, Buffer.concat(buffers), cb)
 }
 
-/** @param {Buffer[]} buffers */
-function sizeOf (buffers) {
-  return buffers.reduce((sum, { length }) => sum + length, 0)
+/**
+ * @param {Uint8Array[]} pieces
+ * @returns {number} bytes in all of them
+ */
+function sizeOf (pieces) {
+  let bytes = 0
+  for (const piece of pieces) bytes += piece.length
+  return bytes
 }
 
 /**
@@ -304,4 +309,4 @@ function settle (resolve, reject) {
   return (err) => err ? reject(err) : resolve(undefined)
 }
 
-module.exports = { pathFile, storageFile, readEach, writeJoined }
+module.exports = { pathFile, storageFile, readEach, writeJoined, sizeOf }

@@ -14,6 +14,7 @@
 const layout = require('./block')
 const errors = require('./errors')
 const { Block } = require('./blocks')
+const { sizeOf } = require('./file')
 const { Group } = require('./calls')
 
 /** The most bytes of one write; a longer queue is served in several, so none waits long. */
@@ -686,11 +687,4 @@ class Writer {
   }
 }
 
-/** @param {Uint8Array[]} batch */
-function sizeOf (batch) {
-  let bytes = 0
-  for (const data of batch) bytes += data.length
-  return bytes
-}
-
-module.exports = { Writer, MAX_WRITE, sizeOf }
+module.exports = { Writer, MAX_WRITE }
