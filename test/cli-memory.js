@@ -11,8 +11,10 @@ const { start } = require('./helpers/command-line')
 const { promises } = require('./helpers/promises')
 
 const MIB = 1024 * 1024
-const RECORDS = 300000
+const RECORDS = 900000
 const RECORD = Buffer.from('a record of some length, as many are '.repeat(8))
+/** of garbage, which V8 collects when it sees fit: up to 90 MiB were measured, for logs of 80 MiB to 500 */
+const MOST_GARBAGE = 128 * MIB
 
 /** @param {number} count */
 async function logOf (file, count) {
@@ -30,7 +32,8 @@ test(`dump of ${RECORDS} records to a reader that does not read takes no more me
   const many = await dumpSlowly(t, name('large'))
   t.equal(few.bytes, 1000 * (RECORD.length + 1), 'all of the small log is printed in the end')
   t.equal(many.bytes, RECORDS * (RECORD.length + 1), 'and of the large one')
-  t.ok(many.peak - few.peak < 24 * MIB, `${(few.peak / MIB).toFixed(0)} MiB for the small one, ${(many.peak / MIB).toFixed(0)} MiB for the large one of ${(many.bytes / MIB).toFixed(0)} MiB`)
+  t.ok(many.bytes > 1.5 * MOST_GARBAGE, 'which would not fit into that')
+  t.ok(many.peak - few.peak < MOST_GARBAGE, `${(few.peak / MIB).toFixed(0)} MiB for the small one, ${(many.peak / MIB).toFixed(0)} MiB for the large one of ${(many.bytes / MIB).toFixed(0)} MiB`)
 })
 
 /** Reads nothing until the program waits, then all. */
