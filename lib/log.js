@@ -20,7 +20,7 @@ const { walkOver, RECORD, WAITING, FAILED } = require('./walk')
 const { scan } = require('./scan')
 const { search } = require('./search')
 const { sink } = require('./sink')
-const { checkHighWaterMark, checkOverflow, show, DEFAULT_BLOCK_SIZE } = require('./options')
+const { checkHighWaterMark, checkOverflow, show, DEFAULT_BLOCK_SIZE, IDENTITY } = require('./options')
 
 /** How deep a caller may call from within its own callback before it is given a new stack. */
 const MAX_DEPTH = 64
@@ -160,7 +160,7 @@ function createLog (file, settings) {
   let follower = null
 
   const sunk = { whenOpen, encode, rejected, get writer () { return writer }, get refusal () { return refusal }, filename }
-  const streamed = { get blocks () { return blocks }, filename, decode, whenOpen, streams }
+  const streamed = { get blocks () { return blocks }, filename, decode: codec === IDENTITY ? null : decode, whenOpen, streams }
 
   open().then(opened, notOpened)
 

@@ -60,7 +60,7 @@ const DEFAULT_BLOCK_SIZE = 65536
  * @property {boolean} readOnly
  */
 
-/** @type {Codec<any>} */
+/** Where the options name none. @type {Codec<any>} */
 const IDENTITY = { encode: value => value, decode: data => data, buffer: true }
 
 /**
@@ -149,4 +149,4 @@ function show (value) {
   return inspect(value, { depth: 0, breakLength: Infinity, maxStringLength: 80 })
 }
 
-module.exports = { settingsOf, checkHighWaterMark, checkOverflow, show, DEFAULT_BLOCK_SIZE }
+module.exports = { settingsOf, checkHighWaterMark, checkOverflow, show, DEFAULT_BLOCK_SIZE, IDENTITY }

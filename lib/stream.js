@@ -59,10 +59,12 @@ const MAX_DEPTH = 64
  * }} StreamFunction
  */
 
+/** @typedef {(data: Buffer, seq: number) => any} Decode throws flumelog:corrupt */
+
 /**
  * @typedef {object} Log what a stream needs of the log it reads
  * @property {import('./blocks').Blocks} blocks
- * @property {(data: Buffer, seq: number) => any} decode throws flumelog:corrupt
+ * @property {Decode | null} decode null: records are given as they are stored
  * @property {string | null} filename
  * @property {(cb: (err: Error | null) => void) => void} whenOpen calls back at once if the log is open
  * @property {Set<Stream>} streams those that are open
@@ -75,10 +77,12 @@ class Stream {
    */
   constructor (log, options) {
     this.log = log
-    this.decode = log.decode
     this.options = options
-    this.seqs = options.seqs !== false
     this.values = options.values !== false
+    /** whether it gives objects, of a seq and a value */
+    this.both = this.values && options.seqs !== false
+    /** null: what is stored is given as it is */
+    this.decode = this.values ? log.decode : null
     this.live = !!options.live || options.old === false
     /** How many records it may still give; at most 0: there is no limit. */
     this.left = options.limit ?? 0
@@ -168,17 +172,37 @@ class Stream {
         continue
       }
       if (walk.isDeleted()) continue
-      const { seq } = walk
-      if (!this.values) return this.give(seq, cb)
-      let value
-      try {
-        value = this.decode(walk.data(), seq)
-      } catch (err) {
-        if (!this.skipRecord(walk, /** @type {Error} */ (err), cb)) return
-        continue
-      }
-      return this.give(this.seqs ? { seq, value } : value, cb)
+      if (this.decode === null) return this.give(this.itemOf(walk), cb)
+      if (this.giveDecoded(walk, this.decode, cb)) return
     }
+  }
+
+  /**
+   * @param {Walk} walk
+   * @returns {any} what the stream gives of the current record, which needs no decoding
+   */
+  itemOf (walk) {
+    if (this.both) return { seq: walk.seq, value: walk.data() }
+    return this.values ? walk.data() : walk.seq
+  }
+
+  /**
+   * Apart from `answer`, since to be ready to catch something takes longer than all the rest.
+   * @param {Walk} walk
+   * @param {Decode} decode
+   * @param {Answer} cb
+   * @returns {boolean} whether the read is answered; if not, look for the next record
+   */
+  giveDecoded (walk, decode, cb) {
+    const { seq } = walk
+    let value
+    try {
+      value = decode(walk.data(), seq)
+    } catch (err) {
+      return !this.skipRecord(walk, /** @type {Error} */ (err), cb)
+    }
+    this.give(this.both ? { seq, value } : value, cb)
+    return true
   }
 
   /**
