@@ -64,6 +64,8 @@ const ratios = [
   { number: 1, what: 'time of stream, over that of reading block after block through random-access-file', of: layer('stream'), over: [layer('random-access-file')], ...TIME, most: 1 },
   { number: 2, what: 'scan, over stream', of: layer('scan'), over: [layer('stream')], ...RATE, least: 2 },
   { number: 2, what: 'scan, over stream, both with checksum: false', of: layer('scan, checksum: false'), over: [layer('stream, checksum: false')], ...RATE, least: 3 },
+  { number: 2, what: 'scan with reuse: true, over stream', of: layer('scan, reuse'), over: [layer('stream')], ...RATE },
+  { number: 2, what: 'the same, both with checksum: false', of: layer('scan, reuse, checksum: false'), over: [layer('stream, checksum: false')], ...RATE },
   { number: 2, what: 'values: false, over stream', of: layer('values: false'), over: [layer('stream')], ...RATE, least: 1.3 },
   { number: 3, what: 'reverse, over stream', of: layer('reverse'), over: [layer('stream')], ...RATE, least: 0.8 },
   { number: 4, what: 'appends, 16 in flight, over flumelog-offset', of: append16(OURS), over: [append16('flumelog-offset')], ...RATE, least: 2 },

@@ -28,7 +28,8 @@ const layers = [
   { name: 'file', note: 'fs.readSync, block after block', countsBytes: true, open: readFile },
   { name: 'random-access-file', note: 'one block after the other, each waited for', countsBytes: true, open: readStorage },
   { name: 'blocks', note: 'through storage and cache, read ahead and checked', countsBytes: true, open: readBlocks },
-  { name: 'scan', open: withLog((log, onRecord) => new Promise((resolve, reject) => log.scan({}, onRecord, (err) => err ? reject(err) : resolve()))) },
+  { name: 'scan', open: withLog((log, onRecord) => scan(log, {}, onRecord)) },
+  { name: 'scan, reuse', note: 'into the same memory again and again', open: withLog((log, onRecord) => scan(log, { reuse: true }, onRecord)) },
   { name: 'values: false', open: withLog((log, onRecord) => drain(log.stream({ values: false }), onRecord)) },
   { name: 'stream', open: withLog((log, onRecord) => drain(log.stream(), onRecord)) },
   { name: 'json', note: 'a stream with JSON as its codec', open: withLog((log, onRecord) => drain(log.stream(), onRecord), { codec: { encode: JSON.stringify, decode: JSON.parse } }) },
@@ -36,7 +37,7 @@ const layers = [
 ]
 
 /** The checks of checksums left out. */
-const unchecked = layers.filter(({ name }) => ['blocks', 'scan', 'stream'].includes(name))
+const unchecked = layers.filter(({ name }) => ['blocks', 'scan', 'scan, reuse', 'stream'].includes(name))
   .map(layer => ({ ...layer, name: `${layer.name}, checksum: false`, options: NO_CHECKS }))
 
 /** @param {import('./helpers/runner').Size} size */
@@ -84,6 +85,10 @@ async function countedByFile ({ read }, filename, count, onRecord) {
   await read((length) => { bytes += length })
   if (bytes !== fs.statSync(filename).size) throw new Error(`read ${bytes} bytes of ${fs.statSync(filename).size}`)
   for (let i = 0; i < count; i++) onRecord()
+}
+
+function scan (log, options, onRecord) {
+  return new Promise((resolve, reject) => log.scan(options, onRecord, (err) => err ? reject(err) : resolve()))
 }
 
 /**

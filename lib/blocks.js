@@ -8,6 +8,7 @@ const layout = require('./block')
 const errors = require('./errors')
 const { callAll } = require('./callbacks')
 const { Digests } = require('./digests')
+const { Recycler } = require('./recycler')
 
 /**
  * Bytes of one buffer, or a block, if that is more. Not smaller, since each costs its
@@ -26,6 +27,9 @@ const MAX_READ_AHEAD = 4
 const SHARE_OF_STREAMS = 1 / 4
 /** About what a block in memory takes besides its bytes: with tiny blocks, the most. */
 const BLOCK_OVERHEAD = 400
+
+/** See `load`. */
+const SINGLE = { isSingle: true }
 
 /** A block in memory. Records end at `end`; in the tail block, that grows. */
 class Block {
@@ -112,6 +116,7 @@ class Block {
  * @property {number} count
  * @property {number} share how much of the cache may be full for its blocks to go there; 0: they do not
  * @property {boolean} isSingle see `load`
+ * @property {Buffer[] | null} into see `load`
  * @property {boolean} stale a block in it was rewritten meanwhile, so it is read again
  * @property {Array<(blocks: Block[]) => void>} waiting
  */
@@ -138,7 +143,7 @@ class Blocks {
     this.cacheSize = cacheSize
     this.cache = this.makeCache()
     this.digests = new Digests(this)
-    /** @type {Map<string, Load>} */
+    /** @type {Map<string | symbol, Load>} */
     this.loads = new Map()
     /** Where another process may be rewriting blocks, who knows whether it was. @type {import('./follower').Follower | null} */
     this.follower = null
@@ -192,7 +197,7 @@ class Blocks {
   get (number, keep, cb) {
     const block = this.take(number)
     if (block !== undefined) return block.error === null ? cb(null, block) : cb(block.error)
-    this.load(number, 1, keep ? 1 : 0, ([block]) => block.error === null ? cb(null, block) : cb(block.error), true)
+    this.load(number, 1, keep ? 1 : 0, ([block]) => block.error === null ? cb(null, block) : cb(block.error), SINGLE)
   }
 
   /**
@@ -217,7 +222,7 @@ class Blocks {
   getRecord (number, position, cb) {
     const { digests } = this
     const parts = digests.partsOf(number, position)
-    const whole = () => this.load(number, 1, 1, ([block]) => cb(null, block), true)
+    const whole = () => this.load(number, 1, 1, ([block]) => cb(null, block), SINGLE)
     if (parts === null) return whole()
     this.file.readSoon(number * this.blockSize + parts.from, parts.size, true, (err, bytes) => {
       const found = err ? null : digests.record(number, parts, /** @type {Buffer} */ (bytes), position)
@@ -232,8 +237,15 @@ class Blocks {
    * @param {number} [share] only if no more of the cache than this is full
    */
   add (block, share = 1) {
-    const { cache } = this
-    if (cache !== null && (share === 1 || cache.calculatedSize < share * this.cacheSize)) cache.set(block.number, block)
+    if (this.keeps(share)) /** @type {LRUCache<number, Block>} */ (this.cache).set(block.number, block)
+  }
+
+  /**
+   * @param {number} share
+   * @returns {boolean} whether no more of the cache than this is full
+   */
+  keeps (share) {
+    return this.cache !== null && (share === 1 || this.cache.calculatedSize < share * this.cacheSize)
   }
 
   /**
@@ -255,24 +267,25 @@ class Blocks {
    * @param {number} count
    * @param {number} share see `Load`
    * @param {(blocks: Block[]) => void} cb
-   * @param {boolean} [isSingle] it is one block that somebody waits for, and `cb` may be called at once
+   * @param {{ isSingle?: boolean, into?: Buffer[] | null }} [how] isSingle: it is one block that somebody waits for,
+   *   and `cb` may be called at once. into: the memory to read into, which is nobody else's
    */
-  load (first, count, share, cb, isSingle = false) {
-    const key = `${first}+${count}`
+  load (first, count, share, cb, { isSingle = false, into = null } = {}) {
+    const key = into === null ? `${first}+${count}` : Symbol('a read that is not shared')
     const under = this.loads.get(key)
     if (under !== undefined) {
       under.share = Math.max(under.share, share)
       under.waiting.push(cb)
       return
     }
-    const load = { first, count, share, isSingle, stale: false, waiting: [cb] }
+    const load = { first, count, share, isSingle, into, stale: false, waiting: [cb] }
     this.loads.set(key, load)
     this.read(load, key)
   }
 
   /**
    * @param {Load} load
-   * @param {string} key
+   * @param {string | symbol} key
    */
   read (load, key) {
     const { first, count } = load
@@ -302,20 +315,28 @@ class Blocks {
    * @param {Load} load
    * @param {(err: Error | null, buffers?: Buffer[]) => void} cb
    */
-  readBuffers ({ first, count, isSingle }, cb) {
-    const { blockSize, blocksABuffer, file } = this
+  readBuffers ({ first, count, isSingle, into }, cb) {
+    const { blockSize, file } = this
     if (isSingle) {
       return file.readSoon(first * blockSize, blockSize, false, (err, data) => err ? cb(err) : cb(null, data && [data]))
     }
-    /** @type {number[]} */
+    file.readMany(first * blockSize, this.bufferSizes(count), into, cb)
+  }
+
+  /**
+   * @param {number} count of blocks that are read at a time
+   * @returns {number[]} the sizes of the buffers that hold them
+   */
+  bufferSizes (count) {
+    const { blockSize, blocksABuffer } = this
     const sizes = []
     for (let left = count; left > 0; left -= blocksABuffer) sizes.push(Math.min(left, blocksABuffer) * blockSize)
-    file.readMany(first * blockSize, sizes, cb)
+    return sizes
   }
 
   /**
    * @param {Load} load
-   * @param {string} key
+   * @param {string | symbol} key
    * @param {Block[]} blocks
    */
   loaded (load, key, blocks) {
@@ -386,11 +407,14 @@ class ReadAhead {
    * @param {Blocks} blocks
    * @param {boolean} reverse
    * @param {boolean} keep whether blocks go into the cache
+   * @param {boolean} reuse whether the memory of blocks that the stream is done with may be used again
    */
-  constructor (blocks, reverse, keep) {
+  constructor (blocks, reverse, keep, reuse) {
     this.blocks = blocks
+    /** @type {1 | -1} */
     this.step = reverse ? -1 : 1
     this.keep = keep
+    this.recycler = reuse ? new Recycler(this.step) : null
     this.rewrites = blocks.rewrites
     /** Blocks that were read and not yet taken. @type {Map<number, Block>} */
     this.ready = new Map()
@@ -414,6 +438,7 @@ class ReadAhead {
    */
   take (number, last, onready) {
     const { blocks } = this
+    if (this.recycler !== null) this.recycler.goneTo(number)
     if (this.rewrites !== blocks.rewrites) {
       this.rewrites = blocks.rewrites
       this.ready.clear()
@@ -474,8 +499,24 @@ class ReadAhead {
     while (low <= high && this.isCached(high)) high--
     if (low > high) return
     for (let number = low; number <= high; number++) this.coming.add(number)
-    const share = this.depth === 1 ? 1 : SHARE_OF_STREAMS
-    this.blocks.load(low, high - low + 1, this.keep ? share : 0, (loaded) => this.onload(loaded))
+    const share = !this.keep ? 0 : this.depth === 1 ? 1 : SHARE_OF_STREAMS
+    if (this.recycler !== null && !this.blocks.keeps(share)) this.requestAgain(this.recycler, low, high)
+    else this.blocks.load(low, high - low + 1, share, (loaded) => this.onload(loaded))
+  }
+
+  /**
+   * Reads into memory that was read into before.
+   * @param {Recycler} recycler
+   * @param {number} low
+   * @param {number} high
+   */
+  requestAgain (recycler, low, high) {
+    const count = high - low + 1
+    const piece = recycler.take(this.blocks.bufferSizes(count), this.step === 1 ? high : low)
+    this.blocks.load(low, count, 0, (loaded) => {
+      piece.isRead = true
+      this.onload(loaded)
+    }, { into: piece.buffers })
   }
 
   /** @param {number} number */

@@ -42,8 +42,8 @@ const COPY_SIZE = 1024 * 1024
  * @property {(offset: number, size: number, isLent: boolean, cb: (err: Error | null, data?: Buffer) => void) => void} readSoon
  *   for little that somebody waits for; may call back at once. If `isLent`, the data may be longer, and is good only
  *   until the next call of this
- * @property {(offset: number, sizes: number[], cb: (err: Error | null, buffers?: Buffer[]) => void) => void} readMany
- *   what follows `offset`, in buffers of these sizes
+ * @property {(offset: number, sizes: number[], into: Buffer[] | null, cb: (err: Error | null, buffers?: Buffer[]) => void) => void} readMany
+ *   what follows `offset`, in buffers of these sizes: in those of `into`, if there are any and the storage can, or in new ones
  * @property {(offset: number, data: Buffer, cb: Done) => void} write may call back at once
  * @property {(offset: number, buffers: Buffer[], cb: Done) => void} writeMany one after the other; may call back at once
  * @property {(offset: number, cb: Done) => void} truncate
@@ -172,7 +172,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
     under++
     fs.readv(storage.fd, buffers, offset, (err, bytesRead) => {
       endCall()
-      if (err || bytesRead < sizeOf(buffers)) file.readMany(offset, buffers.map(({ length }) => length), cb)
+      if (err || bytesRead < sizeOf(buffers)) file.readMany(offset, buffers.map(({ length }) => length), null, cb)
       else cb(null, buffers)
     })
   }
@@ -188,7 +188,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
     readSoon,
     write,
     writeMany,
-    readMany: (offset, sizes, cb) => readInto(offset, sizes.map(size => Buffer.allocUnsafeSlow(size)), cb),
+    readMany: (offset, sizes, into, cb) => readInto(offset, into ?? sizes.map(size => Buffer.allocUnsafeSlow(size)), cb),
     close (cb) {
       closeStorage = () => file.close(cb)
       if (under === 0) closeStorage()
@@ -262,7 +262,7 @@ function isWhole (call, size) {
  * @returns {LogFile['readMany']}
  */
 function readEach (read) {
-  return (offset, sizes, cb) => {
+  return (offset, sizes, into, cb) => {
     /** @type {Buffer[]} */
     const buffers = new Array(sizes.length)
     /** @type {Error | null} */

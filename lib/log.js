@@ -85,7 +85,7 @@ const MAX_DEPTH = 64
  *   the record before the one at `seq`, deleted ones left out; `seq` may also be where the log ends.
  *   Errors as for get; `flumelog:not-found` if there is none before it
  * @property {import('./stream').StreamFunction<T>} stream a pull-stream source of `{ seq, value }`, of seqs or of values
- * @property {(options: import('./walk').RangeOptions, onRecord: import('./scan').OnRecord, cb: (err: Error | null) => void) => void} scan
+ * @property {(options: import('./scan').ScanOptions, onRecord: import('./scan').OnRecord, cb: (err: Error | null) => void) => void} scan
  *   the same walk without making a Buffer or an object a record; ends with the first record for which false is returned
  * @property {(options?: import('./sink').SinkOptions | import('./sink').Sunk, cb?: import('./sink').Sunk) => import('./sink').Sink<A>} sink
  *   a pull-stream sink that appends what it is given, in order. It stops reading while `highWaterMark` bytes are in

@@ -7,6 +7,12 @@ const { walkOver, rangeOf, RECORD, WAITING, FAILED } = require('./walk')
 /**
  * @typedef {import('./blocks').Block} Block
  *
+ * @typedef {object} ScanOnlyOptions
+ * @property {boolean} [reuse] read into the memory of earlier blocks again, which is faster where the log does not fit
+ *   the cache: then the bytes are good only until `onRecord` returns, and what is kept has to be copied; default false
+ *
+ * @typedef {import('./walk').RangeOptions & ScanOnlyOptions} ScanOptions
+ *
  * @callback OnRecord
  * @param {Buffer} block the bytes of a whole block; not to be changed
  * @param {number} start where the record's data starts in it
@@ -17,7 +23,7 @@ const { walkOver, rangeOf, RECORD, WAITING, FAILED } = require('./walk')
 
 /**
  * @param {import('./blocks').Blocks} blocks
- * @param {import('./walk').RangeOptions} options
+ * @param {ScanOptions} options
  * @param {OnRecord} onRecord
  * @param {(err: Error | null) => void} cb
  */
@@ -25,7 +31,7 @@ function scan (blocks, options, onRecord, cb) {
   /** @type {import('./walk').Walk} */
   let walk
   try {
-    walk = walkOver(blocks, rangeOf(options), run)
+    walk = walkOver(blocks, { ...rangeOf(options), reuse: !!options.reuse }, run)
   } catch (err) {
     return process.nextTick(cb, err)
   }

@@ -136,6 +136,7 @@ class Stream {
   makeWalk () {
     const { options, log } = this
     const range = rangeOf(options)
+    range.reuse = !this.values
     const limit = options.limit ?? 0
     if (!Number.isInteger(limit) && limit !== Infinity) {
       throw errors.invalid(`limit must be a number of records, an integer; it is ${show(limit)}`)

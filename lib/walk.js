@@ -23,6 +23,7 @@ const FAILED = 4 // a block that is damaged or could not be read: see `error`
  * @property {number} max the greatest seq, inclusive; may be Infinity
  * @property {boolean} reverse
  * @property {boolean} keep whether blocks go into the cache
+ * @property {boolean} [reuse] whether the memory of a block may be used again once the walk has left it
  *
  * @typedef {object} RangeOptions
  * @property {number | null} [gt] only records after this offset; any integer
@@ -69,10 +70,10 @@ class Walk {
    * @param {Range} range
    * @param {() => void} onready called when a block that was waited for is there
    */
-  constructor (blocks, { min, max, reverse, keep }, onready) {
+  constructor (blocks, { min, max, reverse, keep, reuse = false }, onready) {
     this.blocks = blocks
     this.blockSize = blocks.blockSize
-    this.readAhead = new ReadAhead(blocks, reverse, keep)
+    this.readAhead = new ReadAhead(blocks, reverse, keep, reuse)
     this.rewrites = blocks.rewrites
     this.min = min
     this.max = max

@@ -179,8 +179,8 @@ test('scan walks the same records as stream, within the same bounds', async (t) 
     let count = 0
     for (const bounds of singles(model)) {
       for (const reverse of [false, true]) {
-        for (const cache of [true, false]) {
-          const options = { ...bounds, reverse, cache }
+        for (const how of [{ cache: true }, { cache: false }, { cache: false, reuse: true }]) {
+          const options = { ...bounds, reverse, ...how }
           const found = await scanned(log, options)
           const expected = model.stream(options).map(text).join()
           count++

@@ -20,7 +20,7 @@ const size = fc.oneof({ weight: 6, arbitrary: fc.integer({ min: 3, max: 16 }) },
 const anywhere = fc.double({ min: -0.1, max: 1.1, noNaN: true })
 const bounds = fc.record({ gt: anywhere, gte: anywhere, lt: anywhere, lte: anywhere }, { requiredKeys: [] })
 const options = fc.record({
-  reverse: fc.boolean(), limit: fc.integer({ min: 0, max: 9 }), seqs: fc.boolean(), values: fc.boolean(), cache: fc.boolean()
+  reverse: fc.boolean(), limit: fc.integer({ min: 0, max: 9 }), seqs: fc.boolean(), values: fc.boolean(), cache: fc.boolean(), reuse: fc.boolean()
 }, { requiredKeys: [] })
 
 const step = fc.oneof(
@@ -84,7 +84,7 @@ async function live (settings, steps) {
     } else if (step.do === 'scan') {
       const range = Object.fromEntries(Object.entries(step.bounds).map(([name, part]) => [name, offset(part)]))
       const found = []
-      await promisify(log.log.scan)({ ...range, reverse: step.options.reverse, cache: step.options.cache }, (block, start, end, seq) => {
+      await promisify(log.log.scan)({ ...range, reverse: step.options.reverse, cache: step.options.cache, reuse: step.options.reuse }, (block, start, end, seq) => {
         found.push({ seq, value: Buffer.from(block.subarray(start, end)) })
       })
       same(found, model.stream({ ...range, reverse: step.options.reverse }))

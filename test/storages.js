@@ -338,8 +338,8 @@ test('several buffers are filled by one read of a file, and one that ends early 
   const file = pathFile(name, { readOnly: true, lock: false })
   await promisify(file.open)()
   const readMany = promisify(file.readMany)
-  t.deepEqual((await readMany(1, [3, 4, 2])).map(String), ['123', '4567', '89'])
-  await readMany(1, [3, 4, 3]).then(() => t.fail('read past the end'), (err) => t.equal(err.code, 'EPARTIALREAD'))
+  t.deepEqual((await readMany(1, [3, 4, 2], null)).map(String), ['123', '4567', '89'])
+  await readMany(1, [3, 4, 3], null).then(() => t.fail('read past the end'), (err) => t.equal(err.code, 'EPARTIALREAD'))
   await promisify(file.close)()
 })
 
@@ -349,9 +349,9 @@ test('a file is closed when the reads that are under way have ended, and then re
   const file = pathFile(name, { readOnly: true, lock: false })
   await promisify(file.open)()
   const readMany = promisify(file.readMany)
-  const reads = Promise.all([readMany(0, [5, 5]), readMany(5, [5])])
+  const reads = Promise.all([readMany(0, [5, 5], null), readMany(5, [5], null)])
   const closed = promisify(file.close)()
   t.deepEqual((await reads).flat().map(String), ['01234', '56789', '56789'])
   await closed
-  await readMany(0, [10]).then(() => t.fail('read a closed file'), (err) => t.equal(err.code, 'flumelog:closed'))
+  await readMany(0, [10], null).then(() => t.fail('read a closed file'), (err) => t.equal(err.code, 'flumelog:closed'))
 })
