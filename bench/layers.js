@@ -9,7 +9,8 @@ const path = require('path')
 const RandomAccessFile = require('random-access-file')
 const peers = require('./peers')
 const ours = require('./peers/ours')
-const { Blocks, ReadAhead } = require('../lib/blocks')
+const { Blocks } = require('../lib/blocks')
+const { ReadAhead } = require('../lib/read-ahead')
 const { pathFile } = require('../lib/file')
 const { drain } = require('./helpers/pull')
 const { readRow, stored, timeReads } = require('./helpers/rows')
@@ -145,7 +146,7 @@ async function readBlocks (filename, blockSize, { checksum = true }) {
   blocks.tail.end = size % blockSize
   return {
     read: (onBytes) => new Promise((resolve, reject) => {
-      const readAhead = new ReadAhead(blocks, false, true)
+      const readAhead = new ReadAhead(blocks, false, true, false)
       let number = 0
       next()
 

@@ -4,7 +4,7 @@
 
 const layout = require('./block')
 const errors = require('./errors')
-const { ReadAhead } = require('./blocks')
+const { ReadAhead } = require('./read-ahead')
 const { show } = require('./options')
 
 /** @type {Buffer} */
