@@ -7,6 +7,7 @@ const fs = require('fs')
 const path = require('path')
 const peers = require('./peers')
 const ours = require('./peers/ours')
+const { bareAppend } = require('./helpers/bare')
 const { appendRow, middleRun, LEAST_SECONDS } = require('./helpers/rows')
 const { RECORD_SIZE, distinctRecords } = require('./helpers/records')
 
@@ -37,7 +38,7 @@ function groups (size) {
       name: `${atOnce.toLocaleString('en')} at once`,
       x: atOnce,
       rounds: roundsOfSlow,
-      rows: [...rows(written, { count: atOnce, inFlight: atOnce }), fsRow(atOnce)]
+      rows: [...rows(written, { count: atOnce, inFlight: atOnce }), bareRow(atOnce), fsRow(atOnce)]
     },
     ...syncedInFlight.map(inFlight => ({
       name: `each synced, ${inFlight} in flight`,
@@ -59,21 +60,38 @@ function describeOptions (options) {
   return Object.entries(options).map(([name, value]) => `${name}: ${value}`).join(', ') || 'by default'
 }
 
+/** @param {number} count of records */
+function bareRow (count) {
+  const records = distinctRecords()
+  return repeatedRow('bare loop', count, (filename) => bareAppend(filename, records, count), 'does no more than it must: see bench/helpers/bare.js')
+}
+
 /**
  * The yardstick: the same bytes written in large pieces, one after the other.
  * @param {number} count of records
  */
 function fsRow (count) {
+  const some = Buffer.concat(distinctRecords())
+  const piece = Buffer.concat(Array.from({ length: Math.ceil(PIECE_SIZE / some.length) }, () => some)).subarray(0, PIECE_SIZE)
+  return repeatedRow('fs.write, 1 MiB pieces', count, (filename) => timeWrites(filename, piece, count * FRAMED_SIZE))
+}
+
+/**
+ * @param {string} name
+ * @param {number} count of records that are stored
+ * @param {(filename: string) => Promise<number>} store in this file; it says how many seconds it took
+ * @param {string} [note]
+ */
+function repeatedRow (name, count, store, note) {
   return {
-    name: 'fs.write, 1 MiB pieces',
+    name,
+    note,
     async run ({ scratch }) {
-      const piece = Buffer.concat(distinctRecords()).subarray(0, PIECE_SIZE)
-      const pieces = Buffer.concat(Array.from({ length: Math.ceil(PIECE_SIZE / piece.length) }, () => piece)).subarray(0, PIECE_SIZE)
       const runs = []
       let seconds = 0
       do {
         const filename = path.join(scratch, `${runs.length}`)
-        runs.push({ records: count, bytes: count * RECORD_SIZE, seconds: await timeWrites(filename, pieces, count * FRAMED_SIZE) })
+        runs.push({ records: count, bytes: count * RECORD_SIZE, seconds: await store(filename) })
         seconds += runs[runs.length - 1].seconds
         fs.rmSync(filename)
       } while (seconds < LEAST_SECONDS)

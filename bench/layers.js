@@ -12,6 +12,7 @@ const ours = require('./peers/ours')
 const { Blocks } = require('../lib/blocks')
 const { ReadAhead } = require('../lib/read-ahead')
 const { pathFile } = require('../lib/file')
+const { bareStream } = require('./helpers/bare')
 const { drain } = require('./helpers/pull')
 const { readRow, stored, timeReads } = require('./helpers/rows')
 
@@ -33,6 +34,7 @@ const layers = [
   { name: 'scan, reuse', note: 'into the same memory again and again', open: withLog((log, onRecord) => scan(log, { reuse: true }, onRecord)) },
   { name: 'values: false', open: withLog((log, onRecord) => drain(log.stream({ values: false }), onRecord)) },
   { name: 'stream', open: withLog((log, onRecord) => drain(log.stream(), onRecord)) },
+  { name: 'bare stream', note: 'the same from a loop that does no more than it must: see bench/helpers/bare.js', open: readBare },
   { name: 'json', note: 'a stream with JSON as its codec', open: withLog((log, onRecord) => drain(log.stream(), onRecord), { codec: { encode: JSON.stringify, decode: JSON.parse } }) },
   { name: 'reverse', open: withLog((log, onRecord) => drain(log.stream({ reverse: true }), onRecord)) }
 ]
@@ -134,6 +136,14 @@ async function readStorage (filename, blockSize) {
       }
     }),
     close: () => new Promise(resolve => storage.close(resolve))
+  }
+}
+
+async function readBare (filename, blockSize) {
+  const fd = fs.openSync(filename, 'r')
+  return {
+    read: (onRecord) => drain(bareStream(fd, blockSize), onRecord),
+    close: async () => { fs.closeSync(fd) }
   }
 }
 
