@@ -12,6 +12,8 @@ const { appendRow, middleRun, LEAST_SECONDS } = require('./helpers/rows')
 const { RECORD_SIZE, distinctRecords } = require('./helpers/records')
 
 const PIECE_SIZE = 1024 * 1024
+/** How often a loop runs before it is timed. */
+const WARM_UPS = 3
 /** What our log writes for a record: its data, and its length before and after it. */
 const FRAMED_SIZE = RECORD_SIZE + 4
 
@@ -87,15 +89,21 @@ function repeatedRow (name, count, store, note) {
     name,
     note,
     async run ({ scratch }) {
+      const filename = path.join(scratch, 'file')
       const runs = []
       let seconds = 0
+      for (let left = WARM_UPS; left > 0; left--) await once()
       do {
-        const filename = path.join(scratch, `${runs.length}`)
-        runs.push({ records: count, bytes: count * RECORD_SIZE, seconds: await store(filename) })
+        runs.push({ records: count, bytes: count * RECORD_SIZE, seconds: await once() })
         seconds += runs[runs.length - 1].seconds
-        fs.rmSync(filename)
       } while (seconds < LEAST_SECONDS)
       return middleRun(runs)
+
+      async function once () {
+        const seconds = await store(filename)
+        fs.rmSync(filename)
+        return seconds
+      }
     }
   }
 }

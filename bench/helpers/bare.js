@@ -121,7 +121,7 @@ async function bareAppend (filename, records, count) {
   let position = 0
   let answered = 0
 
-  for (let n = 0; n < count; n++) append(records[n % records.length], () => { answered++ })
+  for (let n = 0; n < count; n++) append(records[n % records.length], answer)
   for (let at = 0; at < blocks.length; at += BUFFERS_A_WRITE) {
     const some = blocks.slice(at, at + BUFFERS_A_WRITE)
     await writev(fd, some.map(({ buffer }) => buffer), at * BUFFER_SIZE)
@@ -132,6 +132,8 @@ async function bareAppend (filename, records, count) {
   fs.closeSync(fd)
   if (answered !== count) throw new Error(`${answered} of ${count} were called back`)
   return seconds
+
+  function answer () { answered++ }
 
   function newBlock () {
     const made = { buffer: Buffer.allocUnsafeSlow(BUFFER_SIZE), callbacks: [] }
