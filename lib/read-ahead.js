@@ -35,7 +35,7 @@ class ReadAhead {
     /** @type {1 | -1} */
     this.step = reverse ? -1 : 1
     this.keep = keep
-    this.recycler = reuse ? new Recycler(this.step) : null
+    this.recycler = reuse ? new Recycler(this.step, blocks.blocksABuffer * blocks.blockSize) : null
     this.rewrites = blocks.rewrites
     /** Blocks that were read and not yet taken. @type {Map<number, Block>} */
     this.ready = new Map()

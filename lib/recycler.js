@@ -13,9 +13,13 @@
  */
 
 class Recycler {
-  /** @param {1 | -1} step in which direction the reader goes over the numbers of blocks */
-  constructor (step) {
+  /**
+   * @param {1 | -1} step in which direction the reader goes over the numbers of blocks
+   * @param {number} size of the buffers that are used again, in bytes; the last of a piece may be smaller
+   */
+  constructor (step, size) {
     this.step = step
+    this.size = size
     /** In the order in which the reader comes to them. @type {Piece[]} */
     this.pieces = []
     /** @type {Buffer[]} */
@@ -28,17 +32,10 @@ class Recycler {
    * @returns {Piece} to be read; whoever does so tells when it is done
    */
   take (sizes, last) {
-    const buffers = sizes.map(size => this.spareOf(size) ?? Buffer.allocUnsafeSlow(size))
+    const buffers = sizes.map(size => (size === this.size ? this.spare.pop() : undefined) ?? Buffer.allocUnsafeSlow(size))
     const piece = { last, buffers, isRead: false }
     this.pieces.push(piece)
     return piece
-  }
-
-  /** @param {number} size */
-  spareOf (size) {
-    const { spare } = this
-    // the last piece of a log has smaller ones
-    return spare.length > 0 && spare[spare.length - 1].length === size ? spare.pop() : undefined
   }
 
   /** @param {number} number of the block that the reader has come to */
@@ -47,7 +44,7 @@ class Recycler {
     while (pieces.length > 0 && (number - pieces[0].last) * this.step > 0) {
       const { buffers, isRead } = /** @type {Piece} */ (pieces.shift())
       // the reader may have found all its blocks in the cache meanwhile
-      if (isRead) this.spare.push(...buffers)
+      if (isRead) this.spare.push(...buffers.filter(({ length }) => length === this.size))
     }
   }
 }
