@@ -2,7 +2,7 @@
 
 // The memory of blocks that a reader has gone past, to be read into again. New memory
 // comes a page at a time, each with a trip to the operating system: for a walk that
-// makes no objects that is a third of its time. It is for readers who hand out nothing
+// makes no objects that is a good part of its time. It is for readers who hand out nothing
 // of what they read, or say that it is lent: whoever kept a part of it would see it change.
 
 /**
