@@ -88,6 +88,8 @@ class Stream {
     this.left = options.limit ?? 0
     /** @type {Walk | null} */
     this.walk = null
+    /** What is live starts here, or before. */
+    this.liveFrom = 0
     /** @type {Answer | null} */
     this.waiting = null
     this.isAtEnd = false
@@ -262,7 +264,7 @@ class Stream {
     if (!walk.reverse) return found === AT_END
     // old records come last first, new ones as they are appended
     walk.stop()
-    const range = { min: /** @type {number} */ (this.liveFrom), max: walk.max, reverse: false, keep: this.options.cache !== false }
+    const range = { min: this.liveFrom, max: walk.max, reverse: false, keep: this.options.cache !== false }
     this.walk = walkOver(this.log.blocks, range, this.resume)
     return true
   }

@@ -66,6 +66,8 @@ class Writer {
     this.stored = []
     this.lastSeq = lastSeq
     this.written = this.acknowledged = this.synced = blocks.end
+    /** The end of the write that is under way. */
+    this.target = this.written
 
     /** The one operation that changes the file: no two at a time. */
     this.busy = false
@@ -336,7 +338,7 @@ class Writer {
   /** @param {Error | null | undefined} err */
   onwrite (err) {
     if (err) return this.onwritefailed(err)
-    this.written = /** @type {number} */ (this.target)
+    this.written = this.target
     if (this.atomic.length > 0 && this.atomic[0] * this.blockSize < this.written) return this.completeAtomic()
     this.onwritten()
   }
