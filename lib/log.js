@@ -159,7 +159,7 @@ function createLog (file, settings) {
   /** @type {Follower | null} */
   let follower = null
 
-  const sunk = { whenOpen, encode, rejected, get writer () { return writer }, get refusal () { return refusal }, filename }
+  const sunk = { whenOpen, encode, rejected, writer: () => writer, refusal: () => refusal, filename }
   const streamed = { get blocks () { return blocks }, filename, decode: codec === IDENTITY ? null : decode, whenOpen, streams }
 
   open().then(opened, notOpened)
@@ -728,22 +728,12 @@ function createLog (file, settings) {
     }
   }
 
-  /** @type {FlumeLog<any>} */
+  /** @type {Omit<FlumeLog<any>, 'highWaterMark' | 'overflow'>} */
   const log = {
     filename,
     blockSize,
     codec,
     since,
-    get highWaterMark () { return highWaterMark },
-    set highWaterMark (bytes) {
-      highWaterMark = checkHighWaterMark(bytes)
-      if (writer !== null) writer.highWaterMark = highWaterMark
-    },
-    get overflow () { return overflow },
-    set overflow (what) {
-      overflow = checkOverflow(what)
-      if (writer !== null) writer.overflow = overflow
-    },
     append,
     get,
     getPrevious,
@@ -775,7 +765,25 @@ function createLog (file, settings) {
     stats,
     methods: { del: 'async' }
   }
-  return log
+  // `get` and `set` in the literal would make V8 look up every member of the log in a table, at each use
+  return /** @type {FlumeLog<any>} */ (Object.defineProperties(log, {
+    highWaterMark: {
+      enumerable: true,
+      get: () => highWaterMark,
+      set (bytes) {
+        highWaterMark = checkHighWaterMark(bytes)
+        if (writer !== null) writer.highWaterMark = highWaterMark
+      }
+    },
+    overflow: {
+      enumerable: true,
+      get: () => overflow,
+      set (what) {
+        overflow = checkOverflow(what)
+        if (writer !== null) writer.overflow = overflow
+      }
+    }
+  }))
 }
 
 /**

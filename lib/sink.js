@@ -22,8 +22,8 @@ const errors = require('./errors')
  * @property {(cb: (err: Error | null) => void) => void} whenOpen
  * @property {(value: any) => Uint8Array} encode throws what append would give
  * @property {(value: any) => void} rejected counts a value that was not appended
- * @property {import('./writer').Writer | null} writer
- * @property {Error | null} refusal why no more is taken
+ * @property {() => import('./writer').Writer | null} writer
+ * @property {() => Error | null} refusal why no more is taken
  * @property {string | null} filename
  */
 
@@ -53,8 +53,9 @@ function sink (log, options, cb = () => {}) {
   return (source) => {
     read = source
     log.whenOpen((err) => {
-      if (err || log.writer === null) return fail(err ?? errors.readOnly(log.filename, 'append'))
-      writer = log.writer
+      const opened = log.writer()
+      if (err || opened === null) return fail(err ?? errors.readOnly(log.filename, 'append'))
+      writer = opened
       pump()
     })
   }
@@ -103,7 +104,8 @@ function sink (log, options, cb = () => {}) {
     /** @type {Uint8Array} */
     let data
     try {
-      if (log.refusal !== null) throw log.refusal
+      const refusal = log.refusal()
+      if (refusal !== null) throw refusal
       data = log.encode(value)
     } catch (err) {
       log.rejected(value)
