@@ -45,7 +45,8 @@ class RecordIterator {
     this.ended = false
     /** Why it ended, until that has been told. @type {{ reason: unknown } | null} */
     this.failure = null
-    this.onanswer = this.onanswer.bind(this)
+    /** Not made by `bind`: see `source` in stream.js. @type {import('./stream').Answer} */
+    this.onanswer = (end, item) => this.answered(end, item)
     this.onabort = this.onabort.bind(this)
   }
 
@@ -122,7 +123,7 @@ class RecordIterator {
    * @param {import('./stream').End} end
    * @param {I} item
    */
-  onanswer (end, item) {
+  answered (end, item) {
     this.hasAnswer = true
     if (this.ended) return
     if (end) this.finish(end === true ? null : { reason: end })

@@ -645,7 +645,7 @@ function createLog (file, settings) {
   function stream (options) {
     const made = new Stream(streamed, options ?? {})
     if (made.live) heldBy(made)
-    return made.read
+    return made.source
   }
 
   /**
