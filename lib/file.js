@@ -228,7 +228,8 @@ function storageFile (storage, { readOnly }) {
     size: (cb) => storage.stat((err, st) => {
       if (err && /** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT') cb(null, 0)
       else if (err) cb(err)
-      else cb(null, /** @type {{ size: number }} */ (st).size)
+      // a size from `stat` is a floating point number to V8, and so would each offset be that is computed from it
+      else cb(null, Math.floor(/** @type {{ size: number }} */ (st).size))
     }),
     read,
     readSoon: (offset, size, isLent, cb) => read(offset, size, cb),

@@ -10,7 +10,7 @@ const FlumeLog = require('..')
 const { processFolder } = require('./helpers/folder')
 const { sealedBlock, tailOf } = require('./helpers/bytes')
 const { promises } = require('./helpers/promises')
-const { event } = require('./helpers/reading')
+const { collect, event } = require('./helpers/reading')
 
 v8.setFlagsFromString('--expose-gc')
 const gc = vm.runInNewContext('gc')
@@ -175,6 +175,28 @@ test('a million records are got one after the other, each from within the callba
   judge(t, watched)
   await log.close()
 })
+
+test('an offset below 2 GiB takes no memory of its own: it is a small integer to V8, not a floating point number', async (t) => {
+  const log = open()
+  const copy = `${filename}-copy`
+  fs.copyFileSync(filename, copy)
+  const appended = promises(FlumeLog(copy))
+  const offsets = {
+    since: (await log.onReady(), log.log.since.value),
+    streamed: (await collect(log.log, { limit: 2 }))[1].seq,
+    'streamed in reverse': (await collect(log.log, { limit: 1, reverse: true, values: false }))[0],
+    found: (await log.search((value) => value.readUInt32LE() - RECORDS / 2)).seq,
+    appended: await appended.append('x')
+  }
+  for (const [name, offset] of Object.entries(offsets)) t.ok(isSmallInteger(offset), name)
+  await log.close()
+  await appended.close()
+})
+
+/** As V8 writes it: I, or N for a floating point number. */
+function isSmallInteger (value) {
+  return v8.serialize(value)[2] === 'I'.charCodeAt(0)
+}
 
 test('a paused reader does not make the log read on', async (t) => {
   const log = open({ cacheSize: 0 })
