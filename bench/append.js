@@ -8,12 +8,10 @@ const path = require('path')
 const peers = require('./peers')
 const ours = require('./peers/ours')
 const { bareAppend } = require('./helpers/bare')
-const { appendRow, middleRun, LEAST_SECONDS } = require('./helpers/rows')
+const { appendRow, middleRun, LEAST_SECONDS, LEAST_WARM_UPS } = require('./helpers/rows')
 const { RECORD_SIZE, distinctRecords } = require('./helpers/records')
 
 const PIECE_SIZE = 1024 * 1024
-/** How often a loop runs before it is timed. */
-const WARM_UPS = 3
 /** What our log writes for a record: its data, and its length before and after it. */
 const FRAMED_SIZE = RECORD_SIZE + 4
 
@@ -92,7 +90,7 @@ function repeatedRow (name, count, store, note) {
       const filename = path.join(scratch, 'file')
       const runs = []
       let seconds = 0
-      for (let left = WARM_UPS; left > 0; left--) await once()
+      for (let left = LEAST_WARM_UPS; left > 0; left--) await once()
       do {
         runs.push({ records: count, bytes: count * RECORD_SIZE, seconds: await once() })
         seconds += runs[runs.length - 1].seconds

@@ -10,6 +10,8 @@ const { crc32 } = require('../../lib/crc32')
 
 /** What a caller gets as a record. */
 const View = Buffer[Symbol.species]
+// at hand: see lib/block.js
+const { set } = Uint8Array.prototype
 
 const BUFFER_SIZE = 64 * 1024
 const BUFFERS_A_PIECE = 8
@@ -151,7 +153,7 @@ async function bareAppend (filename, records, count) {
     const { buffer } = block
     buffer[position] = buffer[position + length + 2] = length & 255
     buffer[position + 1] = buffer[position + length + 3] = length >> 8
-    buffer.set(record, position + 2)
+    set.call(buffer, record, position + 2)
     position += length + 4
     block.callbacks.push(cb)
   }

@@ -24,7 +24,7 @@ const READING = {
   full: { warmUp: 0.5, timed: 1 },
   check: { warmUp: 0.5, timed: 1 }
 }
-/** And so many of them at least are not timed, however long they take. */
+/** And so many of them at least are not timed, however long they take; neither are so many of appends all at once. */
 const LEAST_WARM_UPS = 2
 /** Appends in flight while an input is made. */
 const MAKING = 1024
@@ -41,6 +41,8 @@ function appendRow (peer, load, options = {}) {
     async run ({ scratch }) {
       const records = distinctRecords()
       await appendTo(peer, path.join(scratch, 'warm-up'), records, { ...WARM_UP, inFlight: Math.min(load.inFlight, WARM_UP.inFlight) }, options)
+      const isBurst = load.inFlight === load.count
+      for (let left = isBurst ? LEAST_WARM_UPS : 0; left > 0; left--) await appendTo(peer, path.join(scratch, `warm-up ${left}`), records, load, options)
       const runs = []
       let seconds = 0
       do {
@@ -169,4 +171,4 @@ function getRow (peer, count, load, options) {
   }
 }
 
-module.exports = { appendRow, readRow, getRow, stored, timeReads, middleRun, LEAST_SECONDS }
+module.exports = { appendRow, readRow, getRow, stored, timeReads, middleRun, LEAST_SECONDS, LEAST_WARM_UPS }
