@@ -146,7 +146,8 @@ ${versions(about)}.
 
 Records have 155 bytes, ${(1e6).toLocaleString('en')} of them where all are read. Each row runs in a process of its own, the rows take turns for ${rounds} rounds,
 and a ratio is the median of the rounds' ratios. Reads begin anew each time, with an empty cache of the log and a full one of the operating
-system; they are repeated for at least 0.5 s, and at least twice, before they are timed for at least 1 s. It is the same for all.
+system; they are repeated for at least 0.5 s, and at least twice, before they are timed for at least 1 s. Appends
+that all come at once are made twice before they are timed. It is the same for all.
 Where nothing is asked, the figure is there to be known.
 
 ${judged}
