@@ -8,7 +8,7 @@ const path = require('path')
 const peers = require('./peers')
 const ours = require('./peers/ours')
 const { bareAppend } = require('./helpers/bare')
-const { appendRow, middleRun, LEAST_SECONDS, LEAST_WARM_UPS } = require('./helpers/rows')
+const { appendRow, middleRun, LEAST_SECONDS, WARM_UPS_AT_ONCE } = require('./helpers/rows')
 const { RECORD_SIZE, distinctRecords } = require('./helpers/records')
 
 const PIECE_SIZE = 1024 * 1024
@@ -86,11 +86,11 @@ function repeatedRow (name, count, store, note) {
   return {
     name,
     note,
-    async run ({ scratch }) {
+    async run ({ scratch, size }) {
       const filename = path.join(scratch, 'file')
       const runs = []
       let seconds = 0
-      for (let left = LEAST_WARM_UPS; left > 0; left--) await once()
+      for (let left = WARM_UPS_AT_ONCE[size]; left > 0; left--) await once()
       do {
         runs.push({ records: count, bytes: count * RECORD_SIZE, seconds: await once() })
         seconds += runs[runs.length - 1].seconds

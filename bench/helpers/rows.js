@@ -24,8 +24,10 @@ const READING = {
   full: { warmUp: 0.5, timed: 1 },
   check: { warmUp: 0.5, timed: 1 }
 }
-/** And so many of them at least are not timed, however long they take; neither are so many of appends all at once, but for the quick size. */
+/** And so many of them at least are not timed, however long they take. */
 const LEAST_WARM_UPS = 2
+/** Of what is stored all at once, so often before it is timed. */
+const WARM_UPS_AT_ONCE = { quick: 1, full: 2, check: 2 }
 /** Appends in flight while an input is made. */
 const MAKING = 1024
 
@@ -41,8 +43,8 @@ function appendRow (peer, load, options = {}) {
     async run ({ scratch, size }) {
       const records = distinctRecords()
       await appendTo(peer, path.join(scratch, 'warm-up'), records, { ...WARM_UP, inFlight: Math.min(load.inFlight, WARM_UP.inFlight) }, options)
-      const isBurst = load.inFlight === load.count
-      for (let left = isBurst ? (size === 'quick' ? 1 : LEAST_WARM_UPS) : 0; left > 0; left--) await appendTo(peer, path.join(scratch, `warm-up ${left}`), records, load, options)
+      const warmUps = load.inFlight === load.count ? WARM_UPS_AT_ONCE[size] : 0
+      for (let left = warmUps; left > 0; left--) await appendTo(peer, path.join(scratch, `warm-up ${left}`), records, load, options)
       const runs = []
       let seconds = 0
       do {
@@ -171,4 +173,4 @@ function getRow (peer, count, load, options) {
   }
 }
 
-module.exports = { appendRow, readRow, getRow, stored, timeReads, middleRun, LEAST_SECONDS, LEAST_WARM_UPS }
+module.exports = { appendRow, readRow, getRow, stored, timeReads, middleRun, LEAST_SECONDS, WARM_UPS_AT_ONCE }
