@@ -3,17 +3,17 @@
 // Opens a log.
 
 const errors = require('./lib/errors')
-const { pathFile, storageFile } = require('./lib/file')
-const { settingsOf, show } = require('./lib/options')
+const { pathFile, storageFile } = require('./lib/storage/path-file')
+const { settingsOf, format } = require('./lib/options')
 const { createLog } = require('./lib/log')
 
 /**
  * @typedef {import('./lib/log').Stats} Stats
  * @typedef {import('./lib/log').Cut} Cut
  * @typedef {import('./lib/log').AppendOptions} AppendOptions
- * @typedef {import('./lib/stream').StreamOptions} StreamOptions
+ * @typedef {import('./lib/read/stream').StreamOptions} StreamOptions
  * @typedef {import('./lib/errors').LogError} LogError
- * @typedef {import('./lib/file').RandomAccessStorage} RandomAccessStorage
+ * @typedef {import('./lib/storage/path-file').RandomAccessStorage} RandomAccessStorage
  */
 
 /**
@@ -76,12 +76,12 @@ function FlumeLog (file, options = {}) {
  */
 function logFile (file, settings) {
   if (typeof file === 'string' && file !== '' && !file.includes('\0')) return pathFile(file, settings)
-  const storage = /** @type {import('./lib/file').RandomAccessStorage} */ (file)
+  const storage = /** @type {import('./lib/storage/path-file').RandomAccessStorage} */ (file)
   if (storage !== null && typeof storage === 'object' && typeof storage.read === 'function' && typeof storage.stat === 'function') {
     return storageFile(storage, settings)
   }
   throw errors.invalid('the first argument must be the path of a file or a random-access-storage; ' +
-    `it is ${show(file)}`)
+    `it is ${format(file)}`)
 }
 
 module.exports = FlumeLog

@@ -4,16 +4,16 @@
 // with callbacks, which does the work.
 
 const openFlumeLog = require('./index')
-const { RecordIterator } = require('./lib/iterate')
-const { ReadStream, WriteStream } = require('./lib/node-streams')
+const { RecordIterator } = require('./lib/wrappers/iterator')
+const { ReadStream, WriteStream } = require('./lib/wrappers/node-streams')
 
 /**
- * @typedef {import('./lib/file').RandomAccessStorage} RandomAccessStorage
+ * @typedef {import('./lib/storage/path-file').RandomAccessStorage} RandomAccessStorage
  * @typedef {import('./lib/log').AppendOptions} AppendOptions
- * @typedef {import('./lib/stream').StreamOptions} StreamOptions
+ * @typedef {import('./lib/read/stream').StreamOptions} StreamOptions
  * @typedef {StreamOptions & { signal?: AbortSignal }} IteratorOptions signal: ends the walk, with its reason
- * @typedef {StreamOptions & import('./lib/node-streams').NodeStreamOptions} ReadStreamOptions
- * @typedef {import('./lib/node-streams').NodeStreamOptions & import('./lib/sink').SinkOptions} WriteStreamOptions
+ * @typedef {StreamOptions & import('./lib/wrappers/node-streams').NodeStreamOptions} ReadStreamOptions
+ * @typedef {import('./lib/wrappers/node-streams').NodeStreamOptions & import('./lib/write/sink').SinkOptions} WriteStreamOptions
  */
 
 /**
@@ -28,7 +28,7 @@ const { ReadStream, WriteStream } = require('./lib/node-streams')
 
 /**
  * @template [T=Buffer]
- * @typedef {import('./lib/stream').LogRecord<T>} LogRecord
+ * @typedef {import('./lib/read/stream').LogRecord<T>} LogRecord
  */
 
 /**

@@ -3,17 +3,17 @@
 // A log whose streams are push-streams, for sinks that were written for
 // flumelog-aligned-offset or async-append-only-log.
 
-const { PushSource } = require('./lib/push-source')
+const { PushSource } = require('./lib/wrappers/push-source')
 
 /**
- * @typedef {import('./lib/stream').StreamOptions} StreamOptions
+ * @typedef {import('./lib/read/stream').StreamOptions} StreamOptions
  */
 
 /**
  * What a stream gives is said by its options.
  * @template T
  * @typedef {{
- *   (options?: StreamOptions & { seqs?: true, values?: true }): PushSource<import('./lib/stream').LogRecord<T>>,
+ *   (options?: StreamOptions & { seqs?: true, values?: true }): PushSource<import('./lib/read/stream').LogRecord<T>>,
  *   (options: StreamOptions & { values: false }): PushSource<number>,
  *   (options: StreamOptions & { seqs: false, values?: true }): PushSource<T>,
  *   (options: StreamOptions): PushSource<any>

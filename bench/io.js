@@ -8,7 +8,7 @@ const fs = require('fs')
 const path = require('path')
 const RandomAccessFile = require('random-access-file')
 const ours = require('./peers/ours')
-const layout = require('../lib/block')
+const layout = require('../lib/format/layout')
 const { drive } = require('./helpers/drive')
 const { randomNumbers } = require('./helpers/records')
 

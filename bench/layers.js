@@ -9,9 +9,9 @@ const path = require('path')
 const RandomAccessFile = require('random-access-file')
 const peers = require('./peers')
 const ours = require('./peers/ours')
-const { Blocks } = require('../lib/blocks')
-const { ReadAhead } = require('../lib/read-ahead')
-const { pathFile } = require('../lib/file')
+const { BlockCache } = require('../lib/read/block-cache')
+const { Readahead } = require('../lib/read/readahead')
+const { pathFile } = require('../lib/storage/path-file')
 const { bareStream } = require('./helpers/bare')
 const { drain } = require('./helpers/pull')
 const { readRow, stored, timeReads } = require('./helpers/rows')
@@ -150,13 +150,13 @@ async function readBare (filename, blockSize) {
 async function readBlocks (filename, blockSize, { checksum = true }) {
   const file = pathFile(filename, { readOnly: true, lock: false })
   await new Promise((resolve, reject) => file.open((err) => err ? reject(err) : resolve()))
-  const blocks = new Blocks(file, { blockSize, checksum, cacheSize: 64 * KIB * KIB })
+  const blocks = new BlockCache(file, { blockSize, checksum, cacheSize: 64 * KIB * KIB })
   const { size } = fs.statSync(filename)
   blocks.tail.number = Math.floor(size / blockSize)
   blocks.tail.end = size % blockSize
   return {
     read: (onBytes) => new Promise((resolve, reject) => {
-      const readAhead = new ReadAhead(blocks, false, true, false)
+      const readAhead = new Readahead(blocks, false, true, false)
       let number = 0
       next()
 

@@ -3,7 +3,7 @@
 // Values of arguments, checked: what is wrong with one is wrong usage.
 
 const { InvalidArgumentError } = require('commander')
-const { MIN_BLOCK_SIZE, MAX_BLOCK_SIZE } = require('../lib/block')
+const { MIN_BLOCK_SIZE, MAX_BLOCK_SIZE } = require('../lib/format/layout')
 
 /**
  * @param {string} text

@@ -3,8 +3,8 @@
 // A log opened for a command, with promises.
 
 const FlumeLog = require('..')
-const { pathFile } = require('../lib/file')
-const { openExtent } = require('../lib/verify')
+const { pathFile } = require('../lib/storage/path-file')
+const { openExtent } = require('../lib/maintenance/verify')
 const { UserError } = require('./errors')
 
 /** @typedef {import('../lib/log').FlumeLog<Buffer>} Log */

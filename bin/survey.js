@@ -3,14 +3,14 @@
 // What stat, verify and repair have in common: a walk over all blocks of a file, and
 // what is found damaged, as lines.
 
-const { pathFile } = require('../lib/file')
-const { verify } = require('../lib/verify')
+const { pathFile } = require('../lib/storage/path-file')
+const { verify } = require('../lib/maintenance/verify')
 const { byteProgress } = require('./progress')
 const { counted } = require('./numbers')
 const { refuseOther } = require('./open')
 
-/** @typedef {import('../lib/verify').Report} Report */
-/** @typedef {import('../lib/verify').Range} Range */
+/** @typedef {import('../lib/maintenance/verify').Report} Report */
+/** @typedef {import('../lib/maintenance/verify').Range} Range */
 
 /**
  * @param {string} file

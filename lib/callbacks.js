@@ -3,7 +3,7 @@
 // Callbacks that are not ours: they may be missing, be no functions, and throw.
 
 const errors = require('./errors')
-const { show } = require('./options')
+const { format } = require('./options')
 
 /**
  * Calls all of them. What one throws is its owner's affair: it is thrown again by
@@ -29,7 +29,7 @@ function callAll (functions, argument) {
  * @throws flumelog:invalid
  */
 function mustBeFunction (name, value) {
-  if (typeof value !== 'function') throw errors.invalid(`${name} must be a function; it is ${show(value)}`)
+  if (typeof value !== 'function') throw errors.invalid(`${name} must be a function; it is ${format(value)}`)
 }
 
 /**

@@ -1,34 +1,34 @@
 'use strict'
 
 // The face of a log: it checks what it is given, waits until the log is open, and
-// hands on to the writer, the readers and the eraser.
+// hands on to the writer, the readers and the deleter.
 
 const Obv = require('obz')
-const layout = require('./block')
+const layout = require('./format/layout')
 const errors = require('./errors')
-const { promises } = require('./io')
+const { promises } = require('./storage/promisified-file')
 const { callAll, mustBeFunction, optional } = require('./callbacks')
-const { Blocks } = require('./blocks')
-const { findBlockSize } = require('./block-size')
-const { findEnd, repair } = require('./recover')
-const { sizeOf } = require('./file')
-const { Writer } = require('./writer')
-const { Eraser } = require('./eraser')
-const { Follower } = require('./follower')
-const { Stream } = require('./stream')
-const { walkOver, RECORD, WAITING, FAILED } = require('./walk')
-const { scan } = require('./scan')
-const { search } = require('./search')
-const { sink } = require('./sink')
-const { checkHighWaterMark, checkOverflow, show, DEFAULT_BLOCK_SIZE, IDENTITY } = require('./options')
+const { BlockCache } = require('./read/block-cache')
+const { findBlockSize } = require('./recovery/block-size')
+const { findEnd, repair } = require('./recovery/recover')
+const { sizeOf } = require('./storage/path-file')
+const { Writer } = require('./write/writer')
+const { Deleter } = require('./write/deleter')
+const { Follower } = require('./read/follower')
+const { Stream } = require('./read/stream')
+const { openCursor, RECORD, WAITING, FAILED } = require('./read/cursor')
+const { scan } = require('./read/scan')
+const { search } = require('./read/search')
+const { sink } = require('./write/sink')
+const { checkHighWaterMark, checkOverflow, format, DEFAULT_BLOCK_SIZE, IDENTITY } = require('./options')
 
 /** How deep a caller may call from within its own callback before it is given a new stack. */
 const MAX_DEPTH = 64
 
 /**
  * @typedef {(err?: Error | null) => void} Done
- * @typedef {import('./stream').StreamOptions} StreamOptions
- * @typedef {import('./blocks').Block} Block
+ * @typedef {import('./read/stream').StreamOptions} StreamOptions
+ * @typedef {import('./read/block-cache').Block} Block
  */
 
 /**
@@ -84,10 +84,10 @@ const MAX_DEPTH = 64
  * @property {(seq: number, cb: (err: Error | null, value?: T, seq?: number) => void) => void} getPrevious
  *   the record before the one at `seq`, deleted ones left out; `seq` may also be where the log ends.
  *   Errors as for get; `flumelog:not-found` if there is none before it
- * @property {import('./stream').StreamFunction<T>} stream a pull-stream source of `{ seq, value }`, of seqs or of values
- * @property {(options: import('./scan').ScanOptions, onRecord: import('./scan').OnRecord, cb: (err: Error | null) => void) => void} scan
+ * @property {import('./read/stream').StreamFunction<T>} stream a pull-stream source of `{ seq, value }`, of seqs or of values
+ * @property {(options: import('./read/scan').ScanOptions, onRecord: import('./read/scan').OnRecord, cb: (err: Error | null) => void) => void} scan
  *   the same walk without making a Buffer or an object a record; ends with the first record for which false is returned
- * @property {(options?: import('./sink').SinkOptions | import('./sink').Sunk, cb?: import('./sink').Sunk) => import('./sink').Sink<A>} sink
+ * @property {(options?: import('./write/sink').SinkOptions | import('./write/sink').Sunk, cb?: import('./write/sink').Sunk) => import('./write/sink').Sink<A>} sink
  *   a pull-stream sink that appends what it is given, in order. It stops reading while `highWaterMark` bytes are in
  *   flight, until half of them are written. `cb(err, { records, bytes, seq })` when all of it is stored
  * @property {(compare: (value: T, seq: number) => number | bigint, cb: (err: Error | null, seq?: number, value?: T) => void) => void} search
@@ -125,7 +125,7 @@ const MAX_DEPTH = 64
  */
 
 /**
- * @param {import('./file').LogFile} file
+ * @param {import('./storage/path-file').LogFile} file
  * @param {import('./options').Settings} settings
  * @returns {FlumeLog<any>}
  */
@@ -151,11 +151,11 @@ function createLog (file, settings) {
   let { highWaterMark, overflow } = settings
 
   let blockSize = settings.blockSize ?? DEFAULT_BLOCK_SIZE
-  let blocks = new Blocks(file, { ...settings, blockSize, cacheSize: 0 })
+  let blocks = new BlockCache(file, { ...settings, blockSize, cacheSize: 0 })
   /** @type {Writer | null} */
   let writer = null
-  /** @type {Eraser | null} */
-  let eraser = null
+  /** @type {Deleter | null} */
+  let deleter = null
   /** @type {Follower | null} */
   let follower = null
 
@@ -190,17 +190,17 @@ function createLog (file, settings) {
   }
 
   /**
-   * @param {import('./recover').Found} found
-   * @param {import('./recovery-point').RecoveryPoint | null} point
+   * @param {import('./recovery/recover').Found} found
+   * @param {import('./storage/recovery-point').RecoveryPoint | null} point
    */
   function assemble (found, point) {
     const { checksum, cacheSize } = settings
-    blocks = new Blocks(file, { blockSize, checksum, cacheSize })
+    blocks = new BlockCache(file, { blockSize, checksum, cacheSize })
     blocks.tail = found.tail
     log.blockSize = blockSize
     if (!readOnly) {
       writer = new Writer(file, blocks, { ...settings, blockSize, highWaterMark, overflow }, found.lastSeq, advanced)
-      eraser = new Eraser(file, blocks, writer)
+      deleter = new Deleter(file, blocks, writer)
     } else {
       const asked = settings.blockSize
       follower = new Follower(file, io, blocks, found, point, { blockSize: asked, onadvance: advanced, onblocksize: corrected, onfailure: failed })
@@ -342,7 +342,7 @@ function createLog (file, settings) {
    */
   function recordOf (data) {
     if (typeof data === 'string') data = Buffer.from(data)
-    if (!(data instanceof Uint8Array)) throw errors.invalid(`a record must be a Buffer, a Uint8Array or a string, or the codec must make one of it; it is ${show(data)}`)
+    if (!(data instanceof Uint8Array)) throw errors.invalid(`a record must be a Buffer, a Uint8Array or a string, or the codec must make one of it; it is ${format(data)}`)
     if (data.length === 0) throw errors.invalid('a record must have at least one byte')
     if (!layout.isStorable(data)) throw errors.invalid('a record of zeros only cannot be stored: it could not be told from a deleted one')
     return data
@@ -503,7 +503,7 @@ function createLog (file, settings) {
     const cb = optional(callback) ?? noop
     whenOpen((err) => {
       if (err) return cb(err)
-      if (eraser === null) return refuse('delete', cb)
+      if (deleter === null) return refuse('delete', cb)
       const list = Array.isArray(seqs) ? seqs : [seqs]
       const wrong = list.map(seq => problemOf(seq)).find(problem => problem !== null)
       if (wrong) return later(cb, wrong)
@@ -512,7 +512,7 @@ function createLog (file, settings) {
       /** @type {Error | null} */
       let first = null
       for (const seq of list) {
-        eraser.erase(seq, (err) => {
+        deleter.erase(seq, (err) => {
           first ??= err ?? null
           if (--left === 0) cb(first)
         })
@@ -528,7 +528,7 @@ function createLog (file, settings) {
    */
   function problemOf (seq) {
     if (!Number.isInteger(seq) || Number(seq) < 0) {
-      return errors.invalid(`seq must be the offset of a record, an integer of 0 or more; it is ${show(seq)}`)
+      return errors.invalid(`seq must be the offset of a record, an integer of 0 or more; it is ${format(seq)}`)
     }
     if (Number(seq) >= blocks.end) {
       const { number, error, buffer } = blocks.tail
@@ -621,7 +621,7 @@ function createLog (file, settings) {
    * @param {(err: Error | null, value?: any, seq?: number) => void} cb
    */
   function walkBack (seq, cb) {
-    const walk = walkOver(blocks, { min: -Infinity, max: seq - 1, reverse: true, keep: true }, look)
+    const walk = openCursor(blocks, { min: -Infinity, max: seq - 1, reverse: true, keep: true }, look)
     look()
 
     function look () {

@@ -3,7 +3,7 @@
 // What a log is opened with, checked.
 
 const { inspect } = require('util')
-const layout = require('./block')
+const layout = require('./format/layout')
 const errors = require('./errors')
 
 const MIB = 1024 * 1024
@@ -70,7 +70,7 @@ const IDENTITY = { encode: value => value, decode: data => data, buffer: true }
  */
 function settingsOf (options) {
   if (options === null || typeof options !== 'object') {
-    throw errors.invalid(`options must be an object; they are ${show(options)}`)
+    throw errors.invalid(`options must be an object; they are ${format(options)}`)
   }
   const blockSize = options.blockSize ?? options.block
   if (blockSize !== undefined) {
@@ -81,13 +81,13 @@ function settingsOf (options) {
     throw errors.invalid('codec must be an object with the functions encode and decode')
   }
   if (options.validate !== undefined && typeof options.validate !== 'function') {
-    throw errors.invalid(`validate must be a function; it is ${show(options.validate)}`)
+    throw errors.invalid(`validate must be a function; it is ${format(options.validate)}`)
   }
   const cacheSize = options.cacheSize ?? 64 * MIB
   mustBeInteger('cacheSize', cacheSize, 0, Number.MAX_SAFE_INTEGER)
   const sync = options.sync ?? 'interval'
   if (!['always', 'interval', 'never'].includes(sync)) {
-    throw errors.invalid(`sync must be 'always', 'interval' or 'never'; it is ${show(sync)}`)
+    throw errors.invalid(`sync must be 'always', 'interval' or 'never'; it is ${format(sync)}`)
   }
   const syncInterval = options.syncInterval ?? 1000
   mustBeInteger('syncInterval', syncInterval, 0, 2 ** 31 - 1)
@@ -117,7 +117,7 @@ function checkHighWaterMark (value) {
  */
 function checkOverflow (value) {
   if (value === 'queue' || value === 'reject') return value
-  throw errors.invalid(`overflow must be 'queue' or 'reject'; it is ${show(value)}`)
+  throw errors.invalid(`overflow must be 'queue' or 'reject'; it is ${format(value)}`)
 }
 
 /**
@@ -128,7 +128,7 @@ function checkOverflow (value) {
  */
 function mustBeInteger (name, value, least, most) {
   if (Number.isInteger(value) && Number(value) >= least && Number(value) <= most) return
-  throw errors.invalid(`${name} must be an integer from ${least} to ${most}; it is ${show(value)}`)
+  throw errors.invalid(`${name} must be an integer from ${least} to ${most}; it is ${format(value)}`)
 }
 
 /**
@@ -138,15 +138,15 @@ function mustBeInteger (name, value, least, most) {
  */
 function mustBeBoolean (name, value) {
   if (typeof value === 'boolean') return value
-  throw errors.invalid(`${name} must be true or false; it is ${show(value)}`)
+  throw errors.invalid(`${name} must be true or false; it is ${format(value)}`)
 }
 
 /**
  * @param {unknown} value
  * @returns {string} as it may stand in a message
  */
-function show (value) {
+function format (value) {
   return inspect(value, { depth: 0, breakLength: Infinity, maxStringLength: 80 })
 }
 
-module.exports = { settingsOf, checkHighWaterMark, checkOverflow, show, DEFAULT_BLOCK_SIZE, IDENTITY }
+module.exports = { settingsOf, checkHighWaterMark, checkOverflow, format, DEFAULT_BLOCK_SIZE, IDENTITY }

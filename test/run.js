@@ -13,13 +13,15 @@ const path = require('path')
 const MOST_TIME = 600 * 1000
 
 /** Those that take longest, so that none of them is left alone at the end. */
-const FIRST = ['damage.js', 'package.js', 'kills.js', 'comparison.js', 'cli-dump.js', 'style.js']
+const FIRST = ['recovery/damage.js', 'package/package.js', 'recovery/kills.js', 'package/comparison.js', 'bin/dump.js', 'package/style.js']
+/** Folders of what tests use; the others mirror the rooms of the program. */
+const NO_TESTS = ['helpers', 'types']
 
 const names = process.argv.slice(2)
-const files = ['.', 'suites'].flatMap(folder => fs.readdirSync(path.join(__dirname, folder)).map(file => path.join(folder, file)))
-  .filter(file => file.endsWith('.js') && file !== 'run.js')
+const files = fs.readdirSync(__dirname, { recursive: true, encoding: 'utf8' })
+  .filter(file => file.endsWith('.js') && file !== 'run.js' && !NO_TESTS.includes(file.split(path.sep)[0]))
   .filter(file => names.length === 0 || names.some(name => file.includes(name)))
-  .sort((a, b) => Number(FIRST.includes(b)) - Number(FIRST.includes(a)))
+  .sort((a, b) => Number(FIRST.includes(b)) - Number(FIRST.includes(a)) || a.localeCompare(b))
 const counts = { passed: 0, failed: 0 }
 let running = 0
 

@@ -6,11 +6,11 @@
 
 const fs = require('fs')
 const { promisify } = require('util')
-const { crc32 } = require('../../lib/crc32')
+const { crc32 } = require('../../lib/format/crc32')
 
 /** What a caller gets as a record. */
 const View = Buffer[Symbol.species]
-// at hand: see lib/block.js
+// at hand: see lib/format/layout.js
 const { set } = Uint8Array.prototype
 
 const BUFFER_SIZE = 64 * 1024

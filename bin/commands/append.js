@@ -4,7 +4,7 @@
 
 const fs = require('fs')
 const { Option } = require('commander')
-const layout = require('../../lib/block')
+const layout = require('../../lib/format/layout')
 const { blockSize } = require('../arguments')
 const { encodings, encodingOption } = require('../encodings')
 const { UserError, complain, endInterruptedLine, explain, say } = require('../errors')

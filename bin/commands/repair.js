@@ -4,11 +4,11 @@
 
 const fs = require('fs')
 const path = require('path')
-const { pathFile } = require('../../lib/file')
-const { syncFolder } = require('../../lib/folder')
-const { promises } = require('../../lib/io')
-const { openExtent, verify, verifyExtent } = require('../../lib/verify')
-const { copyInPlace, copyPacked } = require('../../lib/copy')
+const { pathFile } = require('../../lib/storage/path-file')
+const { syncFolder } = require('../../lib/storage/directory')
+const { promises } = require('../../lib/storage/promisified-file')
+const { openExtent, verify, verifyExtent } = require('../../lib/maintenance/verify')
+const { copyInPlace, copyPacked } = require('../../lib/maintenance/copy')
 const { UserError } = require('../errors')
 const { mustBeLog } = require('../open')
 const { count, counted } = require('../numbers')
@@ -17,9 +17,9 @@ const { paint } = require('../style')
 const { describeRange } = require('../survey')
 
 /**
- * @typedef {import('../../lib/verify').Extent} Extent
- * @typedef {import('../../lib/verify').Report} Report
- * @typedef {import('../../lib/copy').Copied} Copied
+ * @typedef {import('../../lib/maintenance/verify').Extent} Extent
+ * @typedef {import('../../lib/maintenance/verify').Report} Report
+ * @typedef {import('../../lib/maintenance/copy').Copied} Copied
  * @typedef {{ inPlace?: boolean, compact?: boolean, salvage?: boolean }} RepairOptions
  */
 
@@ -134,7 +134,7 @@ async function mustBeSound (name, { size, counts }) {
 /**
  * @template T
  * @param {string} verb
- * @param {(onprogress: import('../../lib/verify').OnProgress) => Promise<T>} work
+ * @param {(onprogress: import('../../lib/maintenance/verify').OnProgress) => Promise<T>} work
  * @returns {Promise<T>}
  */
 async function withProgress (verb, work) {

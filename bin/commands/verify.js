@@ -7,7 +7,7 @@ const { count, counted, size } = require('../numbers')
 const { paint } = require('../style')
 const { survey, describeRange } = require('../survey')
 
-/** @typedef {import('../../lib/verify').Report} Report */
+/** @typedef {import('../../lib/maintenance/verify').Report} Report */
 
 const EXAMPLES = `
 Examples:

@@ -1,8 +1,8 @@
 'use strict'
 
-// Files made by hand, with lib/block.js and without a log.
+// Files made by hand, with lib/format/layout.js and without a log.
 
-const layout = require('../../lib/block')
+const layout = require('../../lib/format/layout')
 
 /**
  * @param {number} blockSize
@@ -13,7 +13,7 @@ const layout = require('../../lib/block')
 function sealedBlock (blockSize, records, { checksum = true } = {}) {
   const block = Buffer.alloc(blockSize)
   layout.seal(block, writeAll(block, records))
-  if (checksum) layout.stamp(block)
+  if (checksum) layout.writeChecksum(block)
   return block
 }
 

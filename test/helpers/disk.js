@@ -3,9 +3,9 @@
 // A disk in memory that forgets like a real one. It keeps every version of a page
 // since the last sync; when the power goes, each page comes back as one of them,
 // each for itself, and the file's length too. It can also fail, tear, drop or
-// hold back the Nth operation. `disk.file(name)` is a file as lib/file.js makes them.
+// hold back the Nth operation. `disk.file(name)` is a file as lib/storage/path-file.js makes them.
 
-const { readEach, writeJoined } = require('../../lib/file')
+const { readEach, writeJoined } = require('../../lib/storage/path-file')
 
 /** A random source with a seed (mulberry32), so that a run can be repeated. */
 function randomFrom (seed) {
@@ -152,7 +152,7 @@ class Disk {
 
   /**
    * @param {string} name
-   * @returns {import('../../lib/file').LogFile}
+   * @returns {import('../../lib/storage/path-file').LogFile}
    */
   file (name) {
     const { pageSize, random } = this
@@ -202,7 +202,7 @@ class Disk {
       }),
       watch: null
     }
-    return { ...file, readSoon: (offset, size, isLent, cb) => file.read(offset, size, cb), readMany: readEach(file.read), writeMany: writeJoined(file.write) }
+    return { ...file, readSmall: (offset, size, isShared, cb) => file.read(offset, size, cb), readMany: readEach(file.read), writeMany: writeJoined(file.write) }
   }
 
   /** The process was killed, the machine goes on: everything the system was given is there. */

@@ -4,7 +4,7 @@
 // is whole, and which one it is.
 
 const { crc32 } = require('zlib')
-const layout = require('../../lib/block')
+const layout = require('../../lib/format/layout')
 
 const HEAD_SIZE = 8
 

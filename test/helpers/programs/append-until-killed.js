@@ -4,7 +4,7 @@
 // then, as fast as it can, telling all that it is told, until it is killed.
 
 const FlumeLog = require('../../..')
-const layout = require('../../../lib/block')
+const layout = require('../../../lib/format/layout')
 const { argument, tell, listen } = require('../processes')
 const { numbered, sizeOf } = require('../numbered')
 const { randomFrom } = require('../disk')

@@ -1,0 +1,26 @@
+'use strict'
+
+// Time, as the log sees it. Passed in, so that a test can run a log on simulated time
+// and repeat a run exactly from its seed.
+
+const { performance } = require('perf_hooks')
+
+/**
+ * @typedef {object} Clock
+ * @property {() => number} now milliseconds; never goes backward
+ * @property {(run: () => void, milliseconds: number) => Timer} setTimeout
+ * @property {(timer: any) => void} clearTimeout
+ * @property {(run: () => void) => unknown} setImmediate runs in the next turn of the event loop
+ *
+ * @typedef {{ unref: () => unknown }} Timer once unref'd, it does not keep the process alive
+ */
+
+/** The machine's own. Looked up at each call, so that a test which replaces a global is seen. @type {Clock} */
+const systemClock = {
+  now: () => performance.now(),
+  setTimeout: (run, milliseconds) => setTimeout(run, milliseconds),
+  clearTimeout: (timer) => clearTimeout(timer),
+  setImmediate: (run) => setImmediate(run)
+}
+
+module.exports = { systemClock }

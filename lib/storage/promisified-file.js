@@ -1,0 +1,42 @@
+'use strict'
+
+// A log's file with promises, for what happens once in a log's life: opening,
+// recovery, verifying. What happens a record or a block uses the callbacks.
+
+const { promisify } = require('util')
+
+/**
+ * @typedef {object} Io
+ * @property {() => Promise<void>} open
+ * @property {() => Promise<number>} size in bytes
+ * @property {(offset: number, size: number) => Promise<Buffer>} read
+ * @property {(offset: number, data: Buffer) => Promise<void>} write
+ * @property {(offset: number) => Promise<void>} truncate
+ * @property {() => Promise<void>} sync
+ * @property {() => Promise<void>} close
+ * @property {(offset: number, end: number) => Promise<string | null>} keepCut
+ * @property {() => Promise<import('./recovery-point').RecoveryPoint | null>} readPoint
+ * @property {() => Promise<void>} removePoint
+ */
+
+/**
+ * @param {import('./path-file').LogFile} file
+ * @returns {Io}
+ */
+function promises (file) {
+  const { point } = file
+  return {
+    open: promisify(file.open),
+    size: /** @type {() => Promise<number>} */ (promisify(file.size)),
+    read: /** @type {(offset: number, size: number) => Promise<Buffer>} */ (promisify(file.read)),
+    write: promisify(file.write),
+    truncate: promisify(file.truncate),
+    sync: promisify(file.sync),
+    close: promisify(file.close),
+    keepCut: async (offset, end) => (await promisify(file.keepCut)(offset, end)) ?? null,
+    readPoint: async () => point === null ? null : (await promisify(point.read)()) ?? null,
+    removePoint: async () => point === null ? undefined : promisify(point.remove)()
+  }
+}
+
+module.exports = { promises }

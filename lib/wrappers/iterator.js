@@ -1,0 +1,193 @@
+'use strict'
+
+// A pull-stream source as an async iterator. It asks the source for one record
+// at a time: an answer that comes at once costs no more than a call, and what
+// `for await` itself costs a record is several times that. To ask for many at once
+// was tried, and measured no quicker; so nothing is read that the loop does not get to.
+
+const errors = require('../errors')
+const { format } = require('../options')
+
+/**
+ * @template I
+ * @typedef {import('../read/stream').Source<I>} Source
+ */
+
+/**
+ * @template I
+ * @typedef {object} Reader a call of `next` that waits
+ * @property {(result: IteratorResult<I, undefined>) => void} resolve
+ * @property {(reason: unknown) => void} reject
+ */
+
+/**
+ * @template I
+ * @implements {AsyncIterableIterator<I>}
+ */
+class RecordIterator {
+  /**
+   * @param {() => Source<I>} open called when the first record is asked for
+   * @param {AbortSignal} [signal] ends the walk with its reason
+   * @throws flumelog:invalid
+   */
+  constructor (open, signal) {
+    mustBeSignal(signal)
+    this.open = open
+    this.signal = signal
+    /** @type {Source<I> | null} */
+    this.source = null
+    /** The answer, from when it has come until it is handed out. @type {I | undefined} */
+    this.item = undefined
+    this.hasAnswer = false
+    this.isAsking = false
+    /** Calls of `next` that wait, in order. @type {Array<Reader<I>>} */
+    this.readers = []
+    this.ended = false
+    /** Why it ended, until that has been told. @type {{ reason: unknown } | null} */
+    this.failure = null
+    /** Not made by `bind`: see `source` in stream.js. @type {import('../read/stream').Answer} */
+    this.onanswer = (end, item) => this.answered(end, item)
+    this.onabort = this.onabort.bind(this)
+  }
+
+  /** @returns {Promise<IteratorResult<I, undefined>>} */
+  next () {
+    if (this.readers.length > 0 || !this.ask()) {
+      return new Promise((resolve, reject) => this.readers.push({ resolve, reject }))
+    }
+    if (this.ended) {
+      const failure = this.takeFailure()
+      return failure === null ? Promise.resolve(this.result()) : Promise.reject(failure.reason)
+    }
+    const value = /** @type {I} */ (this.item)
+    this.item = undefined
+    // the object is made right here, where V8 sees that it has no `then` to look for
+    return Promise.resolve({ value, done: false })
+  }
+
+  /**
+   * Ends the walk, as `break` does.
+   * @returns {Promise<IteratorResult<I, undefined>>}
+   */
+  return () {
+    this.stop(null)
+    return Promise.resolve({ value: undefined, done: true })
+  }
+
+  /**
+   * @param {unknown} err
+   * @returns {Promise<IteratorResult<I, undefined>>}
+   */
+  throw (err) {
+    this.stop(null)
+    return Promise.reject(err)
+  }
+
+  [Symbol.asyncIterator] () {
+    return this
+  }
+
+  async [Symbol.asyncDispose] () {
+    this.stop(null)
+  }
+
+  /**
+   * Asks for the next record.
+   * @returns {boolean} whether the answer is there
+   */
+  ask () {
+    if (this.source === null && !this.ended) this.begin()
+    if (this.ended) return true
+    const source = /** @type {Source<I>} */ (this.source)
+    this.hasAnswer = false
+    this.isAsking = true
+    try {
+      source(null, this.onanswer)
+    } catch (reason) {
+      // what a function of the caller's threw, such as `onSkip`
+      this.hasAnswer = true
+      this.stop({ reason })
+    }
+    this.isAsking = false
+    return this.hasAnswer
+  }
+
+  begin () {
+    const { signal } = this
+    if (signal?.aborted) return this.finish({ reason: signal.reason })
+    this.source = this.open()
+    signal?.addEventListener('abort', this.onabort)
+  }
+
+  /**
+   * @param {import('../read/stream').End} end
+   * @param {I} item
+   */
+  answered (end, item) {
+    this.hasAnswer = true
+    if (this.ended) return
+    if (end) this.finish(end === true ? null : { reason: end })
+    else this.item = item
+    if (!this.isAsking) this.serve()
+  }
+
+  /** Hands the answer to who waited for it, and asks for those who still wait. */
+  serve () {
+    do {
+      const { resolve, reject } = /** @type {Reader<I>} */ (this.readers.shift())
+      const failure = this.takeFailure()
+      if (failure === null) resolve(this.result())
+      else reject(failure.reason)
+    } while (this.readers.length > 0 && this.ask())
+  }
+
+  /** @returns {IteratorResult<I, undefined>} */
+  result () {
+    if (this.ended) return { value: undefined, done: true }
+    const value = /** @type {I} */ (this.item)
+    this.item = undefined
+    return { value, done: false }
+  }
+
+  takeFailure () {
+    const { failure } = this
+    this.failure = null
+    return failure
+  }
+
+  onabort () {
+    this.stop({ reason: /** @type {AbortSignal} */ (this.signal).reason })
+  }
+
+  /**
+   * Ends the walk before its end.
+   * @param {{ reason: unknown } | null} failure
+   */
+  stop (failure) {
+    if (this.ended) return
+    this.finish(failure)
+    if (this.source !== null) this.source(true, () => {})
+    // while it is being asked, who asks sees that it has ended
+    if (this.readers.length > 0 && !this.isAsking) this.serve()
+  }
+
+  /** @param {{ reason: unknown } | null} failure */
+  finish (failure) {
+    this.ended = true
+    this.failure = failure
+    this.item = undefined
+    this.signal?.removeEventListener('abort', this.onabort)
+  }
+}
+
+/**
+ * @param {any} signal one of another realm is a signal too
+ * @throws flumelog:invalid
+ */
+function mustBeSignal (signal) {
+  if (signal === undefined) return
+  if (typeof signal?.aborted === 'boolean' && typeof signal.addEventListener === 'function') return
+  throw errors.invalid(`signal must be an AbortSignal; it is ${format(signal)}`)
+}
+
+module.exports = { RecordIterator, mustBeSignal }

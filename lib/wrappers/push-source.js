@@ -1,0 +1,142 @@
+'use strict'
+
+// A pull-stream source as the source of a push-stream. It asks for a record only
+// while the sink is not paused, and holds one that comes when the sink is.
+
+/** @typedef {import('../read/stream').End} End */
+
+/**
+ * @template [I=any] what it takes
+ * @typedef {object} PushSink what a push-stream ends in
+ * @property {boolean} [paused] true: nothing is written to it until it has called `resume` of its source
+ * @property {boolean | Error | null} [ended] true: it wants no more, and is not told of the end
+ * @property {any} [source] set by `pipe`
+ * @property {(item: I) => void} write
+ * @property {(err?: Error | null) => void} [end]
+ */
+
+/** @template I */
+class PushSource {
+  /** @param {import('../read/stream').Source<I>} read */
+  constructor (read) {
+    this.read = read
+    /** @type {PushSink<I> | null} */
+    this.sink = null
+    this.ended = false
+    this.isRunning = false
+    this.isAsking = false
+    /** The answer, from when it has come until the sink has it. */
+    this.hasAnswer = false
+    /** @type {End} */
+    this.answeredEnd = null
+    /** @type {I | undefined} */
+    this.item = undefined
+    this.onanswer = this.onanswer.bind(this)
+  }
+
+  /**
+   * @template {PushSink<I>} S
+   * @param {S} sink or a through that has been piped into one
+   * @returns {S}
+   */
+  pipe (sink) {
+    /** @type {PushSink<I>} */
+    let first = sink
+    while (first.source) first = first.source
+    this.sink = first
+    first.source = this
+    if (!first.paused) this.resume()
+    return sink
+  }
+
+  /** Writes to the sink until it is paused. A sink calls this when it takes records again. */
+  resume () {
+    // called from within `write`: the loop that wrote goes on by itself
+    if (this.isRunning) return
+    this.isRunning = true
+    try {
+      while (this.step());
+    } finally {
+      this.isRunning = false
+    }
+  }
+
+  /** @returns {boolean} whether to go on */
+  step () {
+    const { sink } = this
+    if (sink === null || this.ended) return false
+    if (sink.ended) this.stop(true)
+    else if (!sink.paused && this.ask()) this.hand(sink)
+    else return false
+    return true
+  }
+
+  /** @returns {boolean} whether there is an answer */
+  ask () {
+    if (!this.hasAnswer && !this.isAsking) {
+      this.isAsking = true
+      this.read(null, this.onanswer)
+    }
+    return this.hasAnswer
+  }
+
+  /**
+   * @param {End} end
+   * @param {I} [item]
+   */
+  onanswer (end, item) {
+    this.isAsking = false
+    if (this.ended) return
+    this.hasAnswer = true
+    this.answeredEnd = end
+    this.item = item
+    // an error does not wait until the sink is ready for more
+    if (end && end !== true) this.finish(end)
+    else this.resume()
+  }
+
+  /** @param {PushSink<I>} sink */
+  hand (sink) {
+    if (this.ended) return
+    if (this.answeredEnd) return this.finish(null)
+    const item = /** @type {I} */ (this.item)
+    this.hasAnswer = false
+    this.item = undefined
+    sink.write(item)
+  }
+
+  /**
+   * Ends the walk before its end. The sink is told so, at once.
+   * @param {Error | true | null} [err]
+   */
+  abort (err) {
+    if (this.ended) return
+    this.stop(err || true)
+    this.tellEnd(err === true ? null : err ?? null)
+  }
+
+  /** @param {Error | true} reason */
+  stop (reason) {
+    this.finished()
+    this.read(reason, () => {})
+  }
+
+  /** @param {Error | null} err */
+  finish (err) {
+    this.finished()
+    this.tellEnd(err)
+  }
+
+  finished () {
+    this.ended = true
+    this.item = undefined
+  }
+
+  /** @param {Error | null} err */
+  tellEnd (err) {
+    const { sink } = this
+    if (sink !== null && !sink.ended && typeof sink.end === 'function') sink.end(err)
+  }
+}
+
+module.exports = { PushSource }

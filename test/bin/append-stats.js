@@ -1,0 +1,33 @@
+'use strict'
+
+// flumelog append --stats: what the log counts, while it is filled.
+
+const tape = require('tape')
+const path = require('path')
+const { spawn } = require('child_process')
+const { testFolder } = require('../helpers/folder')
+
+const PROGRAM = path.join(__dirname, '../../bin/flumelog.js')
+
+tape('append --stats prints what the log counts, each second while it waits for input, and at the end', (t) => {
+  const child = spawn(process.execPath, [PROGRAM, 'append', '--stats', testFolder(t)('log')], { stdio: ['pipe', 'ignore', 'pipe'] })
+  let said = ''
+  const seen = []
+  child.stderr.on('data', (data) => {
+    said += data
+    const lines = said.split('\n')
+    said = lines.pop()
+    for (const line of lines) if (line.startsWith('{')) seen.push(JSON.parse(line).written.records)
+    // the next line comes by itself, however long the input takes
+    if (seen.length === 1) child.stdin.write('three\n')
+    if (seen.includes(3)) child.stdin.end()
+  })
+  child.stdin.write('one\ntwo\n')
+  child.on('close', (code) => {
+    t.equal(code, 0)
+    t.ok(seen.length >= 3, `${seen.length} lines`)
+    t.equal(seen[0], 2)
+    t.equal(seen[seen.length - 1], 3)
+    t.end()
+  })
+})

@@ -1,0 +1,90 @@
+'use strict'
+
+// flumelog append, when something stops it: a signal, another program, a full disk.
+
+const fs = require('fs')
+const path = require('path')
+const test = require('tape')
+const FlumeLog = require('../..')
+const { testFolder } = require('../helpers/folder')
+const { flumelog, start, until } = require('../helpers/command-line')
+const { makeLog, readLog } = require('../helpers/logs')
+const { promises } = require('../helpers/promises')
+
+const textsOf = async (file) => (await readLog(file)).map(({ value }) => value.toString())
+
+test('while another program writes the log, append is refused, and says why', async (t) => {
+  const file = testFolder(t)('log')
+  const log = promises(FlumeLog(file))
+  await log.append('first')
+  const { code, stderr } = await flumelog(['append', file], { input: 'second\n' })
+  t.equal(code, 1)
+  t.match(stderr, /^flumelog: .*log: another program has this log open for writing; close that one first\n$/)
+  await log.close()
+  t.deepEqual(await textsOf(file), ['first'])
+})
+
+test('append tells what it found torn, and where that is kept', async (t) => {
+  const name = testFolder(t)
+  await makeLog(name('log'), ['a', 'b'])
+  fs.appendFileSync(name('log'), Buffer.from([200, 0, 1, 2, 3]))
+  const { code, stderr } = await flumelog(['append', name('log')], { input: 'c' })
+  t.equal(code, 0)
+  t.match(stderr, /^.*log: 5 bytes at its end, from offset 10 on, were no whole record; they are in .*log.cut-10 now\n/)
+  t.deepEqual(await textsOf(name('log')), ['a', 'b', 'c'])
+  t.deepEqual([...fs.readFileSync(name('log.cut-10'))], [200, 0, 1, 2, 3])
+})
+
+test('Ctrl-C keeps all lines that were read whole, closes the log and prints the summary', async (t) => {
+  for (const [signal, exitCode] of [['SIGINT', 130], ['SIGTERM', 143]]) {
+    const file = testFolder(t)('log')
+    const running = start(t, ['append', file])
+    await running.send('one\ntwo\nthree\nunfini')
+    await until(() => fs.existsSync(file) && fs.statSync(file).size === 23)
+    const { code, stderr } = await running.kill(signal)
+    t.equal(code, exitCode, signal)
+    t.match(stderr, /^.*log: appended 3 records, 11 bytes, in \d+\.\d\d seconds\n$/)
+    t.deepEqual(await textsOf(file), ['one', 'two', 'three'])
+    t.notOk(fs.existsSync(file + '.recovery-point'), 'the log was closed')
+  }
+})
+
+test('killed halfway, whatever a reader had seen is there, and what is there is a prefix of the lines', async (t) => {
+  for (let run = 0; run < 2; run++) {
+    const file = testFolder(t)('log')
+    const lines = Array.from({ length: 100000 }, (_, i) => `line ${i} ${'x'.repeat(i % 97)}`)
+    await makeLog(file, [])
+    const follower = start(t, ['dump', file, '--live'])
+    const running = start(t, ['append', file])
+    running.send(lines.join('\n'))
+    await follower.printed(({ chunks }) => chunks.length > run * 5)
+    await running.kill('SIGKILL')
+    const seen = follower.stdout.slice(0, follower.stdout.lastIndexOf('\n')).split('\n')
+    await follower.kill('SIGKILL')
+
+    const { stderr } = await flumelog(['append', file], { input: 'the next' })
+    t.match(stderr, /appended 1 record/, 'the log can be written again')
+    const stored = await textsOf(file)
+    t.equal(stored.pop(), 'the next')
+    t.ok(seen.length > 0 && seen.length <= stored.length, `${seen.length} records were seen, ${stored.length} are there`)
+    t.ok(seen.every((line, i) => line === lines[i]), 'what was seen is what was appended')
+    t.ok(stored.every((line, i) => line === lines[i]), 'what is there is a prefix')
+  }
+})
+
+test('a full disk stops it with the line, and keeps what was stored', async (t) => {
+  const name = testFolder(t)
+  const lines = Array.from({ length: 50000 }, (_, i) => `line ${i} ${'x'.repeat(93)}`)
+  const { code, stderr } = await flumelog(['append', name('log')], {
+    input: lines.join('\n'),
+    preload: [path.join(__dirname, '..', 'helpers', 'small-disk.js')],
+    env: { TEST_DISK_SIZE: String(3500000) }
+  })
+  t.equal(code, 1)
+  const [error, summary] = stderr.split('\n')
+  t.match(error, /^flumelog: .*log: line \d+ was not stored, nor what follows: the disk is full; make room and try again$/)
+  const line = Number(error.match(/line (\d+)/)[1])
+  t.match(summary, new RegExp(`appended ${(line - 1).toLocaleString('en-US')} records`))
+  const stored = await textsOf(name('log'))
+  t.deepEqual(stored, lines.slice(0, line - 1), 'all before that line')
+})

@@ -1,0 +1,167 @@
+'use strict'
+
+// flumelog append: lines in, records out, and lines that cannot be stored.
+
+const fs = require('fs')
+const path = require('path')
+const test = require('tape')
+const fc = require('fast-check')
+const FlumeLog = require('../..')
+const { compact } = require('../../bin/json')
+const { Lines } = require('../../bin/lines')
+const { testFolder } = require('../helpers/folder')
+const { flumelog } = require('../helpers/command-line')
+const { makeLog, readLog } = require('../helpers/logs')
+const { promises } = require('../helpers/promises')
+
+const textsOf = async (file) => (await readLog(file)).map(({ value }) => value.toString())
+const summary = (records, bytes) => new RegExp(`^.*log: appended ${records}, ${bytes}( \\(.*\\))?, in \\d+\\.\\d\\d seconds\n$`)
+
+test('append stores a line a record, the last one too if no newline is behind it', async (t) => {
+  const file = testFolder(t)('log')
+  const first = await flumelog(['append', file], { input: 'one\ntwo\n' })
+  t.equal(first.code, 0)
+  t.equal(first.stdout, '')
+  t.match(first.stderr, summary('2 records', '6 bytes'))
+  const second = await flumelog(['append', file], { input: 'drei, größer\r\nfour' })
+  t.match(second.stderr, summary('2 records', '19 bytes'))
+  t.deepEqual(await textsOf(file), ['one', 'two', 'drei, größer\r', 'four'])
+  t.equal((await flumelog(['append', file, '--quiet'], { input: 'x' })).stderr, '', '--quiet says nothing')
+})
+
+test('append begins a log, and the folders it is in', async (t) => {
+  const file = testFolder(t)('a/b/log')
+  t.equal((await flumelog(['append', file, '--block-size', '128'], { input: 'x\n'.repeat(100) })).code, 0)
+  const log = promises(FlumeLog(file, { readOnly: true }))
+  await log.onReady()
+  t.equal(log.log.blockSize, 128)
+  await log.close()
+  t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'], 'it was closed: no recovery point is left')
+})
+
+test('what dump prints, append takes, in hex and base64 and raw', async (t) => {
+  const name = testFolder(t)
+  const bytes = [Buffer.from([0, 255, 10, 13, 0]), Buffer.from('text\n'), Buffer.alloc(5000, 10)]
+  await makeLog(name('log'), bytes)
+  const original = fs.readFileSync(name('log'))
+  for (const encoding of ['hex', 'base64']) {
+    const { bytes } = await flumelog(['dump', name('log'), '-e', encoding])
+    await flumelog(['append', name(encoding), '-e', encoding], { input: bytes })
+    t.ok(fs.readFileSync(name(encoding)).equals(original), encoding)
+  }
+  await flumelog(['append', name('raw'), '-e', 'raw'], { input: Buffer.from([255, 0, 128, 10, 254]) })
+  t.deepEqual((await readLog(name('raw'))).map(({ value }) => [...value]), [[255, 0, 128], [254]], 'raw takes any bytes')
+})
+
+test('hex and base64 take the carriage returns of Windows, and both cases of hex', async (t) => {
+  const name = testFolder(t)
+  await flumelog(['append', name('hex'), '-e', 'hex'], { input: '4a4B\r\n61' })
+  t.deepEqual(await textsOf(name('hex')), ['JK', 'a'])
+  await flumelog(['append', name('base64'), '-e', 'base64'], { input: 'SksK\r\nSks=' })
+  t.deepEqual(await textsOf(name('base64')), ['JK\n', 'JK'])
+})
+
+test('json is stored without blanks between its parts, and otherwise as it is', async (t) => {
+  const file = testFolder(t)('log')
+  const { code } = await flumelog(['append', file, '-e', 'json'], {
+    input: '{ "b" : [ 1.50, 12345678901234567890 ],\t"10": "a  \\" b" , "9":{ } }\r\n "text" \n12'
+  })
+  t.equal(code, 0)
+  t.deepEqual(await textsOf(file), ['{"b":[1.50,12345678901234567890],"10":"a  \\" b","9":{}}', '"text"', '12'])
+})
+
+test('compacting JSON changes nothing of what it says', (t) => {
+  fc.assert(fc.property(fc.json(), fc.constantFrom(0, 1, 7, '\t'), (json, indent) => {
+    const value = JSON.parse(json)
+    return compact(Buffer.from(JSON.stringify(value, null, indent))).toString() === JSON.stringify(value)
+  }), { numRuns: 500 })
+  t.pass('for 500 values')
+  t.end()
+})
+
+test('a line that cannot be stored ends it with its number, and all before it are kept', async (t) => {
+  const name = testFolder(t)
+  const most = 'm'.repeat(65522)
+  const cases = {
+    empty: [[], 'a\nb\n\nc\n', 3, /it is empty, and an empty record cannot be stored; --skip-empty passes over such lines$/],
+    zeros: [[], 'a\n\0\0\0\nc\n', 2, /a record of zeros only cannot be stored/],
+    large: [[], `a\n${most}\n${most}m\nc\n`, 3, /a record of 65523 bytes does not fit: with blocks of 65536 bytes, 65522 is the most$/],
+    endless: [[], 'a\n' + 'm'.repeat(300000), 2, /it is longer than 65,522 bytes, so it cannot be stored$/],
+    small: [['--block-size', '64'], `a\n${'m'.repeat(50)}\n${'m'.repeat(51)}\n`, 3, /a record of 51 bytes does not fit: with blocks of 64 bytes, 50 is the most$/],
+    latin1: [[], Buffer.from('a\ngr\xfcn\n', 'latin1'), 2, /it is not UTF-8; --encoding raw takes any bytes$/],
+    hex: [['-e', 'hex'], '61\n6\n', 2, /it is not hex: /],
+    hexMore: [['-e', 'hex'], '61\n61 61\n', 2, /it is not hex: /],
+    base64: [['-e', 'base64'], 'YQ==\nYQ=\n', 2, /it is not base64: /],
+    base64Bits: [['-e', 'base64'], 'YQ==\nYR==\n', 2, /it is not base64: /],
+    json: [['-e', 'json'], '1\n\n', 2, /it is not JSON: |it is empty/],
+    jsonBroken: [['-e', 'json'], '1\n{"a":}\n', 2, /it is not JSON: /]
+  }
+  for (const [what, [args, input, line, reason]] of Object.entries(cases)) {
+    const file = name(what + 'log')
+    const { code, stderr } = await flumelog(['append', file, ...args], { input })
+    const [error, summary, ...more] = stderr.trimEnd().split('\n')
+    t.equal(code, 1, what)
+    t.equal(error.slice(0, error.indexOf(': ', error.indexOf(file))), `flumelog: ${file}`, 'names the file')
+    t.match(error, new RegExp(`: line ${line} was not stored, nor what follows: `), 'names the line')
+    t.match(error, reason, error.slice(error.indexOf('follows: ') + 9))
+    t.match(summary, new RegExp(`appended ${line - 1} records?, `), 'tells what was stored')
+    t.deepEqual(more, [], 'and nothing else')
+    t.equal((await readLog(file)).length, line - 1, 'which is all before that line')
+    t.notOk(fs.existsSync(file + '.recovery-point'), 'and the log was closed')
+  }
+})
+
+test('--skip-empty passes over empty lines', async (t) => {
+  const file = testFolder(t)('log')
+  const { code, stderr } = await flumelog(['append', file, '--skip-empty'], { input: '\na\n\n\nb\n\n' })
+  t.equal(code, 0)
+  t.match(stderr, summary('2 records', '2 bytes'))
+  t.deepEqual(await textsOf(file), ['a', 'b'])
+})
+
+test('a wrong --block-size for a log that exists is refused', async (t) => {
+  const file = testFolder(t)('log')
+  await makeLog(file, Array.from({ length: 20 }, (_, i) => `record ${i}`), { blockSize: 64 })
+  const { code, stderr } = await flumelog(['append', file, '--block-size', '128'], { input: 'x' })
+  t.equal(code, 1)
+  t.match(stderr, /^flumelog: .*log: blockSize 128 was asked for, but the file has blocks of 64 bytes; leave --block-size out for a log that exists\n$/)
+})
+
+test('standard input that cannot be read is an error of its own', async (t) => {
+  const name = testFolder(t)
+  const folder = fs.openSync(name('.'), 'r')
+  t.teardown(() => fs.closeSync(folder))
+  const { code, stderr } = await flumelog(['append', name('log')], { stdin: folder })
+  t.equal(code, 1)
+  t.equal(stderr, 'flumelog: standard input is a folder; give a file, or the output of a program\n')
+  t.notOk(fs.existsSync(name('log')))
+})
+
+test('on a terminal there is a bar for a file, and a rate for what has no known end', async (t) => {
+  const name = testFolder(t)
+  const lines = 'a line of some length\n'.repeat(20000)
+  const piped = await flumelog(['append', name('log')], { input: lines, columns: 80 })
+  t.match(piped.stderr, /append [\d,]+ records {2}[\d,]+ records\/s {2}\d+ s/, 'records, and how many a second')
+  t.match(piped.stderr, /log: appended 20,000 records, 420,000 bytes \(420 kB\), in \d+\.\d\d seconds\n$/, 'and the summary after it')
+
+  fs.writeFileSync(name('lines'), lines)
+  const stdin = fs.openSync(name('lines'), 'r')
+  t.teardown(() => fs.closeSync(stdin))
+  const { stderr } = await flumelog(['append', name('log')], { stdin, columns: 80 })
+  t.match(stderr, /append █+░* +\d+% {2}\d+(\.\d+)? kB of 440 kB {2}\d+ s left/, 'bytes of those of the file')
+
+  const quiet = await flumelog(['append', name('log'), '--quiet'], { input: lines, columns: 80 })
+  t.equal(quiet.stderr, '', 'nothing with --quiet')
+})
+
+test('lines are the same, however the input is cut into chunks', (t) => {
+  fc.assert(fc.property(fc.array(fc.uint8Array({ maxLength: 6, max: 12, min: 9 }), { maxLength: 8 }), (chunks) => {
+    const lines = new Lines(1000)
+    const found = [...chunks.flatMap(chunk => lines.push(Buffer.from(chunk))), ...lines.end()]
+    const expected = Buffer.concat(chunks).toString('latin1').split('\n')
+    if (expected.at(-1) === '') expected.pop()
+    return JSON.stringify(found.map(line => line.toString('latin1'))) === JSON.stringify(expected)
+  }), { numRuns: 500 })
+  t.pass('for 500 inputs')
+  t.end()
+})

@@ -1,0 +1,38 @@
+'use strict'
+
+// docs/command-line.md against the program: each example is run, and prints what the
+// page says. `node test/bin/docs.js --write` puts what they print into the page.
+
+const fs = require('fs')
+const path = require('path')
+const test = require('tape')
+const { testFolder } = require('../helpers/folder')
+const { flumelog } = require('../helpers/command-line')
+const { examplesIn, withOutputs, shellIn } = require('../helpers/examples')
+
+const PAGE = path.join(__dirname, '..', '..', 'docs', 'command-line.md')
+const page = fs.readFileSync(PAGE, 'utf8')
+const withoutTimes = (text) => text.replace(/in \d+\.\d\d seconds/g, 'in N seconds')
+
+test('the examples of docs/command-line.md print what the page says', (t) => {
+  const name = testFolder(t)
+  const run = shellIn(name('.'))
+  if (process.argv.includes('--write')) fs.writeFileSync(PAGE, withOutputs(page, run))
+  else {
+    for (const { command, output } of examplesIn(page)) t.equal(withoutTimes(run(command)), withoutTimes(output), command)
+  }
+  t.end()
+})
+
+test('the page has each command, and each option of it', async (t) => {
+  const { stdout } = await flumelog(['--help'])
+  const commands = [...stdout.matchAll(/^ {2}(\w+) .*<file>/gm)].map(([, command]) => command)
+  t.ok(commands.length > 0)
+  for (const command of commands) {
+    t.ok(page.includes(`\n## ${command}\n`), command)
+    const { stdout } = await flumelog([command, '--help'])
+    for (const [, option] of stdout.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)) {
+      if (option !== '--help') t.ok(page.includes('`' + option + '`'), `${command} ${option}`)
+    }
+  }
+})

@@ -1,0 +1,212 @@
+'use strict'
+
+// flumelog dump, and get and search, which print as it does.
+
+const fs = require('fs')
+const test = require('tape')
+const { testFolder } = require('../helpers/folder')
+const { flumelog, start, refuses } = require('../helpers/command-line')
+const { makeLog, deleteFrom, overwrite, jsonRecords } = require('../helpers/logs')
+
+const RECORDS = ['alpha', 'βήτα', 'gamma ray', 'delta'.repeat(5)]
+
+test('dump prints a line a record, in each encoding', async (t) => {
+  const file = testFolder(t)('log')
+  const json = '{"b":[1,{"c":"d, [e]: {f}"},[]],"a":{},"10":1.50,"9":12345678901234567890,"s":"\\"\\\\"}'
+  await makeLog(file, [...RECORDS, json])
+  const all = [...RECORDS, json]
+  const print = async (...args) => (await flumelog(['dump', file, ...args])).stdout
+  const as = (encoding) => all.map(record => Buffer.from(record).toString(encoding) + '\n').join('')
+
+  t.equal(await print(), as('utf8'), 'utf8')
+  t.equal(await print('--encoding', 'hex'), as('hex'), 'hex')
+  t.equal(await print('-e', 'base64'), as('base64'), 'base64')
+  t.equal(await print('-e', 'raw'), all.join(''), 'raw: nothing between records')
+  const last = await print('-e', 'json', '--reverse', '--limit', '1')
+  t.equal(last, [
+    '{',
+    '  "b": [',
+    '    1,',
+    '    {',
+    '      "c": "d, [e]: {f}"',
+    '    },',
+    '    []',
+    '  ],',
+    '  "a": {},',
+    '  "10": 1.50,',
+    '  "9": 12345678901234567890,',
+    '  "s": "\\"\\\\"',
+    '}',
+    ''
+  ].join('\n'), 'json: pretty, and not a digit or the order of a key is changed')
+  refuses(t, await flumelog(['dump', file, '-e', 'json']), 1, /the record at offset 0 cannot be shown: it is not JSON: .*try --encoding utf8/, 'json of something else')
+})
+
+test('raw and utf8 print any bytes as they are', async (t) => {
+  const file = testFolder(t)('log')
+  const bytes = Buffer.from([0xff, 0x00, 0x80, 0x0a, 0xfe])
+  await makeLog(file, [bytes])
+  t.ok((await flumelog(['dump', file, '-e', 'raw'])).bytes.equals(bytes))
+  t.ok((await flumelog(['dump', file])).bytes.equals(Buffer.concat([bytes, Buffer.from('\n')])))
+})
+
+test('--seqs puts the offset and a tab in front', async (t) => {
+  const file = testFolder(t)('log')
+  const seqs = await makeLog(file, RECORDS)
+  const { stdout } = await flumelog(['dump', file, '--seqs'])
+  t.equal(stdout, RECORDS.map((record, i) => `${seqs[i]}\t${record}\n`).join(''))
+})
+
+test('bounds, limit and reverse choose records as those of a stream do', async (t) => {
+  const file = testFolder(t)('log')
+  const seqs = await makeLog(file, Array.from({ length: 40 }, (_, i) => `record ${i}`), { blockSize: 64 })
+  const cases = [
+    [['--gt', seqs[5]], seq => seq > seqs[5]],
+    [['--gte', seqs[5] + 1, '--lt', seqs[9]], seq => seq > seqs[5] && seq < seqs[9]],
+    [['--lte', seqs[3]], seq => seq <= seqs[3]],
+    [['--gte', -10, '--lte', seqs[0]], seq => seq === seqs[0]],
+    [['--gt', seqs[39]], () => false],
+    [['--limit', 0], () => false],
+    [['-n', 3], seq => seq < seqs[3]],
+    [['--reverse', '--limit', 2], seq => seq > seqs[37], true],
+    [['-r', '--lt', seqs[2]], seq => seq < seqs[2], true]
+  ]
+  for (const [args, isChosen, isReverse] of cases) {
+    const chosen = seqs.filter(isChosen)
+    if (isReverse) chosen.reverse()
+    const { code, stdout, stderr } = await flumelog(['dump', file, '-s', ...args.map(String)])
+    t.equal(stdout, chosen.map(seq => `${seq}\trecord ${seqs.indexOf(seq)}\n`).join(''), args.join(' '))
+    t.equal(code, 0)
+    t.equal(stderr, '')
+  }
+})
+
+test('deleted records are passed over, and an empty log prints nothing', async (t) => {
+  const name = testFolder(t)
+  const seqs = await makeLog(name('log'), RECORDS)
+  await deleteFrom(name('log'), [seqs[0], seqs[2]])
+  t.equal((await flumelog(['dump', name('log')])).stdout, `${RECORDS[1]}\n${RECORDS[3]}\n`)
+  await makeLog(name('empty'), [])
+  const { code, stdout, stderr } = await flumelog(['dump', name('empty')])
+  t.deepEqual({ code, stdout, stderr }, { code: 0, stdout: '', stderr: '' })
+})
+
+test('records of all sizes come out whole, through chunks that do not fit them', async (t) => {
+  const file = testFolder(t)('log')
+  const sizes = [1, 65521, 65522, 100, 32768, 16384, 65522, 65522, 3, 65000, 536, 1]
+  const records = sizes.map((size, i) => Buffer.alloc(size, 65 + i))
+  await makeLog(file, records)
+  for (const encoding of ['utf8', 'hex']) {
+    const { stdout } = await flumelog(['dump', file, '-e', encoding])
+    t.ok(stdout === records.map(record => record.toString(encoding) + '\n').join(''), encoding)
+  }
+})
+
+test('a log is only read: its bytes and its folder stay as they are', async (t) => {
+  const name = testFolder(t)
+  await makeLog(name('log'), RECORDS)
+  overwriteEnd(name('log'), 'a torn record')
+  const before = fs.readFileSync(name('log'))
+  const { stdout } = await flumelog(['dump', name('log')])
+  t.equal(stdout, RECORDS.join('\n') + '\n', 'what is whole')
+  t.ok(fs.readFileSync(name('log')).equals(before))
+  t.deepEqual(fs.readdirSync(name('.')), ['log'])
+})
+
+test('a damaged block ends it after the records before, and --skip-corrupt goes on behind it', async (t) => {
+  const file = testFolder(t)('log')
+  const records = Array.from({ length: 100 }, (_, i) => `record number ${i}`)
+  const seqs = await makeLog(file, records, { blockSize: 256 })
+  overwrite(file, 256 + 30, 'XX')
+  overwrite(file, 1024 + 30, 'XX')
+  const inBlocks = (...numbers) => records.filter((_, i) => numbers.includes(Math.floor(seqs[i] / 256)))
+  const all = inBlocks(0, 2, 3, ...Array.from({ length: 20 }, (_, i) => i + 5))
+
+  const stopped = await flumelog(['dump', file])
+  t.equal(stopped.code, 1)
+  t.equal(stopped.stdout, inBlocks(0).join('\n') + '\n')
+  t.match(stopped.stderr, /^flumelog: .*log: block 1 is damaged at offset 256: its checksum is .*; --skip-corrupt goes on behind it, flumelog verify lists all damage\n$/)
+
+  const skipped = await flumelog(['dump', file, '--skip-corrupt'])
+  t.equal(skipped.code, 1)
+  t.equal(skipped.stdout, all.join('\n') + '\n')
+  const lines = skipped.stderr.trimEnd().split('\n')
+  t.equal(lines.length, 2)
+  t.match(lines[0], /block 1 is damaged .*; left out 256 to 512$/)
+  t.match(lines[1], /block 4 is damaged .*; left out 1024 to 1280$/)
+
+  const backward = await flumelog(['dump', file, '--skip-corrupt', '--reverse'])
+  t.equal(backward.stdout, all.reverse().join('\n') + '\n')
+  t.equal(backward.code, 1)
+})
+
+test('get prints one record, and says why it cannot', async (t) => {
+  const file = testFolder(t)('log')
+  const seqs = await makeLog(file, [...RECORDS, '{"a":1}'])
+  t.equal((await flumelog(['get', file, String(seqs[1])])).stdout, RECORDS[1] + '\n')
+  t.equal((await flumelog(['get', file, String(seqs[1]), '-s', '-e', 'hex'])).stdout, `${seqs[1]}\t${Buffer.from(RECORDS[1]).toString('hex')}\n`)
+  t.equal((await flumelog(['get', file, String(seqs[0]), '-e', 'raw'])).stdout, RECORDS[0])
+  t.equal((await flumelog(['get', file, String(seqs[4]), '-e', 'json'])).stdout, '{\n  "a": 1\n}\n')
+  await deleteFrom(file, [seqs[2]])
+  refuses(t, await flumelog(['get', file, String(seqs[2])]), 1, /log: the record at offset \d+ has been deleted$/m, 'deleted')
+  refuses(t, await flumelog(['get', file, '3']), 1, /no record at offset 3: it is not where a record starts; flumelog dump --seqs shows the offsets$/m, 'within a record')
+  refuses(t, await flumelog(['get', file, '100000']), 1, /no record at offset 100000: the log ends at /, 'behind the end')
+})
+
+test('get of a record in a damaged block is an error that points to verify', async (t) => {
+  const file = testFolder(t)('log')
+  await makeLog(file, Array.from({ length: 20 }, (_, i) => `record ${i}`), { blockSize: 64 })
+  overwrite(file, 10, 'XX')
+  refuses(t, await flumelog(['get', file, '0']), 1, /block 0 is damaged .*; flumelog verify lists all damage$/m, 'damaged')
+})
+
+test('search finds the first record at or after a value, by number or by text', async (t) => {
+  const file = testFolder(t)('log')
+  const records = jsonRecords(300)
+  const seqs = await makeLog(file, records, { blockSize: 512 })
+  const search = (value, ...args) => flumelog(['search', file, '--path', 'at', '--value', value, ...args])
+  t.equal((await search('1500')).stdout, records[50] + '\n', 'there is such a record')
+  t.equal((await search('1501', '--seqs')).stdout, `${seqs[51]}\t${records[51]}\n`, 'there is none, so the one after')
+  t.equal((await search('-5')).stdout, records[0] + '\n', 'before the first')
+  t.equal((await search('999.5e0')).stdout, records[0] + '\n', 'as a number, though 999 is after 1000 as text')
+  refuses(t, await search('100000'), 1, /log: no record's at is at or after 100000$/m, 'behind the last')
+
+  const words = testFolder(t)('words')
+  await makeLog(words, ['ant', 'bee', 'cow', '9'].sort().map(name => JSON.stringify({ of: { name } })), { blockSize: 64 })
+  const find = (value) => flumelog(['search', words, '-p', 'of.name', '-v', value])
+  t.equal((await find('b')).stdout, '{"of":{"name":"bee"}}\n')
+  t.equal((await find('cow')).stdout, '{"of":{"name":"cow"}}\n')
+  t.equal((await find('10')).stdout, '{"of":{"name":"9"}}\n', 'texts are compared as texts, even if they look like numbers')
+})
+
+test('search says which record does not have what it looks for', async (t) => {
+  const name = testFolder(t)
+  await makeLog(name('log'), jsonRecords(3))
+  const search = (file, path) => flumelog(['search', name(file), '--path', path, '--value', '1'])
+  refuses(t, await search('log', 'time'), 1, /log: the record at offset \d+ has no number or text at time; check --path$/m, 'no such key')
+  refuses(t, await search('log', 'value'), 1, /has no number or text at value/, 'an object there')
+  refuses(t, await search('log', 'at.x.y'), 1, /has no number or text at at.x.y/, 'a path through a number')
+  refuses(t, await search('log', 'value.constructor.name'), 1, /has no number or text at/, 'not what every object inherits')
+  await makeLog(name('words'), ['no json'])
+  refuses(t, await search('words', 'at'), 1, /words: the record at offset 0 is not JSON: /, 'no JSON')
+  await makeLog(name('empty'), [])
+  refuses(t, await search('empty', 'at'), 1, /empty: no record's at is at or after 1/, 'an empty log')
+})
+
+test('dump prints all of a log of many blocks', async (t) => {
+  const file = testFolder(t)('log')
+  await makeLog(file, Array.from({ length: 30000 }, (_, i) => `record ${i} ${'x'.repeat(i % 50)}`))
+  const running = start(t, ['dump', file])
+  const { code, stdout } = await running.ended
+  t.equal(code, 0)
+  t.equal(stdout.split('\n').length, 30001)
+  t.ok(stdout.endsWith(`record 29999 ${'x'.repeat(29999 % 50)}\n`))
+})
+
+/**
+ * @param {string} file
+ * @param {string} bytes
+ */
+function overwriteEnd (file, bytes) {
+  overwrite(file, fs.statSync(file).size, bytes)
+}

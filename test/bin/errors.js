@@ -1,0 +1,94 @@
+'use strict'
+
+// The command line: errors that every command shares, and readers that go away.
+
+const fs = require('fs')
+const test = require('tape')
+const { testFolder } = require('../helpers/folder')
+const { flumelog, start, refuses, inTurns } = require('../helpers/command-line')
+const { makeLog } = require('../helpers/logs')
+
+/** One of each way to open a log. */
+const COMMANDS = ['dump', 'get', 'append', 'verify', 'repair']
+/** What each needs to be called rightly, but for a log. */
+const REST = { get: ['0'] }
+
+test('a file that cannot be opened is one line that names it and says what to do, and exit code 1', async (t) => {
+  const name = testFolder(t)
+  const missing = name('missing')
+  const text = name('text')
+  fs.writeFileSync(text, 'no log at all\n'.repeat(50))
+  const words = fs.readFileSync(text)
+  const run = (command, file) => flumelog([command, file, ...(REST[command] ?? [])], { input: 'a\n' })
+
+  await inTurns(COMMANDS, async (command) => {
+    if (command !== 'append') {
+      refuses(t, await run(command, missing), 1, /missing: there is no such file; check the name$/m, `${command} missing`)
+      t.notOk(fs.existsSync(missing), 'it was not created')
+    }
+    refuses(t, await run(command, text), 1, /text: this is not a log: it does not begin with a record; check the name$/m, `${command} text`)
+    t.ok(fs.readFileSync(text).equals(words), 'the text is as it was')
+  })
+  await inTurns(['dump', 'append'], async (command) => {
+    refuses(t, await run(command, name('.')), 1, /: (this is a folder|not a regular file)/, `${command} folder`)
+    refuses(t, await run(command, name('text/log')), 1, /text\/log: a part of this path is a file, not a folder; check the name$/m, `${command} text/log`)
+  })
+  t.deepEqual(fs.readdirSync(name('.')), ['text'], 'no file was left behind')
+})
+
+test('a file of random bytes is refused as not being a log', async (t) => {
+  const name = testFolder(t)
+  const file = name('random')
+  const bytes = Buffer.from(Array.from({ length: 200000 }, (_, i) => (i * i * 31 + i * 7) >>> 3 & 255))
+  fs.writeFileSync(file, bytes)
+  await inTurns(['dump', 'append', 'repair'], async (command) => {
+    const ended = await flumelog([command, file, ...(REST[command] ?? [])], { input: 'a\n' })
+    refuses(t, ended, 1, /random: .*this is not a log/, command)
+    t.ok(fs.readFileSync(file).equals(bytes), 'it is as it was')
+  })
+})
+
+test('a full disk under standard output is an error, not a crash', async (t) => {
+  if (!fs.existsSync('/dev/full')) return t.comment('there is no /dev/full here')
+  const name = testFolder(t)
+  await makeLog(name('log'), ['a'])
+  const full = fs.openSync('/dev/full', 'w')
+  t.teardown(() => fs.closeSync(full))
+  for (const command of ['dump', 'stat']) {
+    const { code, stderr } = await flumelog([command, name('log')], { stdout: full })
+    t.equal(code, 1, command)
+    t.match(stderr, /^flumelog: standard output: the disk is full/)
+  }
+})
+
+test('a reader that has had enough ends every command quietly', async (t) => {
+  const name = testFolder(t)
+  const file = name('log')
+  await makeLog(file, Array.from({ length: 20000 }, (_, i) => `record ${i} `.padEnd(100, 'x')))
+  const running = start(t, ['dump', file])
+  await running.printed(({ stdout }) => stdout.startsWith('record 0 '))
+  running.child.stdout.destroy()
+  const { code, signal, stderr } = await running.ended
+  t.equal(code, 0)
+  t.equal(signal, null)
+  t.equal(stderr, '')
+
+  for (const args of [['stat', file], ['verify', file], ['get', file, '0'], ['dump', '--help']]) {
+    const running = start(t, args)
+    running.child.stdout.destroy()
+    const { code, stderr } = await running.ended
+    t.equal(code, 0, args[0])
+    t.equal(stderr, '', 'not a word')
+  }
+})
+
+test('colours are only for terminals, and not with NO_COLOR', async (t) => {
+  const name = testFolder(t)
+  const args = ['dump', name('missing')]
+  const plain = await flumelog(args)
+  const coloured = await flumelog(args, { columns: 80 })
+  const refused = await flumelog(args, { columns: 80, env: { NO_COLOR: '1' } })
+  t.doesNotMatch(plain.stderr, /\x1b/, 'none in a file or a pipe') // eslint-disable-line no-control-regex
+  t.match(coloured.stderr, /^\x1b\[31mflumelog:\x1b\[0m/, 'on a terminal') // eslint-disable-line no-control-regex
+  t.equal(refused.stderr, plain.stderr, 'none with NO_COLOR')
+})

@@ -1,0 +1,96 @@
+'use strict'
+
+// flumelog dump --live: it goes on as the log grows.
+
+const fs = require('fs')
+const test = require('tape')
+const FlumeLog = require('../..')
+const { testFolder } = require('../helpers/folder')
+const { flumelog, start } = require('../helpers/command-line')
+const { makeLog, overwrite } = require('../helpers/logs')
+const { promises } = require('../helpers/promises')
+
+test('dump --live prints what another process appends, at once, and Ctrl-C ends it quietly', async (t) => {
+  const file = testFolder(t)('log')
+  await makeLog(file, ['old 1', 'old 2'])
+  const follower = start(t, ['dump', file, '--live', '--seqs'])
+  await follower.printed(({ stdout }) => stdout.includes('old 2\n'))
+
+  const appender = start(t, ['append', file])
+  let expected = '0\told 1\n9\told 2\n'
+  for (let i = 0; i < 5; i++) {
+    await appender.send(`new ${i}\n`)
+    expected += `${18 + i * 9}\tnew ${i}\n`
+    await follower.printed(({ stdout }) => stdout === expected)
+  }
+  t.pass('each record was printed before the next one was appended')
+
+  appender.child.stdin.end()
+  t.equal((await appender.ended).code, 0)
+  const { code, signal, stdout, stderr } = await follower.kill('SIGINT')
+  t.deepEqual({ code, signal, stderr }, { code: 0, signal: null, stderr: '' })
+  t.equal(stdout, expected)
+})
+
+test('dump --live misses and repeats nothing of many records appended in bursts', async (t) => {
+  const file = testFolder(t)('log')
+  await makeLog(file, [], { blockSize: 1024 })
+  const follower = start(t, ['dump', file, '--live', '--limit', '20000'])
+  const log = promises(FlumeLog(file, { blockSize: 1024 }))
+  const records = Array.from({ length: 20000 }, (_, i) => `record ${i} ${'x'.repeat(i % 70)}`)
+  for (let i = 0, burst = 1; i < records.length; i += burst, burst = burst * 7 % 1009 + 1) {
+    await log.append(records.slice(i, i + burst))
+  }
+  const { code, stdout } = await follower.ended
+  await log.close()
+  t.equal(code, 0, 'it ends when it has printed as many as it was asked for')
+  t.ok(stdout === records.join('\n') + '\n', 'all of them, in order')
+})
+
+test('dump --live --gt prints only what comes after', async (t) => {
+  const file = testFolder(t)('log')
+  const seqs = await makeLog(file, ['a', 'b', 'c'])
+  const follower = start(t, ['dump', file, '--live', '--gt', String(seqs[1]), '--limit', '2'])
+  await follower.printed(({ stdout }) => stdout === 'c\n')
+  await flumelog(['append', file], { input: 'd' })
+  t.equal((await follower.ended).stdout, 'c\nd\n')
+})
+
+test('dump --live on a log whose reader has gone ends quietly with the next record', async (t) => {
+  const file = testFolder(t)('log')
+  await makeLog(file, ['a'])
+  const follower = start(t, ['dump', file, '--live'])
+  await follower.printed(({ stdout }) => stdout === 'a\n')
+  follower.child.stdout.destroy()
+  await flumelog(['append', file], { input: 'b\n' })
+  const { code, stderr } = await follower.ended
+  t.equal(code, 0)
+  t.equal(stderr, '')
+})
+
+test('dump --live ends with an error when the file is replaced by a shorter one', async (t) => {
+  const file = testFolder(t)('log')
+  await makeLog(file, ['a long record', 'another long one'])
+  const follower = start(t, ['dump', file, '--live'])
+  await follower.printed(({ stdout }) => stdout.includes('another'))
+  fs.truncateSync(file, 17)
+  const { code, stdout, stderr } = await follower.ended
+  t.equal(code, 1)
+  t.equal(stdout, 'a long record\nanother long one\n')
+  t.match(stderr, /^flumelog: .*log: the file became shorter: 37 bytes had been read of it, it now has 17; open it again/)
+})
+
+test('dump --live --skip-corrupt goes on behind a damaged block, and with what comes', async (t) => {
+  const file = testFolder(t)('log')
+  const records = Array.from({ length: 20 }, (_, i) => `record ${i}`)
+  const seqs = await makeLog(file, records, { blockSize: 64 })
+  overwrite(file, 10, 'XX')
+  const follower = start(t, ['dump', file, '--live', '--skip-corrupt'])
+  await follower.printed(({ stdout }) => stdout.endsWith('record 19\n'))
+  await flumelog(['append', file], { input: 'the last' })
+  await follower.printed(({ stdout }) => stdout.endsWith('the last\n'))
+  const { code, stdout, stderr } = await follower.kill('SIGINT')
+  t.equal(stdout, [...records.filter((_, i) => seqs[i] >= 64), 'the last', ''].join('\n'))
+  t.match(stderr, /left out 0 to 64\n$/)
+  t.equal(code, 1, 'damage was found')
+})

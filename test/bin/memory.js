@@ -1,0 +1,77 @@
+'use strict'
+
+// The command line takes no more memory for a large log than for a small one.
+
+const fs = require('fs')
+const path = require('path')
+const test = require('tape')
+const FlumeLog = require('../..')
+const { testFolder } = require('../helpers/folder')
+const { start } = require('../helpers/command-line')
+const { promises } = require('../helpers/promises')
+
+const MIB = 1024 * 1024
+const RECORDS = 900000
+const RECORD = Buffer.from('a record of some length, as many are '.repeat(8))
+/** of garbage, which V8 collects when it sees fit: up to 90 MiB were measured, for logs of 80 MiB to 500 */
+const MOST_GARBAGE = 128 * MIB
+
+/** @param {number} count */
+async function logOf (file, count) {
+  const log = promises(FlumeLog(file))
+  for (let left = count; left > 0; left -= 10000) await log.append(new Array(Math.min(left, 10000)).fill(RECORD))
+  await log.close()
+}
+
+test(`dump of ${RECORDS} records to a reader that does not read takes no more memory than of 1000`, async (t) => {
+  if (!fs.existsSync('/proc/self/status')) return t.comment('this system does not tell how much memory a process takes')
+  const name = testFolder(t)
+  await logOf(name('small'), 1000)
+  await logOf(name('large'), RECORDS)
+  const few = await dumpSlowly(t, name('small'))
+  const many = await dumpSlowly(t, name('large'))
+  t.equal(few.bytes, 1000 * (RECORD.length + 1), 'all of the small log is printed in the end')
+  t.equal(many.bytes, RECORDS * (RECORD.length + 1), 'and of the large one')
+  t.ok(many.bytes > 1.5 * MOST_GARBAGE, 'which would not fit into that')
+  t.ok(many.peak - few.peak < MOST_GARBAGE, `${(few.peak / MIB).toFixed(0)} MiB for the small one, ${(many.peak / MIB).toFixed(0)} MiB for the large one of ${(many.bytes / MIB).toFixed(0)} MiB`)
+})
+
+/** Reads nothing until the program waits, then all. */
+async function dumpSlowly (t, file) {
+  const running = start(t, ['dump', file])
+  const { stdout } = running.child
+  stdout.removeAllListeners('data').pause()
+  await running.atRest()
+  let peak = running.peakMemory()
+  let bytes = 0
+  for await (const chunk of stdout) {
+    bytes += chunk.length
+    peak = Math.max(peak, running.peakMemory() ?? 0)
+  }
+  return { peak, bytes }
+}
+
+test('append reads no more than it can store, so a slow disk does not fill the memory', async (t) => {
+  if (!fs.existsSync('/proc/self/status')) return t.comment('this system does not tell how much memory a process takes')
+  const file = testFolder(t)('log')
+  const lines = ('x'.repeat(255) + '\n').repeat(MIB / 256)
+  const running = start(t, ['append', file, '--sync', 'never'], { preload: [path.join(__dirname, '..', 'helpers', 'stuck-disk.js')] })
+  await running.send(lines)
+  await running.atRest()
+  const few = running.peakMemory()
+  const sent = sendAll(running, lines, 127)
+  await running.atRest()
+  const many = running.peakMemory()
+  t.equal(fs.statSync(file).size, 0, 'the disk has taken nothing yet')
+  t.ok(many - few < 64 * MIB, `${(few / MIB).toFixed(0)} MiB with 1 MiB of lines, ${(many / MIB).toFixed(0)} MiB while 128 MiB are offered`)
+
+  running.child.kill('SIGUSR2')
+  await sent
+  running.child.stdin.end()
+  const { stderr } = await running.ended
+  t.match(stderr, /appended 524,288 records/, 'in the end all of them are stored')
+})
+
+async function sendAll (running, lines, times) {
+  for (let i = 0; i < times; i++) await running.send(lines)
+}

@@ -1,0 +1,266 @@
+'use strict'
+
+// flumelog repair: a sound copy, with every record that can be relied on.
+
+const fs = require('fs')
+const path = require('path')
+const test = require('tape')
+const FlumeLog = require('../..')
+const { testFolder } = require('../helpers/folder')
+const { flumelog, start, refuses } = require('../helpers/command-line')
+const { makeLog, readLog, deleteFrom, overwrite } = require('../helpers/logs')
+const { promises } = require('../helpers/promises')
+
+const BLOCK_SIZE = 256
+const RECORDS = Array.from({ length: 100 }, (_, i) => `record number ${i}`)
+const HELPERS = path.join(__dirname, '..', 'helpers')
+
+/**
+ * A log with three damaged blocks: one whose checksum alone is wrong, one with a
+ * broken record in its middle, one of zeros.
+ * @param {string} file
+ */
+async function makeDamaged (file) {
+  const seqs = await makeLog(file, RECORDS, { blockSize: BLOCK_SIZE })
+  const broken = seqs.filter(seq => inBlock(seq) === 3)
+  overwrite(file, BLOCK_SIZE + 30, 'X')
+  overwrite(file, broken[5], Buffer.from([200]))
+  overwrite(file, 6 * BLOCK_SIZE, Buffer.alloc(BLOCK_SIZE))
+  return { seqs, broken, bytes: fs.readFileSync(file) }
+}
+
+const inBlock = (seq) => Math.floor(seq / BLOCK_SIZE)
+
+/** @param {string} file */
+async function isSound (file) {
+  return (await flumelog(['verify', file])).code === 0
+}
+
+const found = async (file) => (await readLog(file)).map(({ seq, value }) => [seq, value.toString()])
+
+test('repair writes a copy in which every sound record is where it was', async (t) => {
+  const name = testFolder(t)
+  const { seqs, bytes } = await makeDamaged(name('log'))
+  const { code, stdout, stderr } = await flumelog(['repair', 'log'], { cwd: name('.') })
+  t.equal(code, 0)
+  t.equal(stderr, '')
+  const lines = stdout.trimEnd().split('\n')
+  t.match(lines[0], /^left out 256 to 512, block 1: its checksum is /)
+  t.match(lines[1], /^left out 768 to 1024, block 3: a record of 200 bytes would end outside \(at \d+\)$/)
+  t.match(lines[2], /^left out 1536 to 1792, block 6: the block says that its padding starts at 0, which cannot be \(at 1788\)$/)
+  t.match(lines[3], /^log.repaired: sound: \d+ records; log is as it was$/)
+  t.equal(lines[4], 'All records kept their offsets.')
+  t.match(lines[5], /^Views may still hold records that were left out; delete such views, so that they are built again\.$/)
+  t.equal(lines.length, 6)
+
+  t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'log.repaired'])
+  t.ok(fs.readFileSync(name('log')).equals(bytes), 'the log was not changed')
+  t.ok(await isSound(name('log.repaired')), 'the copy is sound')
+  t.equal(fs.statSync(name('log.repaired')).size, bytes.length, 'and as large')
+  const expected = RECORDS.map((record, i) => [seqs[i], record]).filter(([seq]) => ![1, 3, 6].includes(inBlock(seq)))
+  t.deepEqual(await found(name('log.repaired')), expected)
+  t.match(lines[3], new RegExp(` ${expected.length} records`))
+
+  t.match((await flumelog(['repair', 'log'], { cwd: name('.') })).stdout, /^log\.repaired\.2: sound: /m, 'a copy that is there already is not written over')
+})
+
+test('a repaired log can be written, and goes on where the old one ended', async (t) => {
+  const name = testFolder(t)
+  const { bytes } = await makeDamaged(name('log'))
+  await flumelog(['repair', name('log')])
+  const log = promises(FlumeLog(name('log.repaired')))
+  t.equal(await log.append('next'), bytes.length)
+  await log.close()
+  t.ok(await isSound(name('log.repaired')))
+})
+
+test('--in-place puts the copy in the place of the log, and keeps the old file', async (t) => {
+  const name = testFolder(t)
+  const { bytes } = await makeDamaged(name('log'))
+  fs.chmodSync(name('log'), 0o640)
+  const { code, stdout } = await flumelog(['repair', '--in-place', 'log'], { cwd: name('.') })
+  t.equal(code, 0)
+  t.match(stdout, /^log: sound: \d+ records; the old file is log\.damaged$/m)
+  t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'log.damaged'])
+  t.ok(fs.readFileSync(name('log.damaged')).equals(bytes), 'byte for byte')
+  t.equal(fs.statSync(name('log')).mode & 0o777, 0o640, 'the copy may be read and written by those who could before')
+  t.ok(await isSound(name('log')))
+
+  overwrite(name('log'), 2 * BLOCK_SIZE + 30, 'X')
+  t.match((await flumelog(['repair', '-i', 'log'], { cwd: name('.') })).stdout, /the old file is log\.damaged\.2$/m, 'the next one gets a number')
+  t.ok(fs.readFileSync(name('log.damaged')).equals(bytes), 'and the first is as it was')
+})
+
+test('--salvage keeps records that look whole, and calls them unverified', async (t) => {
+  const name = testFolder(t)
+  const { seqs, broken } = await makeDamaged(name('log'))
+  const { code, stdout } = await flumelog(['repair', 'log', '--salvage'], { cwd: name('.') })
+  t.equal(code, 0)
+  t.match(stdout, /^left out 1536 to 1792, block 6: /m)
+  t.match(stdout, /^UNVERIFIED, \d+ records from 256 to 512, block 1: its checksum is /m)
+  t.match(stdout, new RegExp(`^UNVERIFIED, ${broken.length - 1} records from 768 to 1024, block 3: `, 'm'))
+  t.match(stdout, /^log.repaired: sound: \d+ records, \d+ of them UNVERIFIED; log is as it was$/m)
+  t.ok(await isSound(name('log.repaired')))
+  const records = await found(name('log.repaired'))
+  const expected = seqs.filter(seq => seq !== broken[5] && inBlock(seq) !== 6)
+  t.deepEqual(records.map(([seq]) => seq), expected, 'all but the broken one, where they were')
+  const [seq, changed] = records.find(([seq, value]) => value !== RECORDS[seqs.indexOf(seq)])
+  t.equal(inBlock(seq), 1, 'one of them is not as it was: nobody could know')
+  t.match(changed, /X/)
+})
+
+test('--compact leaves out deleted records and damaged blocks, and says that offsets change', async (t) => {
+  const name = testFolder(t)
+  const { seqs } = await makeDamaged(name('log'))
+  await deleteFrom(name('log'), [seqs[0], seqs[50]])
+  const { code, stdout } = await flumelog(['repair', 'log', '--compact'], { cwd: name('.') })
+  t.equal(code, 0)
+  t.match(stdout, /^OFFSETS HAVE CHANGED: views hold offsets, so delete all views built on this log; they are built again$/m)
+  t.ok(await isSound(name('log.repaired')))
+  const expected = RECORDS.filter((_, i) => ![0, 50].includes(i) && ![1, 3, 6].includes(inBlock(seqs[i])))
+  t.deepEqual((await found(name('log.repaired'))).map(([, value]) => value), expected)
+  const { deleted } = JSON.parse((await flumelog(['stat', '--json', name('log.repaired')])).stdout)
+  t.deepEqual(deleted, { records: 0, bytes: 0 })
+  t.equal((await flumelog(['repair', 'log.repaired', '--compact'], { cwd: name('.') })).stdout,
+    'log.repaired: sound; there is nothing to leave out, so nothing was written\n', 'once is enough')
+})
+
+test('--compact of a log without gaps in front of its records does not claim that they moved', async (t) => {
+  const name = testFolder(t)
+  const seqs = await makeLog(name('log'), RECORDS, { blockSize: BLOCK_SIZE })
+  await deleteFrom(name('log'), [seqs[99]])
+  const { stdout } = await flumelog(['repair', 'log', '--compact'], { cwd: name('.') })
+  t.equal(stdout, 'log.repaired: sound: 99 records; log is as it was\nAll records kept their offsets.\n')
+})
+
+test('--compact takes records that are as large as only a log without checksums can have', async (t) => {
+  const name = testFolder(t)
+  const records = [10, 246, 245, 244, 243, 242, 241, 5, 246].map((size, i) => Buffer.alloc(size, i + 1))
+  const seqs = await makeLog(name('log'), records, { blockSize: BLOCK_SIZE, checksum: false })
+  await deleteFrom(name('log'), [seqs[0]])
+  const { code } = await flumelog(['repair', name('log'), '--compact'])
+  t.equal(code, 0)
+  t.ok(await isSound(name('log.repaired')))
+  t.deepEqual((await readLog(name('log.repaired'))).map(({ value }) => value.length), [246, 245, 244, 243, 242, 241, 5, 246])
+})
+
+test('a sound log is not copied', async (t) => {
+  const name = testFolder(t)
+  await makeLog(name('log'), RECORDS)
+  const { code, stdout } = await flumelog(['repair', 'log', '--in-place'], { cwd: name('.') })
+  t.equal(code, 0)
+  t.equal(stdout, 'log: sound; there is nothing to repair, so nothing was written\n')
+  t.deepEqual(fs.readdirSync(name('.')), ['log'])
+})
+
+test('a torn tail is not in the copy, which ends with the last whole record', async (t) => {
+  const name = testFolder(t)
+  await makeLog(name('log'), RECORDS, { blockSize: BLOCK_SIZE })
+  const whole = fs.readFileSync(name('log'))
+  fs.appendFileSync(name('log'), 'torn')
+  const { code, stdout } = await flumelog(['repair', 'log'], { cwd: name('.') })
+  t.equal(code, 0)
+  t.match(stdout, new RegExp(`^cut off ${whole.length} to ${whole.length + 4}, 4 bytes: `))
+  t.ok(fs.readFileSync(name('log.repaired')).equals(whole))
+  t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'log.repaired'], 'nothing else was written')
+})
+
+test('a tail damaged in its middle keeps its size', async (t) => {
+  const name = testFolder(t)
+  const seqs = await makeLog(name('log'), RECORDS, { blockSize: BLOCK_SIZE })
+  const { size } = fs.statSync(name('log'))
+  const tail = seqs.filter(seq => inBlock(seq) === inBlock(size))
+  overwrite(name('log'), tail[1], Buffer.from([200]))
+  await flumelog(['repair', name('log')])
+  await flumelog(['repair', name('log'), '--salvage'])
+  t.equal(fs.statSync(name('log.repaired')).size, size, 'the next record comes where it would have')
+  t.equal(fs.statSync(name('log.repaired.2')).size, size)
+  t.deepEqual((await found(name('log.repaired'))).map(([seq]) => seq), seqs.filter(seq => !tail.includes(seq)))
+  t.deepEqual((await found(name('log.repaired.2'))).map(([seq]) => seq), seqs.filter(seq => seq !== tail[1]))
+})
+
+test('what a crash left is repaired with its recovery point, which goes with the old file', async (t) => {
+  const name = testFolder(t)
+  await makeDamaged(name('first'))
+  const open = promises(FlumeLog(name('first')))
+  await open.append(['one more', 'and another'])
+  for (const rest of ['', '.recovery-point']) fs.copyFileSync(name('first' + rest), name('log' + rest))
+  await open.close()
+  const { size } = fs.statSync(name('log'))
+  overwrite(name('log'), size - 3, 'XXX')
+  const bytes = fs.readFileSync(name('log'))
+  const point = fs.readFileSync(name('log.recovery-point'))
+
+  const { code, stdout } = await flumelog(['repair', 'log', '--in-place'], { cwd: name('.') })
+  t.equal(code, 0)
+  t.match(stdout, new RegExp(`^cut off ${size - 15} to ${size}, 15 bytes: `, 'm'))
+  t.ok(fs.readFileSync(name('log.damaged')).equals(bytes))
+  t.ok(fs.readFileSync(name('log.damaged.recovery-point')).equals(point))
+  t.notOk(fs.existsSync(name('log.recovery-point')))
+  t.ok(await isSound(name('log')))
+  t.equal((await found(name('log'))).at(-1)[1], 'one more')
+})
+
+test('repair through a link repairs the file that it leads to', async (t) => {
+  const name = testFolder(t)
+  fs.mkdirSync(name('real'))
+  const { bytes } = await makeDamaged(name('real/log'))
+  fs.symlinkSync(path.join('real', 'log'), name('link'))
+  const { code } = await flumelog(['repair', name('link'), '--in-place'])
+  t.equal(code, 0)
+  t.ok(fs.lstatSync(name('link')).isSymbolicLink())
+  t.ok(fs.readFileSync(name('real/log.damaged')).equals(bytes))
+  t.ok(await isSound(name('link')))
+})
+
+test('while another program has the log open for writing, nothing is repaired', async (t) => {
+  const name = testFolder(t)
+  const { bytes } = await makeDamaged(name('log'))
+  const log = promises(FlumeLog(name('log')))
+  await log.onReady()
+  const refused = await flumelog(['repair', name('log'), '--in-place'])
+  refuses(t, refused, 1, /log: another program has this log open for writing; close that one first$/m, 'repair')
+  await log.close()
+  t.ok(fs.readFileSync(name('log')).equals(bytes))
+  t.deepEqual(fs.readdirSync(name('.')), ['log'])
+})
+
+test('a disk that is full while the copy is written leaves everything as it was', async (t) => {
+  const name = testFolder(t)
+  const { bytes } = await makeDamaged(name('log'))
+  for (const args of [[], ['--in-place'], ['--compact']]) {
+    const ended = await flumelog(['repair', name('log'), ...args], {
+      preload: [path.join(HELPERS, 'small-disk.js')],
+      env: { TEST_DISK_SIZE: '1000' }
+    })
+    refuses(t, ended, 1, /the disk is full; make room and try again$/m, args.join() || 'repair')
+    t.deepEqual(fs.readdirSync(name('.')), ['log'])
+    t.ok(fs.readFileSync(name('log')).equals(bytes))
+  }
+})
+
+test('Ctrl-C while the copy is written leaves everything as it was; a copy that a kill left is written anew', async (t) => {
+  const name = testFolder(t)
+  const { bytes } = await makeDamaged(name('log'))
+  const stuck = () => start(t, ['repair', name('log'), '--in-place'], { preload: [path.join(HELPERS, 'stuck-disk.js')] })
+  const interrupted = stuck()
+  await isThere(name('log.repairing'))
+  const { code, stderr } = await interrupted.kill('SIGINT')
+  t.equal(code, 130)
+  t.equal(stderr, '')
+  t.deepEqual(fs.readdirSync(name('.')), ['log'])
+
+  const killed = stuck()
+  await isThere(name('log.repairing'))
+  fs.writeFileSync(name('log.repairing'), 'half a copy '.repeat(1000))
+  await killed.kill('SIGKILL')
+  t.ok(fs.readFileSync(name('log')).equals(bytes))
+  t.equal((await flumelog(['repair', name('log')])).code, 0)
+  t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'log.repaired'])
+  t.ok(await isSound(name('log.repaired')))
+})
+
+/** @param {string} file */
+async function isThere (file) {
+  while (!fs.existsSync(file)) await new Promise(resolve => setTimeout(resolve, 10))
+}

@@ -1,0 +1,272 @@
+'use strict'
+
+// flumelog verify: all damage is found, and none where there is none.
+
+const fs = require('fs')
+const test = require('tape')
+const RAM = require('random-access-memory')
+const FlumeLog = require('../..')
+const layout = require('../../lib/format/layout')
+const { storageFile } = require('../../lib/storage/path-file')
+const { verify } = require('../../lib/maintenance/verify')
+const { sealedBlock, tailOf, dataOf } = require('../helpers/bytes')
+const { countingStorage } = require('../helpers/counting')
+const { testFolder } = require('../helpers/folder')
+const { flumelog } = require('../helpers/command-line')
+const { makeLog, overwrite } = require('../helpers/logs')
+const { promises } = require('../helpers/promises')
+
+const RECORDS = Array.from({ length: 100 }, (_, i) => `record number ${i}`)
+const READ_ONLY = { readOnly: true }
+
+/** @param {Buffer} bytes */
+const verifyBytes = (bytes) => verify(storageFile(new RAM(bytes), READ_ONLY))
+
+test('a sound log is called so, with exit code 0', async (t) => {
+  const name = testFolder(t)
+  await makeLog(name('log'), RECORDS, { blockSize: 256 })
+  const run = async (file) => {
+    const { code, stdout, stderr } = await flumelog(['verify', file], { cwd: name('.') })
+    t.equal(stderr, '')
+    t.equal(code, 0)
+    return stdout
+  }
+  t.equal(await run('log'), 'log: sound: 9 blocks, 100 records, 2.13 kB\n')
+  await makeLog(name('plain'), RECORDS, { blockSize: 256, checksum: false })
+  t.equal(await run('plain'), 'plain: sound: 9 blocks, 100 records, 2.11 kB; no block has a checksum, so only structure was checked there\n')
+  fs.appendFileSync(name('mixed'), Buffer.concat([
+    sealedBlock(64, [dataOf(20)]), sealedBlock(64, [dataOf(20)], { checksum: false }), tailOf([dataOf(9)])
+  ]))
+  t.equal(await run('mixed'), 'mixed: sound: 3 blocks, 3 records, 141 bytes; 1 block has no checksum, so only structure was checked there\n')
+  await makeLog(name('empty'), [])
+  t.equal(await run('empty'), 'empty: sound: 0 blocks, 0 records, 0 bytes\n')
+})
+
+test('each damaged range is printed with what is wrong, and the exit code is 1', async (t) => {
+  const name = testFolder(t)
+  const file = name('log')
+  await makeLog(file, Array.from({ length: 300 }, (_, i) => `record number ${i}`), { blockSize: 256 })
+  const before = fs.readFileSync(file)
+  overwrite(file, 256 + 30, 'X')
+  overwrite(file, 3 * 256, Buffer.alloc(3 * 256))
+  overwrite(file, 8 * 256, Buffer.from([99]))
+  overwrite(file, 10 * 256 + 252, Buffer.from([3]))
+  overwrite(file, before.length, 'torn')
+  const damaged = fs.readFileSync(file)
+
+  const { code, stdout, stderr } = await flumelog(['verify', 'log'], { cwd: name('.') })
+  t.equal(code, 1)
+  t.equal(stderr, '')
+  const lines = stdout.trimEnd().split('\n')
+  t.match(lines[0], /^damaged 256 to 512, block 1: its checksum is [0-9a-f]{8}, the one stored in it [0-9a-f]{8}$/)
+  t.equal(lines[1], 'damaged 768 to 1536, blocks 3 to 5: the block says that its padding starts at 0, which cannot be (at 1020)', 'blocks in a row, damaged in one way, are one range')
+  t.match(lines[2], /^damaged 2048 to 2304, block 8: the length before the record is 99, after it \d+$/)
+  t.match(lines[3], /^damaged 2560 to 2816, block 10: the block says that its padding starts at 3, which cannot be \(at 2812\)$/)
+  t.match(lines[4], /^torn 6782 to 6786, 4 bytes: 4 bytes are left, too few for a record$/)
+  t.match(lines[5], /^log: 6 of 27 blocks are damaged \(1\.54 kB\), and the last 4 bytes are no whole record; flumelog repair writes a sound copy$/)
+  t.equal(lines.length, 6)
+  t.ok(fs.readFileSync(file).equals(damaged), 'nothing was changed')
+  t.deepEqual(fs.readdirSync(name('.')), ['log'], 'and no file was made')
+})
+
+test('--json gives the same for programs', async (t) => {
+  const file = testFolder(t)('log')
+  await makeLog(file, RECORDS, { blockSize: 256 })
+  const sound = await flumelog(['verify', file, '--json'])
+  t.equal(sound.code, 0)
+  t.deepEqual(JSON.parse(sound.stdout), {
+    file, sound: true, size: fs.statSync(file).size, blockSize: 256, blocks: 9, sealed: 8, checksummed: 8, records: 100, closed: true, ranges: []
+  })
+  overwrite(file, 256 + 30, 'X')
+  overwrite(file, 512 + 30, Buffer.alloc(0))
+  const damaged = await flumelog(['verify', file, '--json'])
+  t.equal(damaged.code, 1)
+  const { sound: isSound, ranges } = JSON.parse(damaged.stdout)
+  t.equal(isSound, false)
+  t.equal(ranges.length, 1)
+  const { reason, ...range } = ranges[0]
+  t.deepEqual(range, { kind: 'damaged', start: 256, end: 512, blocks: 1, offset: 256 })
+  t.match(reason, /^its checksum is /)
+})
+
+test('every single bit flipped in a block with a checksum is found, and nothing else is called damaged', async (t) => {
+  const blockSize = 64
+  const bytes = Buffer.concat([
+    sealedBlock(blockSize, [dataOf(1), dataOf(2), dataOf(30)]),
+    sealedBlock(blockSize, [dataOf(50)]),
+    sealedBlock(blockSize, [dataOf(20), dataOf(20)]),
+    tailOf([dataOf(10), dataOf(11)])
+  ])
+  const missed = []
+  for (let bit = 0; bit < 3 * blockSize * 8; bit++) {
+    const flipped = Buffer.from(bytes)
+    flipped[bit >> 3] ^= 1 << (bit & 7)
+    const { ranges, blockSize: found } = await verifyBytes(flipped)
+    const block = Math.floor((bit >> 3) / blockSize)
+    const isRight = found === blockSize && ranges.length === 1 && ranges[0].kind === 'damaged' &&
+      ranges[0].start === block * blockSize && ranges[0].end === ranges[0].start + blockSize
+    if (!isRight) missed.push({ bit, found, ranges })
+  }
+  t.deepEqual(missed, [], 'of 1,536 bits')
+
+  const torn = []
+  for (let bit = 2 * blockSize * 8; bit < 3 * blockSize * 8; bit++) {
+    const flipped = Buffer.from(bytes.subarray(0, 3 * blockSize))
+    flipped[bit >> 3] ^= 1 << (bit & 7)
+    const { ranges } = await verifyBytes(flipped)
+    if (ranges.length !== 1 || ranges[0].kind !== 'damaged') torn.push({ bit, ranges })
+  }
+  t.deepEqual(torn, [], 'nor is such a block taken for a torn one where the file ends with it')
+})
+
+test('a file of every length from nothing to whole ends in whole records, and what is behind is torn', async (t) => {
+  const blocks = [sealedBlock(64, [dataOf(20), dataOf(22)]), sealedBlock(64, [dataOf(50)]), tailOf([dataOf(10), dataOf(11)])]
+  const bytes = Buffer.concat(blocks)
+  // where records, and sealed blocks, end
+  const ends = [0, 24, 50, 64, 118, 128, 142, 157]
+  const wrong = []
+  for (let length = 64; length <= bytes.length; length++) {
+    const { end, size, ranges } = await verifyBytes(bytes.subarray(0, length))
+    const expected = Math.max(...ends.filter(end => end <= length))
+    const range = ranges[0] ?? { kind: 'torn', start: length, end: length }
+    if (end !== expected || size !== length || ranges.length > 1 || range.kind !== 'torn' || range.start !== expected || range.end !== length) {
+      wrong.push({ length, end, expected, ranges })
+    }
+  }
+  t.deepEqual(wrong, [])
+})
+
+test('damage in the middle of the tail is found', async (t) => {
+  const tail = tailOf([dataOf(10), dataOf(10), dataOf(10)])
+  tail[15] = 99
+  const { ranges, end, size } = await verifyBytes(Buffer.concat([sealedBlock(64, [dataOf(50)]), tail]))
+  t.equal(end, size)
+  t.deepEqual(ranges, [{ kind: 'damaged', start: 64, end: 64 + 42, blocks: 1, offset: 64 + 14, reason: ranges[0].reason }])
+})
+
+test('a block that the disk cannot read is named, and all others are checked', async (t) => {
+  const BAD = [4 * 64, 2900 * 64]
+  class BadSector extends RAM {
+    _read (req) {
+      const isBad = BAD.some(at => req.offset < at + 10 && req.offset + req.size > at)
+      if (isBad) return req.callback(Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' }))
+      super._read(req)
+    }
+  }
+  const bytes = Buffer.concat(Array.from({ length: 3000 }, (_, i) => sealedBlock(64, [dataOf(20, i % 250 + 1)])))
+  bytes[2000 * 64 + 5] ^= 1
+  const { ranges, counts } = await verify(storageFile(new BadSector(bytes), READ_ONLY))
+  t.deepEqual(ranges.map(({ start, end }) => [start, end]), [[4 * 64, 5 * 64], [2000 * 64, 2001 * 64], [2900 * 64, 2901 * 64]])
+  t.equal(ranges[0].reason, 'it cannot be read: EIO: i/o error, read')
+  t.equal(counts.records, 2997)
+})
+
+test('the file is read once, in large pieces', async (t) => {
+  const blocks = 1000
+  const storage = countingStorage(Buffer.concat(Array.from({ length: blocks }, () => sealedBlock(4096, [dataOf(4000)]))))
+  const { counts } = await verify(storageFile(storage, READ_ONLY))
+  t.equal(counts.records, blocks)
+  const read = storage.reads.reduce((sum, { size }) => sum + size, 0)
+  t.ok(storage.reads.length < 16, `${storage.reads.length} reads`)
+  t.ok(read < blocks * 4096 * 1.1, `${read} bytes read of ${blocks * 4096}`)
+})
+
+test('while another process appends and deletes, nothing is called damaged', async (t) => {
+  const file = testFolder(t)('log')
+  const log = promises(FlumeLog(file, { blockSize: 512 }))
+  const seqs = []
+  const over = { isTrue: false }
+  const writing = write()
+  const codes = []
+  for (let i = 0; i < 4; i++) {
+    const { code, stdout } = await flumelog(['verify', file])
+    codes.push(code)
+    if (code !== 0) t.comment(stdout)
+  }
+  over.isTrue = true
+  await writing
+  await log.close()
+  t.deepEqual(codes, [0, 0, 0, 0], `with ${seqs.length} records`)
+
+  async function write () {
+    for (let i = 0; !over.isTrue; i++) {
+      seqs.push(await log.append(Array.from({ length: 1 + i % 60 }, () => dataOf(1 + i % 90))))
+      if (i % 5 === 0) await log.del(seqs[Math.floor(i / 2)])
+    }
+  }
+})
+
+test('a log that is open, or was not closed, is said to be so', async (t) => {
+  const file = testFolder(t)('log')
+  const log = promises(FlumeLog(file))
+  await log.append('a')
+  const { code, stdout, stderr } = await flumelog(['verify', file])
+  await log.close()
+  t.equal(code, 0)
+  t.match(stdout, /: sound: 1 block, 1 record, 5 bytes$/m)
+  t.match(stderr, /^.*log: a program has this log open for writing, or stopped without closing it; the next one to open it cuts off what is torn\n$/)
+})
+
+test('what a crash left torn behind the recovery point is told, and not cut off', async (t) => {
+  const file = testFolder(t)('log')
+  await makeLog(file, RECORDS, { blockSize: 256 })
+  const whole = fs.statSync(file).size
+  const crashed = promises(FlumeLog(file))
+  await crashed.append('one more')
+  fs.copyFileSync(file, file + '2')
+  fs.copyFileSync(file + '.recovery-point', file + '2.recovery-point')
+  await crashed.close()
+  overwrite(file + '2', whole + 12, Buffer.alloc(1000, 1))
+  const { code, stdout } = await flumelog(['verify', file + '2'])
+  t.equal(code, 1)
+  t.match(stdout, new RegExp(`^torn ${whole + 12} to ${whole + 1012}, 1,000 bytes: `))
+  t.match(stdout, /log2: the last 1,000 bytes are no whole record/)
+})
+
+test('a deletion that a crash interrupted is no damage, since opening completes it', async (t) => {
+  const file = testFolder(t)('log')
+  const seqs = await makeLog(file, RECORDS, { blockSize: 256 })
+  const before = fs.readFileSync(file)
+  const log = promises(FlumeLog(file))
+  let point = null
+  const { rename } = fs.promises
+  fs.promises.rename = async (from, to) => {
+    await rename(from, to)
+    if (point === null && fs.readFileSync(to, 'utf8').includes('"data"')) point = fs.readFileSync(to)
+  }
+  await log.del(seqs[15])
+  fs.promises.rename = rename
+  await log.close()
+  const after = fs.readFileSync(file)
+  t.ok(point !== null, 'there was a recovery point with the block in it')
+
+  // half of the block is new, half is old
+  const block = Math.floor(seqs[15] / 256) * 256
+  const torn = Buffer.from(before)
+  after.copy(torn, block, block, block + seqs[15] % 256 + 8)
+  t.notEqual(layout.findProblem(torn.subarray(block, block + 256), true), null, 'the block is torn')
+  fs.writeFileSync(file, torn)
+  t.equal((await flumelog(['verify', file])).code, 1, 'without the recovery point it is damage')
+  fs.writeFileSync(file + '.recovery-point', point)
+  const { code, stdout } = await flumelog(['verify', file])
+  t.equal(code, 0, 'with it, it is not')
+  t.match(stdout, /99 records/)
+})
+
+test('on a terminal there is a progress bar, of which nothing is left', async (t) => {
+  const file = testFolder(t)('log')
+  const log = promises(FlumeLog(file))
+  for (let i = 0; i < 8; i++) await log.append(Array.from({ length: 20 }, () => dataOf(60000)))
+  await log.close()
+  for (const columns of [80, 120]) {
+    const { stdout, stderr } = await flumelog(['verify', file], { columns })
+    t.match(stderr, /verify █+░+ +\d+% {2}\d\.\d\d MB of 10\.5 MB {2}\d+ s left/, 'a bar')
+    // eslint-disable-next-line no-control-regex
+    const widths = stderr.split(/\x1b\[\d*[A-Z]|\x1b\[\?\d+[a-z]|\x1b[78]|\r|\n/).map(text => text.length)
+    t.ok(Math.max(...widths) < columns, `narrower than ${columns} columns`)
+    t.ok(stderr.endsWith('\x1b[2K'), 'in the end the line is cleared')
+    t.match(stdout, /: sound: /)
+  }
+  const { stderr } = await flumelog(['verify', file])
+  t.equal(stderr, '', 'elsewhere there is none')
+})

@@ -1,0 +1,270 @@
+'use strict'
+
+// The page format.md against the program: its worked example is built by appending,
+// and read by a small reader that knows the page alone and nothing of lib/.
+
+const fs = require('fs')
+const path = require('path')
+const test = require('tape')
+const fc = require('fast-check')
+const FlumeLog = require('../..')
+const { promises } = require('../helpers/promises')
+const { testFolder } = require('../helpers/folder')
+const { collect } = require('../helpers/reading')
+
+const page = fs.readFileSync(path.join(__dirname, '..', '..', 'format.md'), 'utf8')
+
+// A reader, from the page
+
+/** CRC-32, a bit at a time: nothing of zlib, so that the page's words about it are tested too. */
+function crc32 (...parts) {
+  let crc = 0xffffffff
+  for (const byte of Buffer.concat(parts)) {
+    crc ^= byte
+    for (let bit = 0; bit < 8; bit++) crc = (crc & 1) ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1
+  }
+  return (crc ^ 0xffffffff) >>> 0
+}
+
+/** Records from position 0 to `end`, as far as they are whole. */
+function recordsIn (bytes, end) {
+  const records = []
+  let position = 0
+  while (position + 2 <= end) {
+    const length = bytes.readUInt16LE(position)
+    const next = position + length + 4
+    if (length === 0 || next > end || bytes.readUInt16LE(next - 2) !== length) break
+    records.push({ position, data: bytes.subarray(position + 2, next - 2) })
+    position = next
+  }
+  return { records, end: position }
+}
+
+/** The records of a sealed block; null if it is damaged. */
+function sealedBlock (block) {
+  const blockSize = block.length
+  const start = block.readUInt32LE(blockSize - 4)
+  if (start < 5 || start > blockSize - 6) return null
+  const { records, end } = recordsIn(block, start)
+  if (end !== start) return null
+  if (block.readUInt16LE(start) !== blockSize - 1) return null
+  if (start <= blockSize - 10) {
+    const checksum = block.readUInt32LE(blockSize - 8)
+    if (checksum !== 0 && checksum !== crc32(block.subarray(0, blockSize - 8), block.subarray(blockSize - 4))) return null
+  }
+  return records
+}
+
+/** undefined: the file is all tail. */
+function findBlockSize (bytes) {
+  let position = 0
+  while (position + 2 <= bytes.length) {
+    const blockSize = bytes.readUInt16LE(position) + 1
+    if (blockSize >= 32 && isPadding(bytes, position, blockSize)) return blockSize
+    const { end } = recordsIn(bytes.subarray(position, position + 65536), Math.min(bytes.length - position, blockSize + 3))
+    if (end === 0) return undefined
+    position += blockSize + 3
+  }
+}
+
+function isPadding (bytes, position, blockSize) {
+  if (bytes.length < blockSize || bytes.readUInt32LE(blockSize - 4) !== position) return false
+  const zerosEnd = position <= blockSize - 10 ? blockSize - 8 : blockSize - 4
+  if (bytes.subarray(position + 2, zerosEnd).some(byte => byte !== 0)) return false
+  if (sealedBlock(bytes.subarray(0, blockSize)) === null) return false
+  const after = bytes.subarray(blockSize)
+  return after.length === 0 || recordsIn(after, after.length).records.length > 0
+}
+
+function read (bytes, blockSize = 65536) {
+  const all = []
+  for (let offset = 0; offset < bytes.length; offset += blockSize) {
+    const block = bytes.subarray(offset, offset + blockSize)
+    const records = block.length === blockSize ? sealedBlock(block) : recordsIn(block, block.length).records
+    if (records === null) throw new Error(`the block at ${offset} is damaged`)
+    for (const { position, data } of records) all.push({ seq: offset + position, data })
+  }
+  return all
+}
+
+const isDeleted = ({ data }) => data.every(byte => byte === 0)
+
+// The worked example
+
+/** The bytes between ```hex and ```, whose first column must count them. */
+function exampleBytes (t) {
+  const lines = page.match(/```hex\n([^]*?)```/)[1].split('\n').filter(line => line !== '')
+  const parts = []
+  let offset = 0
+  for (const line of lines) {
+    const [, count, hex] = line.match(/^ *(\d+) {2}((?:[0-9a-f]{2} )*[0-9a-f]{2})(?: {2,}|$)/)
+    if (Number(count) !== offset) t.fail(`the line "${line}" is at offset ${offset}`)
+    parts.push(Buffer.from(hex.replace(/ /g, ''), 'hex'))
+    offset += parts[parts.length - 1].length
+  }
+  return Buffer.concat(parts)
+}
+
+/** The records it is made of, from the line before it. */
+function exampleRecords () {
+  const line = page.match(/^ {4}"apples".*$/m)[0]
+  return line.match(/"[^"]*"/g).map(text => text.slice(1, -1))
+}
+
+/** @returns {number[]} from "Their seqs are 0, 10, ... and 128." */
+function exampleSeqs () {
+  return page.match(/Their seqs are ([^.]*)\./)[1].match(/\d+/g).map(Number)
+}
+
+test('the worked example is what appending and deleting makes, byte for byte', async (t) => {
+  const file = testFolder(t)
+  const log = promises(FlumeLog(file('log'), { blockSize: 64 }))
+  const seqs = []
+  for (const record of exampleRecords()) seqs.push(await log.append(record))
+  t.deepEqual(seqs, exampleSeqs())
+  await log.del(seqs[1])
+  await log.close()
+  const bytes = exampleBytes(t)
+  t.equal(fs.readFileSync(file('log')).toString('hex'), bytes.toString('hex'))
+  t.ok(page.includes(`the offset in the file, which has ${bytes.length} bytes`))
+})
+
+test('a reader written from the page alone finds the records of the worked example', (t) => {
+  const bytes = exampleBytes(t)
+  const blockSize = findBlockSize(bytes)
+  t.equal(blockSize, 64)
+  const records = read(bytes, blockSize)
+  t.deepEqual(records.map(({ seq }) => seq), exampleSeqs())
+  const texts = exampleRecords()
+  t.deepEqual(records.map(record => isDeleted(record) ? 'deleted' : String(record.data)), texts.with(1, 'deleted'))
+  t.equal(records[1].data.length, texts[1].length)
+  t.end()
+})
+
+test('the records placed by hand lie where the page says', async (t) => {
+  const file = testFolder(t)
+  const log = promises(FlumeLog(file('log')))
+  const sizes = page.match(/A: \d+.*/)[0].match(/\d+/g).map(Number)
+  t.equal(sizes.length, 5)
+  const seqs = []
+  for (const size of sizes) seqs.push(await log.append(Buffer.alloc(size, 1)))
+  await log.close()
+  t.deepEqual(seqs, [0, 1004, 65536, 73540, 131072])
+  const bytes = fs.readFileSync(file('log'))
+  t.equal(bytes.length, 131077)
+  t.equal(bytes.readUInt32LE(65536 - 4), 61008)
+  t.equal(bytes.readUInt32LE(131072 - 4), 65526)
+  for (const number of [...seqs, 61008, 65526, 131077, 69012]) t.ok(page.includes(String(number)), `the page speaks of ${number}`)
+})
+
+test('a reader written from the page alone reads every log', async (t) => {
+  const record = fc.record({ size: fc.nat({ max: 300 }), isDeleted: fc.boolean(), byte: fc.integer({ min: 1, max: 255 }) })
+  const life = fc.record({
+    blockSize: fc.oneof(fc.integer({ min: 32, max: 100 }), fc.integer({ min: 32, max: 65536 })),
+    checksums: fc.array(fc.boolean(), { minLength: 1, maxLength: 3 }),
+    records: fc.array(record, { maxLength: 60 })
+  })
+  const file = testFolder(t)
+  let run = 0
+  await fc.assert(fc.asyncProperty(life, async ({ blockSize, checksums, records }) => {
+    const name = file(`log-${run++}`)
+    const expected = []
+    // each part is written with or without checksums
+    for (const checksum of checksums) {
+      const log = promises(FlumeLog(name, { blockSize, checksum, sync: 'never' }))
+      for (const { size, isDeleted, byte } of records) {
+        const data = Buffer.alloc(1 + size % (blockSize - 14), byte)
+        const seq = await log.append(data)
+        if (isDeleted) await log.del(seq)
+        expected.push({ seq, data: isDeleted ? Buffer.alloc(data.length) : data })
+      }
+      await log.close()
+    }
+    const bytes = fs.readFileSync(name)
+    fs.rmSync(name)
+    const found = findBlockSize(bytes)
+    if (bytes.length > blockSize) assertEqual(found, blockSize)
+    else assertEqual(found, undefined)
+    assertEqual(JSON.stringify(read(bytes, found)), JSON.stringify(expected))
+  }), { numRuns: 100 })
+  t.pass('100 of them')
+})
+
+test('a reader written from the page alone takes a file to its last whole record, wherever it is cut short', (t) => {
+  const bytes = exampleBytes(t)
+  const all = read(bytes, 64)
+  let isRight = true
+  for (let size = 128; size <= bytes.length; size++) {
+    const found = read(bytes.subarray(0, size), 64)
+    isRight &&= found.length === (size === bytes.length ? all.length : all.length - 1)
+  }
+  t.ok(isRight)
+  t.end()
+})
+
+test('a reader written from the page alone notices every flipped bit of a sealed block', (t) => {
+  const bytes = exampleBytes(t)
+  let unnoticed = 0
+  for (let bit = 0; bit < 128 * 8; bit++) {
+    const damaged = Buffer.from(bytes)
+    damaged[bit >>> 3] ^= 1 << (bit & 7)
+    const number = bit >>> 9
+    if (sealedBlock(damaged.subarray(number * 64, (number + 1) * 64)) !== null) unnoticed++
+  }
+  t.equal(unnoticed, 0)
+  t.end()
+})
+
+// What stands beside the file
+
+function readPoint (name) {
+  const [, digits, json] = fs.readFileSync(name, 'utf8').match(/^([0-9a-f]{8}) (.*)\n$/)
+  const { offset, rewrites } = JSON.parse(json)
+  return { isWhole: parseInt(digits, 16) === crc32(Buffer.from(json)), offset, rewrites }
+}
+
+test('the recovery point on the page is whole, and one beside an open log is as it says', async (t) => {
+  const [, digits, json] = page.match(/^ {4}([0-9a-f]{8}) (\{.*\})$/m)
+  t.equal(parseInt(digits, 16), crc32(Buffer.from(json)))
+  t.deepEqual(JSON.parse(json), { offset: 128, rewrites: [] })
+
+  const file = testFolder(t)
+  const log = promises(FlumeLog(file('log'), { blockSize: 64 }))
+  await log.append('before')
+  t.deepEqual(readPoint(file('log.recovery-point')), { isWhole: true, offset: 0, rewrites: [] })
+  await log.close()
+  t.notOk(fs.existsSync(file('log.recovery-point')), 'it is removed by close')
+  t.notOk(fs.existsSync(file('log.recovery-point.new')))
+})
+
+test('bytes that a recovery point gives for a deletion are taken instead of those in the file', async (t) => {
+  const file = testFolder(t)
+  const after = exampleBytes(t)
+  const before = Buffer.from(after)
+  before.write(exampleRecords()[1], 12) // as if the deletion had got no further than this; the checksum is the new one
+  fs.writeFileSync(file('log'), before)
+  const json = JSON.stringify({ offset: 128, rewrites: [{ offset: 0, data: after.toString('base64', 0, 64) }] })
+  fs.writeFileSync(file('log.recovery-point'), `${crc32(Buffer.from(json)).toString(16).padStart(8, '0')} ${json}\n`)
+  const log = promises(FlumeLog(file('log'), { blockSize: 64 }))
+  const seqs = await collect(log.log, { values: false })
+  t.deepEqual(seqs, exampleSeqs().toSpliced(1, 1))
+  await log.close()
+  t.ok(fs.readFileSync(file('log')).equals(after), 'and they are put into the file')
+})
+
+test('what is cut off stands in a file named after its offset, as the page says', async (t) => {
+  const file = testFolder(t)
+  const torn = Buffer.from([9, 0, 1, 2, 3])
+  for (const name of ['log.cut-166', 'log.cut-166.2']) {
+    fs.writeFileSync(file('log'), Buffer.concat([exampleBytes(t), torn]))
+    const log = promises(FlumeLog(file('log')))
+    t.deepEqual(await log.onReady(), { offset: 166, bytes: 5, filename: file(name) })
+    await log.close()
+    t.ok(fs.readFileSync(file(name)).equals(torn))
+    t.ok(fs.readFileSync(file('log')).equals(exampleBytes(t)))
+  }
+})
+
+function assertEqual (is, shouldBe) {
+  if (is !== shouldBe) throw new Error(`${is} should be ${shouldBe}`)
+}

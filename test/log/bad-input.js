@@ -1,0 +1,566 @@
+'use strict'
+
+// What a log is given that it cannot take: each time a clear error with a code, and a
+// log that goes on as if nothing had been asked.
+
+const test = require('tape')
+const RAM = require('random-access-memory')
+const FlumeLog = require('../..')
+const { promises } = require('../helpers/promises')
+const { testFolder } = require('../helpers/folder')
+const { collect, codeOf, event } = require('../helpers/reading')
+
+const BLOCK_SIZE = 64
+
+/** Ten records in blocks of 64 bytes, read from the storage; the last block is the tail. */
+async function tenRecords (options) {
+  const storage = new RAM()
+  const first = promises(FlumeLog(storage, { blockSize: BLOCK_SIZE }))
+  const seqs = []
+  for (let i = 0; i < 10; i++) seqs.push(await first.append(Buffer.alloc(20, i + 1)))
+  await first.close()
+  const log = promises(FlumeLog(storage.clone(), options))
+  await log.onReady()
+  return { ...log, seqs }
+}
+
+/** The log has these ten records, and takes more. */
+async function goesOn (t, log, seqs) {
+  const before = await collect(log.log, { values: false })
+  t.deepEqual(before.slice(0, seqs.length), seqs, 'nothing was lost')
+  const value = Buffer.alloc(7, 0xaa)
+  const seq = await log.append(value)
+  t.ok(seq > before.at(-1), 'it takes more')
+  t.deepEqual(await log.get(seq), value)
+  await log.close()
+}
+
+const scanOf = (log, options, onRecord = () => {}) => new Promise((resolve, reject) => {
+  log.scan(options, onRecord, err => err ? reject(err) : resolve())
+})
+
+// Offsets
+
+const NO_SEQS = [undefined, null, NaN, -1, -0.5, 0.5, 24.000001, Infinity, -Infinity, '0', '', 'x', true, {}, [], [0], 0n, Symbol('x'), () => {}, Buffer.alloc(1), new Date(0)]
+const NO_RECORDS = [1, 2, 19, 20, 23, 25, 47, 48, 49, 63, 65, 4096, 2 ** 31, 2 ** 32, 2 ** 32 + 24, 2 ** 53, 2 ** 60, Number.MAX_VALUE]
+
+for (const name of ['get', 'getPrevious', 'del']) {
+  test(`${name} of what is no offset is flumelog:invalid, of what is no record's flumelog:not-found`, async (t) => {
+    const log = await tenRecords()
+    for (const seq of NO_SEQS) {
+      if (name === 'del' && Array.isArray(seq)) continue
+      const err = await log[name](seq).then(() => null, err => err)
+      t.equal(err?.code, 'flumelog:invalid', `${typeof seq} ${String(seq)}`)
+      t.match(err?.message ?? '', /^seq must be the offset of a record, an integer of 0 or more; it is /)
+    }
+    for (const seq of NO_RECORDS) {
+      const err = await log[name](seq).then(() => null, err => err)
+      t.equal(err?.code, 'flumelog:not-found', `${seq}`)
+      t.ok(err?.message.includes(`no record at offset ${seq}: `), err?.message)
+      t.equal(err?.offset, seq)
+    }
+    await goesOn(t, log, log.seqs)
+  })
+}
+
+test('get of any number within the log finds a record only where one starts', async (t) => {
+  const log = await tenRecords()
+  const found = []
+  for (let seq = 0; seq <= 64 * 4 + 48; seq++) {
+    const code = await codeOf(log.get(seq))
+    if (code !== 'flumelog:not-found') found.push(seq)
+  }
+  t.deepEqual(found, log.seqs)
+  await log.close()
+})
+
+test('del of several is done for none if one of them is no offset', async (t) => {
+  const log = await tenRecords()
+  for (const wrong of [-1, NaN, '24', null, 64 * 100]) {
+    const code = await codeOf(log.del([log.seqs[0], wrong, log.seqs[1]]))
+    t.equal(code, wrong === 64 * 100 ? 'flumelog:not-found' : 'flumelog:invalid')
+  }
+  t.deepEqual(await collect(log.log, { values: false }), log.seqs)
+  await goesOn(t, log, log.seqs)
+})
+
+test('del of several of which one is no record\'s start deletes the others, and says so', async (t) => {
+  const log = await tenRecords()
+  t.equal(await codeOf(log.del([log.seqs[0], 1, log.seqs[3]])), 'flumelog:not-found')
+  t.deepEqual(await collect(log.log, { values: false }), log.seqs.filter((_, i) => i !== 0 && i !== 3))
+  t.equal(await codeOf(log.del([])), 'no error, but undefined')
+  await log.close()
+})
+
+test('a deleted record is flumelog:deleted to get, and deleting it again is no error', async (t) => {
+  const log = await tenRecords()
+  for (const seq of [log.seqs[0], log.seqs[9]]) {
+    await log.del(seq)
+    t.equal(await codeOf(log.get(seq)), 'flumelog:deleted')
+    t.equal(await codeOf(log.del(seq)), 'no error, but undefined')
+    t.equal(await codeOf(log.del([seq, seq])), 'no error, but undefined')
+  }
+  t.deepEqual((await log.getPrevious(log.seqs[9])).seq, log.seqs[8], 'and one may still ask for the one before it')
+  t.equal(await codeOf(log.getPrevious(log.seqs[1])), 'flumelog:not-found')
+  await log.close()
+})
+
+// Records
+
+const NO_VALUES = [
+  [undefined, 'flumelog:invalid'], [null, 'flumelog:invalid'], [5, 'flumelog:invalid'], [true, 'flumelog:invalid'], [{}, 'flumelog:invalid'],
+  [Symbol('x'), 'flumelog:invalid'], [5n, 'flumelog:invalid'], [() => {}, 'flumelog:invalid'], [new ArrayBuffer(5), 'flumelog:invalid'], [new Uint16Array([1]), 'flumelog:invalid'],
+  ['', 'flumelog:invalid'], [Buffer.alloc(0), 'flumelog:invalid'],
+  [Buffer.alloc(1), 'flumelog:invalid'], [Buffer.alloc(50), 'flumelog:invalid'], ['\0', 'flumelog:invalid'], ['\0\0\0', 'flumelog:invalid'],
+  [Buffer.alloc(51, 1), 'flumelog:too-large'], [Buffer.alloc(70000, 1), 'flumelog:too-large'], ['x'.repeat(51), 'flumelog:too-large']
+]
+const nameOf = (value) => `${value?.constructor?.name ?? typeof value} of ${value?.length ?? value?.byteLength ?? ''}`
+
+test('a record that cannot be stored is refused with the reason, before the log is open and after', async (t) => {
+  for (const [value, code] of NO_VALUES) {
+    for (const isOpen of [true, false]) {
+      const log = promises(FlumeLog(new RAM(), { blockSize: BLOCK_SIZE }))
+      if (isOpen) await log.onReady()
+      t.equal(await codeOf(log.append(value)), code, nameOf(value))
+      t.equal(await codeOf(log.append(value, { sync: true })), code)
+      t.equal(await log.append('next'), 0, 'and leaves no trace')
+      await log.close()
+    }
+  }
+})
+
+test('a batch with one that cannot be stored stores none', async (t) => {
+  for (const [value, code] of NO_VALUES) {
+    for (const isOpen of [true, false]) {
+      const log = promises(FlumeLog(new RAM(), { blockSize: BLOCK_SIZE }))
+      if (isOpen) await log.onReady()
+      t.equal(await codeOf(log.append(['a', 'b', value, 'c'])), code, nameOf(value))
+      t.equal(await log.append(['a', 'b']), 5)
+      t.deepEqual(await collect(log.log, { seqs: false }), [Buffer.from('a'), Buffer.from('b')])
+      await log.close()
+    }
+  }
+})
+
+test('an empty batch is nothing to store: it calls back with the last record\'s seq', async (t) => {
+  const log = promises(FlumeLog(new RAM(), { blockSize: BLOCK_SIZE }))
+  t.equal(await log.append([]), -1)
+  t.equal(await log.append('a'), 0)
+  t.equal(await log.append(['b', 'c']), 10)
+  const batch = log.append('d')
+  t.equal(await log.append([]), 15)
+  t.equal(await batch, 15)
+  await log.close()
+})
+
+test('the largest record that is taken is as large as the error for a larger one says', async (t) => {
+  for (const checksum of [true, false]) {
+    for (const blockSize of [32, 64, 1000, 65536]) {
+      const log = promises(FlumeLog(new RAM(), { blockSize, checksum }))
+      const most = blockSize - (checksum ? 14 : 10)
+      const err = await log.append(Buffer.alloc(most + 1, 1)).then(() => null, err => err)
+      t.equal(err?.code, 'flumelog:too-large')
+      t.equal(err?.most, most)
+      t.ok(err?.message.includes(`a record of ${most + 1} bytes`) && err.message.includes(`at most ${most}`) && err.message.includes(`blocks of ${blockSize} bytes`), err?.message)
+      t.equal(await log.append(Buffer.alloc(most, 1)), 0)
+      t.equal(await log.append(Buffer.alloc(most, 2)), blockSize)
+      await log.close()
+    }
+  }
+})
+
+test('strings, Buffers and Uint8Arrays are stored, and come back as Buffers', async (t) => {
+  const log = promises(FlumeLog(new RAM()))
+  await log.append(['text', 'ümlaut €', Buffer.from('buffer'), new Uint8Array([1, 2, 3]), Buffer.from('subarray').subarray(3)])
+  const values = await collect(log.log, { seqs: false })
+  t.ok(values.every(Buffer.isBuffer))
+  t.deepEqual(values.map(String), ['text', 'ümlaut €', 'buffer', '\x01\x02\x03', 'array'])
+  await log.close()
+})
+
+// Codecs
+
+test('a codec that throws in encode refuses the record, and nothing else', async (t) => {
+  const cause = new Error('cannot')
+  const codec = {
+    encode: (value) => {
+      if (value === 'bad') throw cause
+      if (value === 'worse') throw 'a string' // eslint-disable-line no-throw-literal
+      if (value === 'worst') throw undefined // eslint-disable-line no-throw-literal
+      return Buffer.from(value)
+    },
+    decode: String
+  }
+  for (const isOpen of [true, false]) {
+    const log = promises(FlumeLog(new RAM(), { codec }))
+    if (isOpen) await log.onReady()
+    const err = await log.append('bad').catch(err => err)
+    t.equal(err.code, 'flumelog:invalid')
+    t.equal(err.cause, cause)
+    t.ok(err.message.includes('cannot'), err.message)
+    t.equal(await codeOf(log.append('worse')), 'flumelog:invalid')
+    t.equal(await codeOf(log.append('worst')), 'flumelog:invalid')
+    t.equal(await codeOf(log.append(['a', 'bad', 'b'])), 'flumelog:invalid')
+    t.equal(await log.append('good'), 0)
+    t.deepEqual(await collect(log.log), [{ seq: 0, value: 'good' }])
+    await log.close()
+  }
+})
+
+test('a codec that encodes to rubbish refuses the record, and nothing else', async (t) => {
+  const codec = { encode: value => value, decode: String }
+  const log = promises(FlumeLog(new RAM(), { codec }))
+  for (const rubbish of [undefined, null, 5, {}, [], ['a'], true, '', Buffer.alloc(3), new Uint16Array(3), Promise.resolve('x')]) {
+    // not as an array, which would be a batch
+    const value = Array.isArray(rubbish) ? [rubbish] : rubbish
+    t.equal(await codeOf(log.append(value)), 'flumelog:invalid', String(rubbish))
+  }
+  t.equal(await log.append('good'), 0)
+  await log.close()
+})
+
+test('a record that the codec cannot decode is flumelog:corrupt, and the others are read', async (t) => {
+  const cause = new Error('cannot')
+  const codec = { encode: Buffer.from, decode: (data) => { if (data[0] === 4) throw cause; return data[0] } }
+  const log = await tenRecords({ codec })
+  const bad = log.seqs[3]
+  const err = await log.get(bad).catch(err => err)
+  t.equal(err.code, 'flumelog:corrupt')
+  t.equal(err.offset, bad)
+  t.equal(err.cause, cause)
+  t.equal(await log.get(log.seqs[2]), 3)
+  t.equal(await codeOf(collect(log.log)), 'flumelog:corrupt')
+  t.equal(await codeOf(collect(log.log, { reverse: true })), 'flumelog:corrupt')
+  t.deepEqual(await collect(log.log, { gt: bad, seqs: false }), [5, 6, 7, 8, 9, 10])
+  t.deepEqual(await collect(log.log, { values: false }), log.seqs, 'who asks for no values is not told')
+  t.equal(await codeOf(log.getPrevious(log.seqs[4])), 'flumelog:corrupt')
+  t.equal((await log.getPrevious(log.seqs[5])).value, 5)
+  t.equal(await codeOf(log.search(value => value - 4)), 'flumelog:corrupt')
+  t.deepEqual(await log.search((value, seq) => seq - log.seqs[6]), { seq: log.seqs[6], value: 7 })
+  t.equal(await codeOf(scanOf(log.log, {})), 'no error, but undefined')
+  t.equal(log.log.stats().streams, 0)
+  await goesOn(t, { ...log, append: value => log.append(value), get: async seq => Buffer.alloc(7, await log.get(seq)) }, log.seqs)
+})
+
+test('what a codec decodes to is given as it is, whatever that is', async (t) => {
+  for (const rubbish of [undefined, null, 0, false, NaN, '', new Error('a value')]) {
+    const log = await tenRecords({ codec: { encode: value => value, decode: () => rubbish } })
+    t.equal(await log.get(0), rubbish)
+    const values = await collect(log.log, { seqs: false })
+    t.equal(values.length, 10)
+    t.ok(values.every(value => Object.is(value, rubbish)))
+    t.deepEqual((await collect(log.log)).map(({ seq }) => seq), log.seqs)
+    await log.close()
+  }
+})
+
+test('a codec with buffer: false is given strings', async (t) => {
+  const log = promises(FlumeLog(new RAM(), { codec: { encode: JSON.stringify, decode: JSON.parse, buffer: false } }))
+  await log.append({ a: 'ü' })
+  t.deepEqual(await collect(log.log, { seqs: false }), [{ a: 'ü' }])
+  await log.close()
+})
+
+test('a codec is called as a method', async (t) => {
+  const codec = {
+    prefix: 'p',
+    encode (value) { return Buffer.from(this.prefix + value) },
+    decode (data) { return String(data).slice(this.prefix.length) }
+  }
+  const log = promises(FlumeLog(new RAM(), { codec }))
+  t.equal(await log.append('a'), 0)
+  t.equal(await log.get(0), 'a')
+  await log.close()
+})
+
+// What belongs to the caller
+
+test('the caller may change a Buffer once append has returned', async (t) => {
+  for (const isOpen of [true, false]) {
+    for (const codec of [undefined, { encode: value => value, decode: data => data }]) {
+      const log = promises(FlumeLog(new RAM(), { codec }))
+      if (isOpen) await log.onReady()
+      const shared = Buffer.from('first!')
+      const bytes = new Uint8Array(Buffer.from('second'))
+      const appended = [log.append(shared)]
+      shared.write('changed')
+      appended.push(log.append([shared, bytes]))
+      shared.fill(0)
+      bytes.fill(0)
+      await Promise.all(appended)
+      t.deepEqual((await collect(log.log, { seqs: false })).map(String), ['first!', 'change', 'second'])
+      await log.close()
+    }
+  }
+})
+
+test('the caller may change an object, and a batch, once append has returned', async (t) => {
+  for (const isOpen of [true, false]) {
+    const log = promises(FlumeLog(new RAM(), { codec: { encode: JSON.stringify, decode: JSON.parse } }))
+    if (isOpen) await log.onReady()
+    const shared = { n: 1 }
+    const appended = [log.append(shared)]
+    shared.n = 2
+    const batch = [shared, { n: 3 }]
+    appended.push(log.append(batch))
+    shared.n = 99
+    batch.length = 0
+    await Promise.all(appended)
+    t.deepEqual(await collect(log.log, { seqs: false }), [{ n: 1 }, { n: 2 }, { n: 3 }], `the log is ${isOpen ? 'open' : 'not yet open'}`)
+    await log.close()
+  }
+})
+
+test('a buffer that a codec uses again for each record is copied', async (t) => {
+  const scratch = Buffer.alloc(4)
+  const codec = {
+    encode (number) {
+      scratch.writeUInt32LE(number)
+      return scratch
+    },
+    decode: data => data.readUInt32LE()
+  }
+  for (const isOpen of [true, false]) {
+    const log = promises(FlumeLog(new RAM(), { codec }))
+    if (isOpen) await log.onReady()
+    await Promise.all([log.append(1), log.append([2, 3, 4]), log.append(5), log.append([6, 7], { atomic: true })])
+    t.deepEqual(await collect(log.log, { seqs: false }), [1, 2, 3, 4, 5, 6, 7], `the log is ${isOpen ? 'open' : 'not yet open'}`)
+    await log.close()
+  }
+})
+
+test('Buffers that were handed out stay as they were, whatever is appended and deleted afterwards', async (t) => {
+  for (const cacheSize of [0, 1 << 20]) {
+    const log = promises(FlumeLog(new RAM(), { blockSize: 256, cacheSize }))
+    const held = []
+    const hold = (value) => held.push({ value, was: Buffer.from(value) })
+    for (let round = 0; round < 40; round++) {
+      const seq = await log.append(Buffer.alloc(20, round + 1))
+      hold(await log.get(seq))
+      hold((await log.getPrevious(seq + 24)).value)
+      for (const { value } of await collect(log.log, { reverse: true, limit: 4 })) hold(value)
+      hold((await log.search(() => 0)).value)
+      const seqs = await collect(log.log, { values: false })
+      if (round % 3 === 2) await log.del(seqs[round % seqs.length])
+      if (round % 5 === 4) await log.del(seqs.slice(-3))
+      log.append(Buffer.alloc(100, 0xff))
+    }
+    await log.close()
+    t.equal(held.filter(({ value, was }) => !value.equals(was)).length, 0, `${held.length} of them`)
+  }
+})
+
+// Callbacks
+
+test('a call without a callback that needs one, and one with something else for it, is refused at once', async (t) => {
+  const log = await tenRecords()
+  const { log: face } = log
+  const calls = {
+    get: (cb) => face.get(0, cb),
+    getPrevious: (cb) => face.getPrevious(24, cb),
+    search: (cb) => face.search(() => 0, cb),
+    scan: (cb) => face.scan({}, () => {}, cb),
+    'scan\'s onRecord': (cb) => face.scan({}, cb, () => {}),
+    onReady: (cb) => face.onReady(cb),
+    onDrain: (cb) => face.onDrain(cb)
+  }
+  const optional = {
+    append: (cb) => face.append('x', {}, cb),
+    'append of a batch': (cb) => face.append(['x'], {}, cb),
+    del: (cb) => face.del(0, cb),
+    sync: (cb) => face.sync(cb),
+    close: (cb) => face.close(cb)
+  }
+  for (const [name, call] of Object.entries({ ...calls, ...optional })) {
+    for (const cb of name in calls ? [undefined, null, 5, 'x', {}] : [5, 'x', {}]) {
+      let thrown = null
+      try {
+        call(cb)
+      } catch (err) {
+        thrown = err
+      }
+      t.equal(thrown?.code, 'flumelog:invalid', `${name} with ${String(cb)}`)
+      t.match(thrown?.message ?? '', /function/)
+    }
+  }
+  t.deepEqual(await collect(face, { values: false }), log.seqs, 'and nothing was done')
+  face.append('x', {}, undefined)
+  face.append('y', {}, null)
+  face.append('z', null, null)
+  face.del(0, null)
+  face.sync(null)
+  await log.onDrain()
+  t.equal((await collect(face)).length, 12)
+  face.close(null)
+  await log.close()
+})
+
+/** Collects what is thrown from callbacks, which node would end the process for. */
+async function thrownDuring (work) {
+  const thrown = []
+  const catcher = err => thrown.push(err.message)
+  process.on('uncaughtException', catcher)
+  try {
+    await work()
+    await event(resolve => setImmediate(resolve))
+  } finally {
+    process.removeListener('uncaughtException', catcher)
+  }
+  return thrown
+}
+
+const throwing = (message) => () => { throw new Error(message) }
+
+test('a callback that throws does not keep others from being called, nor the log from going on', async (t) => {
+  const cases = {
+    append: (log) => {
+      log.append('a', throwing('1'))
+      log.append('b', throwing('2'))
+      return event(resolve => log.append('c', resolve))
+    },
+    'append of what is refused': (log) => {
+      log.append('', throwing('1'))
+      log.append('', throwing('2'))
+      return event(resolve => log.append('', resolve))
+    },
+    'get, of a block that is read': (log) => {
+      log.get(0, throwing('1'))
+      log.get(0, throwing('2'))
+      return event(resolve => log.get(24, resolve))
+    },
+    'getPrevious, of a block that is read': (log) => {
+      log.getPrevious(24, throwing('1'))
+      log.getPrevious(24, throwing('2'))
+      return event(resolve => log.getPrevious(24, resolve))
+    },
+    'stream, of a block that is read': (log) => {
+      log.stream()(null, throwing('1'))
+      log.stream()(null, throwing('2'))
+      return event(resolve => log.stream()(null, resolve))
+    },
+    'stream, live': (log) => {
+      log.stream({ old: false })(null, throwing('1'))
+      log.stream({ old: false })(null, throwing('2'))
+      const last = event(resolve => log.stream({ old: false })(null, resolve))
+      return event(resolve => log.append('x', resolve)).then(() => last)
+    },
+    search: (log) => {
+      log.search(() => 0, throwing('1'))
+      log.search(() => 0, throwing('2'))
+      return event(resolve => log.search(() => 0, resolve))
+    },
+    scan: (log) => {
+      log.scan({}, () => {}, throwing('1'))
+      log.scan({}, () => {}, throwing('2'))
+      return event(resolve => log.scan({}, () => {}, resolve))
+    },
+    del: (log) => {
+      log.del(0, throwing('1'))
+      log.del(24, throwing('2'))
+      return event(resolve => log.del(64, resolve))
+    },
+    'del of what is not there': (log) => {
+      log.del(1, throwing('1'))
+      log.del(1000000, throwing('2'))
+      return event(resolve => log.del(2, resolve))
+    },
+    'del of what is deleted': (log) => event(resolve => log.del([0, 24], resolve)).then(() => {
+      log.del(0, throwing('1'))
+      log.del(24, throwing('2'))
+      return event(resolve => log.del(0, resolve))
+    }),
+    sync: (log) => {
+      log.append('x')
+      log.sync(throwing('1'))
+      log.sync(throwing('2'))
+      return event(resolve => log.sync(resolve))
+    },
+    'onDrain, with nothing to wait for': (log) => {
+      log.onDrain(throwing('1'))
+      log.onDrain(throwing('2'))
+      return event(resolve => log.onDrain(resolve))
+    },
+    'onDrain, with something to wait for': (log) => {
+      log.append('x')
+      log.onDrain(throwing('1'))
+      log.onDrain(throwing('2'))
+      return event(resolve => log.onDrain(resolve))
+    },
+    since: (log) => {
+      let calls = 0
+      log.since(() => { if (++calls === 2 || calls === 3) throw new Error(`${calls - 1}`) }) // it is called at once, too
+      log.append('x')
+      return event(resolve => log.onDrain(resolve)).then(() => event(resolve => log.append('y', resolve)))
+    }
+  }
+  for (const [name, work] of Object.entries(cases)) {
+    const log = await tenRecords({ cacheSize: 0 })
+    const thrown = await thrownDuring(() => work(log.log))
+    t.deepEqual(thrown.toSorted(), ['1', '2'], name)
+    await goesOn(t, log, (await collect(log.log, { values: false })).slice(0, 10))
+  }
+})
+
+test('a callback that throws while the log opens or closes does not keep others from being called', async (t) => {
+  const log = FlumeLog(new RAM())
+  const thrown = await thrownDuring(async () => {
+    log.since(value => { if (value === -1) throw new Error('since') })
+    log.onReady(throwing('ready 1'))
+    log.append('x', throwing('append'))
+    log.onReady(throwing('ready 2'))
+    await event(resolve => log.onReady(resolve))
+    await event(resolve => log.onDrain(resolve))
+    t.equal(log.since.value, 0)
+    const stream = log.stream({ live: true })
+    await event(resolve => stream(null, resolve))
+    stream(null, throwing('stream'))
+    const other = log.stream({ live: true })
+    await event(resolve => other(null, resolve))
+    const ended = event(resolve => other(null, resolve))
+    log.close(throwing('close 1'))
+    log.close(throwing('close 2'))
+    await event(resolve => log.close(resolve))
+    t.equal(await ended, true)
+  })
+  t.deepEqual(thrown.toSorted(), ['append', 'close 1', 'close 2', 'ready 1', 'ready 2', 'since', 'stream'])
+})
+
+test('a callback that throws when the log cannot be opened does not keep others from being called', async (t) => {
+  const file = testFolder(t)
+  const log = FlumeLog(file('.'))
+  const thrown = await thrownDuring(async () => {
+    log.onReady(throwing('ready'))
+    log.append('x', throwing('append'))
+    log.get(0, throwing('get'))
+    log.stream()(null, throwing('stream'))
+    t.equal((await event(resolve => log.onReady(resolve)))?.code, 'EISDIR')
+    log.get(0, throwing('later'))
+    t.equal((await event(resolve => log.get(0, resolve)))?.code, 'EISDIR')
+  })
+  t.deepEqual(thrown.toSorted(), ['append', 'get', 'later', 'ready', 'stream'])
+})
+
+test('what scan\'s onRecord throws ends the scan with it', async (t) => {
+  const log = await tenRecords()
+  const thrown = new Error('from onRecord')
+  let count = 0
+  t.equal(await scanOf(log.log, {}, () => {
+    if (++count === 5) throw thrown
+  }).catch(err => err), thrown)
+  t.equal(count, 5)
+  await goesOn(t, log, log.seqs)
+})
+
+test('scan with options that are none is an error', async (t) => {
+  const log = await tenRecords()
+  for (const options of [null, 5, 'x', true]) t.equal(await codeOf(scanOf(log.log, options)), 'flumelog:invalid')
+  await goesOn(t, log, log.seqs)
+})
+
+test('options of append that are none are as if not given', async (t) => {
+  const log = await tenRecords()
+  for (const options of [null, undefined, {}, true, false, 5, 'x']) {
+    t.ok(await event(resolve => log.log.append('x', options, (err, seq) => resolve(err === null && seq > 0))), String(options))
+  }
+  await goesOn(t, log, log.seqs)
+})

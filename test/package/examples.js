@@ -1,0 +1,124 @@
+'use strict'
+
+// Every program in examples/, run as a user would.
+
+const fs = require('fs')
+const path = require('path')
+const { execFile, spawn } = require('child_process')
+const tape = require('tape')
+const { open } = require('../../promises')
+const { testFolder } = require('../helpers/folder')
+
+const EXAMPLES = path.join(__dirname, '..', '..', 'examples')
+const codec = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
+const tried = []
+
+tape('flumedb-views: both views show what the log has, also when it is run again', async (t) => {
+  const folder = testFolder(t)
+  const once = [
+    '{ ada: 70, grace: 250, mary: 75 }',
+    '250 to grace, at 34',
+    '100 to ada, at 0',
+    '75 to mary, at 104'
+  ]
+  t.deepEqual(await run(t, folder, 'flumedb-views.js'), once)
+  t.deepEqual(await run(t, folder, 'flumedb-views.js', folder('log')), once)
+  const twice = await run(t, folder, 'flumedb-views.js', folder('log'))
+  t.deepEqual(twice.slice(0, 1), ['{ ada: 140, grace: 500, mary: 150 }'])
+  t.deepEqual(twice.slice(1).map(line => line.split(',')[0]), ['250 to grace', '250 to grace', '100 to ada', '100 to ada', '75 to mary', '75 to mary'])
+})
+
+tape('job-queue: a worker goes on after the last job that is done', async (t) => {
+  const folder = testFolder(t)
+  t.deepEqual(await run(t, folder, 'job-queue.js'), ['job 0: wash', 'job 19: rinse', 'job 39: dry'])
+  t.deepEqual(await run(t, folder, 'job-queue.js', folder('jobs')), ['job 0: wash', 'job 19: rinse', 'job 39: dry'])
+  t.deepEqual(await run(t, folder, 'job-queue.js', folder('jobs')), ['job 57: iron', 'job 76: fold', 'job 95: wash'])
+  t.deepEqual((await recordsOf(folder('jobs'))).length, 10)
+  t.deepEqual(await recordsOf(folder('jobs.done')), [0, 19, 39, 57, 76, 95])
+})
+
+tape('tail: it shows what another process appends, as it does', async (t) => {
+  const folder = testFolder(t)
+  const lines = [1, 2, 3, 4, 5].map(n => `${(n - 1) * 26} { n: ${n}, isLast: ${n === 5} }`)
+  t.deepEqual(await run(t, folder, 'tail.js'), lines)
+
+  const log = await open(folder('log'), { codec })
+  await log.append({ n: 1 })
+  const child = spawn(process.execPath, [path.join(EXAMPLES, 'tail.js'), folder('log')])
+  const shown = linesOf(child.stdout)
+  t.equal(await shown(), '0 { n: 1 }')
+  await log.append({ n: 2 })
+  t.equal(await shown(), '11 { n: 2 }', 'with the name of a file: what this process appends')
+  child.kill('SIGINT')
+  const code = await new Promise(resolve => child.on('close', resolve))
+  t.equal(code, 0, 'until it is interrupted')
+  await log.close()
+})
+
+tape('import-csv: each line becomes a record', async (t) => {
+  const folder = testFolder(t)
+  const [line] = await run(t, folder, 'import-csv.js')
+  const [, count, file] = /^(\d+) records in (.*)$/.exec(line)
+  const weather = fs.readFileSync(path.join(path.dirname(require.resolve('vega-datasets')), '../data/seattle-weather.csv'), 'utf8').trim().split(/\r?\n/)
+  t.equal(Number(count), weather.length - 1)
+  const records = await recordsOf(file)
+  t.deepEqual(records.map(record => Object.values(record).join()), weather.slice(1))
+  t.deepEqual(Object.keys(records[0]).join(), weather[0])
+
+  fs.writeFileSync(folder('csv'), 'name,"what, and where",n\n"Ada ""the first""",,1\nGrace,"a, b",\n')
+  await run(t, folder, 'import-csv.js', folder('csv'), folder('log'))
+  t.deepEqual(await recordsOf(folder('log')), [
+    { name: 'Ada "the first"', 'what, and where': '', n: '1' },
+    { name: 'Grace', 'what, and where': 'a, b', n: '' }
+  ], 'with fields in quotes, and empty ones')
+})
+
+tape('import-csv: a bar on the terminal goes up to 100 %', async (t) => {
+  const folder = testFolder(t)
+  const { stderr } = await start(folder, ['--require', path.join(__dirname, '..', 'helpers', 'terminal.js'), path.join(EXAMPLES, 'import-csv.js')], { TEST_COLUMNS: '80' })
+  t.ok(/█+░* \d+ %/.test(stderr), 'it is drawn')
+  t.ok(/█ 100 %/.test(stderr), 'to the end')
+})
+
+tape('counter: it is computed from what happened, also before it was run', async (t) => {
+  const folder = testFolder(t)
+  const first = ['the counter was at 0', 'it is at 1, and was at 42 before it was reset']
+  t.deepEqual(await run(t, folder, 'counter.js'), first)
+  t.deepEqual(await run(t, folder, 'counter.js', folder('log')), first)
+  t.deepEqual(await run(t, folder, 'counter.js', folder('log')), ['the counter was at 1', 'it is at 1, and was at 43 before it was reset'])
+})
+
+tape('no example is left out here', (t) => {
+  t.deepEqual(fs.readdirSync(EXAMPLES).filter(file => !tried.includes(file)), [])
+  t.end()
+})
+
+/** Runs an example to its end. @returns {Promise<string[]>} the lines it prints */
+async function run (t, folder, example, ...args) {
+  if (!tried.includes(example)) tried.push(example)
+  const { err, stdout, stderr } = await start(folder, [path.join(EXAMPLES, example), ...args])
+  t.equal(err, null, stderr || `${example} ends with code 0`)
+  return stdout.split('\n').slice(0, -1)
+}
+
+function start (folder, args, env = {}) {
+  return new Promise(resolve => {
+    // what it makes a temporary folder for goes with the test's
+    execFile(process.execPath, args, { encoding: 'utf8', env: { ...process.env, TMPDIR: folder('.'), ...env } },
+      (err, stdout, stderr) => resolve({ err, stdout, stderr }))
+  })
+}
+
+/** @returns {() => Promise<string>} gives the next line */
+function linesOf (stream) {
+  const lines = require('readline').createInterface({ input: stream })[Symbol.asyncIterator]()
+  return async () => (await lines.next()).value
+}
+
+async function recordsOf (file) {
+  const log = await open(file, { codec, readOnly: true })
+  const records = []
+  for await (const record of log.stream({ seqs: false })) records.push(record)
+  await log.close()
+  return records
+}

@@ -1,0 +1,98 @@
+'use strict'
+
+// The package's entry points: what a program in another folder can require and
+// import, by the package's name.
+
+const fs = require('fs')
+const path = require('path')
+const { spawnSync } = require('child_process')
+const tape = require('tape')
+const { testFolder } = require('../helpers/folder')
+
+const ROOT = path.join(__dirname, '..', '..')
+const { name, exports: entries, files } = require('../../package.json')
+
+const USE = `
+  const log = await open('log')
+  const seq = await log.append('stored')
+  console.log(String(await log.get(seq)))
+  for await (const { value } of log.stream()) console.log(String(value))
+  push(log.flumelog).stream({ seqs: false }).pipe({ paused: false, write: value => console.log(String(value)), end () {} })
+  await log.close()
+  const flumelog = FlumeLog('log', { readOnly: true })
+  flumelog.get(seq, (err, value) => {
+    console.log(String(err ?? value))
+    flumelog.close()
+  })`
+
+tape('every entry point can be required', (t) => {
+  const output = run(t, 'program.cjs', `
+    const FlumeLog = require('${name}')
+    const { open } = require('${name}/promises')
+    const push = require('${name}/push')
+    async function main () {${USE}}
+    main()`)
+  t.equal(output, 'stored\n'.repeat(4))
+  t.end()
+})
+
+tape('every entry point can be imported', (t) => {
+  const output = run(t, 'program.mjs', `
+    import FlumeLog from '${name}'
+    import { open } from '${name}/promises'
+    import push from '${name}/push'
+    ${USE}`)
+  t.equal(output, 'stored\n'.repeat(4))
+  t.end()
+})
+
+tape('to import and to require give the same', (t) => {
+  const output = run(t, 'program.mjs', `
+    import { createRequire } from 'module'
+    const require = createRequire(import.meta.url)
+    for (const entry of ${JSON.stringify(Object.keys(entries ?? {}).filter(entry => !entry.endsWith('.json')))}) {
+      const module = '${name}' + entry.slice(1)
+      const imported = await import(module)
+      const required = require(module)
+      const names = Object.keys(required)
+      console.log(entry, imported.default === required && names.every(name => imported[name] === required[name]), ...names)
+    }`)
+  t.equal(output, '. true\n./promises true open wrap FlumeLog\n./push true\n')
+  t.end()
+})
+
+tape('each entry point has its code and its types among the files of the package', (t) => {
+  const isPacked = (file) => files.some(packed => file === packed || file.startsWith(packed + '/'))
+  const modules = Object.entries(entries ?? {}).filter(([entry]) => !entry.endsWith('.json'))
+  t.deepEqual(modules.map(([entry]) => entry), ['.', './promises', './push'])
+  for (const [entry, { types, default: code }] of modules) {
+    t.ok(fs.existsSync(path.join(ROOT, code)), `${entry}: ${code} is there`)
+    t.ok(isPacked(path.normalize(code)), `${code} is packed`)
+    t.ok(isPacked(path.normalize(types)), `${types} is packed`)
+    t.equal(path.normalize(types), path.join('types', code.replace(/\.js$/, '.d.ts')), 'it is what is made of the code')
+  }
+  t.end()
+})
+
+tape('what is no entry point cannot be required by the package\'s name, but package.json can', (t) => {
+  const output = run(t, 'program.cjs', `
+    console.log(require('${name}/package.json').name)
+    try {
+      require('${name}/lib/log')
+    } catch (err) {
+      console.log(err.code)
+    }`)
+  t.equal(output, `${name}\nERR_PACKAGE_PATH_NOT_EXPORTED\n`)
+  t.end()
+})
+
+/** Runs a program in a folder that has the package among its modules. */
+function run (t, file, program) {
+  const folder = testFolder(t)
+  fs.mkdirSync(folder('node_modules'))
+  fs.symlinkSync(ROOT, folder(`node_modules/${name}`), 'junction')
+  fs.writeFileSync(folder(file), program)
+  const { status, stdout, stderr } = spawnSync(process.execPath, [file], { cwd: folder('.'), encoding: 'utf8' })
+  t.equal(status, 0, stderr || 'it ends with code 0')
+  return stdout
+}

@@ -1,0 +1,119 @@
+'use strict'
+
+// The package as it is packed: it brings what a user needs and nothing else, and it
+// works where it is installed, from JavaScript, TypeScript and the command line.
+
+const fs = require('fs')
+const path = require('path')
+const { execFileSync, spawnSync } = require('child_process')
+const { isBuiltin } = require('module')
+const tape = require('tape')
+const { testFolder } = require('../helpers/folder')
+
+const ROOT = path.join(__dirname, '..', '..')
+const { name, version, main, exports: faces = {}, dependencies, optionalDependencies } = require('../../package.json')
+/** What can be required. */
+const entries = [...new Set([main, ...JSON.stringify(faces).match(/(?<=\.\/)[\w-]+\.js(?=")/g) ?? []])]
+const installed = (module) => path.join(ROOT, 'node_modules', module)
+
+tape('the package brings what a user needs, and works where it is installed', (t) => {
+  const folder = testFolder(t)
+  const project = (file) => path.join(folder('project'), file)
+  const { files, filename } = pack(folder('checkout'))
+
+  const packed = files.map(file => file.path)
+  const isWanted = (file) => entries.includes(file) || /^((lib|bin)\/.*\.js|types\/.*\.d\.ts|package\.json|LICENSE|(README|CHANGELOG|format)\.md)$/.test(file)
+  t.deepEqual(packed.filter(file => !isWanted(file)), [], 'it has nothing else')
+  for (const file of [...entries, 'README.md', 'CHANGELOG.md', 'LICENSE', 'format.md', 'types/index.d.ts']) {
+    t.ok(packed.includes(file), `it has ${file}`)
+  }
+  for (const inside of ['lib', 'bin']) {
+    t.deepEqual(sources(inside).filter(file => !packed.includes(`${inside}/${file}`)), [], `it has all of ${inside}`)
+  }
+
+  install(path.join(folder('checkout'), filename), project)
+  t.deepEqual(node(project, APPEND_AND_GET), { code: 0, output: 'stored\n' }, 'it can be required, and stores')
+  t.deepEqual(compile(project, TYPED), { code: 0, output: '' }, 'its types fit a program in TypeScript, and not where it is wrong')
+  const help = spawnSync('npx', ['--no-install', 'flumelog', '--help'], { cwd: folder('project'), encoding: 'utf8' })
+  t.ok(help.stdout.startsWith('Usage: flumelog'), '`npx flumelog --help` works')
+  t.end()
+})
+
+tape('what the package requires is among its dependencies, and it requires all of them', (t) => {
+  const files = [...entries, ...['lib', 'bin'].flatMap(folder => sources(folder).map(file => path.join(folder, file)))]
+  const required = new Set()
+  for (const file of files) {
+    const text = fs.readFileSync(path.join(ROOT, file), 'utf8')
+    for (const [, module] of text.matchAll(/require\('([^.'][^']*)'\)/g)) if (!isBuiltin(module)) required.add(module)
+  }
+  t.deepEqual([...required].sort(), Object.keys({ ...dependencies, ...optionalDependencies }).sort())
+  t.end()
+})
+
+const APPEND_AND_GET = `
+  const log = require('${name}')('log')
+  log.append(Buffer.from('stored'), (err, seq) => log.get(seq, (_, value) => {
+    console.log(String(value))
+    log.close()
+  }))`
+
+const TYPED = `
+  import FlumeLog = require('${name}')
+  interface Message { text: string }
+  const codec = { encode: (message: Message) => JSON.stringify(message), decode: (data: Buffer): Message => JSON.parse(data.toString()) }
+  const log = FlumeLog('log', { codec, sync: 'always' })
+  log.append({ text: 'hello' }, (err, seq) => {
+    if (!err && seq !== undefined) log.get(seq, (err, message) => console.log(err, message?.text.length))
+  })
+  log.search((message, seq) => message.text.length + seq, (err, seq) => console.log(err, seq))
+  log.stream({ gt: 0, reverse: true, limit: 5 })
+  const bare = FlumeLog('bare', { readOnly: true })
+  bare.get(0, (err, data) => console.log(err, data?.readUInt8(0)))
+  // @ts-expect-error no such time to sync
+  FlumeLog('log', { sync: 'sometimes' })
+  // @ts-expect-error not what the codec encodes
+  log.append({ title: 'hello' })
+`
+
+/** The JavaScript files in a folder of the checkout. */
+function sources (folder) {
+  return fs.readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.js'))
+}
+
+/** Packs a copy of the checkout, since packing makes files. */
+function pack (checkout) {
+  const isCopied = (file) => !['node_modules', '.git'].includes(path.relative(ROOT, file))
+  fs.cpSync(ROOT, checkout, { recursive: true, filter: isCopied })
+  fs.rmSync(path.join(checkout, 'types', 'lib'), { recursive: true, force: true })
+  fs.rmSync(path.join(checkout, 'types', 'index.d.ts'), { force: true })
+  fs.symlinkSync(installed(''), path.join(checkout, 'node_modules'))
+  const { status, stdout } = spawnSync('npm', ['pack', '--json', '--silent'], { cwd: checkout, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`npm pack ended with code ${status}: ${stdout}`)
+  return JSON.parse(stdout)[0]
+}
+
+/** Puts the package into a project as npm would, with its dependencies beside it. */
+function install (tarball, project) {
+  fs.mkdirSync(project(`node_modules/${name}`), { recursive: true })
+  execFileSync('tar', ['-xzf', tarball, '-C', project(`node_modules/${name}`), '--strip-components=1'])
+  for (const module of [...Object.keys({ ...dependencies, ...optionalDependencies }), '@types/node', 'undici-types']) {
+    fs.mkdirSync(path.dirname(project(`node_modules/${module}`)), { recursive: true })
+    fs.symlinkSync(installed(module), project(`node_modules/${module}`))
+  }
+  fs.writeFileSync(project('package.json'), JSON.stringify({ name: 'project', private: true, dependencies: { [name]: version } }))
+  // makes the links of commands
+  execFileSync('npm', ['rebuild', '--offline', '--ignore-scripts', name], { cwd: project('.'), stdio: 'ignore' })
+}
+
+function node (project, program) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', program], { cwd: project('.'), encoding: 'utf8' })
+  return { code: status, output: stdout + stderr }
+}
+
+/** Compiles a program against the types of the package, libraries' types checked too. */
+function compile (project, program) {
+  fs.writeFileSync(project('program.ts'), program)
+  const { status, stdout } = spawnSync(process.execPath, [path.join(installed('typescript'), 'bin', 'tsc'), '--strict', '--noEmit',
+    '--module', 'node16', '--target', 'es2023', '--lib', 'es2023', '--types', 'node', 'program.ts'], { cwd: project('.'), encoding: 'utf8' })
+  return { code: status, output: stdout }
+}

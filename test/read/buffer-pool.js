@@ -1,0 +1,253 @@
+'use strict'
+
+// Memory of blocks that is read into again: whoever walks that way gets the right
+// bytes, and nobody else sees his own change.
+
+const fs = require('fs')
+const tape = require('tape')
+const FlumeLog = require('../..')
+const { testFolder } = require('../helpers/folder')
+const { randomFrom } = require('../helpers/disk')
+const { promises } = require('../helpers/promises')
+const { event } = require('../helpers/reading')
+
+const MIB = 1024 * 1024
+const RECORDS = 50000
+const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+/** A reader has so much under way, ready or in use, with a piece or two more at the edges. */
+const MOST_MEMORY = 4 * MIB
+
+/** A record that says which one it is, in all of its bytes. */
+function make (number) {
+  const record = Buffer.alloc(100 + number % 200, number % 255 + 1)
+  record.writeUInt32LE(number + 1)
+  return record
+}
+
+async function logOf (file, options) {
+  const log = promises(FlumeLog(file, options))
+  for (let number = 0; number < RECORDS; number += 5000) {
+    await log.append(Array.from({ length: 5000 }, (_, i) => make(number + i)))
+  }
+  await log.close()
+}
+
+/** @returns {Promise<number>} bytes that were asked of the system for buffers meanwhile */
+async function allocated (work) {
+  const { allocUnsafeSlow } = Buffer
+  let bytes = 0
+  Buffer.allocUnsafeSlow = (size) => {
+    bytes += size
+    return allocUnsafeSlow(size)
+  }
+  try {
+    await work()
+  } finally {
+    Buffer.allocUnsafeSlow = allocUnsafeSlow
+  }
+  return bytes
+}
+
+const scan = (log, options, onRecord) => new Promise((resolve, reject) => {
+  log.scan(options, onRecord, err => err ? reject(err) : resolve())
+})
+
+const readSeqs = (log, options) => new Promise((resolve, reject) => {
+  const seqs = []
+  const read = log.stream({ ...options, values: false })
+  read(null, function next (end, seq) {
+    if (end) return end === true ? resolve(seqs) : reject(end)
+    seqs.push(seq)
+    read(null, next)
+  })
+})
+
+tape('a log is read by a few MiB of memory, where nothing of it is handed out, or is lent', async (t) => {
+  const file = testFolder(t)('log')
+  await logOf(file)
+  const { log, close, onReady } = promises(FlumeLog(file, { cacheSize: 0 }))
+  await onReady()
+  let count = 0
+  const whole = await allocated(() => scan(log, {}, () => { count++ }))
+  t.equal(count, RECORDS, 'and gives all records')
+  t.ok(whole > 2 * MOST_MEMORY, `a scan takes ${whole} bytes, as many as the log has`)
+  for (const reverse of [false, true]) {
+    const lent = await allocated(() => scan(log, { reverse, reuse: true }, () => { count++ }))
+    t.ok(lent < MOST_MEMORY, `with \`reuse\` it takes ${lent}`)
+    const seqs = await allocated(async () => { count += (await readSeqs(log, { reverse })).length })
+    t.ok(seqs < MOST_MEMORY, `a stream of seqs takes ${seqs}`)
+  }
+  t.equal(count, 5 * RECORDS, 'and so do they')
+  await close()
+})
+
+tape('nor does it take more where blocks in the cache make the pieces that are read uneven', async (t) => {
+  const file = testFolder(t)('log')
+  await logOf(file, { blockSize: 1024 })
+  const { log, get, close, onReady } = promises(FlumeLog(file))
+  await onReady()
+  let piece = 511
+  for (const seq of await readSeqs(log, { cache: false })) {
+    if (Math.floor(seq / 1024) === piece && (piece += 512)) await get(seq)
+  }
+  let count = 0
+  const taken = await allocated(() => scan(log, { reuse: true, cache: false }, () => { count++ }))
+  t.equal(count, RECORDS, 'all records are there')
+  t.ok(taken < log.since.value / 2, `it takes ${taken} bytes`)
+  await close()
+})
+
+tape('what a scan without `reuse` has shown stays as it was', async (t) => {
+  const file = testFolder(t)('log')
+  await logOf(file)
+  const { log, close } = promises(FlumeLog(file, { cacheSize: 0 }))
+  const kept = []
+  await scan(log, {}, (block, start, end) => { kept.push(block.subarray(start, end)) })
+  await scan(log, { reuse: true }, () => {})
+  t.equal(kept.length, RECORDS, 'it has shown all records')
+  t.ok(kept.every((data, number) => data.equals(make(number))), 'all of it')
+  await close()
+})
+
+tape('memory into which a slow read is under way is not read into meanwhile', async (t) => {
+  const file = testFolder(t)('log')
+  await logOf(file)
+  const { log, get, close, onReady } = promises(FlumeLog(file))
+  await onReady()
+  const seqs = await readSeqs(log, { cache: false })
+
+  const { readv } = fs
+  const late = []
+  let calls = 0
+  let twice = 0
+  const filling = new Set()
+  fs.readv = (fd, buffers, offset, cb) => {
+    if (buffers.some(buffer => filling.has(buffer))) twice++
+    for (const buffer of buffers) filling.add(buffer)
+    const read = () => readv(fd, buffers, offset, (err, bytes) => {
+      for (const buffer of buffers) filling.delete(buffer)
+      cb(err, bytes)
+    })
+    // two large pieces that follow each other take their time
+    if (buffers.length > 1 && calls++ > 0 && late.length < 2) late.push({ read, start: offset, end: offset + buffers.length * 65536 })
+    else read()
+    if (late.length === 2) overtake?.()
+  }
+  let overtake = () => {
+    overtake = null
+    setImmediate(async () => {
+      const [first, second] = late
+      for (const seq of seqs) if (seq >= second.start && seq < second.end) await get(seq)
+      first.read()
+    })
+  }
+  try {
+    let number = 0
+    const scanned = scan(log, { reuse: true, cache: false }, (block, start, end) => {
+      if (make(number).compare(block, start, end) !== 0) throw new Error(`record ${number} has other bytes`)
+      // by now it was passed, since its blocks were in the cache
+      if (++number === RECORDS) late[1].read()
+    })
+    await scanned
+    t.equal(number, RECORDS, 'all is read, past what was waited for')
+    t.equal(twice, 0, 'nothing is read into memory that another read fills')
+  } finally {
+    fs.readv = readv
+  }
+  await close()
+})
+
+for (const options of [{ cacheSize: 0 }, { cacheSize: 2 * MIB }, { cacheSize: 40 * MIB }, { cacheSize: 4 * MIB, blockSize: 3000 }, { cacheSize: 0, blocking: false, checksum: false }]) {
+  tape(`readers of all kinds side by side, and deletions, get what is there: ${JSON.stringify(options)}`, async (t) => {
+    t.comment(`SEED=${SEED} repeats what is drawn by lot`)
+    const random = randomFrom(SEED)
+    const file = testFolder(t)('log')
+    await logOf(file, options)
+    const log = promises(FlumeLog(file, options))
+    const seqs = await readSeqs(log.log, {})
+    const deleted = new Set()
+    const numberOf = new Map(seqs.map((seq, number) => [seq, number]))
+    const state = { seqs, deleted, numberOf, wrong: [], records: 0 }
+
+    await Promise.all([
+      ...Array.from({ length: 6 }, (_, i) => scanAll(log.log, state, random, i % 2 > 0)),
+      ...Array.from({ length: 2 }, (_, i) => streamSeqs(log.log, state, random, i % 2 > 0)),
+      getSome(log, state, random),
+      deleteSome(log, state, random)
+    ])
+    t.deepEqual(state.wrong.slice(0, 5), [], `${state.records} records were right, ${deleted.size} deleted`)
+    await log.close()
+  })
+}
+
+/** Each record comes once, in order, but for those that are deleted, or just being. */
+class Expected {
+  constructor (state, { gte, lte, reverse }) {
+    this.state = state
+    this.left = state.seqs.filter(seq => seq >= gte && seq <= lte)
+    if (!reverse) this.left.reverse()
+  }
+
+  see (seq) {
+    const { wrong, deleted } = this.state
+    let expected
+    do expected = this.left.pop(); while (expected !== undefined && expected !== seq && deleted.has(expected))
+    if (expected !== seq) wrong.push(`${seq} came, where ${expected} should`)
+    this.state.records++
+  }
+
+  end () {
+    const missing = this.left.filter(seq => !this.state.deleted.has(seq))
+    if (missing.length > 0) this.state.wrong.push(`${missing.length} did not come, ${missing[0]} and more`)
+  }
+}
+
+const boundsFrom = ({ seqs }, random) => {
+  const [gte, lte] = [random.pick(seqs), random.pick(seqs)].sort((a, b) => a - b)
+  return random() < 0.3 ? { gte: 0, lte: Infinity } : { gte, lte }
+}
+
+async function scanAll (log, state, random, reverse) {
+  for (let i = 0; i < 2; i++) {
+    const options = { ...boundsFrom(state, random), reverse, reuse: random() < 0.8, cache: random() < 0.5 }
+    const expected = new Expected(state, options)
+    await scan(log, options, (block, start, end, seq) => {
+      expected.see(seq)
+      const record = make(state.numberOf.get(seq))
+      if (record.compare(block, start, end) !== 0 && !state.deleted.has(seq)) state.wrong.push(`${seq} has other bytes`)
+    })
+    expected.end()
+  }
+}
+
+async function streamSeqs (log, state, random, reverse) {
+  const options = { ...boundsFrom(state, random), reverse }
+  const expected = new Expected(state, options)
+  const read = log.stream({ ...options, values: false })
+  for (;;) {
+    const { end, seq } = await event(resolve => read(null, (end, seq) => resolve({ end, seq })))
+    if (end) break
+    expected.see(seq)
+    if (random() < 0.01) await event(setImmediate)
+  }
+  expected.end()
+}
+
+async function getSome ({ get }, state, random) {
+  for (let i = 0; i < 2000; i++) {
+    const seq = random.pick(state.seqs)
+    const value = await get(seq).catch(err => err)
+    if (state.deleted.has(seq)) continue
+    if (!Buffer.isBuffer(value) || !value.equals(make(state.numberOf.get(seq)))) state.wrong.push(`get of ${seq} gave ${value}`)
+    if (random() < 0.1) await event(setImmediate)
+  }
+}
+
+async function deleteSome ({ del }, state, random) {
+  for (let i = 0; i < 40; i++) {
+    const some = Array.from({ length: 5 }, () => random.pick(state.seqs))
+    for (const seq of some) state.deleted.add(seq)
+    await del(some)
+    await event(setImmediate)
+  }
+}

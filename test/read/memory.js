@@ -1,0 +1,265 @@
+'use strict'
+
+// A million records, read in every way: neither the heap nor the stack grows.
+
+const fs = require('fs')
+const v8 = require('v8')
+const vm = require('vm')
+const test = require('tape')
+const FlumeLog = require('../..')
+const { processFolder } = require('../helpers/folder')
+const { sealedBlock, tailOf } = require('../helpers/bytes')
+const { promises } = require('../helpers/promises')
+const { collect, event } = require('../helpers/reading')
+
+v8.setFlagsFromString('--expose-gc')
+const gc = vm.runInNewContext('gc')
+
+const MIB = 1024 * 1024
+const RECORDS = 1e6
+const RECORD_SIZE = 40
+const CACHE_SIZE = 4 * MIB
+/** How much more memory may be held late in a read than early: the file has 44 MB. */
+const MOST_GROWTH = CACHE_SIZE + 4 * MIB
+/** Frames; a reader in its own callback nests them, up to a bound. */
+const MOST_FRAMES = 1500
+
+const filename = `${processFolder()}/log`
+writeMillion()
+
+/** A million numbered records, without going through a log. */
+function writeMillion () {
+  const aBlock = Math.floor((65536 - 10) / (RECORD_SIZE + 4))
+  const fd = fs.openSync(filename, 'w')
+  let number = 0
+  while (number < RECORDS) {
+    const records = []
+    for (let i = 0; i < aBlock && number < RECORDS; i++) {
+      const record = Buffer.alloc(RECORD_SIZE, 1)
+      record.writeUInt32LE(number++)
+      records.push(record)
+    }
+    fs.writeSync(fd, number < RECORDS ? sealedBlock(65536, records) : tailOf(records))
+  }
+  fs.closeSync(fd)
+}
+
+/** Bytes that are in use, of the heap and beside it. */
+function inUse () {
+  gc()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+function frames () {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = Infinity
+  const count = new Error().stack.split('\n').length
+  Error.stackTraceLimit = stackTraceLimit
+  return count
+}
+
+/** Watches a read, every tenth of the way. */
+function watch () {
+  const watched = { count: 0, first: 0, growth: 0, frames: 0 }
+  watched.record = () => {
+    if (++watched.count % (RECORDS / 10) !== 0) return
+    const now = inUse()
+    watched.first ||= now
+    watched.growth = Math.max(watched.growth, now - watched.first)
+    watched.frames = Math.max(watched.frames, frames())
+  }
+  return watched
+}
+
+function judge (t, watched) {
+  t.equal(watched.count, RECORDS)
+  t.ok(watched.growth < MOST_GROWTH, `memory in use grew by ${(watched.growth / MIB).toFixed(1)} MiB`)
+  t.ok(watched.frames < MOST_FRAMES, `the stack had ${watched.frames} frames`)
+}
+
+const open = (options) => promises(FlumeLog(filename, { readOnly: true, cacheSize: CACHE_SIZE, ...options }))
+
+for (const options of [{}, { cache: false }, { reverse: true }, { values: false }, { seqs: false, cache: false, reverse: true }]) {
+  test(`a reader that calls again from within its callback reads a million records: ${JSON.stringify(options)}`, async (t) => {
+    const log = open()
+    const watched = watch()
+    const read = log.log.stream(options)
+    await event(resolve => {
+      function next () {
+        read(null, (end) => {
+          if (end) return resolve()
+          watched.record()
+          next()
+        })
+      }
+      next()
+    })
+    judge(t, watched)
+    await log.close()
+  })
+}
+
+test('a reader of a log that is all in the cache, where every answer comes at once, reads a million records', async (t) => {
+  const log = open({ cacheSize: 200 * MIB })
+  for (const reverse of [false, true]) {
+    const watched = watch()
+    const read = log.log.stream({ reverse })
+    await event(resolve => read(null, function next (end) {
+      if (end) return resolve()
+      watched.record()
+      read(null, next)
+    }))
+    if (!reverse) continue // the first one fills the cache
+    judge(t, watched)
+  }
+  t.equal(log.log.stats().cache.evictions, 0)
+  await log.close()
+})
+
+test('a loop that reads while answers come at once, as pull-stream\'s drain does, has a flat stack', async (t) => {
+  const log = open()
+  const watched = watch()
+  const read = log.log.stream()
+  await event(resolve => {
+    let isEnded = false
+    let isLooping = false
+    function loop () {
+      isLooping = true
+      for (let answered = true; answered && !isEnded;) {
+        answered = false
+        read(null, (end) => {
+          answered = true
+          if (end) {
+            isEnded = true
+            resolve()
+          } else {
+            watched.record()
+            if (!isLooping) loop()
+          }
+        })
+      }
+      isLooping = false
+    }
+    loop()
+  })
+  judge(t, watched)
+  t.ok(watched.frames < 50, `${watched.frames} frames`)
+  await log.close()
+})
+
+test('a scan of a million records holds no more than a few blocks', async (t) => {
+  for (const reverse of [false, true]) {
+    const log = open()
+    const watched = watch()
+    await event(resolve => log.log.scan({ reverse, cache: false }, watched.record, resolve))
+    judge(t, watched)
+    await log.close()
+  }
+})
+
+test('a million records are got one after the other, each from within the callback of the one before', async (t) => {
+  const log = open()
+  const seqs = new Float64Array(RECORDS)
+  let count = 0
+  await event(resolve => log.log.scan({}, (block, start, end, seq) => { seqs[count++] = seq }, resolve))
+  const watched = watch()
+  await event(resolve => (function next (i) {
+    if (i === RECORDS) return resolve()
+    log.log.get(seqs[i], (err, value) => {
+      if (err || value.readUInt32LE() !== i) return resolve(t.fail(err ?? `record ${i}`))
+      watched.record()
+      next(i + 1)
+    })
+  })(0))
+  judge(t, watched)
+  await log.close()
+})
+
+test('an offset below 2 GiB takes no memory of its own: it is a small integer to V8, not a floating point number', async (t) => {
+  const log = open()
+  const copy = `${filename}-copy`
+  fs.copyFileSync(filename, copy)
+  const appended = promises(FlumeLog(copy))
+  const offsets = {
+    since: (await log.onReady(), log.log.since.value),
+    streamed: (await collect(log.log, { limit: 2 }))[1].seq,
+    'streamed in reverse': (await collect(log.log, { limit: 1, reverse: true, values: false }))[0],
+    found: (await log.search((value) => value.readUInt32LE() - RECORDS / 2)).seq,
+    appended: await appended.append('x')
+  }
+  for (const [name, offset] of Object.entries(offsets)) t.ok(isSmallInteger(offset), name)
+  await log.close()
+  await appended.close()
+})
+
+/** As V8 writes it: I, or N for a floating point number. */
+function isSmallInteger (value) {
+  return v8.serialize(value)[2] === 'I'.charCodeAt(0)
+}
+
+test('a paused reader does not make the log read on', async (t) => {
+  const log = open({ cacheSize: 0 })
+  const sources = Array.from({ length: 20 }, () => log.log.stream({ cache: false }))
+  for (const source of sources) {
+    for (let i = 0; i < 20000; i++) await event(resolve => source(null, resolve))
+  }
+  const before = inUse()
+  for (let i = 0; i < 20; i++) await event(resolve => setImmediate(resolve))
+  t.ok(inUse() - before < MIB, 'what was under way has come in')
+  t.ok(log.log.stats().cache.misses < 20 * 30, `${log.log.stats().cache.misses} blocks were handed out`)
+  for (const source of sources) source(true, () => {})
+  sources.length = 0
+  t.ok(inUse() < before, 'and what aborted streams held is let go')
+  await log.close()
+})
+
+test('a million appends, no more than a thousand in flight, hold no more memory late than early', async (t) => {
+  const log = promises(FlumeLog(`${filename}-appended`, { cacheSize: CACHE_SIZE, sync: 'never' }))
+  const watched = watch()
+  let appended = 0
+  await event(resolve => {
+    function appendMore (err) {
+      if (err) return resolve(t.fail(err))
+      if (appended < RECORDS) {
+        const record = Buffer.alloc(RECORD_SIZE, 1)
+        record.writeUInt32LE(appended++)
+        log.log.append(record, stored)
+      }
+    }
+    function stored (err) {
+      watched.record()
+      if (watched.count === RECORDS) resolve()
+      else appendMore(err)
+    }
+    for (let i = 0; i < 1000; i++) appendMore()
+  })
+  judge(t, watched)
+  await log.close()
+  const whole = fs.readFileSync(filename)
+  t.ok(fs.readFileSync(`${filename}-appended`).equals(whole), 'and the file is as it should be')
+})
+
+test('a read of the whole log leaves in the cache what was got before, and takes no more than a quarter of it', async (t) => {
+  const log = open({ cacheSize: 8 * MIB })
+  const seqs = await event(resolve => {
+    const firsts = []
+    log.log.scan({ cache: false }, (block, start, end, seq) => { if (seq % 65536 === 0) firsts.push(seq) }, () => resolve(firsts))
+  })
+  const wanted = seqs.slice(0, 60)
+  for (const seq of wanted) await log.get(seq)
+  await event(resolve => log.log.scan({}, () => {}, resolve))
+  const before = log.log.stats().cache
+  for (const seq of wanted) await log.get(seq)
+  t.equal(log.log.stats().cache.misses, before.misses, 'what was got is there')
+  t.equal(before.evictions, 0)
+  await log.close()
+
+  const empty = open({ cacheSize: 8 * MIB })
+  await event(resolve => empty.log.scan({}, () => {}, resolve))
+  const { misses } = empty.log.stats().cache
+  for (const seq of seqs) await empty.get(seq)
+  const kept = seqs.length - (empty.log.stats().cache.misses - misses)
+  t.ok(kept > 0 && kept * 65536 < 3 * MIB, `${kept} blocks were kept`)
+  await empty.close()
+})

@@ -1,0 +1,220 @@
+'use strict'
+
+// Records that are read without their whole block: which are found, what is read for
+// them, and that nothing that was not checked is ever given.
+
+const fs = require('fs')
+const fc = require('fast-check')
+const test = require('tape')
+const FlumeLog = require('../..')
+const { Block } = require('../../lib/read/block-cache')
+const { PartChecksums, PART_SIZE } = require('../../lib/read/part-checksums')
+const { checksumByParts, checksumOf, maxRecordSize, paddingStart, FRAME_SIZE, LENGTH_SIZE } = require('../../lib/format/layout')
+const { sealedBlock } = require('../helpers/bytes')
+const { countingStorage } = require('../helpers/counting')
+const { testFolder } = require('../helpers/folder')
+const { promises } = require('../helpers/promises')
+const { codeOf } = require('../helpers/reading')
+
+const BLOCK_SIZE = 16384
+const MIB = 1024 * 1024
+
+/** Records that fill a block more or less, some of them longer than a part. */
+const records = fc.array(fc.oneof(
+  { weight: 8, arbitrary: fc.uint8Array({ minLength: 1, maxLength: 300 }) },
+  { weight: 1, arbitrary: fc.integer({ min: 300, max: 9000 }).map(size => new Uint8Array(size).fill(size)) }
+), { minLength: 1, maxLength: 150 }).map(fittingInto)
+
+function fittingInto (list) {
+  let left = maxRecordSize(BLOCK_SIZE, true) + FRAME_SIZE
+  return list.filter(record => {
+    const isFitting = record.length + FRAME_SIZE <= left
+    if (isFitting) left -= record.length + FRAME_SIZE
+    return isFitting
+  })
+}
+
+function digestsOf (buffer, number = 0) {
+  const digests = new PartChecksums({ blockSize: BLOCK_SIZE, checksum: true, cacheSize: 100 * MIB })
+  remember(digests, number, buffer)
+  return digests
+}
+
+function remember (digests, number, buffer) {
+  const sums = digests.newSums()
+  if (sums === null) return
+  checksumByParts(buffer, sums)
+  digests.add(new Block(number, buffer, paddingStart(buffer), true), sums)
+}
+
+/** What is found at a position, in bytes that are as they were or not; null: the block has to be read. */
+function recordAt (buffer, now, position) {
+  const digests = digestsOf(buffer)
+  const parts = digests.partsOf(0, position)
+  return parts && { parts, data: digests.record(0, parts, now.subarray(parts.from, parts.from + parts.size), position) }
+}
+
+test('of a block that was checked every record is found by itself, and nothing where none starts', (t) => {
+  fc.assert(fc.property(records, fc.nat(BLOCK_SIZE - 1), (list, anywhere) => {
+    const buffer = sealedBlock(BLOCK_SIZE, list)
+    const starts = new Map()
+    let position = 0
+    for (const record of list) {
+      starts.set(position, record)
+      const { parts, data } = recordAt(buffer, buffer, position)
+      if (Buffer.compare(data, record) !== 0) return false
+      if (parts.from > position || parts.from + parts.size < position + record.length + FRAME_SIZE) return false
+      if (parts.from % PART_SIZE !== 0 || position - parts.from >= PART_SIZE) return false
+      position += record.length + FRAME_SIZE
+    }
+    return starts.has(anywhere) || !recordAt(buffer, buffer, anywhere)?.data
+  }), { numRuns: 300 })
+  t.pass()
+  t.end()
+})
+
+test('the checksum of a block is the same taken by parts', (t) => {
+  fc.assert(fc.property(records, fc.constantFrom(4, 8, 16), (list, parts) => {
+    const buffer = sealedBlock(BLOCK_SIZE, list)
+    return checksumByParts(buffer, new Uint32Array(parts)) === checksumOf(buffer)
+  }))
+  t.pass()
+  t.end()
+})
+
+test('where a byte of a record or of its frame has changed, it is not given', (t) => {
+  fc.assert(fc.property(records, fc.nat(), fc.nat(), fc.integer({ min: 1, max: 255 }), (list, which, where, change) => {
+    const buffer = sealedBlock(BLOCK_SIZE, list)
+    const index = which % list.length
+    const position = list.slice(0, index).reduce((sum, record) => sum + record.length + FRAME_SIZE, 0)
+    const now = Buffer.from(buffer)
+    now[position + where % (list[index].length + FRAME_SIZE)] ^= change
+    return recordAt(buffer, now, position).data === null
+  }), { numRuns: 300 })
+  t.pass()
+  t.end()
+})
+
+test('where any byte of what was read has changed, what is given is still the record', (t) => {
+  fc.assert(fc.property(records, fc.nat(), fc.nat(BLOCK_SIZE - 1), fc.integer({ min: 1, max: 255 }), (list, which, where, change) => {
+    const buffer = sealedBlock(BLOCK_SIZE, list)
+    const index = which % list.length
+    const position = list.slice(0, index).reduce((sum, record) => sum + record.length + FRAME_SIZE, 0)
+    const now = Buffer.from(buffer)
+    now[where] ^= change
+    const { data } = recordAt(buffer, now, position)
+    return data === null || Buffer.compare(data, list[index]) === 0
+  }), { numRuns: 300 })
+  t.pass()
+  t.end()
+})
+
+test('only so many blocks are remembered, and none where blocks have no checksums or are small', (t) => {
+  const buffer = sealedBlock(BLOCK_SIZE, [Buffer.from('a record')])
+  const add = (options, count) => {
+    const digests = new PartChecksums({ blockSize: BLOCK_SIZE, checksum: true, cacheSize: MIB, ...options })
+    for (let number = 0; number < count; number++) remember(digests, number, buffer)
+    return digests
+  }
+  const full = add({}, 100000)
+  t.equal(full.digests.size, full.most)
+  t.ok(full.most * 300 < MIB / 8, `${full.most}`)
+  t.equal(full.partsOf(0, 0), null)
+  t.ok(full.partsOf(99999, 0))
+  for (const options of [{ checksum: false }, { cacheSize: 0 }, { blockSize: 4 * PART_SIZE - 1 }, { blockSize: 2 * PART_SIZE }, { blockSize: BLOCK_SIZE + 1 }]) {
+    t.equal(add(options, 10).digests.size, 0, JSON.stringify(options))
+  }
+  t.end()
+})
+
+/** A log of blocks with a hundred records each, that is larger than the cache it is given. */
+const ofBlock = (number) => Array.from({ length: 100 }, (_, i) => Buffer.alloc(150, `${number}.${i} `))
+const BLOCKS = 100
+const bytes = Buffer.concat(Array.from({ length: BLOCKS }, (_, number) => sealedBlock(BLOCK_SIZE, ofBlock(number))))
+const SIZES = { blockSize: BLOCK_SIZE, cacheSize: 18 * BLOCK_SIZE }
+const RECORD_SIZE = 150 + FRAME_SIZE
+const seqOf = (number, index) => number * BLOCK_SIZE + index * RECORD_SIZE
+
+async function getAll (log, index) {
+  for (let number = 0; number < BLOCKS; number++) {
+    const value = await log.get(seqOf(number, index))
+    if (Buffer.compare(value, ofBlock(number)[index]) !== 0) return `block ${number}`
+  }
+  return null
+}
+
+test('a get of a block that was in the cache before reads a part of it', async (t) => {
+  const storage = countingStorage(bytes)
+  const log = promises(FlumeLog(storage, SIZES))
+  await log.onReady()
+  t.equal(await getAll(log, 1), null)
+  for (const index of [0, 1, 26, 27, 50, 99]) {
+    storage.forget()
+    t.equal(await getAll(log, index), null, `record ${index}`)
+    const whole = storage.reads.filter(({ size }) => size === BLOCK_SIZE).length
+    t.ok(whole < 10 && storage.reads.length > 80, `${storage.reads.length} reads, ${whole} of them of a block`)
+    t.ok(storage.reads.every(({ size }) => size === BLOCK_SIZE || size <= 2 * PART_SIZE))
+  }
+  await log.close()
+})
+
+test('a block that is wanted again soon goes into the cache', async (t) => {
+  const storage = countingStorage(bytes)
+  const log = promises(FlumeLog(storage, SIZES))
+  await log.onReady()
+  await getAll(log, 1)
+  storage.forget()
+  for (const index of [5, 6, 7, 8]) await log.get(seqOf(3, index))
+  t.deepEqual(storage.reads.map(({ size }) => size), [2 * PART_SIZE, BLOCK_SIZE])
+  await log.close()
+})
+
+test('what is no record, deleted, or behind the end gives its error, also where a part is read', async (t) => {
+  const log = promises(FlumeLog(countingStorage(bytes), SIZES))
+  await log.onReady()
+  await getAll(log, 1)
+  for (const wrong of [1, RECORD_SIZE - 1, RECORD_SIZE + LENGTH_SIZE, PART_SIZE, 16000, BLOCK_SIZE - 1]) {
+    t.equal(await codeOf(log.get(3 * BLOCK_SIZE + wrong)), 'flumelog:not-found', `${wrong}`)
+  }
+  await log.del(seqOf(7, 2))
+  await getAll(log, 1)
+  await getAll(log, 3)
+  t.equal(await codeOf(log.get(seqOf(7, 2))), 'flumelog:deleted')
+  t.deepEqual(await log.get(seqOf(7, 3)), ofBlock(7)[3])
+  await log.close()
+})
+
+test('records deleted while parts are being read are never given afterwards', async (t) => {
+  const log = promises(FlumeLog(testFolder(t)('log'), SIZES))
+  for (let number = 0; number < BLOCKS; number++) await log.append(ofBlock(number))
+  const seqs = []
+  await new Promise((resolve, reject) => log.log.scan({}, (block, start, end, seq) => { seqs.push(seq) }, (err) => err ? reject(err) : resolve()))
+  const wanted = seqs.filter((_, i) => i % 40 === 7)
+  for (const seq of wanted) await log.get(seq)
+  const outcomes = []
+  for (const seq of wanted) {
+    const before = codeOf(log.get(seq))
+    const deleted = log.del(seq)
+    const during = codeOf(log.get(seq))
+    await deleted
+    outcomes.push([await before, await during, await codeOf(log.get(seq))])
+  }
+  t.ok(outcomes.every(([before, during]) => [before, during].every(code => /^no error/.test(code) || code === 'flumelog:deleted')))
+  t.ok(outcomes.every(([, , after]) => after === 'flumelog:deleted'))
+  await log.close()
+})
+
+test('bytes that change on the disk after their block was checked are not given', async (t) => {
+  const file = testFolder(t)('log')
+  fs.writeFileSync(file, bytes)
+  const log = promises(FlumeLog(file, { ...SIZES, readOnly: true }))
+  await log.onReady()
+  await getAll(log, 1)
+  const fd = fs.openSync(file, 'r+')
+  fs.writeSync(fd, 'X', seqOf(20, 50) + 80)
+  fs.closeSync(fd)
+  t.equal(await codeOf(log.get(seqOf(20, 50))), 'flumelog:corrupt')
+  t.equal(await codeOf(log.get(seqOf(20, 50))), 'flumelog:corrupt')
+  t.deepEqual(await log.get(seqOf(21, 50)), ofBlock(21)[50])
+  await log.close()
+})

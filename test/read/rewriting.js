@@ -1,0 +1,73 @@
+'use strict'
+
+// Readers of a block while a deletion rewrites it in the file.
+
+const test = require('tape')
+const RAM = require('random-access-memory')
+const FlumeLog = require('../..')
+const { promises } = require('../helpers/promises')
+const { codeOf } = require('../helpers/reading')
+
+const BLOCK_SIZE = 256
+const SETS = [
+  { title: 'with checksums', options: {} },
+  { title: 'without checksums', options: { checksum: false } }
+]
+
+/** Of its next write it does the first half, then waits to be told to do the rest. */
+class Torn extends RAM {
+  constructor () {
+    super()
+    this.tears = false
+    this.finish = null
+  }
+
+  _write (request) {
+    if (!this.tears) return super._write(request)
+    this.tears = false
+    const { offset, data } = request
+    const half = data.length / 2
+    super._write({ offset, data: data.subarray(0, half), size: half, callback: () => this.onhalf() })
+    this.finish = () => super._write(request)
+  }
+}
+
+test('a block that fills up while a record in it is deleted is sound', async (t) => {
+  for (const isDeletedFirst of [true, false]) {
+    const storage = new RAM()
+    const log = promises(FlumeLog(storage, { blockSize: BLOCK_SIZE, cacheSize: 0 }))
+    await log.append('one')
+    await log.append('two')
+    const made = []
+    if (isDeletedFirst) made.push(log.del(7))
+    made.push(log.append(Array.from({ length: 10 }, () => Buffer.alloc(60, 'more'))))
+    if (!isDeletedFirst) made.push(log.del(7))
+    await Promise.all(made)
+    t.equal(String(await log.get(0)), 'one', 'also as it is in the file')
+    t.equal(await codeOf(log.get(7)), 'flumelog:deleted')
+    await log.close()
+  }
+})
+
+for (const { title, options } of SETS) {
+  test(`a block that a deletion has rewritten by half is read as it was, ${title}`, async (t) => {
+    const storage = new Torn()
+    const log = promises(FlumeLog(storage, { blockSize: BLOCK_SIZE, cacheSize: 0, ...options }))
+    const seqs = []
+    for (let i = 0; i < 20; i++) seqs.push(await log.append(Buffer.alloc(40, 'a' + i)))
+    const inFirstBlock = seqs.filter(seq => seq < BLOCK_SIZE)
+    const values = []
+    for (const seq of inFirstBlock) values.push(await log.get(seq))
+
+    const torn = new Promise(resolve => { storage.onhalf = resolve })
+    storage.tears = true
+    const deleted = log.del(inFirstBlock[0])
+    await torn
+    for (const [i, seq] of inFirstBlock.entries()) t.ok(values[i].equals(await log.get(seq)), `the record at ${seq}`)
+    storage.finish()
+    await deleted
+    await log.get(inFirstBlock[0]).then(() => t.fail('it is still there'), (err) => t.equal(err.code, 'flumelog:deleted', 'then it is deleted'))
+    t.ok(values[1].equals(await log.get(inFirstBlock[1])), 'and the others are as they were')
+    await log.close()
+  })
+}

@@ -1,0 +1,238 @@
+'use strict'
+
+// Binary search: what it finds, and how little it reads for it.
+
+const test = require('tape')
+const RAM = require('random-access-memory')
+const FlumeLog = require('../..')
+const { promises } = require('../helpers/promises')
+const { countingStorage } = require('../helpers/counting')
+const { sealedBlock, tailOf } = require('../helpers/bytes')
+const { collect, codeOf } = require('../helpers/reading')
+
+/** A record is a number, in 4 bytes; large enough that none is all zeros. */
+const codec = {
+  encode: number => {
+    const data = Buffer.alloc(4)
+    data.writeUInt32BE(number)
+    return data
+  },
+  decode: data => data.readUInt32BE()
+}
+const atLeast = wanted => value => value - wanted
+
+/** In blocks of 64 bytes there are six such records. */
+const A_BLOCK = 6
+const BLOCK_SIZE = 64
+
+/** Bytes of a log of these numbers; `null` is a deleted record. */
+function bytesOf (numbers) {
+  const records = numbers.map(number => number === null ? Buffer.alloc(4) : codec.encode(number))
+  const blocks = []
+  let from = 0
+  for (; from + A_BLOCK < records.length; from += A_BLOCK) blocks.push(sealedBlock(BLOCK_SIZE, records.slice(from, from + A_BLOCK)))
+  return Buffer.concat([...blocks, tailOf(records.slice(from))])
+}
+
+const seqOf = (index) => Math.floor(index / A_BLOCK) * BLOCK_SIZE + index % A_BLOCK * 8
+
+function openOver (numbers, options) {
+  const storage = countingStorage(bytesOf(numbers))
+  return { storage, ...promises(FlumeLog(storage, { codec, blockSize: BLOCK_SIZE, ...options })) }
+}
+
+/** What search should find, by looking at all. */
+function firstOf (numbers, compare) {
+  const index = numbers.findIndex(number => number !== null && compare(number) >= 0)
+  return index === -1 ? 'flumelog:not-found' : { seq: seqOf(index), value: numbers[index] }
+}
+
+async function found (log, compare) {
+  return log.search(compare).catch(err => err.code)
+}
+
+/** Searches for each of these, and gives the answers that are wrong. */
+async function wrongAnswers (numbers, wanted, options) {
+  const log = openOver(numbers, options)
+  const wrong = []
+  for (const number of wanted) {
+    const is = await found(log, atLeast(number))
+    const shouldBe = firstOf(numbers, atLeast(number))
+    if (JSON.stringify(is) !== JSON.stringify(shouldBe)) wrong.push({ number, is, shouldBe })
+  }
+  await log.close()
+  return wrong
+}
+
+const range = (length, of = i => i) => Array.from({ length }, (_, i) => of(i))
+
+test('these tests know where records lie', async (t) => {
+  const log = openOver(range(20, i => i + 1))
+  t.deepEqual(await collect(log.log), range(20, i => ({ seq: seqOf(i), value: i + 1 })))
+  await log.close()
+})
+
+test('a search on a log of thousands of blocks reads at most log2(blocks) + 2 of them', async (t) => {
+  const blocks = 5000
+  const numbers = range(blocks * A_BLOCK, i => 2 * i + 2)
+  const bytes = bytesOf(numbers)
+  t.equal(Math.ceil(bytes.length / BLOCK_SIZE), blocks)
+  const most = Math.floor(Math.log2(blocks)) + 2
+  const wanted = [0, 1, 2, 3, 13, 14, 15, 59998, 59999, 60000, 60001, ...range(150, i => (i * 7919 * 31) % 60003)]
+  let worst = 0
+  const wrong = []
+  for (const number of wanted) {
+    const storage = countingStorage(bytes)
+    const log = promises(FlumeLog(storage, { codec, cacheSize: 0 }))
+    await log.onReady()
+    storage.forget()
+    const is = await found(log, atLeast(number))
+    const shouldBe = firstOf(numbers, atLeast(number))
+    if (JSON.stringify(is) !== JSON.stringify(shouldBe)) wrong.push({ number, is, shouldBe })
+    if (storage.reads.some(({ offset, size }) => offset % BLOCK_SIZE !== 0 || size !== BLOCK_SIZE)) wrong.push({ number, reads: storage.reads })
+    worst = Math.max(worst, storage.reads.length)
+    await log.close()
+  }
+  t.deepEqual(wrong, [])
+  t.ok(worst <= most, `at most ${worst} blocks were read, and ${most} may be`)
+  t.ok(worst > 8, 'so they were really counted')
+})
+
+test('a search reads no block twice, and with the cache none that was read before', async (t) => {
+  const numbers = range(1000 * A_BLOCK, i => i + 1)
+  const log = openOver(numbers)
+  await log.onReady()
+  log.storage.forget()
+  for (const number of [3000, 3001, 2999, 3000]) await log.search(atLeast(number))
+  const offsets = log.storage.reads.map(({ offset }) => offset)
+  t.equal(new Set(offsets).size, offsets.length)
+  t.ok(offsets.length <= 13, `${offsets.length} reads`)
+  await log.close()
+})
+
+test('for every number of records and every number searched for, the first that is not less is found', async (t) => {
+  const wrong = []
+  for (let records = 0; records <= 5 * A_BLOCK; records++) {
+    const numbers = range(records, i => 2 * i + 2)
+    for (const cacheSize of [0, 1 << 20]) wrong.push(...await wrongAnswers(numbers, range(2 * records + 4), { cacheSize }))
+  }
+  t.deepEqual(wrong, [])
+})
+
+test('an empty log has nothing to be found', async (t) => {
+  const log = openOver([])
+  const err = await log.search(() => 0).catch(err => err)
+  t.equal(err.code, 'flumelog:not-found')
+  await log.close()
+})
+
+test('where all match, the first record is found; where none does, flumelog:not-found', async (t) => {
+  for (const records of [1, 2, A_BLOCK, A_BLOCK + 1, 10 * A_BLOCK, 10 * A_BLOCK + 1]) {
+    const log = openOver(range(records, i => i + 1))
+    t.deepEqual(await found(log, () => 0), { seq: 0, value: 1 })
+    t.deepEqual(await found(log, () => Infinity), { seq: 0, value: 1 })
+    t.equal(await found(log, () => -1), 'flumelog:not-found')
+    await log.close()
+  }
+})
+
+test('of records that are alike, the first is found', async (t) => {
+  const runs = [1, 1, 5, 6, 7, 12, 1, 13, 30, 2]
+  const numbers = runs.flatMap((length, i) => new Array(length).fill(10 * i + 10))
+  t.deepEqual(await wrongAnswers(numbers, range(115)), [])
+  t.deepEqual(await wrongAnswers(new Array(100).fill(5), [4, 5, 6]), [])
+})
+
+test('deleted records are left out, wherever they are', async (t) => {
+  const numbers = range(5 * A_BLOCK + 3, i => 2 * i + 2)
+  const wanted = range(2 * numbers.length + 4)
+  for (const isDeleted of [
+    i => i % 2 === 0, i => i % 2 === 1, i => i % A_BLOCK === 0, i => i % A_BLOCK === A_BLOCK - 1, i => i % A_BLOCK < A_BLOCK - 1,
+    i => i < 3, i => i > 20, i => i !== 17, i => i === 0, i => i === numbers.length - 1
+  ]) {
+    const left = numbers.map((number, i) => isDeleted(i) ? null : number)
+    for (const cacheSize of [0, 1 << 20]) t.deepEqual(await wrongAnswers(left, wanted, { cacheSize }), [], String(isDeleted))
+  }
+})
+
+test('with any of its blocks deleted, the others are searched', async (t) => {
+  const blocks = 6
+  const numbers = range(blocks * A_BLOCK, i => 2 * i + 2)
+  const wanted = range(2 * numbers.length + 4)
+  const wrong = []
+  for (let deleted = 0; deleted < 1 << blocks; deleted++) {
+    const left = numbers.map((number, i) => deleted & 1 << Math.floor(i / A_BLOCK) ? null : number)
+    wrong.push(...await wrongAnswers(left, wanted))
+  }
+  t.deepEqual(wrong, [])
+})
+
+test('thousands of deleted blocks in a row do not stop a search, nor overflow the stack', async (t) => {
+  const numbers = range(20000 * A_BLOCK, i => i > A_BLOCK && i < 19999 * A_BLOCK ? null : i + 1)
+  const log = openOver(numbers)
+  await collect(log.log, { limit: 1, reverse: true, gt: 0 })
+  for (const number of [1, 7, 8, 100000, 119995, 119996, 120000, 120001]) {
+    t.deepEqual(await found(log, atLeast(number)), firstOf(numbers, atLeast(number)), `${number}`)
+  }
+  await log.close()
+})
+
+test('a search sees what was appended and deleted just now', async (t) => {
+  const log = openOver(range(10, i => i + 1))
+  await log.append(11)
+  t.deepEqual(await found(log, atLeast(11)), { seq: seqOf(10), value: 11 })
+  await log.append(range(20, i => i + 12))
+  t.deepEqual(await found(log, atLeast(31)), { seq: seqOf(30), value: 31 })
+  await log.del(seqOf(30))
+  t.equal(await found(log, atLeast(31)), 'flumelog:not-found')
+  await log.del(seqOf(3))
+  t.deepEqual(await found(log, atLeast(4)), { seq: seqOf(4), value: 5 })
+  await log.close()
+})
+
+test('compare is given the value as the codec decodes it, and the seq', async (t) => {
+  const log = openOver(range(100, i => i + 1))
+  const seen = []
+  await log.search((value, seq) => {
+    seen.push([value, seq])
+    return value - 50
+  })
+  t.ok(seen.length > 3)
+  t.deepEqual(seen.filter(([value, seq]) => seq !== seqOf(value - 1)), [])
+  t.deepEqual(await found(log, (value, seq) => seq - 100), { seq: 104, value: 12 }, 'so it may go by the seq')
+  await log.close()
+})
+
+test('a search begun before the log is open waits for that', async (t) => {
+  const log = openOver(range(100, i => i + 1))
+  t.deepEqual(await log.search(atLeast(70)), { seq: seqOf(69), value: 70 })
+  await log.close()
+})
+
+test('what compare throws, and what it gives that is no number, is an error', async (t) => {
+  const log = openOver(range(100, i => i + 1))
+  const thrown = new Error('from compare')
+  t.equal(await log.search(() => { throw thrown }).catch(err => err), thrown)
+  // one that throws only in the second part of the search, within a block
+  let calls = 0
+  t.equal(await log.search(value => {
+    if (calls++ > 5) throw thrown
+    return value - 50
+  }).catch(err => err), thrown)
+  for (const rubbish of [undefined, null, NaN, 'x', {}, true]) {
+    t.equal(await codeOf(log.search(() => rubbish)), 'flumelog:invalid', String(rubbish))
+  }
+  for (const rubbish of [undefined, null, 5, 'x', {}]) t.equal(await codeOf(log.search(rubbish)), 'flumelog:invalid', String(rubbish))
+  t.deepEqual(await found(log, atLeast(50)), { seq: seqOf(49), value: 50 }, 'and the log goes on')
+  await log.close()
+})
+
+test('a search that comes upon a damaged block says so', async (t) => {
+  const bytes = bytesOf(range(100, i => i + 1))
+  bytes[8 * BLOCK_SIZE + 3] ^= 1 // the middle one of 17
+  const log = promises(FlumeLog(new RAM(bytes), { codec }))
+  const err = await log.search(atLeast(50)).catch(err => err)
+  t.equal(err.code, 'flumelog:corrupt')
+  t.equal(err.block, 8)
+  await log.close()
+})

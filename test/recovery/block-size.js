@@ -1,0 +1,216 @@
+'use strict'
+
+// The block size of a file that exists: found in it, or contradicted by it.
+
+const fs = require('fs')
+const test = require('tape')
+const FlumeLog = require('../..')
+const { findBlockSize } = require('../../lib/recovery/block-size')
+const { promises } = require('../helpers/promises')
+const { testFolder } = require('../helpers/folder')
+const { sealedBlock, tailOf, dataOf } = require('../helpers/bytes')
+const { collect, codeOf } = require('../helpers/reading')
+
+const USUAL = 65536
+
+/** What is found in these bytes; every read must lie within them. */
+function find (bytes, given) {
+  const read = async (offset, size) => {
+    if (!Number.isInteger(offset) || offset < 0 || size < 0 || offset + size > bytes.length) throw new Error(`read of ${size} at ${offset} is outside`)
+    return bytes.subarray(offset, offset + size)
+  }
+  return findBlockSize(read, bytes.length, given, USUAL, 'the file')
+}
+
+/** As many blocks as asked for, of a few records each, and a tail. */
+function fileOf (blockSize, blocks, options) {
+  const third = Math.floor((blockSize - 10) / 3) - 4
+  const records = [dataOf(third, 1), dataOf(third, 2), dataOf(1, 3)]
+  return Buffer.concat([...new Array(blocks).fill(sealedBlock(blockSize, records, options)), tailOf([dataOf(third)])])
+}
+
+test('the block size is found in a file of any block size', async (t) => {
+  const wrong = []
+  for (let blockSize = 32; blockSize <= 65536; blockSize += blockSize < 512 || blockSize > 65500 ? 1 : 499) {
+    for (const checksum of [true, false]) {
+      const found = await find(fileOf(blockSize, 1, { checksum }))
+      if (found !== blockSize) wrong.push({ blockSize, checksum, found })
+    }
+  }
+  t.deepEqual(wrong, [])
+})
+
+test('the block size is found whatever the size of the first record, and with one block and nothing behind it', async (t) => {
+  const wrong = []
+  for (let size = 1; size <= 91; size++) {
+    for (const checksum of [true, false]) {
+      if (checksum && size > 87) continue
+      const found = await find(sealedBlock(101, [dataOf(size)], { checksum }))
+      if (found !== 101) wrong.push({ size, checksum, found })
+    }
+  }
+  t.deepEqual(wrong, [])
+})
+
+test('a log opened without a block size takes the one of its file, and goes on with it', async (t) => {
+  const file = testFolder(t)
+  for (const blockSize of [32, 64, 77, 100, 1000, 1024, 4095, 4097, 16384, 32768, 65535, 65536]) {
+    const data = Buffer.alloc(Math.floor(blockSize / 3), 1)
+    const name = file(`log-${blockSize}`)
+    const first = promises(FlumeLog(name, { blockSize }))
+    for (let i = 0; i < 5; i++) await first.append(data)
+    await first.close()
+    const second = promises(FlumeLog(name))
+    await second.onReady()
+    if (second.log.blockSize !== blockSize) t.fail(`${second.log.blockSize} instead of ${blockSize}`)
+    for (let i = 0; i < 5; i++) await second.append(data)
+    await second.close()
+    const third = promises(FlumeLog(name, { block: blockSize, readOnly: true }))
+    t.equal((await collect(third.log, { seqs: false })).filter(value => value.equals(data)).length, 10, `${blockSize}`)
+    await third.close()
+  }
+})
+
+test('a block size that the file contradicts is an error that names both, and leaves the file alone', async (t) => {
+  const file = testFolder(t)
+  for (const [size, given] of [[64, 65536], [64, 128], [128, 64], [100, 99], [99, 100], [65536, 64], [65535, 65536], [65536, 65535]]) {
+    const name = file('log')
+    fs.writeFileSync(name, fileOf(size, 2))
+    const before = fs.readFileSync(name)
+    const log = promises(FlumeLog(name, { blockSize: given }))
+    const err = await log.onReady().then(() => null, err => err)
+    t.equal(err?.code, 'flumelog:block-size', `${given} for ${size}`)
+    t.ok(err.message.includes(`blockSize ${given} `) && err.message.includes(`${size} bytes`), err.message.replace(name, 'FILE'))
+    t.equal(err.blockSize, size)
+    t.equal(err.filename, name)
+    t.equal(await codeOf(log.append('x')), 'flumelog:block-size')
+    t.equal(await codeOf(collect(log.log)), 'flumelog:block-size')
+    await log.close()
+    t.ok(fs.readFileSync(name).equals(before))
+    t.deepEqual(fs.readdirSync(file('.')), ['log'])
+  }
+})
+
+test('a file that is all tail takes any block size that has room for it', async (t) => {
+  const file = testFolder(t)
+  const bytes = tailOf([dataOf(10), dataOf(20), dataOf(30)]) // 72 bytes
+  t.equal(await find(bytes), USUAL)
+  t.equal(await find(bytes, 78), 78)
+  t.equal(await find(bytes, 4000), 4000)
+  t.equal(await codeOf(find(bytes, 77)), 'flumelog:block-size')
+  t.equal(await codeOf(find(bytes, 32)), 'flumelog:block-size')
+  fs.writeFileSync(file('log'), bytes)
+  const log = promises(FlumeLog(file('log'), { blockSize: 78 }))
+  t.equal(await log.append(dataOf(1)), 78, 'what follows goes into the next block')
+  await log.close()
+  t.equal(await find(fs.readFileSync(file('log'))), 78)
+})
+
+test('an empty file takes the block size that is given, or the usual one', async (t) => {
+  t.equal(await find(Buffer.alloc(0)), USUAL)
+  t.equal(await find(Buffer.alloc(0), 99), 99)
+})
+
+test('the block size is found with the first block damaged anywhere', async (t) => {
+  for (const blockSize of [32, 64, 101]) {
+    for (const checksum of [true, false]) {
+      const whole = fileOf(blockSize, 3, { checksum })
+      const wrong = []
+      for (let at = 0; at < blockSize; at++) {
+        for (const byte of [0x00, 0xff, whole[at] ^ 1]) {
+          const bytes = Buffer.from(whole)
+          bytes[at] = byte
+          for (const given of [undefined, blockSize]) {
+            const found = await find(bytes, given)
+            if (found !== blockSize) wrong.push({ at, byte, given, found })
+          }
+        }
+      }
+      t.deepEqual(wrong, [], `blocks of ${blockSize} bytes, ${checksum ? 'with' : 'without'} checksums`)
+    }
+  }
+})
+
+test('the block size is found in the only block there is, though its data or its checksum are damaged', async (t) => {
+  for (const bytes of [fileOf(101, 1), sealedBlock(101, [dataOf(10), dataOf(20)])]) {
+    const wrong = []
+    for (let at = 2; at < 10; at++) {
+      for (const place of [at, 101 - 8 + at % 4]) {
+        const damaged = Buffer.from(bytes)
+        damaged[place] ^= 0xff
+        const found = await find(damaged)
+        if (found !== 101) wrong.push({ place, found })
+      }
+    }
+    t.deepEqual(wrong, [])
+  }
+})
+
+test('a block size that the file contradicts is an error with the first block damaged, too', async (t) => {
+  for (const [size, given] of [[64, 128], [128, 64], [1024, 65536], [65536, 1024], [65536, 65535]]) {
+    for (const at of [0, 2, size - 4]) {
+      const bytes = fileOf(size, 3)
+      bytes[at] ^= 0xff
+      const err = await find(bytes, given).then(() => null, err => err)
+      t.equal(err?.code, 'flumelog:block-size', `${given} for ${size}, ${at} damaged`)
+      t.equal(err?.blockSize, size)
+    }
+  }
+})
+
+test('the block size is found with the first half of a file overwritten', async (t) => {
+  for (const blockSize of [64, 1000, 1024, 65535, 65536]) {
+    const bytes = fileOf(blockSize, Math.ceil(1e6 / blockSize))
+    bytes.fill(0xa5, 0, bytes.length >> 1)
+    // without a hint only sizes that are in use are tried far into the file
+    if ((blockSize & (blockSize - 1)) === 0) t.equal(await find(bytes), blockSize)
+    t.equal(await find(bytes, blockSize), blockSize)
+  }
+})
+
+test('a log with a damaged first block opens, and gives the records of the others', async (t) => {
+  const file = testFolder(t)
+  for (const blockSize of [64, 1024, 65536]) {
+    const bytes = fileOf(blockSize, 4)
+    bytes[0] ^= 1
+    fs.writeFileSync(file('log'), bytes)
+    const log = promises(FlumeLog(file('log')))
+    await log.onReady()
+    t.equal(log.log.blockSize, blockSize)
+    t.equal(await codeOf(collect(log.log)), 'flumelog:corrupt')
+    t.equal((await collect(log.log, { gte: blockSize })).length, 10)
+    await log.close()
+    t.ok(fs.readFileSync(file('log')).equals(bytes))
+  }
+})
+
+test('a record that looks like a padding does not deceive', async (t) => {
+  // the record starts at position 5; its length, 59, is a mark for blocks of 60 bytes, and at 56 the file says that a padding starts at 5
+  const record = Buffer.alloc(59)
+  record.writeUInt32LE(5, 60 - 4 - 5 - 2)
+  t.equal(await find(tailOf([dataOf(1), record])), USUAL)
+  t.equal(await find(tailOf([dataOf(1), record]), 80), 80)
+  const sealed = sealedBlock(300, [dataOf(1), record, dataOf(60)])
+  t.equal(await find(sealed), 300)
+  t.equal(await find(Buffer.concat([sealed, tailOf([dataOf(200)])])), 300)
+  t.equal(await find(Buffer.concat([sealed, sealed])), 300)
+})
+
+test('a padding that looks like a record does not deceive', async (t) => {
+  // where the mark is taken for a length, the next block has the same one at the place where it is expected again
+  const data = Buffer.alloc(58000, 0xff)
+  const bytes = Buffer.concat([sealedBlock(65536, [dataOf(1), dataOf(1000)]), sealedBlock(65536, [data]), tailOf([data])])
+  t.equal(await find(bytes), 65536)
+})
+
+test('a large file that holds no log is refused, and left alone', async (t) => {
+  const file = testFolder(t)
+  for (const byte of [0, 0xff]) {
+    fs.writeFileSync(file('log'), Buffer.alloc(300000, byte))
+    const log = promises(FlumeLog(file('log')))
+    t.equal(await codeOf(log.onReady()), 'flumelog:corrupt')
+    t.equal(await codeOf(log.append('x')), 'flumelog:corrupt')
+    await log.close()
+    t.ok(fs.readFileSync(file('log')).equals(Buffer.alloc(300000, byte)))
+  }
+})

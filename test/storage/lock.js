@@ -1,0 +1,151 @@
+'use strict'
+
+// One writer at a time, in this process and in others; readers beside it.
+
+const tape = require('tape')
+const fs = require('fs')
+const path = require('path')
+const FlumeLog = require('../..')
+const { testFolder } = require('../helpers/folder')
+const { start } = require('../helpers/processes')
+const { promises } = require('../helpers/promises')
+const { collect, codeOf } = require('../helpers/reading')
+
+const WITHOUT_NATIVE_PART = ['-r', path.join(__dirname, '..', 'helpers', 'programs', 'without-native-part.js')]
+
+const openLog = (file, options) => promises(FlumeLog(file, options))
+const texts = async ({ log }) => (await collect(log, { seqs: false })).map(String)
+
+tape('a second writer in the same process is told which file is locked, and harms nothing', async (t) => {
+  const file = testFolder(t)('log')
+  const first = openLog(file)
+  await first.append(Buffer.from('one'))
+  const before = snapshot(file)
+
+  const second = openLog(file)
+  const err = await second.onReady().catch(err => err)
+  t.equal(err.code, 'flumelog:locked', 'it is refused')
+  t.equal(err.filename, file, 'the error has the file')
+  t.ok(err.message.includes(file), 'its message names the file')
+  t.equal(await codeOf(second.append(Buffer.from('two'))), 'flumelog:locked', 'append gets the error too')
+  t.equal(await codeOf(collect(second.log)), 'flumelog:locked', 'so does a stream')
+  await second.close()
+  t.deepEqual(snapshot(file), before, 'the file and its recovery point are as they were')
+  t.equal(await codeOf(openLog(file).onReady()), 'flumelog:locked', 'the first still has its lock when the second has closed')
+
+  await first.append(Buffer.from('three'))
+  await first.close()
+  const third = openLog(file)
+  t.deepEqual(await texts(third), ['one', 'three'], 'the first writer was not disturbed, and its lock went with close')
+  await third.close()
+})
+
+tape('a writer that is refused leaves the torn tail of the other one alone', async (t) => {
+  const file = testFolder(t)('log')
+  const first = openLog(file)
+  await first.append(Buffer.from('one'))
+  // as if the first writer were in the middle of a write
+  fs.appendFileSync(file, Buffer.from([200, 0, 1, 2, 3]))
+  const before = snapshot(file)
+  const second = openLog(file)
+  t.equal(await codeOf(second.onReady()), 'flumelog:locked', 'it is refused')
+  t.deepEqual(snapshot(file), before, 'nothing was cut')
+  await second.close()
+  await first.close()
+})
+
+tape('a second writer in another process is refused, and gets the log when the first is killed', async (t) => {
+  const file = testFolder(t)('log')
+  const first = start(t, 'open-logs.js', [{ file, options: { lock: 'required' } }])
+  await first.message(({ what }) => what === 'opened')
+  first.send({ append: 'one' })
+  await first.message(({ what }) => what === 'appended')
+
+  const second = openLog(file)
+  t.equal(await codeOf(second.onReady()), 'flumelog:locked', 'refused while the first lives')
+  const third = start(t, 'open-logs.js', [{ file, options: {} }])
+  const refused = await third.message(({ what }) => what === 'refused')
+  t.equal(refused.code, 'flumelog:locked', 'refused in a third process')
+  t.equal(refused.filename, file, 'which is told the file')
+
+  await first.kill()
+  const next = openLog(file, { lock: 'required' })
+  await next.onReady()
+  t.deepEqual(await texts(next), ['one'], 'the lock went with the process, and the log is whole')
+  await next.close()
+})
+
+tape('a lock goes with a process that ends without closing', async (t) => {
+  const file = testFolder(t)('log')
+  const first = start(t, 'open-logs.js', [{ file, options: { lock: 'required' } }])
+  await first.message(({ what }) => what === 'opened')
+  first.child.kill('SIGTERM')
+  await first.over
+  const next = openLog(file, { lock: 'required' })
+  t.equal(await codeOf(next.onReady().then(() => 'open')), 'no error, but "open"', 'the next writer gets it')
+  await next.close()
+})
+
+tape('readers are not locked out, and lock nobody out', async (t) => {
+  const file = testFolder(t)('log')
+  const writer = openLog(file)
+  await writer.append(Buffer.from('one'))
+  const readers = [openLog(file, { readOnly: true }), openLog(file, { readOnly: true, lock: 'required' })]
+  for (const reader of readers) t.deepEqual(await texts(reader), ['one'], 'a reader beside the writer')
+  await writer.close()
+
+  const next = openLog(file)
+  t.equal(await codeOf(next.append(Buffer.from('two'))), 'no error, but 7', 'a writer beside the readers')
+  for (const log of [next, ...readers]) await log.close()
+})
+
+tape('with lock: false a log is opened beside a writer that has locked it', async (t) => {
+  const file = testFolder(t)('log')
+  const locked = openLog(file)
+  await locked.append(Buffer.from('one'))
+  await locked.sync()
+  const other = openLog(file, { lock: false })
+  t.deepEqual(await texts(other), ['one'], 'it is open, and reads')
+  t.equal(await codeOf(openLog(file).onReady()), 'flumelog:locked', 'the lock of the first still holds')
+  await locked.close()
+  const next = openLog(file)
+  t.deepEqual(await texts(next), ['one'], 'and the one without a lock holds none')
+  for (const log of [other, next]) await log.close()
+})
+
+tape('where files cannot be locked, lock: true warns once, for several logs', async (t) => {
+  const inFolder = testFolder(t)
+  const logs = ['a', 'b', 'c'].map(name => ({ file: inFolder(name), options: { lock: true } }))
+  const program = start(t, 'open-logs.js', logs, { nodeOptions: WITHOUT_NATIVE_PART })
+  await program.message(({ what }) => what === 'ready')
+  t.deepEqual(told(program, 'opened').map(({ file }) => file), logs.map(({ file }) => file), 'all three are open')
+  const warnings = told(program, 'warning')
+  t.deepEqual(warnings.map(({ code }) => code), ['FLUMELOG_NO_LOCK'], 'one warning')
+  t.ok(/fs-native-extensions/.test(warnings[0]?.message), 'which says what is missing')
+  program.send({ append: 'one' })
+  t.equal((await program.message(({ what }) => what === 'appended')).seq, 0, 'and appending works')
+  program.send({ close: true })
+  t.equal((await program.over).code, 0, 'it ends well')
+})
+
+tape('where files cannot be locked, lock: "required" is an error', async (t) => {
+  const inFolder = testFolder(t)
+  const logs = [{ file: inFolder('a'), options: { lock: 'required' } }, { file: inFolder('b'), options: { lock: false } },
+    { file: inFolder('b'), options: { readOnly: true, lock: 'required' } }]
+  const program = start(t, 'open-logs.js', logs, { nodeOptions: WITHOUT_NATIVE_PART })
+  await program.message(({ what }) => what === 'ready')
+  const [refused] = told(program, 'refused')
+  t.equal(refused.code, 'flumelog:no-lock', 'the error has a code')
+  t.equal(refused.filename, inFolder('a'), 'and the file')
+  t.ok(refused.message.includes(inFolder('a')) && /fs-native-extensions/.test(refused.message), 'its message says which file, and what is missing')
+  t.equal(told(program, 'opened').length, 2, 'a log without a lock and a reader need nothing')
+  t.equal(told(program, 'warning').length, 0, 'and nobody is warned')
+})
+
+const told = (program, what) => program.messages.filter(message => message.what === what)
+
+/** All that is in the log's folder, by name. */
+function snapshot (file) {
+  const folder = path.dirname(file)
+  return Object.fromEntries(fs.readdirSync(folder).sort().map(name => [name, fs.readFileSync(path.join(folder, name)).toString('hex')]))
+}

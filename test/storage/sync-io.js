@@ -1,0 +1,214 @@
+'use strict'
+
+// Calls that block: when they are made, and that nobody can tell from what he gets.
+
+const fs = require('fs')
+const fc = require('fast-check')
+const test = require('tape')
+const { performance } = require('perf_hooks')
+const FlumeLog = require('../..')
+const { SyncIoBudget, MOST_BYTES } = require('../../lib/storage/sync-io')
+const { promises } = require('../helpers/promises')
+const { testFolder } = require('../helpers/folder')
+const { codeOf } = require('../helpers/reading')
+
+const BLOCK_SIZE = 16384
+const RECORDS = Array.from({ length: 300 }, (_, i) => Buffer.alloc(1000, `${i} `))
+
+/** Replaces methods until the test has ended. */
+function replace (t, object, methods) {
+  for (const [name, method] of Object.entries(methods)) {
+    const before = object[name]
+    object[name] = method(before)
+    t.teardown(() => { object[name] = before })
+  }
+}
+
+/** Time that only passes when it is told to, in milliseconds. */
+function clock (t) {
+  const made = { time: 1000 }
+  replace(t, performance, { now: () => () => made.time })
+  return made
+}
+
+/** Counts calls that block, of files other than the standard streams. */
+function countCalls (t) {
+  const counts = { readSync: 0, writeSync: 0 }
+  const counting = (name) => (before) => (fd, ...rest) => {
+    if (fd > 2) counts[name]++
+    return before(fd, ...rest)
+  }
+  replace(t, fs, { readSync: counting('readSync'), writeSync: counting('writeSync') })
+  return counts
+}
+
+/** A log whose blocks are not in memory. */
+async function openLog (t, options) {
+  const file = testFolder(t)('log')
+  const writer = promises(FlumeLog(file, { blockSize: BLOCK_SIZE }))
+  await writer.append(RECORDS)
+  await writer.close()
+  const log = promises(FlumeLog(file, { cacheSize: 0, ...options }))
+  await log.onReady()
+  return { log, seqs: RECORDS.map((_, i) => Math.floor(i / 16) * BLOCK_SIZE + i % 16 * 1004) }
+}
+
+async function wrongRecords ({ log, seqs }) {
+  let wrong = 0
+  for (const [i, seq] of seqs.entries()) if (!RECORDS[i].equals(await log.get(seq))) wrong++
+  return wrong
+}
+
+test('gets beyond the cache and small appends are calls that block, and with blocking: false none is', async (t) => {
+  for (const blocking of [true, false]) {
+    clock(t)
+    const opened = await openLog(t, { blocking })
+    const counts = countCalls(t)
+    t.equal(await wrongRecords(opened), 0)
+    t.equal(counts.readSync > 0, blocking, `${counts.readSync} reads`)
+    for (let i = 0; i < 10; i++) await opened.log.append('a record')
+    t.equal(counts.writeSync > 0, blocking, `${counts.writeSync} writes`)
+    const { writeSync } = counts
+    await opened.log.append(Array.from({ length: 5 }, () => Buffer.alloc(15000, 1)))
+    t.equal(counts.writeSync, writeSync, 'what is long is left to others')
+    await opened.log.close()
+  }
+})
+
+test('a call that does less than it was asked to, or fails, is made good', async (t) => {
+  const opened = await openLog(t)
+  let made = 0
+  const faulty = (before) => (fd, buffer, offset, length, position) => {
+    if (fd <= 2) return before(fd, buffer, offset, length, position)
+    if (++made % 3 === 0) throw Object.assign(new Error('EIO: made up'), { code: 'EIO' })
+    return before(fd, buffer, offset, made % 3 === 1 ? length >> 1 : length, position)
+  }
+  replace(t, fs, { readSync: faulty, writeSync: faulty })
+  t.equal(await wrongRecords(opened), 0)
+  const added = []
+  for (const record of RECORDS.slice(0, 50)) added.push(await opened.log.append(record))
+  for (const [i, seq] of added.entries()) t.ok(RECORDS[i].equals(await opened.log.get(seq)))
+  t.ok(made > 100, `${made} calls`)
+  await opened.log.close()
+})
+
+test('a write of several blocks that is done in part, or fails, is made good', async (t) => {
+  const log = promises(FlumeLog(testFolder(t)('log'), { blockSize: 1024, cacheSize: 0 }))
+  await log.onReady()
+  let made = 0
+  /** The first of the buffers only, or none. */
+  const inPart = (before) => (fd, buffers, ...rest) => before(fd, buffers.slice(0, ++made % 2), ...rest)
+  replace(t, fs, { writevSync: inPart, writev: inPart })
+  const small = await append(10)
+  const large = await append(200)
+  t.ok(made >= 2, `${made} calls`)
+  for (const [seq, record] of [...small, ...large]) t.ok(record.equals(await log.get(seq)))
+  await log.close()
+
+  async function append (count) {
+    const records = Array.from({ length: count }, (_, i) => Buffer.alloc(500, `${i} `))
+    const seqs = await Promise.all(records.map(record => log.append(record)))
+    return seqs.map((seq, i) => [seq, records[i]])
+  }
+})
+
+test('when a read had to wait for a device, those after it do not block, for nearly twenty times as long', async (t) => {
+  const time = clock(t)
+  const opened = await openLog(t)
+  let made = 0
+  replace(t, fs, {
+    readSync: (before) => (fd, ...rest) => {
+      made++
+      time.time += 10
+      return before(fd, ...rest)
+    }
+  })
+  t.equal(await wrongRecords(opened), 0)
+  t.equal(made, 1)
+  time.time += 160
+  t.equal(await wrongRecords(opened), 0)
+  t.equal(made, 1)
+  time.time += 30
+  t.equal(await wrongRecords(opened), 0)
+  t.equal(made, 2)
+  await opened.log.close()
+})
+
+test('whatever calls take, the program waits for devices a twentieth of its time', (t) => {
+  const time = clock(t)
+  const step = fc.record({ pause: fc.integer({ min: 0, max: 2000 }), took: fc.integer({ min: 1, max: 30000 }) })
+  fc.assert(fc.property(fc.array(step, { minLength: 1, maxLength: 200 }), (steps) => {
+    const calls = new SyncIoBudget(true)
+    const begun = time.time
+    let waited = 0
+    let longest = 0
+    for (const { pause, took } of steps) {
+      time.time += pause / 1000
+      if (!calls.begin(4096)) continue
+      time.time += took / 1000
+      calls.end()
+      waited += Math.max(0, took / 1000 - 0.05)
+      longest = Math.max(longest, took / 1000)
+    }
+    return waited <= (time.time - begun) / 20 + 1 + longest + 1e-6
+  }), { numRuns: 300 })
+  t.pass()
+  t.end()
+})
+
+test('in one turn of the event loop there are only so many; the others are made in the turns after it, in order', async (t) => {
+  const time = clock(t)
+  const calls = new SyncIoBudget(true)
+  const turns = []
+  let turn = 0
+  const count = () => {
+    turn++
+    if (turns.length < 20) setImmediate(count)
+  }
+  const call = (n) => () => {
+    if (!calls.begin(4096)) t.fail('it is not slow')
+    if (calls.isTurnSpent) return calls.wait(call(n))
+    time.time += 0.04
+    calls.end()
+    turns.push([n, turn])
+    if (n % 7 === 3) throw new Error('the caller threw')
+  }
+  const thrown = []
+  const onThrow = (err) => thrown.push(err.message)
+  process.on('uncaughtException', onThrow)
+  setImmediate(count)
+  for (let n = 0; n < 100; n++) {
+    try {
+      call(n)()
+    } catch {}
+  }
+  while (turns.length < 100) await new Promise(resolve => setImmediate(resolve))
+  process.off('uncaughtException', onThrow)
+  t.deepEqual(turns.map(([n]) => n), Array.from({ length: 100 }, (_, n) => n))
+  t.ok(turns.filter(([, turn]) => turn === 0).length <= 26, 'a millisecond of them in the first')
+  t.ok(thrown.length > 5, 'one that throws holds up none of the others')
+  t.end()
+})
+
+test('what is long, or not wanted, is never a call that blocks', (t) => {
+  t.notOk(new SyncIoBudget(true).begin(MOST_BYTES + 1))
+  t.notOk(new SyncIoBudget(false).begin(1))
+  t.ok(new SyncIoBudget(true).begin(MOST_BYTES))
+  t.end()
+})
+
+test('gets that wait for their turn when the log closes are answered, with the record or that it is closed', async (t) => {
+  const time = clock(t)
+  const { log, seqs } = await openLog(t)
+  replace(t, fs, {
+    readSync: (before) => (fd, ...rest) => {
+      time.time += 0.04
+      return before(fd, ...rest)
+    }
+  })
+  const answers = seqs.map(seq => codeOf(log.get(seq)))
+  await log.close()
+  const codes = (await Promise.all(answers)).map(answer => answer.slice(0, 8))
+  t.deepEqual(new Set(codes), new Set(['no error', 'flumelog']))
+  t.equal(await codeOf(log.get(seqs[0])), 'flumelog:closed')
+})

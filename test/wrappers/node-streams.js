@@ -1,0 +1,415 @@
+'use strict'
+
+// The log as streams of Node.js: what goes through them, and that neither side runs
+// ahead of the other.
+
+const assert = require('assert/strict')
+const fs = require('fs')
+const readline = require('readline')
+const { once } = require('events')
+const { Readable, Transform, Writable } = require('stream')
+const { pipeline } = require('stream/promises')
+const tape = require('tape')
+const fc = require('fast-check')
+const RAM = require('random-access-memory')
+const { open, wrap } = require('../../promises')
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
+const { Disk } = require('../helpers/disk')
+const { testFolder } = require('../helpers/folder')
+const { collect, codeOf, event } = require('../helpers/reading')
+
+const json = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
+
+tape('what is piped into a write stream is stored in order, all of it at finish', async (t) => {
+  const log = await open(new RAM(), { codec: json, blockSize: 1024 })
+  const writing = log.createWriteStream()
+  t.equal(writing.stored, null)
+  await pipeline(Readable.from(numbers(0, 5000)), writing)
+  const records = await collect(log.flumelog)
+  t.deepEqual(records.map(({ value }) => value), numbers(0, 5000))
+  t.deepEqual(writing.stored, { records: 5000, bytes: String(numbers(0, 5000)).length - 4999, seq: records[4999].seq })
+  t.equal(log.flumelog.since.value, writing.stored.seq)
+
+  const nothing = log.createWriteStream()
+  await pipeline(Readable.from([]), nothing)
+  t.deepEqual(nothing.stored, { records: 0, bytes: 0, seq: -1 }, 'also when it is nothing')
+
+  const synced = log.createWriteStream({ sync: true })
+  synced.end('the last')
+  await once(synced, 'finish')
+  t.equal(log.flumelog.stats().unsynced, 0, 'with sync, all of it is on the disk')
+  await log.close()
+})
+
+tape('a write stream begins while the log is being opened', async (t) => {
+  const file = testFolder(t)('log')
+  const log = wrap(require('../..')(file, { codec: json }))
+  const writing = log.createWriteStream()
+  for (const value of [1, 2, 3]) writing.write(value)
+  writing.end()
+  await once(writing, 'finish')
+  t.deepEqual(await collect(log.flumelog, { seqs: false }), [1, 2, 3])
+  await log.close()
+})
+
+tape('a read stream gives what the pull-stream gives', async (t) => {
+  const log = await logOf(300)
+  const { seq } = (await collect(log.flumelog))[100]
+  for (const options of [undefined, { reverse: true }, { gt: seq, limit: 50 }, { values: false }, { seqs: false, lte: seq }, { gt: Infinity }]) {
+    t.deepEqual(await log.createReadStream(options).toArray(), await collect(log.flumelog, options), JSON.stringify(options))
+  }
+  t.equal(log.flumelog.stats().streams, 0)
+  await log.close()
+})
+
+tape('a log goes through a pipeline into a text file, and back', async (t) => {
+  const folder = testFolder(t)
+  const log = await logOf(200)
+  const toLine = new Transform({ writableObjectMode: true, transform: (value, _, cb) => cb(null, JSON.stringify(value) + '\n') })
+  await pipeline(log.createReadStream({ seqs: false }), toLine, fs.createWriteStream(folder('lines')))
+  const copy = await open(folder('copy'), { codec: json })
+  const lines = readline.createInterface({ input: fs.createReadStream(folder('lines')) })
+  await pipeline(lines, async function * (lines) {
+    for await (const line of lines) yield JSON.parse(line)
+  }, copy.createWriteStream())
+  t.deepEqual(await collect(copy.flumelog), await collect(log.flumelog))
+  await copy.close()
+  await log.close()
+})
+
+tape('a write stream takes no more than highWaterMark of the log allows, and goes on when there is room', async (t) => {
+  const { log, release } = await heldLog({ highWaterMark: 10000 })
+  let made = 0
+  const source = new Readable({ objectMode: true, read () { this.push(made === 1000 ? null : Buffer.alloc(100, ++made % 255 + 1)) } })
+  const writing = log.createWriteStream()
+  const stored = pipeline(source, writing)
+  while (!writing.writableNeedDrain) await event(setImmediate)
+  const { inFlight } = log.flumelog.stats()
+  t.equal(inFlight.bytes, 10000, 'as many bytes are in flight')
+  t.ok(made <= 100 + writing.writableHighWaterMark + source.readableHighWaterMark + 1, `${made} records were made; the rest is in the two streams`)
+  release()
+  await stored
+  t.equal(made, 1000)
+  t.deepEqual((await collect(log.flumelog, { seqs: false })).map(value => value[0]), numbers(1, 1001).map(n => n % 255 + 1))
+  await log.close()
+})
+
+tape('what is written to a write stream is stored in groups', async (t) => {
+  const disk = new Disk()
+  const log = wrap(createLog(disk.file('log'), settingsOf({})))
+  await pipeline(Readable.from(Array.from({ length: 20000 }, () => Buffer.alloc(100, 1))), log.createWriteStream())
+  const { writes, written } = log.flumelog.stats()
+  t.equal(written.records, 20000)
+  t.ok(writes < 200, `${writes} writes to the file for 20000 to the stream`)
+  await log.close()
+})
+
+tape('a read stream reads no further than what is taken from it', async (t) => {
+  let decoded = 0
+  const log = await open(new RAM(), { codec: { ...json, decode: (text) => { decoded++; return JSON.parse(text) } } })
+  await log.append(numbers(0, 5000))
+  decoded = 0
+  let taken = 0
+  const held = []
+  const slow = new Writable({
+    objectMode: true,
+    highWaterMark: 1,
+    write (_, __, cb) {
+      if (++taken === 100) held.push(cb)
+      else cb()
+    }
+  })
+  const reading = log.createReadStream()
+  const done = pipeline(reading, slow)
+  while (held.length === 0 || reading.readableLength < reading.readableHighWaterMark) await event(setImmediate)
+  t.ok(decoded <= 100 + reading.readableHighWaterMark + 2, `${decoded} records were read when 100 were taken`)
+  held[0]()
+  await done
+  t.equal(taken, 5000)
+  await log.close()
+})
+
+tape('a read stream waits for live records', async (t) => {
+  const log = await logOf(3)
+  const reading = log.createReadStream({ live: true, seqs: false })
+  const given = []
+  for await (const value of reading) {
+    given.push(value)
+    if (value >= 2 && value < 5) log.append(value + 1)
+    if (value === 5) break
+  }
+  t.deepEqual(given, [0, 1, 2, 3, 4, 5])
+  t.equal(log.flumelog.stats().streams, 0, 'to leave the loop ended it')
+  await log.close()
+})
+
+tape('an AbortSignal ends a pipeline out of the log', async (t) => {
+  const log = await logOf(10)
+  const controller = new AbortController()
+  let count = 0
+  const copying = pipeline(log.createReadStream({ live: true }), new Writable({
+    objectMode: true,
+    write (_, __, cb) {
+      if (++count === 10) controller.abort()
+      cb()
+    }
+  }), { signal: controller.signal })
+  t.equal(await codeOf(copying), 'ABORT_ERR')
+  t.equal(log.flumelog.stats().streams, 0)
+
+  const own = new AbortController()
+  const reading = log.createReadStream({ live: true, signal: own.signal })
+  reading.resume()
+  own.abort()
+  const [err] = await once(reading, 'error')
+  t.equal(err.code, 'ABORT_ERR', 'also one that was given to the stream')
+  t.equal(log.flumelog.stats().streams, 0)
+  for (const create of ['createReadStream', 'createWriteStream']) {
+    const [err] = await once(log[create]({ signal: own.signal }), 'error')
+    t.equal(err.code, 'ABORT_ERR', `also one that came before ${create}`)
+  }
+  t.equal(log.flumelog.stats().streams, 0)
+  await log.close()
+})
+
+tape('an AbortSignal ends a pipeline into the log; what was taken is stored', async (t) => {
+  const { log, release } = await heldLog({ highWaterMark: 5000, codec: json })
+  const controller = new AbortController()
+  const writing = log.createWriteStream()
+  const copying = pipeline(Readable.from(numbers(1000, 100000)), writing, { signal: controller.signal })
+  while (!writing.writableNeedDrain) await event(setImmediate)
+  const { records } = log.flumelog.stats().inFlight
+  t.ok(records > 0)
+  controller.abort()
+  release()
+  t.equal(await codeOf(copying), 'ABORT_ERR')
+  if (!writing.closed) await once(writing, 'close')
+  t.equal(writing.stored.records, records)
+  t.deepEqual(await collect(log.flumelog, { seqs: false }), numbers(1000, 1000 + records), 'without a gap')
+  t.equal(typeof await log.append('one more'), 'number', 'the log goes on')
+  await log.close()
+})
+
+tape('a stream that is destroyed calls back for every write', async (t) => {
+  const { log, release } = await heldLog({ highWaterMark: 10, codec: json })
+  const writing = log.createWriteStream()
+  await event(setImmediate) // until a stream is constructed, it only gathers what is written
+  const outcomes = numbers(0, 20).map(n => event(resolve => writing.write('x'.repeat(8 + n), resolve)))
+  writing.destroy()
+  release()
+  await once(writing, 'close')
+  const results = await Promise.all(outcomes)
+  t.equal(writing.stored.records, 1)
+  t.notOk(results[0], 'the one that was taken, though it left no room, is stored')
+  t.equal(results.slice(1).filter(err => err instanceof Error).length, 19, 'those that were not stored get an error')
+  t.deepEqual(await collect(log.flumelog, { seqs: false }), ['x'.repeat(8)])
+  await log.close()
+})
+
+tape('a record that cannot be stored ends the pipeline, with those before it stored', async (t) => {
+  const log = await open(new RAM(), { codec: json })
+  const cyclic = {}
+  cyclic.self = cyclic
+  const writing = log.createWriteStream()
+  t.equal(await codeOf(pipeline(Readable.from([1, 2, 3, cyclic, 5, 6]), writing)), 'flumelog:invalid')
+  if (!writing.closed) await once(writing, 'close')
+  t.deepEqual(await collect(log.flumelog, { seqs: false }), [1, 2, 3])
+  t.equal(await codeOf(pipeline(Readable.from(['x'.repeat(70000)]), log.createWriteStream())), 'flumelog:too-large')
+  await log.close()
+})
+
+tape('a write that fails ends the pipeline, and the log goes on', async (t) => {
+  const disk = new Disk()
+  const log = wrap(createLog(disk.file('log'), settingsOf({ codec: json })))
+  await log.append('before')
+  disk.kinds = ['write']
+  disk.operations = 0
+  disk.plan.set(1, 'tear')
+  const writing = log.createWriteStream()
+  t.equal(await codeOf(pipeline(Readable.from(numbers(0, 100)), writing)), 'ENOSPC')
+  if (!writing.closed) await once(writing, 'close')
+  const { records } = writing.stored
+  await log.append('after')
+  t.equal((await collect(log.flumelog)).length, records + 2)
+  await log.close()
+})
+
+tape('a write stream of a log that is closed or read-only gives that error', async (t) => {
+  const file = testFolder(t)('log')
+  const log = await open(file, { codec: json })
+  const idle = log.createWriteStream()
+  idle.write('one')
+  await log.sync()
+  await log.close()
+  idle.on('error', () => {})
+  t.equal((await event(resolve => idle.write('two', resolve))).code, 'flumelog:closed', 'while it was idle')
+  t.equal(await codeOf(pipeline(Readable.from([1]), log.createWriteStream())), 'flumelog:closed')
+  t.equal(await codeOf(log.createReadStream().toArray()), 'flumelog:closed')
+  const reader = await open(file, { codec: json, readOnly: true })
+  t.equal(await codeOf(pipeline(Readable.from([1]), reader.createWriteStream())), 'flumelog:read-only')
+  t.deepEqual(await reader.createReadStream({ seqs: false }).toArray(), ['one'])
+  await reader.close()
+})
+
+tape('a read stream that is destroyed frees its walk, whatever it was about', async (t) => {
+  const log = await logOf(1000)
+  const streams = () => log.flumelog.stats().streams
+  const reason = new Error('enough')
+  const moments = {
+    'before it was read': async () => {},
+    'in the middle': async (reading) => { for (let n = 0; n < 100; n++) if (reading.read() === null) await once(reading, 'readable') },
+    'while it waits for live records': async (reading) => {
+      const seen = []
+      reading.on('data', item => seen.push(item))
+      while (seen.length < 1000) await event(setImmediate)
+    }
+  }
+  for (const [moment, reach] of Object.entries(moments)) {
+    for (const err of [undefined, reason]) {
+      const reading = log.createReadStream({ live: true })
+      const ended = new Promise(resolve => reading.on('error', resolve).on('close', () => resolve(undefined)))
+      await reach(reading)
+      t.equal(streams(), moment === 'before it was read' ? 0 : 1)
+      reading.destroy(err)
+      t.equal(await ended, err, `${moment}, ${err === undefined ? 'without' : 'with'} an error`)
+      t.equal(streams(), 0)
+    }
+  }
+  const unopened = wrap(require('../..')(new RAM()))
+  const reading = unopened.createReadStream({ live: true })
+  reading.resume()
+  await event(process.nextTick)
+  reading.destroy()
+  await unopened.append('one')
+  t.equal(unopened.flumelog.stats().streams, 0, 'while the log is being opened')
+  await unopened.close()
+  await log.close()
+})
+
+tape('a log that is closed in the middle of a pipeline ends it with flumelog:closed, in both directions', async (t) => {
+  const from = await logOf(10000)
+  let taken = 0
+  const slow = new Writable({
+    objectMode: true,
+    write (_, __, cb) {
+      if (++taken === 100) from.close().then(() => cb())
+      else setImmediate(cb)
+    }
+  })
+  t.equal(await codeOf(pipeline(from.createReadStream(), slow)), 'flumelog:closed')
+  t.ok(taken < 10000)
+
+  const storage = new RAM()
+  const to = await open(storage, { codec: json })
+  let closed
+  const writing = to.createWriteStream()
+  async function * endless () {
+    for (let n = 0; ; n++) {
+      if (n === 1000) closed = to.close()
+      yield n
+      if (n % 100 === 0) await event(setImmediate)
+    }
+  }
+  t.equal(await codeOf(pipeline(endless, writing)), 'flumelog:closed')
+  await closed
+  const again = await open(storage.clone(), { codec: json })
+  t.deepEqual(await collect(again.flumelog, { seqs: false }), numbers(0, writing.stored.records), 'what it says is stored is there')
+  await again.close()
+})
+
+tape('a stream that is destroyed in the middle stores those whose callbacks were told so, and no others', async (t) => {
+  const { log, release } = await heldLog({ highWaterMark: 100, codec: json })
+  const writing = log.createWriteStream()
+  writing.on('error', () => {})
+  await event(setImmediate)
+  const outcomes = numbers(100, 200).map(n => event(resolve => writing.write(n, resolve)))
+  await event(setImmediate)
+  const closed = event(resolve => writing.on('close', resolve))
+  writing.destroy(new Error('in the middle'))
+  release()
+  await closed
+  const taken = (await Promise.all(outcomes)).map(err => !(err instanceof Error))
+  const count = taken.filter(Boolean).length
+  t.ok(count > 0 && count < 100, `${count} of 100 were taken`)
+  t.ok(taken.slice(0, count).every(Boolean), 'the first ones')
+  t.equal(writing.stored.records, count)
+  t.deepEqual(await collect(log.flumelog, { seqs: false }), numbers(100, 100 + count))
+  await log.close()
+})
+
+tape('however a write stream is used and ended, the records whose writes were taken are stored, and no others', async (t) => {
+  const steps = fc.array(fc.constantFrom('write', 'write', 'write', 'cork', 'uncork', 'turn', 'turn'), { maxLength: 50 })
+  const ends = fc.constantFrom('end', 'destroy', 'destroy with an error')
+  const marks = fc.record({ bytes: fc.constantFrom(1, 20, 300, 1e6), records: fc.constantFrom(1, 4, 16) })
+  await fc.assert(fc.asyncProperty(steps, ends, marks, async (steps, end, { bytes, records }) => {
+    const disk = new Disk()
+    const log = wrap(createLog(disk.file('log'), settingsOf({ codec: json, highWaterMark: bytes })))
+    const writing = log.createWriteStream({ highWaterMark: records })
+    const closed = event(resolve => writing.on('close', resolve).on('error', () => {}))
+    const outcomes = []
+    for (const step of steps) {
+      if (step === 'write') outcomes.push(event(resolve => writing.write(outcomes.length, resolve)))
+      else if (step === 'turn') await event(setImmediate)
+      else writing[step]()
+    }
+    if (end === 'end') writing.end()
+    else writing.destroy(end === 'destroy' ? undefined : new Error('enough'))
+    await closed
+    const taken = (await Promise.all(outcomes)).flatMap((err, n) => err ? [] : [n])
+    const stored = await collect(log.flumelog, { seqs: false })
+    await log.close()
+    if (end === 'end') assert.equal(stored.length, outcomes.length)
+    assert.deepEqual(stored, taken)
+    assert.equal(writing.stored.records, stored.length)
+  }), { numRuns: 60 })
+  t.pass('in 60 ways')
+})
+
+tape('two write streams at a time store their records in order each', async (t) => {
+  const log = await open(new RAM(), { codec: json, highWaterMark: 1000 })
+  const writings = ['a', 'b'].map(() => log.createWriteStream())
+  const sources = ['a', 'b'].map(name => numbers(0, 2000).map(n => ({ name, n })))
+  await Promise.all(writings.map((writing, i) => pipeline(Readable.from(sources[i]), writing)))
+  const records = await collect(log.flumelog, { seqs: false })
+  for (const [i, name] of ['a', 'b'].entries()) t.deepEqual(records.filter(record => record.name === name), sources[i])
+  t.deepEqual(writings.map(({ stored }) => stored.records), [2000, 2000])
+  await log.close()
+})
+
+tape('a read stream passes on the errors of the walk', async (t) => {
+  const log = await open(new RAM(), { codec: { ...json, decode: (text) => text === '1' ? JSON.parse('{') : JSON.parse(text) }, validate: () => true })
+  await log.append([0, 1, 2])
+  t.equal(await codeOf(log.createReadStream().toArray()), 'flumelog:corrupt')
+  t.equal(await codeOf(pipeline(log.createReadStream(), new Writable({ objectMode: true, write: (_, __, cb) => cb() }))), 'flumelog:corrupt', 'to a pipeline too')
+  t.equal(await codeOf(log.createReadStream({ gt: 'now' }).toArray()), 'flumelog:invalid')
+  t.equal(log.flumelog.stats().streams, 0)
+  await log.append(null)
+  t.deepEqual((await log.createReadStream({ reverse: true, limit: 1 }).toArray())[0].value, null)
+  t.equal(await codeOf(log.createReadStream({ reverse: true, seqs: false }).toArray()), 'flumelog:invalid', 'null by itself would look like the end')
+  await log.close()
+})
+
+async function logOf (count) {
+  const log = await open(new RAM(), { codec: json })
+  await log.append(numbers(0, count))
+  return log
+}
+
+/** A log whose writes wait until they are released. */
+async function heldLog (options) {
+  const storage = new RAM()
+  const held = []
+  let released = false
+  storage.write = (...call) => released ? RAM.prototype.write.apply(storage, call) : held.push(call)
+  const log = await open(storage, options)
+  const release = () => {
+    released = true
+    for (const call of held) storage.write(...call)
+  }
+  return { log, release }
+}
+
+function numbers (from, to) {
+  return Array.from({ length: to - from }, (_, i) => from + i)
+}

@@ -1,0 +1,473 @@
+'use strict'
+
+// The log with promises and async iterators: it gives what the log with callbacks
+// gives, and however a loop is left, its walk has ended.
+
+const { EventEmitter, once, getEventListeners } = require('events')
+const tape = require('tape')
+const fc = require('fast-check')
+const RAM = require('random-access-memory')
+const { open, wrap } = require('../../promises')
+const FlumeLog = require('../..')
+const { testFolder } = require('../helpers/folder')
+const { modelOf } = require('../helpers/model')
+const { collect, codeOf } = require('../helpers/reading')
+const { strictSource } = require('../helpers/strict-source')
+
+const json = {
+  encode: value => JSON.stringify(value),
+  decode: text => JSON.parse(text),
+  buffer: false
+}
+
+tape('open resolves to a log that is open, and rejects when it cannot be opened', async (t) => {
+  const file = testFolder(t)('log')
+  const log = await open(file, { codec: json })
+  t.equal(log.flumelog.since.value, -1)
+  t.equal(log.filename, file)
+  t.equal(await codeOf(open(file)), 'flumelog:locked', 'it is locked')
+  await log.close()
+  t.equal(await codeOf(open(file + '-missing', { readOnly: true })), 'ENOENT')
+  t.equal(await codeOf(open(file, { codec: json, blockSize: 32, sync: 'sometimes' })), 'flumelog:invalid', 'options that make no sense')
+  t.equal(await codeOf(open()), 'flumelog:invalid')
+  const again = await open(file, { codec: json })
+  await again.close()
+})
+
+tape('each call gives what its callback is given', async (t) => {
+  const log = await open(new RAM(), { codec: json, blockSize: 128 })
+  const seqs = []
+  for (let i = 0; i < 20; i++) seqs.push(await log.append({ i }))
+  t.equal(await log.get(seqs[7]).then(({ i }) => i), 7)
+  t.deepEqual(await log.getPrevious(seqs[7]), { seq: seqs[6], value: { i: 6 } })
+  t.deepEqual(await log.search(({ i }) => i - 13), { seq: seqs[13], value: { i: 13 } })
+  const last = await log.append([{ i: 20 }, { i: 21 }])
+  t.deepEqual(await log.get(last), { i: 21 }, 'of several records, the last one\'s seq')
+  const batch = await log.append([{ i: 22 }, { i: 23 }], { atomic: true })
+  t.deepEqual(await Promise.all(batch.map(seq => log.get(seq))), [{ i: 22 }, { i: 23 }], 'of an atomic batch, all seqs')
+  await log.append({ i: 24 }, { sync: true })
+  t.equal(await log.del([seqs[3], seqs[4]]), undefined)
+  await log.sync()
+  t.equal(log.flumelog.stats().unsynced, 0)
+
+  t.equal(await codeOf(log.get(seqs[3])), 'flumelog:deleted')
+  t.equal(await codeOf(log.get(seqs[7] + 1)), 'flumelog:not-found')
+  t.equal(await codeOf(log.getPrevious(0)), 'flumelog:not-found')
+  t.equal(await codeOf(log.search(() => -1)), 'flumelog:not-found')
+  t.equal(await codeOf(log.del(-1)), 'flumelog:invalid')
+  t.equal(await codeOf(log.append({ toJSON () { throw new Error('not to be stored') } })), 'flumelog:invalid')
+  await log.close()
+  t.equal(await codeOf(log.append({ i: 25 })), 'flumelog:closed')
+  t.equal(await codeOf(log.sync()), 'flumelog:closed')
+  t.equal(await codeOf(log.close()), 'no error, but undefined', 'to close twice is no error')
+})
+
+tape('a log that was opened with callbacks is given promises by wrap', async (t) => {
+  const flumelog = FlumeLog(new RAM(), { codec: json })
+  const log = wrap(flumelog)
+  t.equal(log.flumelog, flumelog)
+  t.equal(await log.append('one'), 0, 'also while it is being opened')
+  t.deepEqual(await all(log.stream()), [{ seq: 0, value: 'one' }])
+  await log.close()
+})
+
+tape('Symbol.asyncDispose closes the log', async (t) => {
+  const file = testFolder(t)('log')
+  const log = await open(file)
+  await log.append('one')
+  await log[Symbol.asyncDispose]()
+  t.equal(await codeOf(log.append('two')), 'flumelog:closed')
+  const again = await open(file)
+  t.equal(String(await again.get(0)), 'one')
+  await again.close()
+})
+
+tape('a loop over stream gives what the pull-stream gives, whatever the options', async (t) => {
+  const settings = { blockSize: 64, checksum: true }
+  const model = modelOf(settings)
+  const log = await open(new RAM(), settings)
+  for (let i = 0; i < 60; i++) {
+    const value = model.make(3 + i % 17)
+    await log.append(value)
+    model.append([value])
+  }
+  for (const { seq } of model.records.filter((_, i) => i % 7 === 3 || (i > 20 && i < 30))) {
+    await log.del(seq)
+    model.del(seq)
+  }
+  const bound = fc.integer({ min: -2, max: model.end + 2 })
+  const options = fc.record({
+    gt: bound,
+    gte: bound,
+    lt: bound,
+    lte: bound,
+    reverse: fc.boolean(),
+    limit: fc.integer({ min: 0, max: 70 }),
+    seqs: fc.boolean(),
+    values: fc.boolean(),
+    cache: fc.boolean()
+  }, { requiredKeys: [] })
+  await fc.assert(fc.asyncProperty(options, async (options) => {
+    t.deepEqual(await all(log.stream(options)), model.stream(options))
+  }), { numRuns: 100 })
+  await log.close()
+})
+
+tape('calls of next that do not wait for each other are answered in order', async (t) => {
+  const log = await open(new RAM(), { codec: json, blockSize: 64 })
+  await log.append(numbers(0, 50))
+  const walk = log.stream({ seqs: false, live: true })
+  const early = Array.from({ length: 60 }, () => walk.next())
+  await log.append(numbers(50, 70))
+  const late = Array.from({ length: 10 }, () => walk.next())
+  const given = await Promise.all([...early, ...late])
+  t.deepEqual(given.map(({ value }) => value), numbers(0, 70))
+  const waiting = [walk.next(), walk.next()]
+  t.deepEqual(await walk.return(), { value: undefined, done: true })
+  t.deepEqual(await Promise.all(waiting), Array(2).fill({ value: undefined, done: true }), 'return answers those that wait')
+  t.deepEqual(await walk.next(), { value: undefined, done: true })
+  await log.close()
+})
+
+tape('break, return and throw end the walk', async (t) => {
+  const log = await logOf(1000)
+  const open = () => log.flumelog.stats().streams
+  for await (const { value } of log.stream({ live: true })) {
+    if (value === 0) t.equal(open(), 1)
+    if (value === 500) break
+  }
+  t.equal(open(), 0, 'after break')
+
+  await (async () => {
+    for await (const { value } of log.stream({ reverse: true })) if (value === 500) return
+  })()
+  t.equal(open(), 0, 'after return')
+
+  const thrown = new Error('thrown in the loop')
+  try {
+    for await (const { value } of log.stream()) if (value === 500) throw thrown
+    t.fail('it was not thrown')
+  } catch (err) {
+    t.equal(err, thrown)
+  }
+  t.equal(open(), 0, 'after throw')
+
+  const walk = log.stream()
+  await walk.next()
+  await walk.throw(thrown).then(() => t.fail('it was not thrown'), (err) => t.equal(err, thrown))
+  t.equal(open(), 0, 'after the iterator\'s throw')
+  t.deepEqual(await walk.next(), { value: undefined, done: true })
+
+  const disposed = log.stream({ live: true })
+  await disposed.next()
+  await disposed[Symbol.asyncDispose]()
+  t.equal(open(), 0, 'after the iterator\'s asyncDispose')
+
+  t.equal((await all(log.stream())).length, 1000)
+  t.equal(open(), 0, 'after the end')
+  await log.close()
+})
+
+tape('a walk is freed however it is left: before its first record, in the middle, while it waits for a live one', async (t) => {
+  const log = await logOf(10)
+  const reason = new Error('enough')
+  const endings = {
+    return: (walk) => walk.return(),
+    throw: (walk) => walk.throw(reason),
+    dispose: (walk) => walk[Symbol.asyncDispose](),
+    signal: (_, controller) => controller.abort(reason)
+  }
+  const results = {
+    return: { status: 'fulfilled', value: { value: undefined, done: true } },
+    throw: { status: 'rejected', reason },
+    dispose: { status: 'fulfilled', value: undefined },
+    signal: { status: 'fulfilled', value: undefined }
+  }
+  const over = { status: 'fulfilled', value: { value: undefined, done: true } }
+  for (const [name, end] of Object.entries(endings)) {
+    for (const [moment, taken] of [['before its first record', 0], ['in the middle', 5], ['while it waits', 10]]) {
+      const controller = new AbortController()
+      const walk = log.stream({ live: true, signal: controller.signal })
+      for (let n = 0; n < taken; n++) await walk.next()
+      const waiting = taken === 10 ? [walk.next()] : []
+      t.equal(log.flumelog.stats().streams, taken === 0 ? 0 : 1)
+      const [ended] = await Promise.allSettled([end(walk, controller)])
+      t.deepEqual(ended, results[name], `${name}, ${moment}`)
+      t.equal(log.flumelog.stats().streams, 0, 'the walk is freed')
+      t.equal(getEventListeners(controller.signal, 'abort').length, 0, 'and the signal')
+      const [first, second] = await Promise.allSettled([...waiting, walk.next(), walk.next()])
+      t.deepEqual(first, name === 'signal' ? { status: 'rejected', reason } : over)
+      t.deepEqual(second, over)
+    }
+  }
+  await log.close()
+})
+
+tape('a signal that comes while the log is being opened ends the walk', async (t) => {
+  const log = wrap(FlumeLog(new RAM()))
+  const controller = new AbortController()
+  const asked = log.stream({ live: true, signal: controller.signal }).next()
+  controller.abort()
+  await asked.then(() => t.fail('it was given a record'), (err) => t.equal(err.name, 'AbortError'))
+  await log.append('one')
+  t.equal(log.flumelog.stats().streams, 0)
+  await log.close()
+})
+
+tape('limit, live and signal go together', async (t) => {
+  const log = await logOf(3)
+  const controller = new AbortController()
+  const { signal } = controller
+  const given = []
+  for await (const value of log.stream({ live: true, limit: 5, signal, seqs: false })) {
+    given.push(value)
+    if (value >= 2) await log.append(value + 1)
+  }
+  t.deepEqual(given, [0, 1, 2, 3, 4], 'it ends at the limit')
+  t.equal(log.flumelog.stats().streams, 0)
+  const waiting = log.stream({ old: false, limit: 1, signal }).next()
+  controller.abort()
+  t.equal(await waiting.catch(err => err.name), 'AbortError', 'or with the signal, before that')
+  t.equal(log.flumelog.stats().streams, 0)
+  await log.close()
+})
+
+tape('two loops over one iterator share its records, and it is over when one of them is left', async (t) => {
+  const log = await logOf(10)
+  const walk = log.stream({ seqs: false })
+  const given = [[], []]
+  await Promise.all(given.map(async (mine) => { for await (const value of walk) mine.push(value) }))
+  t.deepEqual(given.flat().sort((a, b) => a - b), numbers(0, 10), 'each comes once')
+  const again = log.stream({ seqs: false })
+  for await (const value of again) if (value === 3) break
+  t.deepEqual(await all(again), [])
+  t.equal(log.flumelog.stats().streams, 0)
+  await log.close()
+})
+
+tape('what a function in the options throws is thrown in the loop, and ends the walk', async (t) => {
+  const decode = (text) => { if (text === '5') throw new Error('no such number'); return JSON.parse(text) }
+  const log = await open(new RAM(), { codec: { ...json, decode }, validate: () => true })
+  await log.append(numbers(0, 10))
+  const thrown = new Error('thrown by onSkip')
+  const given = []
+  try {
+    for await (const value of log.stream({ seqs: false, skipCorrupt: true, onSkip () { throw thrown } })) given.push(value)
+    t.fail('it was not thrown')
+  } catch (err) {
+    t.equal(err, thrown)
+  }
+  t.deepEqual(given, numbers(0, 5))
+  t.equal(log.flumelog.stats().streams, 0)
+  await log.close()
+})
+
+tape('options may be null, and a signal may be of any realm, but a signal it must be', async (t) => {
+  const log = await logOf(2)
+  t.equal((await all(log.stream(null))).length, 2)
+  t.equal((await log.createReadStream(null).toArray()).length, 2)
+  const writing = log.createWriteStream(null)
+  writing.end('the last')
+  await once(writing, 'finish')
+  t.equal(writing.stored.records, 1)
+  const foreign = Object.assign(new EventTarget(), { aborted: false, reason: new Error('enough') })
+  const walk = log.stream({ live: true, signal: foreign })
+  const given = await walk.next()
+  foreign.dispatchEvent(new Event('abort'))
+  t.equal(given.done, false)
+  t.equal(await walk.next().catch(err => err), foreign.reason)
+  for (const create of ['stream', 'createReadStream', 'createWriteStream']) {
+    for (const signal of [null, 'soon', {}]) t.throws(() => log[create]({ signal }), (err) => err.code === 'flumelog:invalid', `${create} with ${signal}`)
+  }
+  t.equal(log.flumelog.stats().streams, 0)
+  await log.close()
+})
+
+tape('nothing is read of a stream before the first record is asked for', async (t) => {
+  const log = await logOf(10)
+  const controller = new AbortController()
+  log.stream({ live: true, signal: controller.signal })
+  t.equal(log.flumelog.stats().streams, 0)
+  t.equal(getEventListeners(controller.signal, 'abort').length, 0)
+  await log.close()
+})
+
+tape('a signal ends the walk with its reason, and is let go of when the walk ends', async (t) => {
+  const log = await logOf(100)
+  const { flumelog } = log
+  const reason = new Error('enough')
+
+  const controller = new AbortController()
+  const { signal } = controller
+  let seen = 0
+  try {
+    for await (const { value } of log.stream({ live: true, signal })) {
+      seen++
+      if (value === 49) controller.abort(reason)
+    }
+    t.fail('the loop ended without an error')
+  } catch (err) {
+    t.equal(err, reason)
+  }
+  t.equal(seen, 50, 'no record was given after the signal')
+  t.equal(flumelog.stats().streams, 0)
+  t.equal(getEventListeners(signal, 'abort').length, 0)
+
+  const before = log.stream({ signal })
+  await before.next().then(() => t.fail('it was given a record'), (err) => t.equal(err, reason, 'a signal that came before'))
+  t.deepEqual(await before.next(), { value: undefined, done: true }, 'an error is given once')
+  t.equal(flumelog.stats().streams, 0)
+
+  const other = new AbortController()
+  const waiting = log.stream({ old: false, signal: other.signal })
+  const pending = [waiting.next(), waiting.next()]
+  await log.append('a live one')
+  t.equal((await pending[0]).value.value, 'a live one')
+  other.abort()
+  await pending[1].then(() => t.fail('it was given a record'), (err) => t.equal(err.name, 'AbortError', 'a walk that waits'))
+  t.equal(flumelog.stats().streams, 0)
+
+  const unused = new AbortController()
+  for await (const { value } of log.stream({ signal: unused.signal, limit: 2 })) {
+    t.equal(getEventListeners(unused.signal, 'abort').length, 1, `in the loop, at record ${value}`)
+  }
+  t.equal(getEventListeners(unused.signal, 'abort').length, 0, 'after the end')
+  for await (const { value } of log.stream({ signal: unused.signal })) if (value === 1) break
+  t.equal(getEventListeners(unused.signal, 'abort').length, 0, 'after break')
+  t.throws(() => log.stream({ signal: 'soon' }), /signal must be an AbortSignal; it is 'soon'/)
+  await log.close()
+})
+
+tape('a signal that comes while a record is decoded ends the walk', async (t) => {
+  const controller = new AbortController()
+  const decode = (text) => {
+    if (text === '"30"') controller.abort()
+    return JSON.parse(text)
+  }
+  const log = await open(new RAM(), { codec: { ...json, decode }, validate: () => true })
+  await log.append(numbers(0, 60).map(String))
+  const walk = log.stream({ seqs: false, signal: controller.signal })
+  const given = await Promise.allSettled(Array.from({ length: 60 }, () => walk.next()))
+  t.deepEqual(given.slice(0, 30).map(({ value }) => value.value), numbers(0, 30).map(String))
+  t.equal(given[30].reason.name, 'AbortError')
+  t.ok(given.slice(31).every(({ value }) => value.done), 'the rest is told that it is over')
+  t.equal(log.flumelog.stats().streams, 0)
+  await log.close()
+})
+
+tape('a signal that comes while a record is decoded answers all calls of next that wait', async (t) => {
+  const controller = new AbortController()
+  const decode = (text) => {
+    if (text === '3') controller.abort()
+    return JSON.parse(text)
+  }
+  const log = await open(new RAM(), { codec: { ...json, decode } })
+  const walk = log.stream({ live: true, seqs: false, signal: controller.signal })
+  const waiting = Promise.allSettled(Array.from({ length: 6 }, () => walk.next()))
+  await log.append(numbers(0, 6))
+  const given = await waiting
+  t.deepEqual(given.slice(0, 3).map(({ value }) => value.value), [0, 1, 2])
+  t.equal(given[3].reason.name, 'AbortError')
+  t.ok(given.slice(4).every(({ value }) => value.done))
+  await log.close()
+})
+
+tape('the pull-stream under a loop is never asked twice at a time, nor after its end', async (t) => {
+  const log = await open(new RAM(), { codec: json })
+  const strict = wrap({ ...log.flumelog, stream: (options) => strictSource(t, log.flumelog.stream(options)) })
+  const walk = strict.stream({ live: true, seqs: false })
+  const waiting = Array.from({ length: 10 }, () => walk.next())
+  for (const value of numbers(0, 10)) await log.append(value)
+  t.deepEqual((await Promise.all(waiting)).map(({ value }) => value), numbers(0, 10))
+  await walk.return()
+  await walk.return()
+  await walk.next()
+  t.equal((await all(strict.stream())).length, 10)
+  await log.close()
+})
+
+tape('what a loop deletes, appends or closes shows in what it is given next', async (t) => {
+  const log = await logOf(20)
+  const records = await collect(log.flumelog)
+  const given = []
+  for await (const { value } of log.stream({ live: true })) {
+    given.push(value)
+    if (value === 3) await log.del([records[4].seq, records[6].seq])
+    if (value === 10) await log.append(20)
+    if (value === 20) log.flumelog.close()
+  }
+  t.deepEqual(given, numbers(0, 21).filter(n => n !== 4 && n !== 6), 'a live loop that has seen all ends well when the log is closed')
+  const closed = log.stream()
+  t.equal(await codeOf(closed.next()), 'flumelog:closed')
+})
+
+tape('an error of the walk is thrown in the loop, after the records before it', async (t) => {
+  const file = testFolder(t)('log')
+  const log = await open(file, { blockSize: 64 })
+  for (let i = 0; i < 40; i++) await log.append(`record ${i}`)
+  const damaged = { ...json, decode: (text) => text.endsWith('20') ? JSON.parse(text) : text, encode: text => text }
+  await log.close()
+  const again = await open(file, { codec: damaged, readOnly: true })
+  const given = []
+  let code
+  try {
+    for await (const { value } of again.stream()) given.push(value)
+  } catch (err) {
+    code = err.code
+  }
+  t.equal(code, 'flumelog:corrupt')
+  t.deepEqual(given, numbers(0, 20).map(i => `record ${i}`))
+  t.equal(again.flumelog.stats().streams, 0)
+  for (const [options, walk] of [[{ gt: 0.5 }, again.stream({ gt: 0.5 })], [{ limit: -0.5 }, again.stream({ limit: -0.5 })]]) {
+    t.equal(await codeOf(walk.next()), 'flumelog:invalid', `options that make no sense: ${JSON.stringify(options)}`)
+  }
+  await again.close()
+})
+
+tape('a live loop is woken by records as they come', async (t) => {
+  const log = await open(new RAM(), { codec: json })
+  const loop = new EventEmitter()
+  const given = []
+  const ended = (async () => {
+    for await (const value of log.stream({ live: true, seqs: false })) {
+      given.push(value)
+      loop.emit('given')
+      if (value === 'last') break
+    }
+  })()
+  for (const value of [1, 2, 3, 'last']) {
+    const seen = once(loop, 'given')
+    await log.append(value)
+    await seen
+  }
+  await ended
+  t.deepEqual(given, [1, 2, 3, 'last'])
+  await log.close()
+})
+
+tape('a hundred thousand records are given on a flat stack', async (t) => {
+  const log = await logOf(100000)
+  let sum = 0
+  for await (const value of log.stream({ seqs: false })) sum += value
+  t.equal(sum, 100000 * 99999 / 2)
+  const walk = log.stream({ seqs: false })
+  const given = await Promise.all(Array.from({ length: 100001 }, () => walk.next()))
+  t.ok(given.every(({ value, done }, i) => i === 100000 ? done : value === i), 'also when they are all asked for at once')
+  await log.close()
+})
+
+async function logOf (count) {
+  const log = await open(new RAM(), { codec: json })
+  await log.append(numbers(0, count))
+  return log
+}
+
+async function all (iterable) {
+  const items = []
+  for await (const item of iterable) items.push(item)
+  return items
+}
+
+function numbers (from, to) {
+  return Array.from({ length: to - from }, (_, i) => from + i)
+}

@@ -1,0 +1,426 @@
+'use strict'
+
+// The log with push-streams: what a sink written for flumelog-aligned-offset or
+// async-append-only-log is given, and when.
+
+const tape = require('tape')
+const fc = require('fast-check')
+const RAM = require('random-access-memory')
+const Collect = require('push-stream/collect')
+const Async = require('push-stream/async')
+const toPull = require('push-stream-to-pull-stream/source')
+const pull = require('pull-stream')
+const push = require('../../push')
+const AsyncAppendOnlyLog = require('async-append-only-log')
+const FlumeLog = require('../..')
+const { testFolder } = require('../helpers/folder')
+const { promises } = require('../helpers/promises')
+const { collect, event } = require('../helpers/reading')
+const { strictSource } = require('../helpers/strict-source')
+const { withAligned, appendAligned } = require('../helpers/aligned')
+
+const BLOCK_SIZE = 64
+const COUNT = 500
+
+tape('a sink that never pauses is given all there is, and then the end', async (t) => {
+  const log = await logOf(COUNT)
+  const expected = await collect(log)
+  t.deepEqual(await collected(push(log).stream()), expected)
+  t.deepEqual(await collected(push(log).stream({ reverse: true })), expected.slice().reverse())
+  t.deepEqual(await collected(push(log).stream({ values: false, gte: expected[10].seq, limit: 5 })),
+    expected.slice(10, 15).map(({ seq }) => seq))
+  t.deepEqual(await collected(push(log).stream({ seqs: false, lt: 0 })), [])
+  t.equal(log.stats().streams, 0)
+  await promises(log).close()
+})
+
+tape('the sink of a program for flumelog-aligned-offset is given the same by both logs', async (t) => {
+  const file = testFolder(t)('log')
+  const records = Array.from({ length: 100 }, (_, i) => Buffer.from(`record ${i}`))
+  const whole = await logOf(0, { checksum: false })
+  await promises(whole).append(records)
+  await appendAligned(file, BLOCK_SIZE, records, whole.stats().size)
+  const seqs = await collect(whole, { values: false })
+  // its bounds have to be where records start
+  for (const options of [{}, { values: false }, { seqs: false }, { gt: seqs[5], lt: seqs[50] }, { gte: seqs[5] }]) {
+    const ours = await written(push(whole).stream(options))
+    await withAligned(file, BLOCK_SIZE, async (log) => {
+      t.deepEqual(ours, await written(log.stream(options)), JSON.stringify(options))
+    })
+  }
+  await promises(whole).close()
+})
+
+tape('the sink of a program for async-append-only-log is given the same records by both logs', async (t) => {
+  const records = Array.from({ length: 100 }, (_, i) => Buffer.from(`record ${i}`))
+  const other = AsyncAppendOnlyLog(testFolder(t)('log'), { blockSize: BLOCK_SIZE })
+  for (const record of records) await event(resolve => other.append(record, resolve))
+  await event(resolve => other.onDrain(resolve))
+  const log = await logOf(0)
+  await promises(log).append(records)
+  const given = async (source) => {
+    const { given, ended } = pausing(source, ['none', 'tick', 'immediate'], false)
+    await ended
+    return given.items.map(String)
+  }
+  t.deepEqual(await given(push(log).stream({ seqs: false })), await given(other.stream({ offsets: false })))
+  t.deepEqual(await given(push(log).stream({ seqs: false, limit: 7 })), await given(other.stream({ offsets: false, limit: 7 })))
+  await promises(log).close()
+  await event(resolve => other.close(resolve))
+})
+
+tape('a sink that pauses in every write of a live stream is given all that is appended, but for what is deleted before', async (t) => {
+  for (const pause of ['within', 'tick', 'immediate']) {
+    const log = await logOf(10)
+    const { append, del, close } = promises(log)
+    const { given, ended } = pausing(push(log).stream({ live: true, seqs: false }), [pause], false)
+    const expected = (await collect(log, { seqs: false })).map(String)
+    for (let i = 0; i < 200; i++) {
+      await append([Buffer.from(`live ${i}`), Buffer.from(`also ${i}`)])
+      expected.push(`live ${i}`, `also ${i}`)
+      if (i % 20 === 0) await del(0)
+    }
+    while (given.items.length < expected.length) await event(setImmediate)
+    t.deepEqual(given.items.map(String), expected, pause)
+    t.equal(given.wrongly, 0, 'none while it was paused')
+    await close()
+    await ended
+  }
+})
+
+tape('a sink may pause in any write, and is resumed at once or later: it is given all, in order', async (t) => {
+  for (const reopened of [false, true]) {
+    const file = testFolder(t)('log')
+    let log = await logOf(COUNT, { file })
+    const expected = (await collect(log, { seqs: false })).map(String)
+    if (reopened) {
+      await promises(log).close()
+      log = FlumeLog(file, { cacheSize: 0 })
+    }
+    const wrapped = push(log)
+    const pauses = fc.array(fc.constantFrom('none', 'within', 'tick', 'immediate'), { minLength: 1, maxLength: 40 })
+    await fc.assert(fc.asyncProperty(pauses, fc.boolean(), async (pauses, startsPaused) => {
+      const { given, ended } = pausing(wrapped.stream({ seqs: false }), pauses, startsPaused)
+      await ended
+      t.equal(given.wrongly, 0, `never while it was paused${reopened ? ', from the file' : ''}`)
+      t.deepEqual(given.items.map(String), expected, `${given.items.length} records`)
+    }), { numRuns: 40, examples: ['within', 'tick', 'immediate'].map(pause => [[pause], true]) })
+    await promises(log).close()
+  }
+})
+
+tape('a record that comes while the sink is paused is held', async (t) => {
+  const file = testFolder(t)('log')
+  await promises(await logOf(COUNT, { file })).close()
+  const log = FlumeLog(file, { cacheSize: 0 })
+  const given = []
+  let source
+  const end = event(resolve => {
+    const sink = { paused: false, write: item => given.push(item), end: resolve }
+    source = push(log).stream()
+    source.pipe(sink)
+    // it has asked, and the block is still to be read
+    sink.paused = true
+  })
+  await promises(log).onReady()
+  while (!source.hasAnswer) await event(setImmediate)
+  t.deepEqual(given, [], 'nothing is written')
+  source.sink.paused = false
+  source.resume()
+  t.equal(given.length > 0, true, 'it is written when the sink resumes')
+  t.equal(await end, null)
+  t.deepEqual(given, await collect(log))
+  await promises(log).close()
+})
+
+tape('a live stream goes on with what is appended, paused or not', async (t) => {
+  const log = await logOf(10)
+  const { append, close } = promises(log)
+  const sink = { paused: false, items: [], ends: [], write (item) { this.items.push(String(item)) }, end (err) { this.ends.push(err) } }
+  const source = push(log).stream({ live: true, seqs: false })
+  source.pipe(sink)
+  t.equal(sink.items.length, 10, 'what there was')
+  await append(Buffer.from('while it waits'))
+  t.equal(sink.items[10], 'while it waits')
+  sink.paused = true
+  await append([Buffer.from('a'), Buffer.from('b')])
+  t.equal(sink.items.length, 11, 'nothing while it is paused')
+  sink.paused = false
+  source.resume()
+  t.deepEqual(sink.items.slice(11), ['a', 'b'])
+  t.equal(log.stats().streams, 1)
+  await close()
+  t.deepEqual(sink.ends, [null], 'it ends when the log is closed')
+})
+
+tape('abort ends the walk, and tells the sink', async (t) => {
+  const log = await logOf(COUNT)
+  const { append, close } = promises(log)
+  const failure = new Error('no more')
+  for (const [reason, expected] of [[undefined, null], [true, null], [failure, failure]]) {
+    const sink = { paused: false, count: 0, ends: [], write () { this.count++ }, end (err) { this.ends.push(err) } }
+    const source = push(log).stream({ live: true })
+    source.pipe(sink)
+    const { count } = sink
+    source.abort(reason)
+    source.abort(reason)
+    await append(Buffer.from('later'))
+    source.resume()
+    t.equal(sink.count, count, 'nothing comes after it')
+    t.deepEqual(sink.ends, [expected], 'the sink is told once')
+    t.equal(log.stats().streams, 0)
+  }
+  const early = push(log).stream()
+  early.abort()
+  early.pipe({ paused: false, write: () => t.fail('aborted before it was piped'), end: () => t.fail('it had no sink to tell') })
+  t.equal(log.stats().streams, 0)
+  await close()
+})
+
+tape('abort from within write ends the walk there', async (t) => {
+  const log = await logOf(COUNT)
+  const given = []
+  const ends = []
+  const source = push(log).stream({ seqs: false })
+  source.pipe({
+    paused: false,
+    write (item) {
+      given.push(item)
+      if (given.length === 7) source.abort()
+    },
+    end: (err) => ends.push(err)
+  })
+  t.equal(given.length, 7)
+  t.deepEqual(ends, [null])
+  t.equal(log.stats().streams, 0)
+  await promises(log).close()
+})
+
+tape('a sink that has ended by itself is given no more, and its walk is freed', async (t) => {
+  const log = await logOf(COUNT)
+  let count = 0
+  push(log).stream({ live: true }).pipe({
+    paused: false,
+    ended: false,
+    write () { this.ended = ++count === 3 },
+    end: () => t.fail('it knows')
+  })
+  t.equal(count, 3)
+  t.equal(log.stats().streams, 0)
+  await promises(log).close()
+})
+
+tape('a sink that has ended by itself and then aborts is not told of it', async (t) => {
+  const log = await logOf(COUNT)
+  const source = push(log).stream()
+  let count = 0
+  source.pipe({
+    paused: false,
+    ended: false,
+    write () {
+      if (++count < 3) return
+      this.ended = true
+      source.abort()
+    },
+    end: () => t.fail('it knows')
+  })
+  t.equal(count, 3)
+  t.equal(log.stats().streams, 0)
+  await promises(log).close()
+})
+
+tape('the pull-stream under it is never asked twice at a time, nor after its end', async (t) => {
+  const log = await logOf(5)
+  const strict = push({ ...log, stream: (options) => strictSource(t, log.stream(options)) })
+  const given = []
+  const source = strict.stream({ live: true, seqs: false })
+  source.pipe({ paused: false, write: item => given.push(String(item)) })
+  source.resume()
+  source.resume()
+  await promises(log).append(Buffer.from('a live one'))
+  source.abort()
+  source.resume()
+  t.equal(given.length, 6)
+  t.equal((await collected(strict.stream())).length, 6)
+  await promises(log).close()
+})
+
+tape('the end waits until the sink takes more, an error does not', async (t) => {
+  const log = await logOf(3)
+  const sink = { paused: false, count: 0, ends: [], write () { this.paused = ++this.count === 3 }, end (err) { this.ends.push(err) } }
+  const source = push(log).stream()
+  source.pipe(sink)
+  t.equal(sink.count, 3)
+  t.deepEqual(sink.ends, [], 'not while it is paused')
+  sink.paused = false
+  source.resume()
+  t.deepEqual(sink.ends, [null])
+
+  const waiting = { paused: false, write () {}, ends: [], end (err) { this.ends.push(err.code) } }
+  push(FlumeLog(testFolder(t)('missing'), { readOnly: true })).stream().pipe(waiting)
+  waiting.paused = true
+  while (waiting.ends.length === 0) await event(setImmediate)
+  t.deepEqual(waiting.ends, ['ENOENT'])
+  await promises(log).close()
+})
+
+tape('a write that throws throws to whoever resumed, and the stream goes on with the next record', async (t) => {
+  const log = await logOf(10)
+  const given = []
+  const source = push(log).stream({ seqs: false })
+  const sink = {
+    paused: false,
+    write (item) {
+      given.push(String(item))
+      if (given.length === 4) throw new Error('thrown by write')
+    },
+    end: () => given.push('end')
+  }
+  t.throws(() => source.pipe(sink), /thrown by write/)
+  source.resume()
+  t.deepEqual(given, [...(await collect(log, { seqs: false })).map(String), 'end'])
+  await promises(log).close()
+})
+
+tape('throughs may stand between: what push-stream brings, and one that maps', async (t) => {
+  const log = await logOf(COUNT)
+  const expected = (await collect(log, { seqs: false })).map(String)
+  const later = new Async((item, cb) => setImmediate(cb, null, String(item)))
+  const delayed = event(resolve => {
+    push(log).stream({ seqs: false }).pipe(later).pipe(new Collect((err, items) => resolve(err ?? items)))
+    later.resume() // it begins paused
+  })
+  t.deepEqual(await delayed, expected, 'asynchronous, one at a time')
+  const mapped = event(resolve => {
+    // the other way of writing a pipeline: from its end
+    push(log).stream({ seqs: false }).pipe(new Mapper(String).pipe(new Collect((err, items) => resolve(err ?? items))))
+  })
+  t.deepEqual(await mapped, expected, 'synchronous')
+  const pulled = await event(resolve => pull(toPull(push(log).stream({ seqs: false })), pull.collect((err, items) => resolve(err ?? items))))
+  t.deepEqual(pulled.map(String), expected, 'and back to a pull-stream')
+  t.equal(log.stats().streams, 0)
+  await promises(log).close()
+})
+
+tape('a hundred thousand records are pushed on a flat stack', async (t) => {
+  const log = FlumeLog(new RAM())
+  await promises(log).append(Array.from({ length: 100000 }, () => Buffer.from('x')))
+  let count = 0
+  const source = push(log).stream()
+  source.pipe({
+    paused: false,
+    write () {
+      count++
+      this.paused = true
+      this.paused = false
+      source.resume()
+    }
+  })
+  t.equal(count, 100000)
+  await promises(log).close()
+})
+
+tape('all else of a wrapped log is as it was', async (t) => {
+  const log = FlumeLog(new RAM(), { blockSize: BLOCK_SIZE })
+  const wrapped = push(log)
+  const { append, get, close, onReady } = promises(wrapped)
+  await onReady()
+  t.equal(wrapped.flumelog, log)
+  t.equal(wrapped.since, log.since)
+  const seq = await append(Buffer.from('one'))
+  t.equal(String(await get(seq)), 'one')
+  t.equal(wrapped.blockSize, BLOCK_SIZE)
+  t.equal(wrapped.since.value, seq)
+  wrapped.highWaterMark = 1000
+  t.equal(log.highWaterMark, 1000, 'what is set on it is set on the log')
+  t.deepEqual(await collect(log), [{ seq, value: Buffer.from('one') }], 'and the log itself has pull-streams')
+  await close()
+})
+
+/** A log of so many records, in a file or in memory. */
+async function logOf (count, { file = new RAM(), ...options } = {}) {
+  const log = FlumeLog(file, { blockSize: BLOCK_SIZE, ...options })
+  const records = Array.from({ length: count }, (_, i) => Buffer.from(`record ${'x'.repeat(i % 30)}${i}`))
+  if (count > 0) await promises(log).append(records)
+  else await promises(log).onReady()
+  return log
+}
+
+function collected (source) {
+  return new Promise((resolve, reject) => {
+    source.pipe(new Collect((err, items) => err ? reject(err) : resolve(items)))
+  })
+}
+
+/** What a plain sink is given, as it is written in the READMEs of other logs. */
+function written (source) {
+  const items = []
+  return event(resolve => source.pipe({ paused: false, write: item => items.push(item), end: () => resolve(items) }))
+}
+
+/**
+ * Pauses in its writes as it is told to, over and over.
+ * @param {Array<'none' | 'within' | 'tick' | 'immediate'>} pauses when it resumes
+ */
+function pausing (source, pauses, startsPaused) {
+  const given = { items: [], wrongly: 0 }
+  const ended = event(resolve => {
+    const sink = {
+      paused: startsPaused,
+      write (item) {
+        if (sink.paused) given.wrongly++
+        given.items.push(item)
+        const pause = pauses[given.items.length % pauses.length]
+        if (pause === 'none') return
+        sink.paused = true
+        const resume = () => {
+          sink.paused = false
+          source.resume()
+        }
+        if (pause === 'within') resume()
+        else if (pause === 'tick') process.nextTick(resume)
+        else setImmediate(resume)
+      },
+      end: resolve
+    }
+    source.pipe(sink)
+    if (startsPaused) {
+      setImmediate(() => {
+        sink.paused = false
+        source.resume()
+      })
+    }
+  })
+  return { given, ended }
+}
+
+/** A through, as the README of push-stream describes them. */
+class Mapper {
+  constructor (map) {
+    this.map = map
+    this.paused = true
+    this.ended = false
+    this.source = this.sink = null
+  }
+
+  write (item) {
+    this.sink.write(this.map(item))
+    this.paused = this.sink.paused
+  }
+
+  end (err) {
+    this.ended = true
+    this.sink.end(err)
+  }
+
+  resume () {
+    this.paused = this.sink.paused
+    if (!this.paused && this.source) this.source.resume()
+  }
+
+  abort (err) {
+    this.source.abort(err)
+  }
+}
+
+Mapper.prototype.pipe = require('push-stream/pipe')

@@ -1,0 +1,361 @@
+'use strict'
+
+// Callers that append faster than the file takes it: bounded buffers, sinks, counters.
+
+const tape = require('tape')
+const pull = require('pull-stream')
+const RAM = require('random-access-memory')
+const FlumeLog = require('../..')
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
+const { Disk } = require('../helpers/disk')
+const { promises } = require('../helpers/promises')
+
+const MIB = 1024 * 1024
+const RECORDS = Number(process.env.RECORDS ?? 1e6)
+
+tape("with overflow 'reject' an append past highWaterMark gets flumelog:overflow and is not stored", async (t) => {
+  const log = await open({ highWaterMark: 1000, overflow: 'reject' })
+  const codes = await Promise.all(Array.from({ length: 15 }, (_, i) => codeOf(log.append(Buffer.alloc(100, i + 1)))))
+  t.deepEqual(codes, [...Array(10).fill(null), ...Array(5).fill('flumelog:overflow')], 'ten fit')
+  t.equal(await codeOf(log.append(Buffer.alloc(100, 16))), null, 'there is room again')
+  t.deepEqual((await all(log)).map(value => value[0]), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16])
+  const { appended, written, rejected, inFlight } = log.log.stats()
+  t.deepEqual({ appended, written, rejected, inFlight }, {
+    appended: { records: 11, bytes: 1100 },
+    written: { records: 11, bytes: 1100 },
+    rejected: { records: 5, bytes: 500 },
+    inFlight: { records: 0, bytes: 0 }
+  })
+  await log.close()
+})
+
+tape('a batch is taken whole or rejected whole, and what is larger than the mark is taken alone', async (t) => {
+  const log = await open({ highWaterMark: 1000, overflow: 'reject' })
+  const batch = (n, value) => Array.from({ length: n }, () => Buffer.alloc(100, value))
+  const codes = await Promise.all([log.append(batch(6, 1)), log.append(batch(5, 2)), log.append(batch(4, 3)), log.append(batch(1, 4))].map(codeOf))
+  t.deepEqual(codes, [null, 'flumelog:overflow', null, 'flumelog:overflow'])
+  t.deepEqual((await all(log)).map(value => value[0]), [...Array(6).fill(1), ...Array(4).fill(3)])
+  const large = await Promise.all([log.append(batch(30, 5)), log.append(batch(1, 6))].map(codeOf))
+  t.deepEqual(large, [null, 'flumelog:overflow'])
+  await log.close()
+})
+
+tape('a record larger than the mark is taken while nothing is in flight, and only then', async (t) => {
+  const log = await open({ highWaterMark: 10, overflow: 'reject' })
+  const codes = await Promise.all([log.append('larger than the mark'), log.append('x'), log.append('as large as the first')].map(codeOf))
+  t.deepEqual(codes, [null, 'flumelog:overflow', 'flumelog:overflow'])
+  t.deepEqual(await Promise.all([log.append('x'), log.append('larger than the mark')].map(codeOf)), [null, 'flumelog:overflow'])
+  t.equal(await codeOf(log.append('larger than the mark')), null)
+  t.deepEqual((await all(log)).map(String), ['larger than the mark', 'x', 'larger than the mark'])
+  t.deepEqual(log.log.stats().rejected, { records: 3, bytes: 1 + 21 + 20 })
+  await log.close()
+})
+
+tape('an atomic batch is taken whole or rejected whole', async (t) => {
+  const log = await open({ highWaterMark: 100, overflow: 'reject' })
+  const batch = (letter) => ['a', 'b', 'c'].map(second => letter.repeat(29) + second)
+  const [first, second] = await Promise.all([batch('x'), batch('y')].map(batch => log.append(batch, { atomic: true }).catch(err => err)))
+  t.equal(first.length, 3)
+  t.equal(second.code, 'flumelog:overflow')
+  t.deepEqual((await all(log)).map(String), batch('x'))
+  t.deepEqual(log.log.stats().rejected, { records: 3, bytes: 90 })
+  await log.close()
+})
+
+tape('an append that is refused is told so before what is in flight is written', async (t) => {
+  const { storage, release } = held()
+  const log = promises(FlumeLog(storage, { highWaterMark: 10, overflow: 'reject' }))
+  await log.onReady()
+  const order = []
+  const first = log.append('0123456789').then(() => order.push('stored'))
+  order.push(await codeOf(log.append('x')))
+  // and both options take effect with the next append, though nothing has been written yet
+  log.log.highWaterMark = 11
+  const second = log.append('y').then(() => order.push('stored, with a higher mark'))
+  order.push(await codeOf(log.append('z')))
+  log.log.overflow = 'queue'
+  const third = log.append('z').then(() => order.push('stored, since all are queued'))
+  log.log.overflow = 'reject'
+  log.log.highWaterMark = 5
+  order.push(await codeOf(log.append('z')))
+  t.deepEqual(log.log.stats().inFlight, { records: 3, bytes: 12 })
+  release()
+  await Promise.all([first, second, third])
+  t.deepEqual(order, ['flumelog:overflow', 'flumelog:overflow', 'flumelog:overflow', 'stored', 'stored, with a higher mark', 'stored, since all are queued'])
+  await log.close()
+})
+
+tape('the options that are set before the log is open hold from its first append on', async (t) => {
+  const log = FlumeLog(new RAM())
+  log.overflow = 'reject'
+  log.highWaterMark = 2
+  const { append, close } = promises(log)
+  t.deepEqual(await Promise.all(['aa', 'b'].map(value => codeOf(append(value)))), [null, 'flumelog:overflow'])
+  await close()
+})
+
+tape('highWaterMark and overflow can be changed while the log runs', async (t) => {
+  const log = await open({ highWaterMark: 100 })
+  const append = () => codeOf(log.append(Buffer.alloc(100, 1)))
+  t.deepEqual(await Promise.all([append(), append()]), [null, null], "'queue' refuses nothing")
+  log.log.overflow = 'reject'
+  t.deepEqual(await Promise.all([append(), append()]), [null, 'flumelog:overflow'])
+  log.log.highWaterMark = 200
+  t.deepEqual(await Promise.all([append(), append(), append()]), [null, null, 'flumelog:overflow'])
+  t.equal(log.log.highWaterMark, 200)
+  for (const wrong of [0, -1, NaN, '5', undefined]) {
+    t.throws(() => { log.log.highWaterMark = wrong }, (err) => err.code === 'flumelog:invalid', `${wrong} is refused`)
+  }
+  t.throws(() => { log.log.overflow = 'drop' }, (err) => err.code === 'flumelog:invalid')
+  await log.close()
+})
+
+tape('what is in flight is none after a failed write, and rejected counts it', async (t) => {
+  const disk = new Disk()
+  const log = promises(createLog(disk.file('log'), settingsOf({})))
+  await log.append('one')
+  disk.kinds = ['write']
+  disk.operations = 0
+  disk.plan.set(1, 'fail')
+  t.deepEqual(await Promise.all([codeOf(log.append('two')), codeOf(log.append('three'))]), ['EIO', 'EIO'])
+  const { inFlight, rejected } = log.log.stats()
+  t.deepEqual([inFlight, rejected], [{ records: 0, bytes: 0 }, { records: 2, bytes: 8 }])
+  await log.close()
+})
+
+tape(`a sink stores ${RECORDS} records in order, in flat memory`, (t) => {
+  const log = FlumeLog(new Forgetful(), { highWaterMark: 2 * MIB, cacheSize: MIB })
+  let made = 0
+  let most = 0
+  let heap = 0
+  const value = Buffer.alloc(100, 1)
+  const source = (abort, cb) => {
+    if (abort || made === RECORDS) return cb(abort || true)
+    if (++made % 20000 === 0) {
+      most = Math.max(most, log.stats().inFlight.bytes)
+      heap = Math.max(heap, process.memoryUsage().heapUsed)
+    }
+    value.writeUInt32LE(made)
+    cb(null, value)
+  }
+  const before = process.memoryUsage().heapUsed
+  pull(source, log.sink((err, stored) => {
+    t.error(err)
+    t.equal(stored.records, RECORDS)
+    t.equal(stored.bytes, RECORDS * 100)
+    t.equal(stored.seq, log.since.value)
+    t.ok(most <= 2 * MIB + 100, `at most ${most} bytes were in flight`)
+    t.ok(heap - before < 64 * MIB, `the heap grew by ${((heap - before) / MIB).toFixed(0)} MiB at most`)
+    log.close(t.end)
+  }))
+})
+
+tape('a sink takes what comes later, and from a source that fails keeps what it was given', async (t) => {
+  const log = await open({})
+  const sunk = (source) => new Promise(resolve => pull(source, log.log.sink((err, stored) => resolve({ err, stored }))))
+  const later = (n, end) => (abort, cb) => setImmediate(() => abort || n-- === 0 ? cb(abort || end) : cb(null, `record ${n}`))
+  t.deepEqual(await sunk(later(3, true)), { err: null, stored: { records: 3, bytes: 24, seq: 24 } })
+  const failure = new Error('no more')
+  t.deepEqual(await sunk(later(2, failure)), { err: failure, stored: { records: 2, bytes: 16, seq: 48 } })
+  t.deepEqual(await sunk(pull.empty()), { err: null, stored: { records: 0, bytes: 0, seq: -1 } })
+  const { err, stored } = await sunk(pull.values(['good', '', 'not reached']))
+  t.equal(err.code, 'flumelog:invalid')
+  t.deepEqual(stored, { records: 1, bytes: 4, seq: 60 })
+  t.equal((await all(log)).length, 6)
+  await log.close()
+  t.equal((await sunk(pull.values(['late']))).err.code, 'flumelog:closed')
+})
+
+tape('a sink fills the buffer to highWaterMark, then waits until half of it is written', async (t) => {
+  const { storage, release } = held()
+  const log = promises(FlumeLog(storage, { highWaterMark: 1000 }))
+  await log.onReady()
+  let made = 0
+  /** Bytes in flight whenever it went on after it had waited. */
+  const resumedAt = []
+  let isFull = false
+  const source = (abort, cb) => {
+    if (abort || made === 200) return cb(abort || true)
+    if (isFull) resumedAt.push(log.log.stats().inFlight.bytes)
+    made++
+    cb(null, Buffer.alloc(100, 1))
+    isFull = log.log.stats().inFlight.bytes >= 1000
+  }
+  const sunk = new Promise(resolve => pull(source, log.log.sink((err, stored) => resolve({ err, stored }))))
+  await new Promise(setImmediate)
+  t.equal(made, 10, 'no more is read than the mark allows')
+  t.equal(log.log.stats().inFlight.bytes, 1000)
+  release()
+  t.equal((await sunk).stored.records, 200)
+  t.ok(resumedAt.length > 0 && resumedAt.every(bytes => bytes <= 500), `it went on ${resumedAt.length} times, with at most ${Math.max(...resumedAt)} bytes in flight`)
+  await log.close()
+})
+
+tape('two sinks at a time share the mark, and each stores its records in order', async (t) => {
+  const log = await open({ highWaterMark: 1000, overflow: 'reject' })
+  const records = (name) => Array.from({ length: 2000 }, (_, i) => `${name}${i}`)
+  const sunk = (name) => new Promise((resolve, reject) => {
+    pull(pull.values(records(name)), log.log.sink((err, stored) => err ? reject(err) : resolve(stored.records)))
+  })
+  t.deepEqual(await Promise.all([sunk('a'), sunk('b')]), [2000, 2000])
+  const stored = (await all(log)).map(String)
+  for (const name of ['a', 'b']) t.deepEqual(stored.filter(value => value.startsWith(name)), records(name))
+  t.deepEqual(log.log.stats().rejected, { records: 0, bytes: 0 }, 'a sink waits, whatever becomes of appends')
+  await log.close()
+})
+
+tape('a sink that has failed takes nothing more, though its source gives it', async (t) => {
+  const disk = new Disk()
+  const log = promises(createLog(disk.file('log'), settingsOf({})))
+  await log.append('before')
+  disk.kinds = ['write']
+  disk.operations = 0
+  disk.plan.set(1, 'fail')
+  let answer
+  const aborts = []
+  const source = (abort, cb) => {
+    if (abort) aborts.push(abort.code)
+    else answer = cb
+  }
+  const sunk = new Promise(resolve => pull(source, log.log.sink((err, stored) => resolve({ err, stored }))))
+  answer(null, 'its write fails')
+  const { err, stored } = await sunk
+  t.equal(err.code, 'EIO')
+  t.deepEqual(stored, { records: 0, bytes: 0, seq: -1 })
+  t.deepEqual(aborts, ['EIO'], 'the source is told')
+  answer(null, 'it was on its way')
+  await log.append('after')
+  t.deepEqual((await all(log)).map(String), ['before', 'after'])
+  await log.close()
+})
+
+tape('a sink ends with an error when the log is closed under it, and what it has stored is there', async (t) => {
+  const storage = new RAM()
+  const log = promises(FlumeLog(storage))
+  let given = 0
+  let closed
+  const endless = (abort, cb) => {
+    if (abort) return cb(abort)
+    if (++given === 100) closed = log.close()
+    setImmediate(cb, null, `record ${given}`)
+  }
+  const sunk = new Promise(resolve => pull(endless, log.log.sink((err, stored) => resolve({ err, stored }))))
+  const { err, stored } = await sunk
+  await closed
+  t.equal(err.code, 'flumelog:closed')
+  const again = promises(FlumeLog(storage.clone()))
+  t.equal((await all(again)).length, stored.records)
+  await again.close()
+})
+
+tape('no write is larger than 1 MiB, and appends are acknowledged in order', async (t) => {
+  const disk = new Disk()
+  const log = promises(createLog(disk.file('log'), settingsOf({})))
+  await log.onReady()
+  const sizes = []
+  const change = disk.files.get('log').write
+  disk.files.get('log').write = function (offset, data, pageSize) {
+    sizes.push(data.length)
+    return change.call(this, offset, data, pageSize)
+  }
+  const order = []
+  await Promise.all(Array.from({ length: 10000 }, (_, i) => log.append(Buffer.alloc(500, 1)).then(() => order.push(i))))
+  t.ok(Math.max(...sizes) <= MIB, `the largest had ${Math.max(...sizes)} bytes, of ${sizes.length} writes`)
+  t.ok(order.every((n, i) => n === i))
+  await log.close()
+})
+
+tape('counters only grow, and add up', async (t) => {
+  const log = await open({ blockSize: 1024, sync: 'never', cacheSize: 8192 })
+  for (let i = 0; i < 100; i++) await log.append(Buffer.alloc(200, 1))
+  await log.append(Buffer.alloc(0)).catch(() => {})
+  let stats = log.log.stats()
+  t.equal(stats.written.records, 100)
+  t.equal(stats.synced.records, 0)
+  t.equal(stats.rejected.records, 1)
+  t.equal(stats.unsynced, stats.size)
+  t.equal(stats.blocks, 25)
+  t.ok(stats.cache.evictions > 0)
+  await log.sync()
+  stats = log.log.stats()
+  t.deepEqual(stats.synced, { records: 100, bytes: 20000 })
+  t.equal(stats.unsynced, 0)
+  await all(log)
+  const { cache } = log.log.stats()
+  t.ok(cache.misses > stats.cache.misses && cache.hits > stats.cache.hits)
+  await log.close()
+})
+
+tape('each record that got an error is counted as rejected, with its bytes', async (t) => {
+  const log = await open({ blockSize: 1024 })
+  let expected = { records: 0, bytes: 0 }
+  const refused = async (appended, code, records, bytes, what) => {
+    t.equal(await codeOf(appended), code)
+    expected = { records: expected.records + records, bytes: expected.bytes + bytes }
+    t.deepEqual(log.log.stats().rejected, expected, what)
+  }
+  const sunk = (values) => new Promise((resolve, reject) => pull(pull.values(values), log.log.sink(err => err ? reject(err) : resolve())))
+  await refused(log.append(''), 'flumelog:invalid', 1, 0, 'an empty one')
+  await refused(log.append(Buffer.alloc(3)), 'flumelog:invalid', 1, 3, 'one of zeros')
+  await refused(log.append(['', 'two', 'thr\u00e9e']), 'flumelog:invalid', 3, 9, 'a batch with one that cannot be stored')
+  await refused(log.append('x'.repeat(1024)), 'flumelog:too-large', 1, 1024, 'one that is too large')
+  await refused(log.append(['one', 'x'.repeat(1024)]), 'flumelog:too-large', 2, 1027, 'a batch with one')
+  await refused(log.append(['x'.repeat(600), 'x'.repeat(600)], { atomic: true }), 'flumelog:too-large', 2, 1200, 'a batch that is too large for one block')
+  await refused(log.append({}), 'flumelog:invalid', 1, 0, 'what has no bytes')
+  await refused(sunk(['stored', '', 'not reached']), 'flumelog:invalid', 1, 0, 'one that a sink was given')
+  await refused(sunk([['one', 'two']]), 'flumelog:invalid', 1, 0, 'an array, to a sink, is one that has no bytes')
+  await refused(sunk(['x'.repeat(2000)]), 'flumelog:too-large', 1, 2000, 'with its bytes')
+  await log.close()
+  await refused(log.append(['one', 'two']), 'flumelog:closed', 2, 6, 'a batch after close')
+  await refused(sunk([]), 'flumelog:closed', 0, 0, 'a sink after close was given none')
+  t.deepEqual(log.log.stats().appended, { records: 1, bytes: 6 })
+})
+
+tape('what is appended before the log is open is counted as rejected when it is', async (t) => {
+  const log = promises(FlumeLog(new RAM()))
+  const refused = [log.append(['one', 'two', '']), log.append(['four', 'x'.repeat(70000)])].map(codeOf)
+  const stored = log.append('stored')
+  const closing = log.close()
+  const late = codeOf(log.append('after close'))
+  t.deepEqual(await Promise.all(refused), ['flumelog:invalid', 'flumelog:too-large'])
+  await stored
+  t.equal(await late, 'flumelog:closed')
+  await closing
+  const { appended, rejected } = log.log.stats()
+  t.deepEqual([appended, rejected], [{ records: 1, bytes: 6 }, { records: 6, bytes: 6 + 70004 + 11 }])
+})
+
+/** A storage that keeps what it is given only as far as a writer looks back. */
+class Forgetful extends RAM {
+  _write (req) {
+    const last = Math.floor(req.offset / this.pageSize)
+    for (let page = last - 3; page >= 0 && this.buffers[page] !== undefined; page--) this.buffers[page] = undefined
+    super._write(req)
+  }
+}
+
+/** A storage whose writes wait until they are released. */
+function held () {
+  const storage = new RAM()
+  const calls = []
+  let isReleased = false
+  storage.write = (...call) => isReleased ? RAM.prototype.write.apply(storage, call) : calls.push(call)
+  const release = () => {
+    isReleased = true
+    for (const call of calls) storage.write(...call)
+  }
+  return { storage, release }
+}
+
+async function open (options) {
+  const log = promises(FlumeLog(new RAM(), options))
+  await log.onReady()
+  return log
+}
+
+function all ({ log }) {
+  return new Promise((resolve, reject) => pull(log.stream({ seqs: false }), pull.collect((err, all) => err ? reject(err) : resolve(all))))
+}
+
+const codeOf = (promise) => promise.then(() => null, err => err.code)
