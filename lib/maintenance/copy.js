@@ -5,6 +5,8 @@
 // packed anew, and offsets change.
 
 const layout = require('../format/layout')
+const { writeChecksum } = require('../format/checksum')
+const { endOfRecords, frameProblem } = require('../format/validation')
 const { pieces, damagedRange, addRange, tally, noCounts } = require('./verify')
 
 /** Bytes written at a time, about. */
@@ -147,7 +149,7 @@ function keepWholeFrames (block) {
 function wholeFrames (buffer, sealed) {
   const most = sealed ? buffer.length - layout.paddingSize(false) : buffer.length
   const end = sealed ? markedEnd(buffer, most) : most
-  let front = layout.endOfRecords(buffer, 0, end ?? most)
+  let front = endOfRecords(buffer, 0, end ?? most)
   const back = end === null ? front : walkBack(buffer, front, end)
   // with nothing behind the break, the padding of a block can begin there
   if (end === null || front === end || (sealed && back === end)) return { front, back: front, end: front }
@@ -176,7 +178,7 @@ function walkBack (buffer, front, end) {
   let position = end
   while (position - front > MIN_RECORD + layout.FRAME_SIZE) {
     const start = layout.previousPosition(buffer, position)
-    if (start < front + MIN_RECORD || layout.frameProblem(buffer, start, position) !== null) break
+    if (start < front + MIN_RECORD || frameProblem(buffer, start, position) !== null) break
     if (layout.nextPosition(buffer, start) !== position) break
     position = start
   }
@@ -195,7 +197,7 @@ function erase (buffer, start, end) {
 /** @param {import('./verify').Looked} block */
 function sealBlock ({ buffer, end }) {
   layout.seal(buffer, end)
-  layout.writeChecksum(buffer)
+  writeChecksum(buffer)
 }
 
 /** Puts records into blocks, one right after the other, and writes these. */
@@ -230,7 +232,7 @@ class Packer {
 
   turn () {
     layout.seal(this.buffer, this.position)
-    layout.writeChecksum(this.buffer)
+    writeChecksum(this.buffer)
     this.full.push(this.buffer)
     this.buffer = Buffer.allocUnsafeSlow(this.blockSize)
     this.offset += this.blockSize

@@ -6,6 +6,8 @@
 
 const { setTimeout: delay } = require('timers/promises')
 const layout = require('../format/layout')
+const { storedChecksum } = require('../format/checksum')
+const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
 const errors = require('../errors')
 const { promises } = require('../storage/promisified-file')
 const { findBlockSize } = require('../recovery/block-size')
@@ -43,7 +45,7 @@ const SIZE_CLASSES = 16
  * @property {number} offset of its first byte in the file
  * @property {Buffer} buffer its bytes; fewer than blockSize if it is the tail
  * @property {boolean} sealed
- * @property {import('../format/layout').Problem | null} problem why it is damaged
+ * @property {import('../format/validation').Problem | null} problem why it is damaged
  * @property {number} end position after its last record; 0 if it is damaged
  */
 
@@ -153,7 +155,7 @@ function note (report, block) {
   }
   if (block.sealed) {
     report.sealed++
-    if (layout.storedChecksum(buffer) !== 0) report.checksummed++
+    if (storedChecksum(buffer) !== 0) report.checksummed++
     report.padding += buffer.length - end
   }
   tally(report.counts, buffer, end)
@@ -314,13 +316,13 @@ function look ({ blockSize }, offset, buffer, failure) {
 /**
  * @param {Buffer} buffer
  * @param {boolean} sealed
- * @returns {import('../format/layout').Problem | null}
+ * @returns {import('../format/validation').Problem | null}
  */
 function problemOf (buffer, sealed) {
-  if (sealed) return layout.findProblem(buffer, true)
-  const end = layout.endOfRecords(buffer, 0, buffer.length)
+  if (sealed) return findProblem(buffer, true)
+  const end = endOfRecords(buffer, 0, buffer.length)
   if (end === buffer.length) return null
-  return { position: end, reason: /** @type {string} */ (layout.frameProblem(buffer, end, buffer.length)) }
+  return { position: end, reason: /** @type {string} */ (frameProblem(buffer, end, buffer.length)) }
 }
 
 /**
@@ -348,7 +350,7 @@ async function lookAgain (extent, block) {
  * @returns {Range}
  */
 function damagedRange ({ offset, buffer, problem }) {
-  const { position, reason } = /** @type {import('../format/layout').Problem} */ (problem)
+  const { position, reason } = /** @type {import('../format/validation').Problem} */ (problem)
   return { kind: 'damaged', start: offset, end: offset + buffer.length, blocks: 1, offset: offset + position, reason }
 }
 
@@ -375,8 +377,8 @@ async function tornRange ({ io, blockSize, size, end }) {
   const position = end % blockSize
   const start = end - position
   const bytes = await io.read(start, Math.min(blockSize, size - start))
-  const problem = bytes.length === blockSize ? layout.findProblem(bytes, true) : null
-  const reason = problem?.reason ?? layout.frameProblem(bytes, position, bytes.length) ?? 'no whole block'
+  const problem = bytes.length === blockSize ? findProblem(bytes, true) : null
+  const reason = problem?.reason ?? frameProblem(bytes, position, bytes.length) ?? 'no whole block'
   const blocks = Math.ceil(size / blockSize) - Math.floor(end / blockSize)
   return { kind: 'torn', start: end, end: size, blocks, offset: end, reason }
 }

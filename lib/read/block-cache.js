@@ -5,6 +5,8 @@
 
 const { LRUCache } = require('lru-cache')
 const layout = require('../format/layout')
+const { storedChecksum } = require('../format/checksum')
+const { findProblem } = require('../format/validation')
 const errors = require('../errors')
 const { callAll } = require('../callbacks')
 const { PartChecksums } = require('./part-checksums')
@@ -348,7 +350,7 @@ class BlockCache {
    * @returns {boolean} whether it shows that it was not read while it was being rewritten
    */
   isCertain (block) {
-    return block.error === null && this.checksum && layout.storedChecksum(block.buffer) !== 0
+    return block.error === null && this.checksum && storedChecksum(block.buffer) !== 0
   }
 
   /**
@@ -362,16 +364,16 @@ class BlockCache {
     const { blockSize } = this
     const sums = isLookedUp ? this.digests.newSums() : null
     let buffer = data.subarray(index * blockSize, (index + 1) * blockSize)
-    let problem = layout.findProblem(buffer, this.checksum, sums)
+    let problem = findProblem(buffer, this.checksum, sums)
     const image = this.images.get(number)
-    if (image !== undefined && (problem !== null || layout.storedChecksum(buffer) === 0)) {
+    if (image !== undefined && (problem !== null || storedChecksum(buffer) === 0)) {
       buffer = image
-      problem = layout.findProblem(buffer, this.checksum)
+      problem = findProblem(buffer, this.checksum)
     }
     const block = new Block(number, buffer, 0, true)
     if (problem === null) {
       block.end = layout.paddingStart(buffer)
-      if (sums !== null && image === undefined && layout.storedChecksum(buffer) !== 0) this.digests.add(block, sums)
+      if (sums !== null && image === undefined && storedChecksum(buffer) !== 0) this.digests.add(block, sums)
     } else block.error = errors.corrupt(this.file.filename, number, blockSize, problem.position, problem.reason)
     return block
   }

@@ -4,9 +4,11 @@
 // the file as another process appends to it. Whole records only are shown.
 
 const layout = require('../format/layout')
+const { storedChecksum } = require('../format/checksum')
+const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
 const errors = require('../errors')
 const { Block } = require('./block-cache')
-const { paddedSize } = require('../recovery/block-size')
+const { detectBlockSize } = require('../format/block-size')
 const { withRewrites } = require('../recovery/recover')
 
 /** How often a block that looks damaged is looked at again: another process may be rewriting it. */
@@ -69,8 +71,8 @@ class Follower {
    */
   damaged ({ number, buffer, end }) {
     const block = new Block(number, buffer.subarray(0, end), 0, false)
-    const position = layout.endOfRecords(buffer, 0, end)
-    const reason = /** @type {string} */ (layout.frameProblem(buffer, position, end))
+    const position = endOfRecords(buffer, 0, end)
+    const reason = /** @type {string} */ (frameProblem(buffer, position, end))
     block.error = errors.corrupt(this.file.filename, number, this.blocks.blockSize, position, reason)
     return block
   }
@@ -134,11 +136,11 @@ class Follower {
     const available = Math.min(blockSize, size - start)
     if (available <= tail.end) return false
     const bytes = await this.read(start, available)
-    const problem = available < blockSize ? null : layout.findProblem(bytes, blocks.checksum)
+    const problem = available < blockSize ? null : findProblem(bytes, blocks.checksum)
     const isSealed = available === blockSize && problem === null
-    const end = isSealed ? layout.paddingStart(bytes) : layout.endOfRecords(bytes, 0, Math.min(available, blockSize - layout.paddingSize(false)))
+    const end = isSealed ? layout.paddingStart(bytes) : endOfRecords(bytes, 0, Math.min(available, blockSize - layout.paddingSize(false)))
     if (end < available && tail.number === 0 && !isSealed && await this.correctBlockSize(size)) return true
-    if (layout.endOfRecords(bytes, 0, tail.end) !== tail.end || end < tail.end) {
+    if (endOfRecords(bytes, 0, tail.end) !== tail.end || end < tail.end) {
       throw errors.corrupt(file.filename, tail.number, blockSize, Math.min(end, tail.end),
         'it is not what was read of it before; was the file replaced?')
     }
@@ -163,8 +165,8 @@ class Follower {
     for (;;) {
       const { point } = this
       const bytes = await io.read(offset, size)
-      const isChecked = blocks.checksum && size === blocks.blockSize && layout.storedChecksum(bytes) !== 0
-      if (isChecked && layout.findProblem(bytes, true) === null) return bytes
+      const isChecked = blocks.checksum && size === blocks.blockSize && storedChecksum(bytes) !== 0
+      if (isChecked && findProblem(bytes, true) === null) return bytes
       if (await this.isStill(point)) {
         return withRewrites(async () => bytes, this.point?.rewrites ?? [])(offset, size)
       }
@@ -206,7 +208,7 @@ class Follower {
    */
   async correctBlockSize (size) {
     const { blocks, io, file, options } = this
-    const found = paddedSize(await io.read(0, Math.min(size, 2 * layout.MAX_BLOCK_SIZE)))
+    const found = detectBlockSize(await io.read(0, Math.min(size, 2 * layout.MAX_BLOCK_SIZE)))
     if (found === undefined || found === blocks.blockSize) return false
     if (options.blockSize !== undefined) {
       throw errors.blockSize(file.filename, options.blockSize, `the file has blocks of ${found} bytes`, found)
@@ -243,7 +245,7 @@ class Follower {
    * A block is not sound, and others follow it. It is looked at again, in case it is
    * being written after all; then it counts as damaged.
    * @param {Block} tail
-   * @param {import('../format/layout').Problem} problem
+   * @param {import('../format/validation').Problem} problem
    * @returns {boolean} whether to go on behind it
    */
   doubt (tail, { position, reason }) {

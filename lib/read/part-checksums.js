@@ -6,6 +6,7 @@
 // known, the whole block has to be read again.
 
 const layout = require('../format/layout')
+const { checksumOfPart } = require('../format/checksum')
 
 /** Bytes of a part. Of smaller ones more have to be remembered, and they are not read noticeably faster. */
 const PART_SIZE = 2048
@@ -103,7 +104,7 @@ class PartChecksums {
     /** @param {number} end */
     const isAsChecked = (end) => {
       for (; checked < end; checked += PART_SIZE, part++) {
-        const sum = layout.checksumOfPart(layout.view(bytes.buffer, bytes.byteOffset + checked, PART_SIZE), part === this.parts - 1, part === 0 ? 0 : sums[part - 1])
+        const sum = checksumOfPart(layout.view(bytes.buffer, bytes.byteOffset + checked, PART_SIZE), part === this.parts - 1, part === 0 ? 0 : sums[part - 1])
         if (sum !== sums[part]) return false
       }
       return true

@@ -4,6 +4,8 @@
 // left behind: a recovery point beside the file means that the log was not closed.
 
 const layout = require('../format/layout')
+const { storedChecksum } = require('../format/checksum')
+const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
 const { Block } = require('../read/block-cache')
 
 /** Bytes read at a time while walking from a recovery point. */
@@ -45,7 +47,7 @@ async function findEnd (read, size, point, options) {
     : await endOfTail(readMended, size, options)
   const tail = await blockAt(readMended, end, options)
   // damage in front of what is known to be whole
-  const isDamaged = layout.endOfRecords(tail.buffer, 0, tail.end) !== tail.end
+  const isDamaged = endOfRecords(tail.buffer, 0, tail.end) !== tail.end
   return {
     tail: isDamaged ? new Block(tail.number + 1, Buffer.allocUnsafeSlow(options.blockSize), 0, false) : tail,
     lastSeq: await lastSeqBefore(readMended, end, options),
@@ -81,7 +83,7 @@ async function ownRewrites (read, size, point, { blockSize }) {
  */
 function isRewriteOf (before, after) {
   const isSame = (/** @type {number} */ from, /** @type {number} */ to) => after.compare(before, from, to, from, to) === 0
-  const end = layout.endOfRecords(after, 0, after.length)
+  const end = endOfRecords(after, 0, after.length)
   for (let position = 0; position < end; position = layout.nextPosition(after, position)) {
     const next = layout.nextPosition(after, position)
     // of a record that is to be deleted only the lengths have to be there
@@ -123,7 +125,7 @@ async function isBoundary (read, size, offset, { blockSize }) {
   const position = offset % blockSize
   if (position === 0) return true
   const bytes = await read(offset - position, position)
-  if (layout.endOfRecords(bytes, 0, position) === position) return true
+  if (endOfRecords(bytes, 0, position) === position) return true
   // damage in front of it does not count against it
   return lastFrame(bytes, 0) !== -1
 }
@@ -136,7 +138,7 @@ async function isBoundary (read, size, offset, { blockSize }) {
 function lastFrame (bytes, from) {
   if (bytes.length < layout.FRAME_SIZE + 1) return -1
   const position = layout.previousPosition(bytes, bytes.length)
-  return position >= from && layout.frameProblem(bytes, position, bytes.length) === null ? position : -1
+  return position >= from && frameProblem(bytes, position, bytes.length) === null ? position : -1
 }
 
 /**
@@ -157,11 +159,11 @@ async function walkFrom (read, size, offset, options) {
     for (let at = 0; at < bytes.length; at += blockSize) {
       const block = bytes.subarray(at, at + blockSize)
       const isWhole = block.length === blockSize
-      const isSound = isWhole && layout.findProblem(block, checksum) === null
+      const isSound = isWhole && findProblem(block, checksum) === null
       // without a checksum, a page may be missing in the middle of a record, and its frame does not show it
-      if (!isSound || !checksum || layout.storedChecksum(block) === 0) {
+      if (!isSound || !checksum || storedChecksum(block) === 0) {
         const end = wholeRecords(block, position, options)
-        const isDamagedBefore = layout.endOfRecords(block, 0, position) !== position
+        const isDamagedBefore = endOfRecords(block, 0, position) !== position
         const isPadded = isWhole && layout.paddingStart(block) === end && (isSound || isDamagedBefore)
         if (!isPadded) return from + at + end
       }
@@ -179,7 +181,7 @@ async function walkFrom (read, size, offset, options) {
  */
 function wholeRecords (block, position, { blockSize, isWhole }) {
   const most = Math.min(block.length, blockSize - layout.paddingSize(false))
-  const end = layout.endOfRecords(block, position, most)
+  const end = endOfRecords(block, position, most)
   while (position < end) {
     const next = layout.nextPosition(block, position)
     if (!isWholeAt(block, position, isWhole)) return position
@@ -212,7 +214,7 @@ async function endOfTail (read, size, options) {
   const start = size - 1 - (size - 1) % blockSize
   const block = await read(start, size - start)
   const most = Math.min(block.length, blockSize - layout.paddingSize(false))
-  const frames = layout.endOfRecords(block, 0, most)
+  const frames = endOfRecords(block, 0, most)
   // a tail is never as long as a block: it was sealed, damaged or not, unless there are only zeros behind the records
   if (block.length === blockSize && layout.isStorable(block.subarray(frames))) return size
 
@@ -259,7 +261,7 @@ async function lastSeqBefore (read, end, { blockSize }) {
   // a damaged block does not say where its last record is; the one before it may
   for (let at = start - blockSize; at >= 0; at -= blockSize) {
     const block = await read(at, blockSize)
-    if (layout.findProblem(block, false) === null) return at + layout.previousPosition(block, layout.paddingStart(block))
+    if (findProblem(block, false) === null) return at + layout.previousPosition(block, layout.paddingStart(block))
   }
   return -1
 }

@@ -6,6 +6,7 @@
 // interrupts the rewriting, opening the log completes it.
 
 const layout = require('../format/layout')
+const { storedChecksum, writeChecksum } = require('../format/checksum')
 const errors = require('../errors')
 const { Block } = require('../read/block-cache')
 
@@ -121,7 +122,7 @@ class Deleter {
     before.copy(after)
     for (const position of wanted) layout.zeroRecord(after, position)
     const written = Math.min(blockSize, this.writer.written - start)
-    if (written === blockSize && layout.storedChecksum(before) !== 0) layout.writeChecksum(after)
+    if (written === blockSize && storedChecksum(before) !== 0) writeChecksum(after)
     return { block, before, data: after.subarray(0, written), done, isTorn: false }
   }
 
@@ -184,7 +185,7 @@ class Deleter {
       block.buffer.copy(whole)
       data.copy(whole)
       const isFull = block !== this.writer.filling
-      if (isFull && this.blocks.checksum) layout.writeChecksum(whole)
+      if (isFull && this.blocks.checksum) writeChecksum(whole)
       block.hold(whole)
     } else {
       this.blocks.add(new Block(block.number, data, block.end, true))

@@ -12,6 +12,7 @@
 //     synced         up to here it is on the disk
 
 const layout = require('../format/layout')
+const { writeChecksum } = require('../format/checksum')
 const errors = require('../errors')
 const { Block } = require('../read/block-cache')
 const { sizeOf } = require('../storage/path-file')
@@ -210,7 +211,7 @@ class Writer {
     const { buffer } = this.filling
     layout.seal(buffer, this.position)
     // now, while the processor has the block at hand
-    if (this.checksum) layout.writeChecksum(buffer)
+    if (this.checksum) writeChecksum(buffer)
     this.filling = new Block(this.filling.number + 1, Buffer.allocUnsafe(this.blockSize), 0, false)
     this.pending.push(this.filling)
     this.position = 0

@@ -3,6 +3,7 @@
 // Files made by hand, with lib/format/layout.js and without a log.
 
 const layout = require('../../lib/format/layout')
+const { writeChecksum } = require('../../lib/format/checksum')
 
 /**
  * @param {number} blockSize
@@ -13,7 +14,7 @@ const layout = require('../../lib/format/layout')
 function sealedBlock (blockSize, records, { checksum = true } = {}) {
   const block = Buffer.alloc(blockSize)
   layout.seal(block, writeAll(block, records))
-  if (checksum) layout.writeChecksum(block)
+  if (checksum) writeChecksum(block)
   return block
 }
 

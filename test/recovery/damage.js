@@ -181,13 +181,13 @@ tape('without checksums too, a length, a pair or a mark that is wrong is found a
   const records = [1, 2, 3].map(number => numbered(number, 12))
   const sound = [1, 2, 3].map(() => sealedBlock(BLOCK_SIZE, records, { checksum: false }))
   const wrong = {
-    'a length that points outside': [(block) => block.writeUInt16LE(5000, 16), 16, /5000 bytes would end outside/],
-    'a length that points into the padding': [(block) => block.writeUInt16LE(36, 32), 32, /would end outside|after it/],
+    'a length that points outside': [(block) => block.writeUInt16LE(5000, 16), 16, /length 5000 runs past the end/],
+    'a length that points into the padding': [(block) => block.writeUInt16LE(36, 32), 32, /runs past the end|after it/],
     'a length of 0': [(block) => block.writeUInt16LE(0, 16), 16, /length 0/],
     'a pair that differs': [(block) => block.writeUInt16LE(13, 30), 16, /before the record is 12, after it 13/],
-    'a mark that is not there': [(block) => block.writeUInt16LE(0, 48), 48, /0 stands where the padding's mark, 63, should be/],
-    'a mark that comes too early': [(block) => layout.seal(block, 16) ?? block.writeUInt32LE(48, 60), 16, /63 bytes would end outside/],
-    'a start of the padding that is none': [(block) => block.writeUInt32LE(61, 60), 60, /padding starts at 61/]
+    'a mark that is not there': [(block) => block.writeUInt16LE(0, 48), 48, /padding mark is 0, expected 63/],
+    'a mark that comes too early': [(block) => layout.seal(block, 16) ?? block.writeUInt32LE(48, 60), 16, /length 63 runs past the end/],
+    'a start of the padding that is none': [(block) => block.writeUInt32LE(61, 60), 60, /invalid padding offset 61/]
   }
   for (const [what, [damage, position, reason]] of Object.entries(wrong)) {
     const bytes = Buffer.concat(sound)

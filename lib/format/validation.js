@@ -1,0 +1,106 @@
+'use strict'
+
+// Which bytes of a block are valid. Each check of format.md, section "Reading", is in
+// one function, and nothing here believes a length before it has been checked.
+
+const { checksumByParts, checksumOf, storedChecksum } = require('./checksum')
+const { BARE_PADDING_SIZE, FRAME_SIZE, LENGTH_SIZE, paddingStart, readLength } = require('./layout')
+
+/** Bytes that a processor fetches at a time; most have this. */
+const CACHE_LINE_SIZE = 64
+
+/**
+ * The first thing in a block that breaks the format.
+ * @typedef {{ position: number, reason: string }} Problem
+ */
+
+/**
+ * @param {Buffer} block
+ * @param {number} position where a record should start
+ * @param {number} end of the bytes that may be read
+ * @returns {string | null} what is wrong with the record's frame
+ */
+function frameProblem (block, position, end) {
+  if (position + FRAME_SIZE >= end) return `${end - position} bytes are left, too few for a record`
+  const length = readLength(block, position)
+  if (length === 0) return 'record length 0'
+  if (position + length + FRAME_SIZE > end) return `record length ${length} runs past the end`
+  const again = readLength(block, position + LENGTH_SIZE + length)
+  if (again !== length) return `the length before the record is ${length}, after it ${again}`
+  return null
+}
+
+/**
+ * @param {Buffer} block
+ * @param {number} position where a record starts, or `end`
+ * @param {number} end of the bytes that may be read
+ * @returns {number} where the last whole record ends; `position` if there is none
+ */
+function endOfRecords (block, position, end) {
+  while (position + FRAME_SIZE < end) {
+    const length = block[position] | block[position + 1] << 8
+    const next = position + length + FRAME_SIZE
+    if (length === 0 || next > end) break
+    const last = next - LENGTH_SIZE
+    if ((block[last] | block[last + 1] << 8) !== length) break
+    position = next
+  }
+  return position
+}
+
+/**
+ * Checks a sealed block: its checksum, that its records follow each other up to
+ * the padding, and that the padding is where the block says.
+ * @param {Buffer} block a whole block
+ * @param {boolean} checksum whether to compare the checksum, if there is one
+ * @param {Uint32Array | null} [partChecksums] is filled (see `checksumByParts`) if the block has a checksum
+ * @returns {Problem | null} null if it is valid
+ */
+function findProblem (block, checksum, partChecksums = null) {
+  const blockSize = block.length
+  const start = paddingStart(block)
+  if (start > blockSize - BARE_PADDING_SIZE || start <= FRAME_SIZE) {
+    return { position: blockSize - 4, reason: `invalid padding offset ${start}` }
+  }
+  // first, since it reads the bytes in order: the jumps from length to length then hit the processor's cache
+  const isAuthentic = checksum ? checksumMatches(block, partChecksums) : prefetch(block)
+  const end = endOfRecords(block, 0, start)
+  if (end !== start) {
+    return { position: end, reason: /** @type {string} */ (frameProblem(block, end, start)) }
+  }
+  if (readLength(block, start) !== blockSize - 1) {
+    return { position: start, reason: `padding mark is ${readLength(block, start)}, expected ${blockSize - 1}` }
+  }
+  if (isAuthentic) return null
+  return { position: 0, reason: `checksum mismatch: computed ${hex(checksumOf(block))}, stored ${hex(storedChecksum(block))}` }
+}
+
+/**
+ * Brings a block into the processor's cache: many cache lines are fetched at a time, where
+ * following lengths waits for each before it knows where the next one is. This takes a
+ * quarter off a scan without checksums.
+ * @param {Buffer} block
+ * @returns {boolean} true
+ */
+function prefetch (block) {
+  let bits = 0
+  for (let position = 0; position < block.length; position += CACHE_LINE_SIZE) bits |= block[position]
+  return bits >= 0
+}
+
+/**
+ * @param {Buffer} block a sealed block
+ * @param {Uint32Array | null} partChecksums
+ * @returns {boolean} whether its checksum is right, or it has none
+ */
+function checksumMatches (block, partChecksums) {
+  const stored = storedChecksum(block)
+  return stored === 0 || stored === (partChecksums === null ? checksumOf(block) : checksumByParts(block, partChecksums))
+}
+
+/** @param {number} checksum */
+function hex (checksum) {
+  return checksum.toString(16).padStart(8, '0')
+}
+
+module.exports = { frameProblem, endOfRecords, findProblem }
