@@ -20,6 +20,7 @@ tape('a second writer in the same process is told which file is locked, and harm
   const file = testFolder(t)('log')
   const first = openLog(file)
   await first.append(Buffer.from('one'))
+  await published()
   const before = snapshot(file)
 
   const second = openLog(file)
@@ -40,10 +41,16 @@ tape('a second writer in the same process is told which file is locked, and harm
   await third.close()
 })
 
+/** The writer tells readers in other processes what it has acknowledged at the end of a turn of the event loop. */
+function published () {
+  return new Promise(resolve => setImmediate(() => setImmediate(resolve)))
+}
+
 tape('a writer that is refused leaves the torn tail of the other one alone', async (t) => {
   const file = testFolder(t)('log')
   const first = openLog(file)
   await first.append(Buffer.from('one'))
+  await published()
   // as if the first writer were in the middle of a write
   fs.appendFileSync(file, Buffer.from([200, 0, 1, 2, 3]))
   const before = snapshot(file)
