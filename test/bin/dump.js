@@ -39,7 +39,7 @@ test('dump prints a line a record, in each encoding', async (t) => {
     '}',
     ''
   ].join('\n'), 'json: pretty, and not a digit or the order of a key is changed')
-  refuses(t, await flumelog(['dump', file, '-e', 'json']), 1, /the record at offset 0 cannot be shown: it is not JSON: .*try --encoding utf8/, 'json of something else')
+  refuses(t, await flumelog(['dump', file, '-e', 'json']), 1, /the record at offset 0 cannot be printed: not JSON: .*try --encoding utf8/, 'json of something else')
 })
 
 test('raw and utf8 print any bytes as they are', async (t) => {
@@ -125,15 +125,15 @@ test('a damaged block ends it after the records before, and --skip-corrupt goes 
   const stopped = await flumelog(['dump', file])
   t.equal(stopped.code, 1)
   t.equal(stopped.stdout, inBlocks(0).join('\n') + '\n')
-  t.match(stopped.stderr, /^flumelog: .*log: block 1 is damaged at offset 256: checksum mismatch: .*; --skip-corrupt goes on behind it, flumelog verify lists all damage\n$/)
+  t.match(stopped.stderr, /^flumelog: .*log: block 1 is damaged at offset 256: checksum mismatch: .*; use --skip-corrupt to skip it, or flumelog verify to list all corrupt blocks\n$/)
 
   const skipped = await flumelog(['dump', file, '--skip-corrupt'])
   t.equal(skipped.code, 1)
   t.equal(skipped.stdout, all.join('\n') + '\n')
   const lines = skipped.stderr.trimEnd().split('\n')
   t.equal(lines.length, 2)
-  t.match(lines[0], /block 1 is damaged .*; left out 256 to 512$/)
-  t.match(lines[1], /block 4 is damaged .*; left out 1024 to 1280$/)
+  t.match(lines[0], /block 1 is damaged .*; skipped 256 to 512$/)
+  t.match(lines[1], /block 4 is damaged .*; skipped 1024 to 1280$/)
 
   const backward = await flumelog(['dump', file, '--skip-corrupt', '--reverse'])
   t.equal(backward.stdout, all.reverse().join('\n') + '\n')
@@ -149,7 +149,7 @@ test('get prints one record, and says why it cannot', async (t) => {
   t.equal((await flumelog(['get', file, String(seqs[4]), '-e', 'json'])).stdout, '{\n  "a": 1\n}\n')
   await deleteFrom(file, [seqs[2]])
   refuses(t, await flumelog(['get', file, String(seqs[2])]), 1, /log: the record at offset \d+ has been deleted$/m, 'deleted')
-  refuses(t, await flumelog(['get', file, '3']), 1, /no record at offset 3: it is not where a record starts; flumelog dump --seqs shows the offsets$/m, 'within a record')
+  refuses(t, await flumelog(['get', file, '3']), 1, /no record at offset 3: it is not where a record starts; use flumelog dump --seqs to list the offsets$/m, 'within a record')
   refuses(t, await flumelog(['get', file, '100000']), 1, /no record at offset 100000: the log ends at /, 'behind the end')
 })
 
@@ -157,7 +157,7 @@ test('get of a record in a damaged block is an error that points to verify', asy
   const file = testFolder(t)('log')
   await makeLog(file, Array.from({ length: 20 }, (_, i) => `record ${i}`), { blockSize: 64 })
   overwrite(file, 10, 'XX')
-  refuses(t, await flumelog(['get', file, '0']), 1, /block 0 is damaged .*; flumelog verify lists all damage$/m, 'damaged')
+  refuses(t, await flumelog(['get', file, '0']), 1, /block 0 is damaged .*; use flumelog verify to list all corrupt blocks$/m, 'damaged')
 })
 
 test('search finds the first record at or after a value, by number or by text', async (t) => {
@@ -169,7 +169,7 @@ test('search finds the first record at or after a value, by number or by text', 
   t.equal((await search('1501', '--seqs')).stdout, `${seqs[51]}\t${records[51]}\n`, 'there is none, so the one after')
   t.equal((await search('-5')).stdout, records[0] + '\n', 'before the first')
   t.equal((await search('999.5e0')).stdout, records[0] + '\n', 'as a number, though 999 is after 1000 as text')
-  refuses(t, await search('100000'), 1, /log: no record's at is at or after 100000$/m, 'behind the last')
+  refuses(t, await search('100000'), 1, /log: no record with `at` >= 100000$/m, 'behind the last')
 
   const words = testFolder(t)('words')
   await makeLog(words, ['ant', 'bee', 'cow', '9'].sort().map(name => JSON.stringify({ of: { name } })), { blockSize: 64 })
@@ -183,14 +183,14 @@ test('search says which record does not have what it looks for', async (t) => {
   const name = testFolder(t)
   await makeLog(name('log'), jsonRecords(3))
   const search = (file, path) => flumelog(['search', name(file), '--path', path, '--value', '1'])
-  refuses(t, await search('log', 'time'), 1, /log: the record at offset \d+ has no number or text at time; check --path$/m, 'no such key')
-  refuses(t, await search('log', 'value'), 1, /has no number or text at value/, 'an object there')
-  refuses(t, await search('log', 'at.x.y'), 1, /has no number or text at at.x.y/, 'a path through a number')
-  refuses(t, await search('log', 'value.constructor.name'), 1, /has no number or text at/, 'not what every object inherits')
+  refuses(t, await search('log', 'time'), 1, /log: the record at offset \d+ has no number, string or boolean at time; check --path$/m, 'no such key')
+  refuses(t, await search('log', 'value'), 1, /has no number, string or boolean at value/, 'an object there')
+  refuses(t, await search('log', 'at.x.y'), 1, /has no number, string or boolean at at.x.y/, 'a path through a number')
+  refuses(t, await search('log', 'value.constructor.name'), 1, /has no number, string or boolean at/, 'not what every object inherits')
   await makeLog(name('words'), ['no json'])
   refuses(t, await search('words', 'at'), 1, /words: the record at offset 0 is not JSON: /, 'no JSON')
   await makeLog(name('empty'), [])
-  refuses(t, await search('empty', 'at'), 1, /empty: no record's at is at or after 1/, 'an empty log')
+  refuses(t, await search('empty', 'at'), 1, /empty: no record with `at` >= 1/, 'an empty log')
 })
 
 test('dump prints all of a log of many blocks', async (t) => {

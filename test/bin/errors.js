@@ -23,15 +23,15 @@ test('a file that cannot be opened is one line that names it and says what to do
 
   await inTurns(COMMANDS, async (command) => {
     if (command !== 'append') {
-      refuses(t, await run(command, missing), 1, /missing: there is no such file; check the name$/m, `${command} missing`)
+      refuses(t, await run(command, missing), 1, /missing: no such file; check the name$/m, `${command} missing`)
       t.notOk(fs.existsSync(missing), 'it was not created')
     }
-    refuses(t, await run(command, text), 1, /text: this is not a log: it does not begin with a record; check the name$/m, `${command} text`)
+    refuses(t, await run(command, text), 1, /text: not a log: it does not start with a record; check the name$/m, `${command} text`)
     t.ok(fs.readFileSync(text).equals(words), 'the text is as it was')
   })
   await inTurns(['dump', 'append'], async (command) => {
-    refuses(t, await run(command, name('.')), 1, /: (this is a folder|not a regular file)/, `${command} folder`)
-    refuses(t, await run(command, name('text/log')), 1, /text\/log: a part of this path is a file, not a folder; check the name$/m, `${command} text/log`)
+    refuses(t, await run(command, name('.')), 1, /: (is a directory|not a regular file)/, `${command} folder`)
+    refuses(t, await run(command, name('text/log')), 1, /text\/log: a part of this path is not a directory; check the name$/m, `${command} text/log`)
   })
   t.deepEqual(fs.readdirSync(name('.')), ['text'], 'no file was left behind')
 })
@@ -43,7 +43,7 @@ test('a file of random bytes is refused as not being a log', async (t) => {
   fs.writeFileSync(file, bytes)
   await inTurns(['dump', 'append', 'repair'], async (command) => {
     const ended = await flumelog([command, file, ...(REST[command] ?? [])], { input: 'a\n' })
-    refuses(t, ended, 1, /random: .*this is not a log/, command)
+    refuses(t, ended, 1, /random: .*not a log/, command)
     t.ok(fs.readFileSync(file).equals(bytes), 'it is as it was')
   })
 })

@@ -91,6 +91,6 @@ test('dump --live --skip-corrupt goes on behind a damaged block, and with what c
   await follower.printed(({ stdout }) => stdout.endsWith('the last\n'))
   const { code, stdout, stderr } = await follower.kill('SIGINT')
   t.equal(stdout, [...records.filter((_, i) => seqs[i] >= 64), 'the last', ''].join('\n'))
-  t.match(stderr, /left out 0 to 64\n$/)
+  t.match(stderr, /skipped 0 to 64\n$/)
   t.equal(code, 1, 'damage was found')
 })

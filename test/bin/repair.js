@@ -45,12 +45,12 @@ test('repair writes a copy in which every sound record is where it was', async (
   t.equal(code, 0)
   t.equal(stderr, '')
   const lines = stdout.trimEnd().split('\n')
-  t.match(lines[0], /^left out 256 to 512, block 1: checksum mismatch: /)
-  t.match(lines[1], /^left out 768 to 1024, block 3: record length 200 runs past the end \(at \d+\)$/)
-  t.match(lines[2], /^left out 1536 to 1792, block 6: invalid padding offset 0 \(at 1788\)$/)
-  t.match(lines[3], /^log.repaired: sound: \d+ records; log is as it was$/)
+  t.match(lines[0], /^omitted 256 to 512, block 1: checksum mismatch: /)
+  t.match(lines[1], /^omitted 768 to 1024, block 3: record length 200 runs past the end \(at \d+\)$/)
+  t.match(lines[2], /^omitted 1536 to 1792, block 6: invalid padding offset 0 \(at 1788\)$/)
+  t.match(lines[3], /^log.repaired: valid: \d+ records; log is unchanged$/)
   t.equal(lines[4], 'All records kept their offsets.')
-  t.match(lines[5], /^Views may still hold records that were left out; delete such views, so that they are built again\.$/)
+  t.match(lines[5], /^Views may still contain omitted records; delete these views to have them rebuilt\.$/)
   t.equal(lines.length, 6)
 
   t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'log.repaired'])
@@ -61,7 +61,7 @@ test('repair writes a copy in which every sound record is where it was', async (
   t.deepEqual(await found(name('log.repaired')), expected)
   t.match(lines[3], new RegExp(` ${expected.length} records`))
 
-  t.match((await flumelog(['repair', 'log'], { cwd: name('.') })).stdout, /^log\.repaired\.2: sound: /m, 'a copy that is there already is not written over')
+  t.match((await flumelog(['repair', 'log'], { cwd: name('.') })).stdout, /^log\.repaired\.2: valid: /m, 'a copy that is there already is not written over')
 })
 
 test('a repaired log can be written, and goes on where the old one ended', async (t) => {
@@ -80,7 +80,7 @@ test('--in-place puts the copy in the place of the log, and keeps the old file',
   fs.chmodSync(name('log'), 0o640)
   const { code, stdout } = await flumelog(['repair', '--in-place', 'log'], { cwd: name('.') })
   t.equal(code, 0)
-  t.match(stdout, /^log: sound: \d+ records; the old file is log\.damaged$/m)
+  t.match(stdout, /^log: valid: \d+ records; the old file is log\.damaged$/m)
   t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'log.damaged'])
   t.ok(fs.readFileSync(name('log.damaged')).equals(bytes), 'byte for byte')
   t.equal(fs.statSync(name('log')).mode & 0o777, 0o640, 'the copy may be read and written by those who could before')
@@ -96,10 +96,10 @@ test('--salvage keeps records that look whole, and calls them unverified', async
   const { seqs, broken } = await makeDamaged(name('log'))
   const { code, stdout } = await flumelog(['repair', 'log', '--salvage'], { cwd: name('.') })
   t.equal(code, 0)
-  t.match(stdout, /^left out 1536 to 1792, block 6: /m)
+  t.match(stdout, /^omitted 1536 to 1792, block 6: /m)
   t.match(stdout, /^UNVERIFIED, \d+ records from 256 to 512, block 1: checksum mismatch: /m)
   t.match(stdout, new RegExp(`^UNVERIFIED, ${broken.length - 1} records from 768 to 1024, block 3: `, 'm'))
-  t.match(stdout, /^log.repaired: sound: \d+ records, \d+ of them UNVERIFIED; log is as it was$/m)
+  t.match(stdout, /^log.repaired: valid: \d+ records, \d+ of them UNVERIFIED; log is unchanged$/m)
   t.ok(await isSound(name('log.repaired')))
   const records = await found(name('log.repaired'))
   const expected = seqs.filter(seq => seq !== broken[5] && inBlock(seq) !== 6)
@@ -115,14 +115,14 @@ test('--compact leaves out deleted records and damaged blocks, and says that off
   await deleteFrom(name('log'), [seqs[0], seqs[50]])
   const { code, stdout } = await flumelog(['repair', 'log', '--compact'], { cwd: name('.') })
   t.equal(code, 0)
-  t.match(stdout, /^OFFSETS HAVE CHANGED: views hold offsets, so delete all views built on this log; they are built again$/m)
+  t.match(stdout, /^OFFSETS HAVE CHANGED: views contain offsets, so delete all views of this log to have them rebuilt$/m)
   t.ok(await isSound(name('log.repaired')))
   const expected = RECORDS.filter((_, i) => ![0, 50].includes(i) && ![1, 3, 6].includes(inBlock(seqs[i])))
   t.deepEqual((await found(name('log.repaired'))).map(([, value]) => value), expected)
   const { deleted } = JSON.parse((await flumelog(['stat', '--json', name('log.repaired')])).stdout)
   t.deepEqual(deleted, { records: 0, bytes: 0 })
   t.equal((await flumelog(['repair', 'log.repaired', '--compact'], { cwd: name('.') })).stdout,
-    'log.repaired: sound; there is nothing to leave out, so nothing was written\n', 'once is enough')
+    'log.repaired: valid; nothing to compact, nothing written\n', 'once is enough')
 })
 
 test('--compact of a log without gaps in front of its records does not claim that they moved', async (t) => {
@@ -130,7 +130,7 @@ test('--compact of a log without gaps in front of its records does not claim tha
   const seqs = await makeLog(name('log'), RECORDS, { blockSize: BLOCK_SIZE })
   await deleteFrom(name('log'), [seqs[99]])
   const { stdout } = await flumelog(['repair', 'log', '--compact'], { cwd: name('.') })
-  t.equal(stdout, 'log.repaired: sound: 99 records; log is as it was\nAll records kept their offsets.\n')
+  t.equal(stdout, 'log.repaired: valid: 99 records; log is unchanged\nAll records kept their offsets.\n')
 })
 
 test('--compact takes records that are as large as only a log without checksums can have', async (t) => {
@@ -149,7 +149,7 @@ test('a sound log is not copied', async (t) => {
   await makeLog(name('log'), RECORDS)
   const { code, stdout } = await flumelog(['repair', 'log', '--in-place'], { cwd: name('.') })
   t.equal(code, 0)
-  t.equal(stdout, 'log: sound; there is nothing to repair, so nothing was written\n')
+  t.equal(stdout, 'log: valid; nothing to repair, nothing written\n')
   t.deepEqual(fs.readdirSync(name('.')), ['log'])
 })
 
@@ -160,7 +160,7 @@ test('a torn tail is not in the copy, which ends with the last whole record', as
   fs.appendFileSync(name('log'), 'torn')
   const { code, stdout } = await flumelog(['repair', 'log'], { cwd: name('.') })
   t.equal(code, 0)
-  t.match(stdout, new RegExp(`^cut off ${whole.length} to ${whole.length + 4}, 4 bytes: `))
+  t.match(stdout, new RegExp(`^truncated ${whole.length} to ${whole.length + 4}, 4 bytes: `))
   t.ok(fs.readFileSync(name('log.repaired')).equals(whole))
   t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'log.repaired'], 'nothing else was written')
 })
@@ -193,7 +193,7 @@ test('what a crash left is repaired with its recovery point, which goes with the
 
   const { code, stdout } = await flumelog(['repair', 'log', '--in-place'], { cwd: name('.') })
   t.equal(code, 0)
-  t.match(stdout, new RegExp(`^cut off ${size - 15} to ${size}, 15 bytes: `, 'm'))
+  t.match(stdout, new RegExp(`^truncated ${size - 15} to ${size}, 15 bytes: `, 'm'))
   t.ok(fs.readFileSync(name('log.damaged')).equals(bytes))
   t.ok(fs.readFileSync(name('log.damaged.recovery-point')).equals(point))
   t.notOk(fs.existsSync(name('log.recovery-point')))
@@ -219,7 +219,7 @@ test('while another program has the log open for writing, nothing is repaired', 
   const log = promises(FlumeLog(name('log')))
   await log.onReady()
   const refused = await flumelog(['repair', name('log'), '--in-place'])
-  refuses(t, refused, 1, /log: another program has this log open for writing; close that one first$/m, 'repair')
+  refuses(t, refused, 1, /log: another program has this log open for writing; close it there first$/m, 'repair')
   await log.close()
   t.ok(fs.readFileSync(name('log')).equals(bytes))
   t.deepEqual(fs.readdirSync(name('.')), ['log'])
@@ -233,7 +233,7 @@ test('a disk that is full while the copy is written leaves everything as it was'
       preload: [path.join(HELPERS, 'small-disk.js')],
       env: { TEST_DISK_SIZE: '1000' }
     })
-    refuses(t, ended, 1, /the disk is full; make room and try again$/m, args.join() || 'repair')
+    refuses(t, ended, 1, /the disk is full; free some space and try again$/m, args.join() || 'repair')
     t.deepEqual(fs.readdirSync(name('.')), ['log'])
     t.ok(fs.readFileSync(name('log')).equals(bytes))
   }

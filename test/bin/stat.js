@@ -30,11 +30,11 @@ test('stat shows the figures of a log, and a histogram of record sizes', async (
   t.equal(stdout, `file          log
 size          2,952 bytes (2.95 kB)
 block size    1,024 bytes
-blocks        3; 2 of them full, all with a checksum
+blocks        3 (2 full, all with a checksum)
 records       10
 data          2,278 bytes (77.2 %)
 deleted       1 record, 3 bytes (0.1 %)
-lengths       44 bytes (1.5 %)
+framing       44 bytes (1.5 %)
 padding       627 bytes (21.2 %)
 record size   smallest 1, mean 228, largest 900 bytes
 
@@ -115,7 +115,7 @@ test('stat counts what is damaged or torn apart, and points to verify', async (t
   overwrite(file, fs.statSync(file).size, 'torn')
   const { code, stdout } = await flumelog(['stat', file])
   t.equal(code, 0)
-  t.match(stdout, /^damaged {7}1 block, 1,024 bytes \(34\.6 %\); see flumelog verify$/m)
+  t.match(stdout, /^corrupt {7}1 block, 1,024 bytes \(34\.6 %\); see flumelog verify$/m)
   t.match(stdout, /^torn {10}4 bytes \(0\.1 %\) at the end; see flumelog verify$/m)
 })
 

@@ -53,13 +53,13 @@ test('wrong usage is one line that points to the help, and exit code 2', async (
     ...[['--gt', 'x'], ['--gte', '1.5'], ['--lt', ''], ['--lte', '1e3'], ['--gte', '99999999999999999999']].map(([bound, value]) =>
       [['dump', file, bound, value], new RegExp(`'${bound} <offset>' argument '${value}' is invalid: it must be an integer; see`)]),
     ...['-1', '1.5'].map(value =>
-      [['dump', file, '--limit', value], /'-n, --limit <count>' argument '.*' is invalid: it must be an integer of 0 or more; see/]),
+      [['dump', file, '--limit', value], /'-n, --limit <count>' argument '.*' is invalid: it must be a non-negative integer; see/]),
     [['get', file], /missing required argument 'seq'/],
-    [['get', file, 'x'], /value 'x' is invalid for argument 'seq': it must be an integer of 0 or more; see flumelog get --help/],
+    [['get', file, 'x'], /value 'x' is invalid for argument 'seq': it must be a non-negative integer; see flumelog get --help/],
     [['get', file, '1', '--seqs', '-e', 'raw'], /cannot be used/],
     [['search', file, '--value', '1'], /required option '-p, --path <keys>' not specified; see flumelog search --help/],
     [['search', file, '--path', 'a'], /required option '-v, --value <value>' not specified/],
-    [['search', file, '--path', 'a..b', '--value', '1'], /'a..b' is invalid: it must be keys with dots between them/],
+    [['search', file, '--path', 'a..b', '--value', '1'], /'a..b' is invalid: it must be keys separated by dots/],
     [['append', file, '--block-size', '31'], /'31' is invalid: it must be an integer from 32 to 65536; see/],
     [['append', file, '--block-size', '65537'], /'65537' is invalid: it must be an integer from 32 to 65536; see/],
     [['append', file, '--sync', 'sometimes'], /'sometimes' is invalid. Allowed choices are always, interval, never/]

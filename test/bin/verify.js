@@ -31,15 +31,15 @@ test('a sound log is called so, with exit code 0', async (t) => {
     t.equal(code, 0)
     return stdout
   }
-  t.equal(await run('log'), 'log: sound: 9 blocks, 100 records, 2.13 kB\n')
+  t.equal(await run('log'), 'log: valid: 9 blocks, 100 records, 2.13 kB\n')
   await makeLog(name('plain'), RECORDS, { blockSize: 256, checksum: false })
-  t.equal(await run('plain'), 'plain: sound: 9 blocks, 100 records, 2.11 kB; no block has a checksum, so only structure was checked there\n')
+  t.equal(await run('plain'), 'plain: valid: 9 blocks, 100 records, 2.11 kB; no block has a checksum, so only the structure was checked there\n')
   fs.appendFileSync(name('mixed'), Buffer.concat([
     sealedBlock(64, [dataOf(20)]), sealedBlock(64, [dataOf(20)], { checksum: false }), tailOf([dataOf(9)])
   ]))
-  t.equal(await run('mixed'), 'mixed: sound: 3 blocks, 3 records, 141 bytes; 1 block has no checksum, so only structure was checked there\n')
+  t.equal(await run('mixed'), 'mixed: valid: 3 blocks, 3 records, 141 bytes; 1 block has no checksum, so only the structure was checked there\n')
   await makeLog(name('empty'), [])
-  t.equal(await run('empty'), 'empty: sound: 0 blocks, 0 records, 0 bytes\n')
+  t.equal(await run('empty'), 'empty: valid: 0 blocks, 0 records, 0 bytes\n')
 })
 
 test('each damaged range is printed with what is wrong, and the exit code is 1', async (t) => {
@@ -58,12 +58,12 @@ test('each damaged range is printed with what is wrong, and the exit code is 1',
   t.equal(code, 1)
   t.equal(stderr, '')
   const lines = stdout.trimEnd().split('\n')
-  t.match(lines[0], /^damaged 256 to 512, block 1: checksum mismatch: computed [0-9a-f]{8}, stored [0-9a-f]{8}$/)
-  t.equal(lines[1], 'damaged 768 to 1536, blocks 3 to 5: invalid padding offset 0 (at 1020)', 'blocks in a row, damaged in one way, are one range')
-  t.match(lines[2], /^damaged 2048 to 2304, block 8: the length before the record is 99, after it \d+$/)
-  t.match(lines[3], /^damaged 2560 to 2816, block 10: invalid padding offset 3 \(at 2812\)$/)
+  t.match(lines[0], /^corrupt 256 to 512, block 1: checksum mismatch: computed [0-9a-f]{8}, stored [0-9a-f]{8}$/)
+  t.equal(lines[1], 'corrupt 768 to 1536, blocks 3 to 5: invalid padding offset 0 (at 1020)', 'blocks in a row, damaged in one way, are one range')
+  t.match(lines[2], /^corrupt 2048 to 2304, block 8: the length before the record is 99, after it \d+$/)
+  t.match(lines[3], /^corrupt 2560 to 2816, block 10: invalid padding offset 3 \(at 2812\)$/)
   t.match(lines[4], /^torn 6782 to 6786, 4 bytes: 4 bytes are left, too few for a record$/)
-  t.match(lines[5], /^log: 6 of 27 blocks are damaged \(1\.54 kB\), and the last 4 bytes are no whole record; flumelog repair writes a sound copy$/)
+  t.match(lines[5], /^log: 6 of 27 blocks are corrupt \(1\.54 kB\), and the last 4 bytes are torn; flumelog repair writes a valid copy$/)
   t.equal(lines.length, 6)
   t.ok(fs.readFileSync(file).equals(damaged), 'nothing was changed')
   t.deepEqual(fs.readdirSync(name('.')), ['log'], 'and no file was made')
@@ -203,8 +203,8 @@ test('a log that is open, or was not closed, is said to be so', async (t) => {
   const { code, stdout, stderr } = await flumelog(['verify', file])
   await log.close()
   t.equal(code, 0)
-  t.match(stdout, /: sound: 1 block, 1 record, 5 bytes$/m)
-  t.match(stderr, /^.*log: a program has this log open for writing, or stopped without closing it; the next one to open it cuts off what is torn\n$/)
+  t.match(stdout, /: valid: 1 block, 1 record, 5 bytes$/m)
+  t.match(stderr, /^.*log: a program has this log open for writing, or stopped without closing it; torn writes are truncated when it is next opened for writing\n$/)
 })
 
 test('what a crash left torn behind the recovery point is told, and not cut off', async (t) => {
@@ -220,7 +220,7 @@ test('what a crash left torn behind the recovery point is told, and not cut off'
   const { code, stdout } = await flumelog(['verify', file + '2'])
   t.equal(code, 1)
   t.match(stdout, new RegExp(`^torn ${whole + 12} to ${whole + 1012}, 1,000 bytes: `))
-  t.match(stdout, /log2: the last 1,000 bytes are no whole record/)
+  t.match(stdout, /log2: the last 1,000 bytes are torn/)
 })
 
 test('a deletion that a crash interrupted is no damage, since opening completes it', async (t) => {
@@ -265,7 +265,7 @@ test('on a terminal there is a progress bar, of which nothing is left', async (t
     const widths = stderr.split(/\x1b\[\d*[A-Z]|\x1b\[\?\d+[a-z]|\x1b[78]|\r|\n/).map(text => text.length)
     t.ok(Math.max(...widths) < columns, `narrower than ${columns} columns`)
     t.ok(stderr.endsWith('\x1b[2K'), 'in the end the line is cleared')
-    t.match(stdout, /: sound: /)
+    t.match(stdout, /: valid: /)
   }
   const { stderr } = await flumelog(['verify', file])
   t.equal(stderr, '', 'elsewhere there is none')
