@@ -46,7 +46,7 @@ tape('the demo ends well, and what it says is what the data says', async (t) => 
 
   t.deepEqual(events(section(output, 'backward')), quakes.slice(-5).reverse().map(event), 'the last five records, the last one first')
   const first = quakes.findIndex(({ properties }) => properties.time >= MOMENT)
-  t.deepEqual(events(section(output, 'halving')), quakes.slice(first, first + 5).map(event), 'the records from a moment on')
+  t.deepEqual(events(section(output, 'binary search')), quakes.slice(first, first + 5).map(event), 'the records from a moment on')
 
   t.deepEqual(matches(section(output, 'first records'), /^(\{.*\})$/gm).map(record => JSON.parse(record)),
     flights.slice(0, 3).map(flightRecord), 'the first three records, dumped')
