@@ -89,9 +89,9 @@ const ratios = [
   { number: 7, what: 'opening 4 GB, relative to 4 MB', of: large('open'), over: [small('open')], ...DURATION, most: 1.5 },
   { number: 7, what: 'peak RSS of a scan of 4 GB, relative to 100 MB', of: large('peak RSS of a scan'), over: [medium('peak RSS of a scan')], ...MEMORY, least: 0.9, most: 1.1 },
   { number: 7, what: 'peak RSS of a scan of 4 GB, in MB', of: large('peak RSS of a scan'), over: [], ...MEMORY, by: ({ peakMemory }) => peakMemory / MB, format: (mb) => formatBytes(mb * MB), most: 200 },
-  { number: 8, what: 'appends, 1024 in flight, relative to checksum: false', of: option('by default'), over: [option('checksum: false')], ...RATE },
-  { number: 8, what: 'appends, 1024 in flight, relative to sync: never', of: option('by default'), over: [option('sync: never')], ...RATE },
-  { number: 8, what: 'appends, 1024 in flight, relative to lock: false', of: option('by default'), over: [option('lock: false')], ...RATE },
+  { number: 8, what: 'appends, 1024 in flight, relative to checksum: false', of: option('defaults'), over: [option('checksum: false')], ...RATE },
+  { number: 8, what: 'appends, 1024 in flight, relative to sync: never', of: option('defaults'), over: [option('sync: never')], ...RATE },
+  { number: 8, what: 'appends, 1024 in flight, relative to lock: false', of: option('defaults'), over: [option('lock: false')], ...RATE },
   { number: 8, what: 'scan, relative to checksum: false', of: layer('scan'), over: [layer('scan, checksum: false')], ...RATE },
   { number: 8, what: 'stream, relative to checksum: false', of: layer('stream'), over: [layer('stream, checksum: false')], ...RATE },
   { number: 8, what: 'opening 4 MB, relative to lock: false', of: small('open'), over: [small('open, lock: false')], ...DURATION }
