@@ -1,6 +1,6 @@
 'use strict'
 
-// flumelog dump, and get and search, which print as it does.
+// flumelog dump, get and search, which print records in the same way.
 
 const fs = require('fs')
 const test = require('tape')
@@ -10,7 +10,7 @@ const { makeLog, deleteFrom, overwrite, jsonRecords } = require('../helpers/logs
 
 const RECORDS = ['alpha', 'βήτα', 'gamma ray', 'delta'.repeat(5)]
 
-test('dump prints a line a record, in each encoding', async (t) => {
+test('dump prints one record per line, in each encoding', async (t) => {
   const file = testFolder(t)('log')
   const json = '{"b":[1,{"c":"d, [e]: {f}"},[]],"a":{},"10":1.50,"9":12345678901234567890,"s":"\\"\\\\"}'
   await makeLog(file, [...RECORDS, json])
@@ -42,7 +42,7 @@ test('dump prints a line a record, in each encoding', async (t) => {
   refuses(t, await flumelog(['dump', file, '-e', 'json']), 1, /the record at offset 0 cannot be printed: not JSON: .*try --encoding utf8/, 'json of something else')
 })
 
-test('raw and utf8 print any bytes as they are', async (t) => {
+test('raw and utf8 print all bytes unchanged', async (t) => {
   const file = testFolder(t)('log')
   const bytes = Buffer.from([0xff, 0x00, 0x80, 0x0a, 0xfe])
   await makeLog(file, [bytes])
@@ -50,14 +50,14 @@ test('raw and utf8 print any bytes as they are', async (t) => {
   t.ok((await flumelog(['dump', file])).bytes.equals(Buffer.concat([bytes, Buffer.from('\n')])))
 })
 
-test('--seqs puts the offset and a tab in front', async (t) => {
+test('--seqs prefixes records with the offset and a tab', async (t) => {
   const file = testFolder(t)('log')
   const seqs = await makeLog(file, RECORDS)
   const { stdout } = await flumelog(['dump', file, '--seqs'])
   t.equal(stdout, RECORDS.map((record, i) => `${seqs[i]}\t${record}\n`).join(''))
 })
 
-test('bounds, limit and reverse choose records as those of a stream do', async (t) => {
+test('bounds, limit and reverse select the same records as those of a stream', async (t) => {
   const file = testFolder(t)('log')
   const seqs = await makeLog(file, Array.from({ length: 40 }, (_, i) => `record ${i}`), { blockSize: 64 })
   const cases = [
@@ -81,7 +81,7 @@ test('bounds, limit and reverse choose records as those of a stream do', async (
   }
 })
 
-test('deleted records are passed over, and an empty log prints nothing', async (t) => {
+test('dump skips deleted records, and prints nothing for an empty log', async (t) => {
   const name = testFolder(t)
   const seqs = await makeLog(name('log'), RECORDS)
   await deleteFrom(name('log'), [seqs[0], seqs[2]])
@@ -91,7 +91,7 @@ test('deleted records are passed over, and an empty log prints nothing', async (
   t.deepEqual({ code, stdout, stderr }, { code: 0, stdout: '', stderr: '' })
 })
 
-test('records of all sizes come out whole, through chunks that do not fit them', async (t) => {
+test('records of all sizes are printed completely, regardless of the size of output chunks', async (t) => {
   const file = testFolder(t)('log')
   const sizes = [1, 65521, 65522, 100, 32768, 16384, 65522, 65522, 3, 65000, 536, 1]
   const records = sizes.map((size, i) => Buffer.alloc(size, 65 + i))
@@ -102,7 +102,7 @@ test('records of all sizes come out whole, through chunks that do not fit them',
   }
 })
 
-test('a log is only read: its bytes and its folder stay as they are', async (t) => {
+test('dump does not change the file or its directory', async (t) => {
   const name = testFolder(t)
   await makeLog(name('log'), RECORDS)
   overwriteEnd(name('log'), 'a torn record')
@@ -113,7 +113,7 @@ test('a log is only read: its bytes and its folder stay as they are', async (t) 
   t.deepEqual(fs.readdirSync(name('.')), ['log'])
 })
 
-test('a damaged block ends it after the records before, and --skip-corrupt goes on behind it', async (t) => {
+test('dump stops at a corrupt block after printing the records before it, and --skip-corrupt skips the block', async (t) => {
   const file = testFolder(t)('log')
   const records = Array.from({ length: 100 }, (_, i) => `record number ${i}`)
   const seqs = await makeLog(file, records, { blockSize: 256 })
@@ -140,7 +140,7 @@ test('a damaged block ends it after the records before, and --skip-corrupt goes 
   t.equal(backward.code, 1)
 })
 
-test('get prints one record, and says why it cannot', async (t) => {
+test('get prints one record, or says why it cannot', async (t) => {
   const file = testFolder(t)('log')
   const seqs = await makeLog(file, [...RECORDS, '{"a":1}'])
   t.equal((await flumelog(['get', file, String(seqs[1])])).stdout, RECORDS[1] + '\n')
@@ -153,14 +153,14 @@ test('get prints one record, and says why it cannot', async (t) => {
   refuses(t, await flumelog(['get', file, '100000']), 1, /no record at offset 100000: the log ends at /, 'behind the end')
 })
 
-test('get of a record in a damaged block is an error that points to verify', async (t) => {
+test('get of a record in a corrupt block is an error that refers to verify', async (t) => {
   const file = testFolder(t)('log')
   await makeLog(file, Array.from({ length: 20 }, (_, i) => `record ${i}`), { blockSize: 64 })
   overwrite(file, 10, 'XX')
   refuses(t, await flumelog(['get', file, '0']), 1, /block 0 is damaged .*; use flumelog verify to list all corrupt blocks$/m, 'damaged')
 })
 
-test('search finds the first record at or after a value, by number or by text', async (t) => {
+test('search finds the first record at or after a value, compared as numbers or as text', async (t) => {
   const file = testFolder(t)('log')
   const records = jsonRecords(300)
   const seqs = await makeLog(file, records, { blockSize: 512 })
@@ -179,7 +179,7 @@ test('search finds the first record at or after a value, by number or by text', 
   t.equal((await find('10')).stdout, '{"of":{"name":"9"}}\n', 'texts are compared as texts, even if they look like numbers')
 })
 
-test('search says which record does not have what it looks for', async (t) => {
+test('search names the record in which it does not find a value', async (t) => {
   const name = testFolder(t)
   await makeLog(name('log'), jsonRecords(3))
   const search = (file, path) => flumelog(['search', name(file), '--path', path, '--value', '1'])
@@ -193,7 +193,7 @@ test('search says which record does not have what it looks for', async (t) => {
   refuses(t, await search('empty', 'at'), 1, /empty: no record with `at` >= 1/, 'an empty log')
 })
 
-test('dump prints all of a log of many blocks', async (t) => {
+test('dump prints all records of a log with many blocks', async (t) => {
   const file = testFolder(t)('log')
   await makeLog(file, Array.from({ length: 30000 }, (_, i) => `record ${i} ${'x'.repeat(i % 50)}`))
   const running = start(t, ['dump', file])

@@ -1,6 +1,6 @@
 'use strict'
 
-// The command line: errors that every command shares, and readers that go away.
+// The command line: errors common to all commands, and readers that close the pipe.
 
 const fs = require('fs')
 const test = require('tape')
@@ -8,12 +8,12 @@ const { testFolder } = require('../helpers/folder')
 const { flumelog, start, refuses, inTurns } = require('../helpers/command-line')
 const { makeLog } = require('../helpers/logs')
 
-/** One of each way to open a log. */
+/** One command for each way to open a log. */
 const COMMANDS = ['dump', 'get', 'append', 'verify', 'repair']
-/** What each needs to be called rightly, but for a log. */
+/** The other arguments that each requires. */
 const REST = { get: ['0'] }
 
-test('a file that cannot be opened is one line that names it and says what to do, and exit code 1', async (t) => {
+test('a file that cannot be opened is reported in one line that names it and says what to do, with exit code 1', async (t) => {
   const name = testFolder(t)
   const missing = name('missing')
   const text = name('text')
@@ -36,7 +36,7 @@ test('a file that cannot be opened is one line that names it and says what to do
   t.deepEqual(fs.readdirSync(name('.')), ['text'], 'no file was left behind')
 })
 
-test('a file of random bytes is refused as not being a log', async (t) => {
+test('a file of random bytes is not a log', async (t) => {
   const name = testFolder(t)
   const file = name('random')
   const bytes = Buffer.from(Array.from({ length: 200000 }, (_, i) => (i * i * 31 + i * 7) >>> 3 & 255))
@@ -48,7 +48,7 @@ test('a file of random bytes is refused as not being a log', async (t) => {
   })
 })
 
-test('a full disk under standard output is an error, not a crash', async (t) => {
+test('a full disk behind standard output is an error, not a crash', async (t) => {
   if (!fs.existsSync('/dev/full')) return t.comment('there is no /dev/full here')
   const name = testFolder(t)
   await makeLog(name('log'), ['a'])
@@ -61,7 +61,7 @@ test('a full disk under standard output is an error, not a crash', async (t) => 
   }
 })
 
-test('a reader that has had enough ends every command quietly', async (t) => {
+test('every command exits silently when its reader closes the pipe', async (t) => {
   const name = testFolder(t)
   const file = name('log')
   await makeLog(file, Array.from({ length: 20000 }, (_, i) => `record ${i} `.padEnd(100, 'x')))
@@ -82,7 +82,7 @@ test('a reader that has had enough ends every command quietly', async (t) => {
   }
 })
 
-test('colours are only for terminals, and not with NO_COLOR', async (t) => {
+test('colours are used on terminals only, and not with NO_COLOR', async (t) => {
   const name = testFolder(t)
   const args = ['dump', name('missing')]
   const plain = await flumelog(args)

@@ -1,6 +1,6 @@
 'use strict'
 
-// flumelog repair: a sound copy, with every record that can be relied on.
+// flumelog repair: writes a valid copy with all records of valid blocks.
 
 const fs = require('fs')
 const path = require('path')
@@ -16,7 +16,7 @@ const RECORDS = Array.from({ length: 100 }, (_, i) => `record number ${i}`)
 const HELPERS = path.join(__dirname, '..', 'helpers')
 
 /**
- * A log with three damaged blocks: one whose checksum alone is wrong, one with a
+ * A log with three corrupt blocks: one where only the checksum is wrong, one with a
  * broken record in its middle, one of zeros.
  * @param {string} file
  */
@@ -38,7 +38,7 @@ async function isSound (file) {
 
 const found = async (file) => (await readLog(file)).map(({ seq, value }) => [seq, value.toString()])
 
-test('repair writes a copy in which every sound record is where it was', async (t) => {
+test('repair writes a copy in which every record of a valid block keeps its offset', async (t) => {
   const name = testFolder(t)
   const { seqs, bytes } = await makeDamaged(name('log'))
   const { code, stdout, stderr } = await flumelog(['repair', 'log'], { cwd: name('.') })
@@ -64,7 +64,7 @@ test('repair writes a copy in which every sound record is where it was', async (
   t.match((await flumelog(['repair', 'log'], { cwd: name('.') })).stdout, /^log\.repaired\.2: valid: /m, 'a copy that is there already is not written over')
 })
 
-test('a repaired log can be written, and goes on where the old one ended', async (t) => {
+test('a repaired log accepts appends, at the offset where the old one ended', async (t) => {
   const name = testFolder(t)
   const { bytes } = await makeDamaged(name('log'))
   await flumelog(['repair', name('log')])
@@ -74,7 +74,7 @@ test('a repaired log can be written, and goes on where the old one ended', async
   t.ok(await isSound(name('log.repaired')))
 })
 
-test('--in-place puts the copy in the place of the log, and keeps the old file', async (t) => {
+test('--in-place replaces the log with the copy, and keeps the old file', async (t) => {
   const name = testFolder(t)
   const { bytes } = await makeDamaged(name('log'))
   fs.chmodSync(name('log'), 0o640)
@@ -91,7 +91,7 @@ test('--in-place puts the copy in the place of the log, and keeps the old file',
   t.ok(fs.readFileSync(name('log.damaged')).equals(bytes), 'and the first is as it was')
 })
 
-test('--salvage keeps records that look whole, and calls them unverified', async (t) => {
+test('--salvage keeps records that look whole, and reports them as unverified', async (t) => {
   const name = testFolder(t)
   const { seqs, broken } = await makeDamaged(name('log'))
   const { code, stdout } = await flumelog(['repair', 'log', '--salvage'], { cwd: name('.') })
@@ -109,7 +109,7 @@ test('--salvage keeps records that look whole, and calls them unverified', async
   t.match(changed, /X/)
 })
 
-test('--compact leaves out deleted records and damaged blocks, and says that offsets change', async (t) => {
+test('--compact omits deleted records and corrupt blocks, and says that offsets have changed', async (t) => {
   const name = testFolder(t)
   const { seqs } = await makeDamaged(name('log'))
   await deleteFrom(name('log'), [seqs[0], seqs[50]])
@@ -125,7 +125,7 @@ test('--compact leaves out deleted records and damaged blocks, and says that off
     'log.repaired: valid; nothing to compact, nothing written\n', 'once is enough')
 })
 
-test('--compact of a log without gaps in front of its records does not claim that they moved', async (t) => {
+test('--compact does not report changed offsets if no record has moved', async (t) => {
   const name = testFolder(t)
   const seqs = await makeLog(name('log'), RECORDS, { blockSize: BLOCK_SIZE })
   await deleteFrom(name('log'), [seqs[99]])
@@ -133,7 +133,7 @@ test('--compact of a log without gaps in front of its records does not claim tha
   t.equal(stdout, 'log.repaired: valid: 99 records; log is unchanged\nAll records kept their offsets.\n')
 })
 
-test('--compact takes records that are as large as only a log without checksums can have', async (t) => {
+test('--compact copies records of the size that only a log without checksums can contain', async (t) => {
   const name = testFolder(t)
   const records = [10, 246, 245, 244, 243, 242, 241, 5, 246].map((size, i) => Buffer.alloc(size, i + 1))
   const seqs = await makeLog(name('log'), records, { blockSize: BLOCK_SIZE, checksum: false })
@@ -144,7 +144,7 @@ test('--compact takes records that are as large as only a log without checksums 
   t.deepEqual((await readLog(name('log.repaired'))).map(({ value }) => value.length), [246, 245, 244, 243, 242, 241, 5, 246])
 })
 
-test('a sound log is not copied', async (t) => {
+test('a valid log is not copied', async (t) => {
   const name = testFolder(t)
   await makeLog(name('log'), RECORDS)
   const { code, stdout } = await flumelog(['repair', 'log', '--in-place'], { cwd: name('.') })
@@ -153,7 +153,7 @@ test('a sound log is not copied', async (t) => {
   t.deepEqual(fs.readdirSync(name('.')), ['log'])
 })
 
-test('a torn tail is not in the copy, which ends with the last whole record', async (t) => {
+test('the copy of a log with a torn tail ends with the last whole record', async (t) => {
   const name = testFolder(t)
   await makeLog(name('log'), RECORDS, { blockSize: BLOCK_SIZE })
   const whole = fs.readFileSync(name('log'))
@@ -165,7 +165,7 @@ test('a torn tail is not in the copy, which ends with the last whole record', as
   t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'log.repaired'], 'nothing else was written')
 })
 
-test('a tail damaged in its middle keeps its size', async (t) => {
+test('a tail that is corrupt in its middle keeps its size', async (t) => {
   const name = testFolder(t)
   const seqs = await makeLog(name('log'), RECORDS, { blockSize: BLOCK_SIZE })
   const { size } = fs.statSync(name('log'))
@@ -179,7 +179,7 @@ test('a tail damaged in its middle keeps its size', async (t) => {
   t.deepEqual((await found(name('log.repaired.2'))).map(([seq]) => seq), seqs.filter(seq => seq !== tail[1]))
 })
 
-test('what a crash left is repaired with its recovery point, which goes with the old file', async (t) => {
+test('repair after a crash respects the recovery point, and keeps it with the old file', async (t) => {
   const name = testFolder(t)
   await makeDamaged(name('first'))
   const open = promises(FlumeLog(name('first')))
@@ -201,7 +201,7 @@ test('what a crash left is repaired with its recovery point, which goes with the
   t.equal((await found(name('log'))).at(-1)[1], 'one more')
 })
 
-test('repair through a link repairs the file that it leads to', async (t) => {
+test('repair of a symbolic link repairs its target', async (t) => {
   const name = testFolder(t)
   fs.mkdirSync(name('real'))
   const { bytes } = await makeDamaged(name('real/log'))
@@ -213,7 +213,7 @@ test('repair through a link repairs the file that it leads to', async (t) => {
   t.ok(await isSound(name('link')))
 })
 
-test('while another program has the log open for writing, nothing is repaired', async (t) => {
+test('repair fails while another program has the log open for writing', async (t) => {
   const name = testFolder(t)
   const { bytes } = await makeDamaged(name('log'))
   const log = promises(FlumeLog(name('log')))
@@ -225,7 +225,7 @@ test('while another program has the log open for writing, nothing is repaired', 
   t.deepEqual(fs.readdirSync(name('.')), ['log'])
 })
 
-test('a disk that is full while the copy is written leaves everything as it was', async (t) => {
+test('a full disk while the copy is written leaves everything unchanged', async (t) => {
   const name = testFolder(t)
   const { bytes } = await makeDamaged(name('log'))
   for (const args of [[], ['--in-place'], ['--compact']]) {
@@ -239,7 +239,7 @@ test('a disk that is full while the copy is written leaves everything as it was'
   }
 })
 
-test('Ctrl-C while the copy is written leaves everything as it was; a copy that a kill left is written anew', async (t) => {
+test('Ctrl-C while the copy is written leaves everything unchanged; a partial copy left by a kill is overwritten', async (t) => {
   const name = testFolder(t)
   const { bytes } = await makeDamaged(name('log'))
   const stuck = () => start(t, ['repair', name('log'), '--in-place'], { preload: [path.join(HELPERS, 'stuck-disk.js')] })

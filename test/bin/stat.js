@@ -1,6 +1,6 @@
 'use strict'
 
-// flumelog stat: what a log is made of.
+// flumelog stat: counts what a log consists of.
 
 const fs = require('fs')
 const test = require('tape')
@@ -21,7 +21,7 @@ async function makeMixed (file) {
   await deleteFrom(file, [seqs[2]])
 }
 
-test('stat shows the figures of a log, and a histogram of record sizes', async (t) => {
+test('stat prints the figures of a log, and a histogram of record sizes', async (t) => {
   const name = testFolder(t)
   await makeMixed(name('log'))
   const { code, stdout, stderr } = await flumelog(['stat', 'log'], { cwd: name('.') })
@@ -52,7 +52,7 @@ record size   smallest 1, mean 228, largest 900 bytes
 `)
 })
 
-test('the histogram is as wide as the terminal, and no line is longer', async (t) => {
+test('the histogram is as wide as the terminal, and no line is longer than that', async (t) => {
   const name = testFolder(t)
   await makeMixed(name('log'))
   for (const columns of [40, 80, 120, 200]) {
@@ -62,7 +62,7 @@ test('the histogram is as wide as the terminal, and no line is longer', async (t
   }
 })
 
-test('stat --json has the same figures for programs', async (t) => {
+test('stat --json prints the same figures as JSON', async (t) => {
   const file = testFolder(t)('log')
   await makeMixed(file)
   const { stdout } = await flumelog(['stat', file, '--json'])
@@ -108,7 +108,7 @@ test('stat of an empty log, and of one with deleted records only, has no histogr
   t.doesNotMatch(deleted.stdout, /record size|NaN|Infinity/)
 })
 
-test('stat counts what is damaged or torn apart, and points to verify', async (t) => {
+test('stat counts corrupt and torn bytes separately, and refers to verify', async (t) => {
   const file = testFolder(t)('log')
   await makeMixed(file)
   overwrite(file, 100, 'XX')
@@ -119,7 +119,7 @@ test('stat counts what is damaged or torn apart, and points to verify', async (t
   t.match(stdout, /^torn {10}4 bytes \(0\.1 %\) at the end; see flumelog verify$/m)
 })
 
-test('whatever a file holds, every byte of it is counted once', async (t) => {
+test('whatever a file contains, each byte is counted once', async (t) => {
   await fc.assert(fc.asyncProperty(fc.array(sizesOfBlock(), { maxLength: 6 }), sizesOfBlock(), fc.array(fc.nat(700)), fc.boolean(), async (blocks, tail, damage, checksum) => {
     const bytes = Buffer.concat([
       ...blocks.map(sizes => sealedBlock(128, sizes.map(recordOf), { checksum })),

@@ -1,6 +1,6 @@
 'use strict'
 
-// The command line: help, and wrong usage.
+// The command line: help, and usage errors.
 
 const fs = require('fs')
 const test = require('tape')
@@ -11,7 +11,7 @@ const { version } = require('../../package.json')
 
 const COMMANDS = ['dump', 'get', 'search', 'append', 'stat', 'verify', 'repair']
 
-test('--help names every command, and each command explains itself with examples', async (t) => {
+test('--help lists all commands, and the help of each command has examples', async (t) => {
   const { code, stdout, stderr } = await flumelog(['--help'])
   t.equal(code, 0)
   t.equal(stderr, '')
@@ -32,14 +32,14 @@ test('--version prints the version of the package', async (t) => {
   t.equal(stdout, `${version}\n`)
 })
 
-test('without a command the help goes to stderr, and the exit code is 2', async (t) => {
+test('without a command, the help is printed to stderr, and the exit code is 2', async (t) => {
   const { code, stdout, stderr } = await flumelog([])
   t.equal(code, 2)
   t.equal(stdout, '')
   t.match(stderr, /^Usage: flumelog /)
 })
 
-test('wrong usage is one line that points to the help, and exit code 2', async (t) => {
+test('wrong usage is reported in one line that refers to the help, with exit code 2', async (t) => {
   const name = testFolder(t)
   const file = name('log')
   await makeLog(file, ['a', 'b'])

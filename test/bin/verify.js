@@ -1,6 +1,6 @@
 'use strict'
 
-// flumelog verify: all damage is found, and none where there is none.
+// flumelog verify: finds all corrupt blocks, and reports no valid ones.
 
 const fs = require('fs')
 const test = require('tape')
@@ -22,7 +22,7 @@ const READ_ONLY = { readOnly: true }
 /** @param {Buffer} bytes */
 const verifyBytes = (bytes) => verify(storageFile(new RAM(bytes), READ_ONLY))
 
-test('a sound log is called so, with exit code 0', async (t) => {
+test('a valid log is reported as valid, with exit code 0', async (t) => {
   const name = testFolder(t)
   await makeLog(name('log'), RECORDS, { blockSize: 256 })
   const run = async (file) => {
@@ -42,7 +42,7 @@ test('a sound log is called so, with exit code 0', async (t) => {
   t.equal(await run('empty'), 'empty: valid: 0 blocks, 0 records, 0 bytes\n')
 })
 
-test('each damaged range is printed with what is wrong, and the exit code is 1', async (t) => {
+test('each corrupt range is printed with a reason, and the exit code is 1', async (t) => {
   const name = testFolder(t)
   const file = name('log')
   await makeLog(file, Array.from({ length: 300 }, (_, i) => `record number ${i}`), { blockSize: 256 })
@@ -69,7 +69,7 @@ test('each damaged range is printed with what is wrong, and the exit code is 1',
   t.deepEqual(fs.readdirSync(name('.')), ['log'], 'and no file was made')
 })
 
-test('--json gives the same for programs', async (t) => {
+test('--json prints the same as JSON', async (t) => {
   const file = testFolder(t)('log')
   await makeLog(file, RECORDS, { blockSize: 256 })
   const sound = await flumelog(['verify', file, '--json'])
@@ -89,7 +89,7 @@ test('--json gives the same for programs', async (t) => {
   t.match(reason, /^checksum mismatch: /)
 })
 
-test('every single bit flipped in a block with a checksum is found, and nothing else is called damaged', async (t) => {
+test('every bit flipped in a block with a checksum is found, and no other block is reported', async (t) => {
   const blockSize = 64
   const bytes = Buffer.concat([
     sealedBlock(blockSize, [dataOf(1), dataOf(2), dataOf(30)]),
@@ -119,10 +119,10 @@ test('every single bit flipped in a block with a checksum is found, and nothing 
   t.deepEqual(torn, [], 'nor is such a block taken for a torn one where the file ends with it')
 })
 
-test('a file of every length from nothing to whole ends in whole records, and what is behind is torn', async (t) => {
+test('a log truncated to any length ends with its last whole record, and the bytes after that are torn', async (t) => {
   const blocks = [sealedBlock(64, [dataOf(20), dataOf(22)]), sealedBlock(64, [dataOf(50)]), tailOf([dataOf(10), dataOf(11)])]
   const bytes = Buffer.concat(blocks)
-  // where records, and sealed blocks, end
+  // where records and sealed blocks end
   const ends = [0, 24, 50, 64, 118, 128, 142, 157]
   const wrong = []
   for (let length = 64; length <= bytes.length; length++) {
@@ -136,7 +136,7 @@ test('a file of every length from nothing to whole ends in whole records, and wh
   t.deepEqual(wrong, [])
 })
 
-test('damage in the middle of the tail is found', async (t) => {
+test('corruption in the middle of the tail is found', async (t) => {
   const tail = tailOf([dataOf(10), dataOf(10), dataOf(10)])
   tail[15] = 99
   const { ranges, end, size } = await verifyBytes(Buffer.concat([sealedBlock(64, [dataOf(50)]), tail]))
@@ -144,7 +144,7 @@ test('damage in the middle of the tail is found', async (t) => {
   t.deepEqual(ranges, [{ kind: 'damaged', start: 64, end: 64 + 42, blocks: 1, offset: 64 + 14, reason: ranges[0].reason }])
 })
 
-test('a block that the disk cannot read is named, and all others are checked', async (t) => {
+test('an unreadable block is reported, and all others are checked', async (t) => {
   const BAD = [4 * 64, 2900 * 64]
   class BadSector extends RAM {
     _read (req) {
@@ -161,7 +161,7 @@ test('a block that the disk cannot read is named, and all others are checked', a
   t.equal(counts.records, 2997)
 })
 
-test('the file is read once, in large pieces', async (t) => {
+test('the file is read once, in large chunks', async (t) => {
   const blocks = 1000
   const storage = countingStorage(Buffer.concat(Array.from({ length: blocks }, () => sealedBlock(4096, [dataOf(4000)]))))
   const { counts } = await verify(storageFile(storage, READ_ONLY))
@@ -171,7 +171,7 @@ test('the file is read once, in large pieces', async (t) => {
   t.ok(read < blocks * 4096 * 1.1, `${read} bytes read of ${blocks * 4096}`)
 })
 
-test('while another process appends and deletes, nothing is called damaged', async (t) => {
+test('nothing is reported as corrupt while another process appends and deletes', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file, { blockSize: 512 }))
   const seqs = []
@@ -196,7 +196,7 @@ test('while another process appends and deletes, nothing is called damaged', asy
   }
 })
 
-test('a log that is open, or was not closed, is said to be so', async (t) => {
+test('a log that is open, or was not closed, is reported as such', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))
   await log.append('a')
@@ -207,7 +207,7 @@ test('a log that is open, or was not closed, is said to be so', async (t) => {
   t.match(stderr, /^.*log: a program has this log open for writing, or stopped without closing it; torn writes are truncated when it is next opened for writing\n$/)
 })
 
-test('what a crash left torn behind the recovery point is told, and not cut off', async (t) => {
+test('a torn write after the recovery point is reported, and not truncated', async (t) => {
   const file = testFolder(t)('log')
   await makeLog(file, RECORDS, { blockSize: 256 })
   const whole = fs.statSync(file).size
@@ -223,7 +223,7 @@ test('what a crash left torn behind the recovery point is told, and not cut off'
   t.match(stdout, /log2: the last 1,000 bytes are torn/)
 })
 
-test('a deletion that a crash interrupted is no damage, since opening completes it', async (t) => {
+test('an interrupted deletion is not corruption, since opening completes it', async (t) => {
   const file = testFolder(t)('log')
   const seqs = await makeLog(file, RECORDS, { blockSize: 256 })
   const before = fs.readFileSync(file)
@@ -240,7 +240,7 @@ test('a deletion that a crash interrupted is no damage, since opening completes 
   const after = fs.readFileSync(file)
   t.ok(point !== null, 'there was a recovery point with the block in it')
 
-  // half of the block is new, half is old
+  // one half of the block is new, the other old
   const block = Math.floor(seqs[15] / 256) * 256
   const torn = Buffer.from(before)
   after.copy(torn, block, block, block + seqs[15] % 256 + 8)
@@ -253,7 +253,7 @@ test('a deletion that a crash interrupted is no damage, since opening completes 
   t.match(stdout, /99 records/)
 })
 
-test('on a terminal there is a progress bar, of which nothing is left', async (t) => {
+test('a terminal shows a progress bar, which is cleared at the end', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))
   for (let i = 0; i < 8; i++) await log.append(Array.from({ length: 20 }, () => dataOf(60000)))
