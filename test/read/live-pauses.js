@@ -1,7 +1,7 @@
 'use strict'
 
-// A live reader that pauses at random while a million records are appended and some
-// are deleted: none is skipped, none comes twice.
+// A live reader pauses at random while a million records are appended and some are deleted:
+// it neither skips nor repeats records.
 
 const tape = require('tape')
 const FlumeLog = require('../..')
@@ -23,7 +23,7 @@ tape(`of ${RECORDS} records appended while it reads, pauses and deletes, a live 
     const batch = Array.from({ length: BATCH }, (_, i) => record(first + i))
     const last = await log.append(batch)
     if (first + BATCH <= RECORDS && random() < 0.2) {
-      // the reader may have seen it, or may not
+      // the reader may or may not have read it
       deleted.add(first + BATCH - 1)
       await log.del(last)
     }
