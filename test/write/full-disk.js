@@ -1,7 +1,7 @@
 'use strict'
 
-// A disk that is full, and a file that may not grow: what was acknowledged is there,
-// what was not is not, and when there is room the log goes on.
+// A full disk, and a limit on file size: exactly the acknowledged records are stored, and
+// appending works again when there is room.
 
 const tape = require('tape')
 const fs = require('fs')
@@ -17,7 +17,7 @@ const { promises } = require('../helpers/promises')
 const { collect, codeOf } = require('../helpers/reading')
 
 const SYNCS = [{ sync: 'always' }, { sync: 'interval', syncInterval: 1 }, { sync: 'interval', syncBytes: 20000 }, { sync: 'never' }]
-/** Log blocks smaller than the disk's pages, and larger. */
+/** Block sizes, smaller and larger than pages of the disk. */
 const BLOCK_SIZES = [1024, 65536]
 
 const onSmallDisk = (name, test) => tape(name, { skip: noSmallDisk === null ? false : `no small disk: ${noSmallDisk}` }, test)
@@ -180,7 +180,7 @@ for (const blockSize of BLOCK_SIZES) {
   for (const sync of SYNCS) {
     tape(`a file that may not grow loses nothing that was acknowledged: blocks of ${blockSize}, ${JSON.stringify(sync)}`, { skip: limited }, async (t) => {
       const file = testFolder(t)('log')
-      // not a multiple of a record, nor of a block: the last write gets through in part
+      // not a multiple of the record or block size: the last write succeeds in part
       const program = start(t, 'append-to-limit.js', { file, options: { blockSize, ...sync } }, { shell: 'ulimit -S -f 150' })
       const first = await program.message(({ what }) => what === 'failed')
       t.equal(first.code, 'EFBIG', 'what does not fit gets EFBIG')
@@ -207,7 +207,7 @@ for (const blockSize of BLOCK_SIZES) {
   }
 }
 
-/** Appends numbered records, and keeps account of what came of each. */
+/** Appends numbered records, and tracks the result of each. */
 function numbering (log) {
   const writer = {
     made: 0,
@@ -258,7 +258,7 @@ async function isWhole (t, file, numbers, when = 'opened again') {
   await log.close()
 }
 
-/** The log and what is beside it, on another disk. */
+/** Copies the log and its other files to another disk. */
 function copyOf (t, file) {
   const copy = testFolder(t)('copy')
   for (const suffix of ['', '.recovery-point', '.recovery-point.new']) {
