@@ -1,7 +1,7 @@
 'use strict'
 
-// The same tests over every kind of file a log can be given: a path, an instance of
-// random-access-file, and random-access-memory.
+// Runs the same tests on every kind of storage: a path, an instance of random-access-file,
+// and random-access-memory.
 
 const fs = require('fs')
 const path = require('path')
@@ -262,7 +262,7 @@ for (const [name, make] of Object.entries(KINDS)) {
   })
 }
 
-test('a random-access-file whose file is not there yet is made, as a path is', async (t) => {
+test('the file of a random-access-file is created if it is missing, like that of a path', async (t) => {
   const file = testFolder(t)
   const log = promises(FlumeLog(new RAF(file('log'))))
   t.equal(await log.append('first'), 0)
@@ -270,7 +270,7 @@ test('a random-access-file whose file is not there yet is made, as a path is', a
   t.equal(fs.statSync(file('log')).size, 9)
 })
 
-test('a random-access-file that is open already is taken as it is', async (t) => {
+test('a random-access-file that is already open is used', async (t) => {
   const file = testFolder(t)
   const storage = new RAF(file('log'))
   await event(resolve => storage.write(0, Buffer.alloc(0), resolve))
@@ -280,7 +280,7 @@ test('a random-access-file that is open already is taken as it is', async (t) =>
   t.ok(storage.closed, 'and closed with the log')
 })
 
-test('a storage that can sync is told to', async (t) => {
+test('a storage with a sync method is synced', async (t) => {
   let syncs = 0
   const storage = new RAM()
   storage.sync = (cb) => {
@@ -295,7 +295,7 @@ test('a storage that can sync is told to', async (t) => {
   await log.close()
 })
 
-test('any object with the methods of a random-access-storage will do', async (t) => {
+test('any object with the methods of a random-access-storage can be used', async (t) => {
   let bytes = Buffer.alloc(0)
   const storage = new RandomAccessStorage({
     read: (req) => setImmediate(() => req.callback(null, Buffer.from(bytes.subarray(req.offset, req.offset + req.size)))),
@@ -318,7 +318,7 @@ test('any object with the methods of a random-access-storage will do', async (t)
   await log.close()
 })
 
-test('a storage that cannot be opened gives its error to every call', async (t) => {
+test('every call fails with the error of a storage that cannot be opened', async (t) => {
   const storage = new RandomAccessStorage({
     open: (req) => req.callback(Object.assign(new Error('no'), { code: 'ENODISK' })),
     read: (req) => req.callback(null),
@@ -332,7 +332,7 @@ test('a storage that cannot be opened gives its error to every call', async (t) 
   t.equal(await codeOf(log.close()), 'no error, but undefined')
 })
 
-test('several buffers are filled by one read of a file, and one that ends early is an error', async (t) => {
+test('one read fills several buffers, and a short read is an error', async (t) => {
   const name = testFolder(t)('log')
   fs.writeFileSync(name, Buffer.from('0123456789'))
   const file = pathFile(name, { readOnly: true, lock: false })
@@ -343,7 +343,7 @@ test('several buffers are filled by one read of a file, and one that ends early 
   await promisify(file.close)()
 })
 
-test('a file is closed when the reads that are under way have ended, and then read no more', async (t) => {
+test('a file is closed after the reads in progress, and not read again', async (t) => {
   const name = testFolder(t)('log')
   fs.writeFileSync(name, Buffer.from('0123456789'))
   const file = pathFile(name, { readOnly: true, lock: false })
