@@ -1,8 +1,8 @@
 'use strict'
 
-// A process that appends to three logs is killed, at any moment; what it told of
-// before is in the files. The next process goes on with the same files, and is
-// killed too. `RUNS=1000 node test/recovery/kills.js` kills a thousand.
+// Kills a process that appends to three logs, at any moment; everything it has acknowledged
+// must be in the files. The next process continues with the same files, and is killed, too.
+// `RUNS=1000 node test/recovery/kills.js` kills a thousand processes.
 
 const tape = require('tape')
 const fs = require('fs')
@@ -17,9 +17,9 @@ const layout = require('../../lib/format/layout')
 
 const KILLS = Number(process.env.RUNS ?? 40)
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
-/** How many processes one set of files sees; then the next set begins empty. */
+/** Number of processes per set of files; each set starts empty. */
 const KILLS_A_SET = 12
-/** How many sets are worked on at a time: starting a process takes a while. */
+/** Number of sets tested concurrently, since starting a process is slow. */
 const AT_A_TIME = 3
 
 const VARIANTS = [
