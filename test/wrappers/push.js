@@ -41,7 +41,7 @@ tape('a sink written for flumelog-aligned-offset receives the same from both log
   await promises(whole).append(records)
   await appendAligned(file, BLOCK_SIZE, records, whole.stats().size)
   const seqs = await collect(whole, { values: false })
-  // its bounds have to be where records start
+  // its bounds must be offsets of records
   for (const options of [{}, { values: false }, { seqs: false }, { gt: seqs[5], lt: seqs[50] }, { gte: seqs[5] }]) {
     const ours = await written(push(whole).stream(options))
     await withAligned(file, BLOCK_SIZE, async (log) => {

@@ -291,9 +291,9 @@ exports.features = [
   }
 ]
 
-// What the features have in common
+// Shared by the features
 
-/** Records of about 150 bytes; every one can be told from all others by its mark. */
+/** Records of about 150 bytes, each with a unique mark. */
 function records (count) {
   return Array.from({ length: count }, (_, i) => ({ id: i + 1, text: 'abcdefghij'.repeat(10 + i % 7) }))
 }
@@ -305,7 +305,7 @@ const isInFile = (file, record) => fs.readFileSync(file).includes(mark(record))
 const isSame = (items, values) => items.length === values.length &&
   items.every(({ value }, i) => value.id === values[i].id && value.text === values[i].text)
 
-/** Whether it gives its callback an error. */
+/** Whether it calls back with an error. */
 async function isRejected (promise) {
   try {
     await promise
@@ -322,7 +322,7 @@ async function write (flumelog, file, values) {
   await flumelog.close(log)
 }
 
-/** The log in a new file with these records, opened anew. */
+/** The log in a new file with these records, reopened. */
 async function filled (flumelog, file, values) {
   await write(flumelog, file, values)
   return opened(flumelog, file)
@@ -334,7 +334,7 @@ async function opened (flumelog, file) {
   return log
 }
 
-/** Where the records end: a file may go on with zeros. */
+/** The end of the records, which zeros may follow in a file. */
 function lastByte (file) {
   const bytes = fs.readFileSync(file)
   let end = bytes.length
@@ -342,7 +342,7 @@ function lastByte (file) {
   return end
 }
 
-// What is done in processes of their own
+// Tasks that run in processes of their own
 
 exports.inProcess = {
   'test-flumelog' (flumelog, at) {
@@ -354,7 +354,7 @@ exports.inProcess = {
     await flumelog.store(log, [{ id: 2, text: 'of another process' }])
   },
 
-  /** Appends until the system refuses to write. */
+  /** Appends until a write fails. */
   async full (flumelog, at) {
     const log = flumelog.open(at('log'))
     const acknowledged = []
