@@ -23,7 +23,7 @@ async function logOf (file, count) {
   await log.close()
 }
 
-test(`dump of ${RECORDS} records to a reader that does not read takes no more memory than of 1000`, async (t) => {
+test(`dump of ${RECORDS} records to a stalled reader takes no more memory than dump of 1000`, async (t) => {
   if (!fs.existsSync('/proc/self/status')) return t.comment('this system does not tell how much memory a process takes')
   const name = testFolder(t)
   await logOf(name('small'), 1000)

@@ -56,8 +56,8 @@ async function withAligned (filename, blockSize, use) {
   await closed(log)
 }
 
-// that block is told at the right time
-// that block is told at the right time
+// its onReady may call back before the last block is loaded; a call that waits for that block
+// does not
 const ready = (log) => new Promise(resolve => log.onDrain(resolve))
 const closed = (log) => new Promise(resolve => log.close(resolve))
 

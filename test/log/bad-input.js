@@ -45,7 +45,7 @@ const NO_SEQS = [undefined, null, NaN, -1, -0.5, 0.5, 24.000001, Infinity, -Infi
 const NO_RECORDS = [1, 2, 19, 20, 23, 25, 47, 48, 49, 63, 65, 4096, 2 ** 31, 2 ** 32, 2 ** 32 + 24, 2 ** 53, 2 ** 60, Number.MAX_VALUE]
 
 for (const name of ['get', 'getPrevious', 'del']) {
-  test(`${name} of what is no offset is flumelog:invalid, of what is no record's flumelog:not-found`, async (t) => {
+  test(`${name} of an invalid offset is flumelog:invalid, of an offset without a record flumelog:not-found`, async (t) => {
     const log = await tenRecords()
     for (const seq of NO_SEQS) {
       if (name === 'del' && Array.isArray(seq)) continue

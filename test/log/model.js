@@ -43,7 +43,7 @@ const setting = fc.record({
   sync: fc.constantFrom('always', 'interval', 'never')
 })
 
-tape(`a log does what an array does, in ${RUNS} random lives`, async (t) => {
+tape(`a log behaves like an array, in ${RUNS} random runs`, async (t) => {
   t.comment(`SEED=${SEED} repeats it`)
   await fc.assert(fc.asyncProperty(setting, fc.array(step, { maxLength: 40 }), live), { numRuns: RUNS, seed: SEED })
   t.pass('no difference was found')

@@ -80,7 +80,7 @@ async function forEach (t, sizes, work) {
 
 for (const [name, sizes] of [['small', SMALL_SIZES], ['large', LARGE_SIZES]]) {
   for (const checksum of [true, false]) {
-    test(`it reads what we wrote ${checksum ? 'with' : 'without'} checksums, ${name} blocks`, async (t) => {
+    test(`it reads what we write ${checksum ? 'with' : 'without'} checksums, ${name} blocks`, async (t) => {
       const file = testFolder(t)
       await forEach(t, sizes, async (blockSize) => {
         const filename = file(`${blockSize}`)
@@ -97,7 +97,7 @@ for (const [name, sizes] of [['small', SMALL_SIZES], ['large', LARGE_SIZES]]) {
     })
   }
 
-  test(`we read what it wrote, go on with it, and it reads that, ${name} blocks`, async (t) => {
+  test(`we read and extend what it wrote, and it reads the result, ${name} blocks`, async (t) => {
     const file = testFolder(t)
     await forEach(t, sizes, async (blockSize) => {
       const filename = file(`${blockSize}`)
@@ -142,7 +142,7 @@ for (const [name, sizes] of [['small', SMALL_SIZES], ['large', LARGE_SIZES]]) {
     })
   })
 
-  test(`without checksums the two write the same bytes, ${name} blocks`, async (t) => {
+  test(`without checksums, both write the same bytes, ${name} blocks`, async (t) => {
     const file = testFolder(t)
     await forEach(t, sizes, async (blockSize) => {
       const records = edgeRecords(blockSize, blockSize < 80).concat(largest(blockSize))

@@ -83,7 +83,7 @@ for (const [what, settings, reopened] of [
   ['from the file', {}, true],
   ['from the file, without a cache', { cacheSize: 0 }, true]
 ]) {
-  test(`any integer is a bound, forward and backward; the log is ${what}`, async (t) => {
+  test(`any integer can be a bound, forward and backward; the log is ${what}`, async (t) => {
     const { log, close, model } = await smallLog(settings, reopened)
     const queries = []
     for (const bounds of singles(model)) {
@@ -93,7 +93,7 @@ for (const [what, settings, reopened] of [
     await close()
   })
 
-  test(`any two integers are bounds, forward and backward; the log is ${what}`, async (t) => {
+  test(`any two integers can be bounds, forward and backward; the log is ${what}`, async (t) => {
     const { log, close, model } = await smallLog(settings, reopened)
     let count = 0
     const wrong = []

@@ -158,7 +158,7 @@ tape('a buffer is not reused while a slow read into it is in progress', async (t
 })
 
 for (const options of [{ cacheSize: 0 }, { cacheSize: 2 * MIB }, { cacheSize: 40 * MIB }, { cacheSize: 4 * MIB, blockSize: 3000 }, { cacheSize: 0, blocking: false, checksum: false }]) {
-  tape(`readers of all kinds side by side, and deletions, get what is there: ${JSON.stringify(options)}`, async (t) => {
+  tape(`concurrent readers of all kinds get the right records during deletions: ${JSON.stringify(options)}`, async (t) => {
     t.comment(`SEED=${SEED} repeats what is drawn by lot`)
     const random = randomFrom(SEED)
     const file = testFolder(t)('log')

@@ -20,7 +20,7 @@ const LARGEST_BATCH = 2000
 const DELETIONS = 80
 const DELETED_AT_A_TIME = 30
 
-tape(`readers that pause at random miss none of ${RECORDS} records, and see none twice`, async (t) => {
+tape(`readers that pause at random read each of ${RECORDS} records exactly once`, async (t) => {
   await run(t, { records: RECORDS, blockSize: 65536, cacheSize: 2 * MIB })
 })
 

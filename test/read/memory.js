@@ -81,7 +81,7 @@ function judge (t, watched) {
 const open = (options) => promises(FlumeLog(filename, { readOnly: true, cacheSize: CACHE_SIZE, ...options }))
 
 for (const options of [{}, { cache: false }, { reverse: true }, { values: false }, { seqs: false, cache: false, reverse: true }]) {
-  test(`a reader that calls again from within its callback reads a million records: ${JSON.stringify(options)}`, async (t) => {
+  test(`a reader that reads from within its callback reads a million records: ${JSON.stringify(options)}`, async (t) => {
     const log = open()
     const watched = watch()
     const read = log.log.stream(options)

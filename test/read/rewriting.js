@@ -50,7 +50,7 @@ test('a block that fills up while one of its records is deleted is valid', async
 })
 
 for (const { title, options } of SETS) {
-  test(`a block that a deletion has rewritten by half is read as it was, ${title}`, async (t) => {
+  test(`a block that a deletion has half rewritten is read as it was before, ${title}`, async (t) => {
     const storage = new Torn()
     const log = promises(FlumeLog(storage, { blockSize: BLOCK_SIZE, cacheSize: 0, ...options }))
     const seqs = []

@@ -21,7 +21,7 @@ const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
 /** Number of crashes per disk; each disk starts empty. */
 const CRASHES_A_DISK = 12
 
-tape(`${CRASHES} crashes lose nothing that was acknowledged, and leave nothing that was not appended`, async (t) => {
+tape(`${CRASHES} crashes lose nothing acknowledged, and leave nothing that was not appended`, async (t) => {
   t.comment(`--seed ${SEED} repeats it`)
   const counts = { crashes: 0, acknowledged: 0, synced: 0, found: 0, deleted: 0, cut: 0 }
   for (let seed = SEED; counts.crashes < CRASHES; seed++) {

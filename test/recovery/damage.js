@@ -29,7 +29,7 @@ for (const checksum of [true, false]) {
     for (const hasTail of [true, false]) {
       const name = `${checksum ? 'with' : 'without'} checksums, ${hasTail ? 'with' : 'without'} a tail, ${hasPoint ? 'after a crash' : 'closed'}`
 
-      tape(`a log with one bit flipped gives what was written, or an error that says where: ${name}`, async (t) => {
+      tape(`a log with one flipped bit returns what was written, or an error with its offset: ${name}`, async (t) => {
         withoutStacks(t)
         const original = smallLog({ blocks: 2, hasTail, checksum })
         const points = hasPoint ? original.records.map(({ end }) => end) : [null]

@@ -28,7 +28,7 @@ const VARIANTS = [
 ]
 const BLOCK_SIZES = [128, 1024, 4096, 65536]
 
-tape(`what ${KILLS} killed processes had told of is in the files, and nothing that they did not append`, async (t) => {
+tape(`the files contain everything that ${KILLS} killed processes had acknowledged, and only what they appended`, async (t) => {
   t.comment(`SEED=${SEED} repeats it, as far as the moments of the kills can be repeated`)
   const folder = testFolder(t)
   const counts = { kills: 0, acknowledged: 0, found: 0, deleted: 0, cut: 0 }

@@ -32,7 +32,7 @@ const KINDS = {
     }
   },
 
-  'a path in folders that are not there yet' (t) {
+  'a path with missing parent directories' (t) {
     const filename = path.join(testFolder(t)('a'), 'b', 'log')
     return {
       filename,
@@ -71,7 +71,7 @@ const KINDS = {
     }
   },
 
-  'a random-access-memory of small pages' () {
+  'a random-access-memory with small pages' () {
     let storage = null
     return {
       filename: null,
@@ -112,7 +112,7 @@ for (const [name, make] of Object.entries(KINDS)) {
     await again.close()
   })
 
-  test(`${name}: what is appended is there, and when it is opened again`, async (t) => {
+  test(`${name}: appended records are there, also after reopening`, async (t) => {
     const file = make(t)
     const records = numbered(200)
     let log = promises(file.open({ blockSize: 256, codec: json }))
@@ -142,7 +142,7 @@ for (const [name, make] of Object.entries(KINDS)) {
     await log.close()
   })
 
-  test(`${name}: appending goes on where it ended, however often it is opened`, async (t) => {
+  test(`${name}: appends continue at the end, however often the log is reopened`, async (t) => {
     const file = make(t)
     const records = numbered(60)
     for (let i = 0; i < 60; i += 3) {
@@ -156,7 +156,7 @@ for (const [name, make] of Object.entries(KINDS)) {
     await log.close()
   })
 
-  test(`${name}: deleted records are gone, and when it is opened again`, async (t) => {
+  test(`${name}: deleted records are gone, also after reopening`, async (t) => {
     const file = make(t)
     let log = promises(file.open({ blockSize: 128 }))
     for (let i = 0; i < 30; i++) await log.append(Buffer.alloc(20, i + 1))
@@ -175,7 +175,7 @@ for (const [name, make] of Object.entries(KINDS)) {
     await log.close()
   })
 
-  test(`${name}: what was called before it is open is done in order, once it is`, async (t) => {
+  test(`${name}: calls made before the log is open run in order once it is`, async (t) => {
     const file = make(t)
     const log = file.open({ blockSize: 128 })
     const order = []
@@ -194,7 +194,7 @@ for (const [name, make] of Object.entries(KINDS)) {
     await promises(log).close()
   })
 
-  test(`${name}: a live stream sees what is appended`, async (t) => {
+  test(`${name}: a live stream yields appended records`, async (t) => {
     const file = make(t)
     const log = promises(file.open({ blockSize: 64, codec: json }))
     const got = []
@@ -211,7 +211,7 @@ for (const [name, make] of Object.entries(KINDS)) {
     t.deepEqual(got, [1, 2, 3, 4])
   })
 
-  test(`${name}: a torn record at its end is cut off`, async (t) => {
+  test(`${name}: a torn record at the end is truncated`, async (t) => {
     const file = make(t)
     let log = promises(file.open({ blockSize: 64 }))
     await log.append(['first', 'second'])
@@ -229,7 +229,7 @@ for (const [name, make] of Object.entries(KINDS)) {
     if (cut.filename !== null) t.deepEqual([...fs.readFileSync(cut.filename)], [20, 0, 1, 2, 3])
   })
 
-  test(`${name}: opened with readOnly it is read, and not changed`, async (t) => {
+  test(`${name}: a log opened with readOnly can be read, and is not changed`, async (t) => {
     const file = make(t)
     let log = promises(file.open({ blockSize: 64 }))
     await log.append(['first', 'second'])
@@ -247,7 +247,7 @@ for (const [name, make] of Object.entries(KINDS)) {
     t.ok((await file.bytes()).equals(before))
   })
 
-  test(`${name}: many records of many sizes, in flight at once, are all there`, async (t) => {
+  test(`${name}: many concurrent appends of various sizes are all stored`, async (t) => {
     const file = make(t)
     let log = promises(file.open({ blockSize: 4096 }))
     const records = Array.from({ length: 3000 }, (_, i) => Buffer.alloc(1 + (i * 7919) % 4000, 1 + i % 255))

@@ -16,7 +16,7 @@ const EXPECTED = ['EIO', 'ENOSPC', 'EPARTIALREAD']
 for (const sync of ['always', 'interval', 'never']) {
   for (const fate of ['fail', 'tear', 'hold']) {
     const what = { fail: 'fails', tear: 'fails halfway', hold: 'takes long' }[fate]
-    tape(`with sync '${sync}', whichever operation ${what}, nothing acknowledged is lost and the log goes on`, async (t) => {
+    tape(`with sync '${sync}', whichever operation ${what}, nothing acknowledged is lost and the log remains usable`, async (t) => {
       let runs = 0
       for (let n = 1; ; n++) {
         const reached = await life({ sync, fate, n })

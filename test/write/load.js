@@ -124,7 +124,7 @@ tape('after a failed write, nothing is in flight, and the failed appends count a
   await log.close()
 })
 
-tape(`a sink stores ${RECORDS} records in order, in flat memory`, (t) => {
+tape(`a sink stores ${RECORDS} records in order, with constant memory use`, (t) => {
   const log = FlumeLog(new Forgetful(), { highWaterMark: 2 * MIB, cacheSize: MIB })
   let made = 0
   let most = 0
