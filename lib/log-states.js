@@ -50,7 +50,16 @@ class Open {
    */
   release (refusal) {
     const calls = /** @type {Call[]} */ (this.calls)
-    for (let i = 0; i < calls.length; i++) callAll([calls[i]], refusal())
+    for (let i = 0; i < calls.length; i++) {
+      // nothing is left that what the last one calls would have to wait for
+      if (i === calls.length - 1) this.becomeDirect()
+      callAll([calls[i]], refusal())
+    }
+    this.becomeDirect()
+  }
+
+  /** Calls are made at once from now on. */
+  becomeDirect () {
     this.calls = null
     this.appender = this.opened.writer?.appender ?? null
     this.reader = this.opened.reader

@@ -564,3 +564,33 @@ test('invalid options of append are ignored', async (t) => {
   }
   await goesOn(t, log, log.seqs)
 })
+
+test('codec.encode is called once per value, whether the value is stored or refused', async (t) => {
+  const encoded = []
+  const codec = {
+    encode (value) {
+      encoded.push(value)
+      if (value === 'cannot') throw new Error('no')
+      return Buffer.from(value)
+    },
+    decode: String
+  }
+  const log = FlumeLog(new RAM(), { codec, blockSize: 128, overflow: 'reject', highWaterMark: 50 })
+  const call = (name, ...args) => new Promise(resolve => log[name](...args, (err) => resolve(err?.code ?? null)))
+  const tooLong = 'x'.repeat(200)
+  const early = call('append', ['early', 'cannot', ''])
+  await call('onReady')
+  await early
+  const codes = await Promise.all([
+    call('append', 'one'), call('append', 'cannot'), call('append', ''), call('append', tooLong),
+    call('append', ['two', 'cannot', tooLong, 'three']), call('append', ['four', 'x'.repeat(60)], { atomic: true })
+  ])
+  t.deepEqual(codes, [null, 'flumelog:invalid', 'flumelog:invalid', 'flumelog:too-large', 'flumelog:invalid', 'flumelog:overflow'])
+  const sunk = await new Promise(resolve => {
+    const values = ['five', 'cannot', 'six']
+    log.sink((err) => resolve(err?.code))((abort, cb) => abort || values.length === 0 ? cb(abort || true) : cb(null, values.shift()))
+  })
+  t.equal(sunk, 'flumelog:invalid')
+  t.deepEqual(encoded, ['early', 'cannot', '', 'one', 'cannot', '', tooLong, 'two', 'cannot', tooLong, 'three', 'four', 'x'.repeat(60), 'five', 'cannot'])
+  await call('close')
+})

@@ -422,3 +422,12 @@ test('an open log does not keep its process alive, and its acknowledged appends 
   t.deepEqual(await collect(log.log, { seqs: false }), [Buffer.from('x')])
   await log.close()
 })
+
+test('appends made inside onReady come behind those that were called before', async (t) => {
+  const log = promises(FlumeLog(new RAM()))
+  const inside = new Promise((resolve, reject) => log.log.onReady(() => log.append('from onReady').then(resolve, reject)))
+  const values = ['one', 'two', ['three', 'four']]
+  await Promise.all([...values.map(value => log.append(value)), inside])
+  t.deepEqual((await collect(log.log, { seqs: false })).map(String), ['one', 'two', 'three', 'four', 'from onReady'])
+  await log.close()
+})
