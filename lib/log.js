@@ -16,7 +16,9 @@ const { Writer } = require('./write/writer')
 const { Deleter } = require('./write/deleter')
 const { Follower } = require('./read/follower')
 const { Stream } = require('./read/stream')
-const { openCursor, RECORD, WAITING, FAILED } = require('./read/cursor')
+const { OpenStreams } = require('./read/open-streams')
+const { RecordReader, problemOf } = require('./read/get')
+const { TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
 const { search } = require('./read/search')
 const { sink } = require('./write/sink')
@@ -27,8 +29,7 @@ const MAX_DEPTH = 64
 
 /**
  * @typedef {(err?: Error | null) => void} Done
- * @typedef {import('./read/stream').StreamOptions} StreamOptions
- * @typedef {import('./read/block-cache').Block} Block
+ * @typedef {import('./read/options').StreamOptions} StreamOptions
  */
 
 /**
@@ -85,7 +86,7 @@ const MAX_DEPTH = 64
  *   the record before the one at `seq`, deleted ones left out; `seq` may also be where the log ends.
  *   Errors as for get; `flumelog:not-found` if there is none before it
  * @property {import('./read/stream').StreamFunction<T>} stream a pull-stream source of `{ seq, value }`, of seqs or of values
- * @property {(options: import('./read/scan').ScanOptions, onRecord: import('./read/scan').OnRecord, cb: (err: Error | null) => void) => void} scan
+ * @property {(options: import('./read/options').ScanOptions, onRecord: import('./read/scan').OnRecord, cb: (err: Error | null) => void) => void} scan
  *   the same walk without making a Buffer or an object a record; ends with the first record for which false is returned
  * @property {(options?: import('./write/sink').SinkOptions | import('./write/sink').Sunk, cb?: import('./write/sink').Sunk) => import('./write/sink').Sink<A>} sink
  *   a pull-stream sink that appends what it is given, in order. It stops reading while `highWaterMark` bytes are in
@@ -135,8 +136,9 @@ function createLog (file, settings) {
   const io = promises(file)
   const since = Obv()
 
-  /** @type {Set<Stream>} */
-  const streams = new Set()
+  const turn = new TurnBudget()
+  // a live stream on a log that another process writes keeps this process alive while its reader waits
+  const streams = new OpenStreams((isWaiting) => isWaiting ? follower?.watch?.hold() : follower?.watch?.release())
   /** Calls made before the log was open. @type {Array<(err: Error | null) => void> | null} */
   let waiting = []
   /** Why no further call is taken. @type {Error | null} */
@@ -160,7 +162,16 @@ function createLog (file, settings) {
   let follower = null
 
   const sunk = { whenOpen, encode, rejected, writer: () => writer, refusal: () => refusal, filename }
-  const streamed = { get blocks () { return blocks }, filename, decode: codec === IDENTITY ? null : decode, whenOpen, streams }
+  const reading = {
+    get blocks () { return blocks },
+    decode: codec === IDENTITY ? null : decode,
+    filename,
+    isOpen: () => waiting === null && refusal === null,
+    whenOpen,
+    streams,
+    turn
+  }
+  let records = new RecordReader(reading)
 
   open().then(opened, notOpened)
 
@@ -197,6 +208,7 @@ function createLog (file, settings) {
     const { checksum, cacheSize } = settings
     blocks = new BlockCache(file, { blockSize, checksum, cacheSize })
     blocks.tail = found.tail
+    records = new RecordReader(reading)
     log.blockSize = blockSize
     if (!readOnly) {
       writer = new Writer(file, blocks, { ...settings, blockSize, highWaterMark, overflow }, found.lastSeq, advanced)
@@ -265,7 +277,7 @@ function createLog (file, settings) {
   function advanced (seq) {
     // a follower may have gone on without finding a record
     const moved = seq === since.value ? [] : [() => since.set(seq)]
-    callAll([...moved, ...[...streams].filter(stream => stream.isAtEnd).map(stream => stream.resume)], null)
+    callAll([...moved, () => streams.resumeWaiting()], null)
   }
 
   /** @param {number} found */
@@ -276,7 +288,7 @@ function createLog (file, settings) {
   /** @param {Error} err a follower's: what was read before cannot be relied on */
   function failed (err) {
     refusal = err
-    callAll([...streams].map(stream => () => stream.finish(err)), null)
+    streams.fail(err)
   }
 
   // Codec
@@ -505,7 +517,7 @@ function createLog (file, settings) {
       if (err) return cb(err)
       if (deleter === null) return refuse('delete', cb)
       const list = Array.isArray(seqs) ? seqs : [seqs]
-      const wrong = list.map(seq => problemOf(seq)).find(problem => problem !== null)
+      const wrong = list.map(seq => problemOf(blocks, seq)).find(problem => problem !== null)
       if (wrong) return later(cb, wrong)
       let left = list.length
       if (left === 0) return later(cb, null)
@@ -522,149 +534,38 @@ function createLog (file, settings) {
 
   // Reading
 
-  /**
-   * @param {unknown} seq
-   * @returns {Error | null} why it cannot be the offset of a record
-   */
-  function problemOf (seq) {
-    if (!Number.isInteger(seq) || Number(seq) < 0) {
-      return errors.invalid(`seq must be the offset of a record, an integer of 0 or more; it is ${format(seq)}`)
-    }
-    if (Number(seq) >= blocks.end) {
-      const { number, error, buffer } = blocks.tail
-      if (error !== null && Number(seq) < number * blockSize + buffer.length) return error
-      return errors.notFound(filename, Number(seq), `the log ends at ${blocks.end}`)
-    }
-    return null
-  }
-
   /** @type {FlumeLog['get']} */
   function get (seq, cb) {
     mustBeFunction('the callback', cb)
-    if (waiting !== null || refusal !== null || depth > MAX_DEPTH) return getLater(seq, cb)
-    const problem = problemOf(seq)
-    if (problem !== null) return later(cb, problem)
-    const number = Math.floor(seq / blockSize)
-    const block = blocks.take(number)
-    if (block !== undefined) give(null, block, seq, cb)
-    else blocks.getRecord(number, seq - number * blockSize, (data, block) => give(data, block, seq, cb))
-  }
-
-  /**
-   * @param {Buffer | null} data of the record, if it is at hand
-   * @param {Block | null} block if not, the block it should be in
-   * @param {number} seq
-   * @param {(err: Error | null, value?: any) => void} cb
-   */
-  function give (data, block, seq, cb) {
-    let value
-    try {
-      value = decodeStored(data ?? dataIn(/** @type {Block} */ (block), seq), seq)
-    } catch (err) {
-      return later(cb, /** @type {Error} */ (err))
-    }
-    depth++
-    try {
-      cb(null, value)
-    } finally {
-      depth--
-    }
+    if (waiting !== null || refusal !== null || records.mustWait()) return getLater(seq, cb)
+    records.get(seq, cb)
   }
 
   /** @type {FlumeLog['get']} */
   function getLater (seq, cb) {
-    if (waiting === null && refusal === null) process.nextTick(get, seq, cb)
-    else whenOpen((err) => err ? cb(err) : get(seq, cb))
-  }
-
-  /**
-   * @param {Block} block
-   * @param {number} seq
-   * @returns {Buffer} the record's data
-   * @throws flumelog:not-found, flumelog:corrupt
-   */
-  function dataIn (block, seq) {
-    if (block.error !== null) throw block.error
-    const position = seq - block.number * blockSize
-    if (!block.startsAt(position)) throw errors.notFound(filename, seq, 'it is not where a record starts')
-    return block.dataAt(position)
-  }
-
-  /**
-   * @param {Buffer} data
-   * @param {number} seq
-   * @throws flumelog:deleted, flumelog:corrupt
-   */
-  function decodeStored (data, seq) {
-    if (!layout.isStorable(data)) throw errors.deleted(filename, seq)
-    return decode(data, seq)
+    if (waiting === null && refusal === null) records.postpone(() => refusal === null ? records.get(seq, cb) : cb(refusal))
+    else whenOpen((err) => err ? cb(err) : records.get(seq, cb))
   }
 
   /** @type {FlumeLog['getPrevious']} */
   function getPrevious (seq, cb) {
     mustBeFunction('the callback', cb)
-    whenOpen((err) => {
-      if (err) return cb(err)
-      if (seq === blocks.end) return walkBack(seq, cb)
-      const problem = problemOf(seq)
-      if (problem !== null) return later(cb, problem)
-      blocks.get(Math.floor(seq / blockSize), true, (err, block) => {
-        if (err) cb(err)
-        else if (/** @type {Block} */ (block).startsAt(seq % blockSize)) walkBack(seq, cb)
-        else cb(errors.notFound(filename, seq, 'it is not where a record starts'))
-      })
-    })
+    whenReadable((err) => err ? cb(err) : records.getPrevious(seq, cb))
   }
 
   /**
-   * @param {number} seq
-   * @param {(err: Error | null, value?: any, seq?: number) => void} cb
+   * As `whenOpen`, for reads that may be answered from memory.
+   * @param {(err: Error | null) => void} cb
    */
-  function walkBack (seq, cb) {
-    const walk = openCursor(blocks, { min: -Infinity, max: seq - 1, reverse: true, keep: true }, look)
-    look()
-
-    function look () {
-      let found = walk.next()
-      while (found === RECORD && walk.isDeleted()) found = walk.next()
-      if (found === WAITING) return
-      if (found === FAILED) return cb(walk.error)
-      if (found !== RECORD) return cb(errors.notFound(filename, seq, 'there is none before it'))
-      let value
-      try {
-        value = decode(walk.data(), walk.seq)
-      } catch (err) {
-        return cb(/** @type {Error} */ (err))
-      }
-      walk.stop()
-      cb(null, value, walk.seq)
-    }
+  function whenReadable (cb) {
+    if (waiting === null && refusal === null && turn.isSpent()) turn.defer(() => whenOpen(cb))
+    else whenOpen(cb)
   }
 
   /** @param {StreamOptions} [options] */
   function stream (options) {
-    const made = new Stream(streamed, options ?? {})
-    if (made.live) heldBy(made)
-    return made.source
+    return new Stream(reading, options ?? {}).source
   }
-
-  /**
-   * A live stream on a log that another process writes keeps this process alive.
-   * @param {Stream} stream
-   */
-  function heldBy (stream) {
-    if (!readOnly) return
-    holders.add(stream)
-    const end = stream.end.bind(stream)
-    stream.end = (reason) => {
-      end(reason)
-      holders.delete(stream)
-      if (holders.size === 0) follower?.watch?.release()
-    }
-    whenOpen(() => { if (holders.has(stream)) follower?.watch?.hold() })
-  }
-
-  const holders = new Set()
 
   // Ends
 
@@ -677,6 +578,7 @@ function createLog (file, settings) {
       return
     }
     closing = [cb]
+    turn.flush()
     if (waiting !== null) waiting.push(closeOpen)
     else closeOpen(refusal)
   }
@@ -693,7 +595,7 @@ function createLog (file, settings) {
   function closeFile (failure) {
     follower?.close()
     blocks.closed = true
-    callAll([...streams].map(stream => () => stream.close()), null)
+    streams.close()
     file.close((err) => finishClosing(failure || err || null))
   }
 
@@ -741,11 +643,11 @@ function createLog (file, settings) {
     scan (options, onRecord, cb) {
       mustBeFunction('onRecord', onRecord)
       mustBeFunction('the callback', cb)
-      whenOpen((err) => err ? cb(err) : scan(blocks, options, onRecord, cb))
+      whenReadable((err) => err ? cb(err) : scan(reading, options, onRecord, cb))
     },
     search (compare, cb) {
       mustBeFunction('the callback', cb)
-      whenOpen((err) => err ? cb(err) : search(blocks, decode, compare, cb))
+      whenReadable((err) => err ? cb(err) : search(reading, compare, cb))
     },
     sink: (options, cb) => typeof options === 'function' ? sink(sunk, {}, options) : sink(sunk, options ?? {}, cb),
     del,

@@ -8,7 +8,7 @@
 const layout = require('../format/layout')
 const { storedChecksum, writeChecksum } = require('../format/checksum')
 const errors = require('../errors')
-const { Block } = require('../read/block-cache')
+const { Block } = require('../read/block')
 
 /** The most blocks rewritten at a time: all of them have to go into the recovery point. */
 const MAX_BLOCKS = 16
@@ -86,7 +86,7 @@ class Deleter {
     const finish = (/** @type {Error | null} */ err) => {
       for (const change of changes) {
         this.blocks.invalidate(change.block.number)
-        if (!change.isTorn) this.blocks.images.delete(change.block.number)
+        if (!change.isTorn) this.blocks.overrides.delete(change.block.number)
         if (err === null) this.show(change)
         answer(change.done, err)
       }
@@ -147,7 +147,7 @@ class Deleter {
 
     // who reads a block that is written by half gets it as it was
     for (const { block, before } of changes) {
-      if (block.sealed) blocks.images.set(block.number, before)
+      if (block.sealed) blocks.overrides.set(block.number, before)
       blocks.invalidate(block.number)
     }
     try {
@@ -186,7 +186,7 @@ class Deleter {
       data.copy(whole)
       const isFull = block !== this.writer.filling
       if (isFull && this.blocks.checksum) writeChecksum(whole)
-      block.hold(whole)
+      block.setBuffer(whole)
     } else {
       this.blocks.add(new Block(block.number, data, block.end, true))
     }

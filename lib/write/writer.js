@@ -14,7 +14,7 @@
 const layout = require('../format/layout')
 const { writeChecksum } = require('../format/checksum')
 const errors = require('../errors')
-const { Block } = require('../read/block-cache')
+const { Block } = require('../read/block')
 const { sizeOf } = require('../storage/path-file')
 const { CommitGroup } = require('./commit-group')
 

@@ -307,15 +307,16 @@ tape('a hundred thousand records are pushed on a flat stack', async (t) => {
   await promises(log).append(Array.from({ length: 100000 }, () => Buffer.from('x')))
   let count = 0
   const source = push(log).stream()
-  source.pipe({
+  await event(end => source.pipe({
     paused: false,
     write () {
       count++
       this.paused = true
       this.paused = false
       source.resume()
-    }
-  })
+    },
+    end
+  }))
   t.equal(count, 100000)
   await promises(log).close()
 })
