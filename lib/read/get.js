@@ -41,8 +41,7 @@ class RecordReader {
    */
   get (seq, cb) {
     const { blocks } = this
-    const problem = problemOf(blocks, seq)
-    if (problem !== null) return process.nextTick(cb, problem)
+    if (!(Number.isInteger(seq) && seq >= 0 && seq < blocks.end)) return process.nextTick(cb, problemOf(blocks, seq))
     const number = Math.floor(seq / blocks.blockSize)
     const block = blocks.lookUp(number)
     if (block !== undefined) this.answer(null, block, seq, cb)

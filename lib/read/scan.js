@@ -28,7 +28,6 @@ const errors = require('../errors')
 function scan ({ blocks, turn }, options, onRecord, cb) {
   /** @type {import('./cursor').Cursor} */
   let cursor
-  let untilCheck = CHECK_INTERVAL
   try {
     cursor = openCursor(blocks, { ...rangeOf(options), reuseMemory: !!options.reuse }, run)
   } catch (err) {
@@ -39,6 +38,7 @@ function scan ({ blocks, turn }, options, onRecord, cb) {
   function run () {
     /** @type {number} */
     let found
+    let untilCheck = CHECK_INTERVAL
     try {
       while ((found = cursor.next()) === RECORD) {
         if (!cursor.isDeleted() && onRecord(/** @type {Block} */ (cursor.block).buffer, cursor.start, cursor.end, cursor.seq) === false) break

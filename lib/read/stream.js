@@ -7,6 +7,7 @@ const { FRAME_SIZE } = require('../format/layout')
 const errors = require('../errors')
 const { openCursor, RECORD, WAITING, AT_END, PAST_BOUND, FAILED } = require('./cursor')
 const { rangeOf, checkLimit } = require('./options')
+const { CHECK_INTERVAL } = require('./turn-budget')
 
 /** Answers that may be nested, each given from within the callback of the one before, until the next gets a new stack. */
 const MAX_DEPTH = 64
@@ -86,6 +87,8 @@ class Stream {
     /** @type {End} */
     this.ended = null
     this.depth = 0
+    /** Reads until the next one that checks the time; the first one does. */
+    this.untilCheck = 1
     this.resume = this.resume.bind(this)
     /** What the reader gets. Not made by `bind`: V8 would not inline it into the reader's loop. @type {Source<any>} */
     this.source = (abort, cb) => this.read(abort, cb)
@@ -107,10 +110,24 @@ class Stream {
   read (abort, cb) {
     if (abort) return this.abort(abort, cb)
     if (this.ended !== null) return cb(this.ended)
-    if (this.depth > MAX_DEPTH || this.turn.isSpent()) return this.postpone(cb)
-    if (this.cursor === null) return this.open(cb)
+    if (this.depth > MAX_DEPTH || --this.untilCheck === 0) return this.checkAndRead(cb)
     this.depth++
-    this.answer(this.cursor, cb)
+    this.answer(/** @type {Cursor} */ (this.cursor), cb)
+    this.depth--
+  }
+
+  /**
+   * The first read, and each that has to check whether it may be answered on this stack and in this turn.
+   * @param {Answer} cb
+   * @returns {void}
+   */
+  checkAndRead (cb) {
+    const isFirst = this.cursor === null
+    if (this.untilCheck === 0) this.untilCheck = CHECK_INTERVAL
+    if (this.depth > MAX_DEPTH || (isFirst ? this.turn.isSpent() : this.turn.checkTime())) return this.postpone(cb)
+    if (isFirst) return this.open(cb)
+    this.depth++
+    this.answer(/** @type {Cursor} */ (this.cursor), cb)
     this.depth--
   }
 
