@@ -12,6 +12,7 @@ const { OpenStreams } = require('../../lib/read/open-streams')
 const { ImmediateStorage } = require('../helpers/immediate-storage')
 const { promises } = require('../helpers/promises')
 const { collect, event } = require('../helpers/reading')
+const { uncaughtDuring } = require('../helpers/uncaught')
 
 v8.setFlagsFromString('--expose-gc')
 const gc = vm.runInNewContext('gc')
@@ -67,9 +68,11 @@ test('closing and failing reach every open stream, also if one of them throws', 
   const [first, second] = [fakeStream(), fakeStream()]
   first.close = () => { throw new Error('thrown by a reader') }
   for (const stream of [first, second]) streams.add(stream)
-  const thrown = uncaught()
-  streams.close()
-  t.equal((await thrown).message, 'thrown by a reader')
+  const thrown = await uncaughtDuring(async () => {
+    streams.close()
+    await event(setImmediate)
+  })
+  t.deepEqual(thrown.map(({ message }) => message), ['thrown by a reader'])
   t.equal(second.closed, 1)
   const err = new Error('the file shrank')
   streams.fail(err)
@@ -188,14 +191,4 @@ async function damagedStorage () {
   await log.close()
   storage.bytes[70] ^= 1
   return storage
-}
-
-/** The next exception that nobody catches; tape does not see it. */
-function uncaught () {
-  const listeners = process.listeners('uncaughtException')
-  process.removeAllListeners('uncaughtException')
-  return new Promise(resolve => process.once('uncaughtException', (err) => {
-    for (const listener of listeners) process.on('uncaughtException', listener)
-    resolve(err)
-  }))
 }

@@ -17,6 +17,7 @@ const { testFolder } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
 const { collect, event } = require('../helpers/reading')
 const { strictSource } = require('../helpers/strict-source')
+const { uncaughtDuring } = require('../helpers/uncaught')
 const { withAligned, appendAligned } = require('../helpers/aligned')
 
 const BLOCK_SIZE = 64
@@ -279,6 +280,25 @@ tape('a write that throws throws to whoever resumed, and the stream goes on with
   t.throws(() => source.pipe(sink), /thrown by write/)
   source.resume()
   t.deepEqual(given, [...(await collect(log, { seqs: false })).map(String), 'end'])
+  await promises(log).close()
+})
+
+tape('a write that throws when nobody has resumed is an uncaught exception, and the sink gets the next record', async (t) => {
+  const file = testFolder(t)('log')
+  const first = await logOf(100, { file })
+  await promises(first).close()
+  const log = FlumeLog(file, { cacheSize: 0 })
+  const given = []
+  const thrown = await uncaughtDuring(() => event(end => push(log).stream({ seqs: false }).pipe({
+    paused: false,
+    write (item) {
+      given.push(String(item))
+      if (given.length % 10 === 4) throw new Error('thrown by write')
+    },
+    end
+  })))
+  t.deepEqual(given, (await collect(log, { seqs: false })).map(String))
+  t.equal(thrown.length, 10)
   await promises(log).close()
 })
 
