@@ -14,7 +14,7 @@ const MAX_DEPTH = 64
 /** @typedef {(err: Error | null, value?: any, seq?: number) => void} GetCallback */
 
 class RecordReader {
-  /** @param {Pick<import('./stream').ReadContext, 'blocks' | 'decode' | 'turn'>} context of a log that is open */
+  /** @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'turn'>} context of a log that is open */
   constructor ({ blocks, decode, turn }) {
     this.blocks = blocks
     this.decode = decode

@@ -1,6 +1,7 @@
 'use strict'
 
-// The options of streams and scans: their types, and their checks.
+// What readers are given: the options of streams and scans, with their checks, and the
+// log that they read.
 
 const errors = require('../errors')
 const { format } = require('../options')
@@ -45,6 +46,19 @@ const { format } = require('../options')
  * @property {boolean} reverse
  * @property {boolean} useCache whether blocks go into the cache
  * @property {boolean} [reuseMemory] whether the memory of a block may be reused once the cursor has left it
+ */
+
+/** @typedef {(data: Buffer, seq: number) => any} Decode throws flumelog:corrupt */
+
+/**
+ * @typedef {object} ReadContext what readers need of the log that they read
+ * @property {import('./block-cache').BlockCache} blocks another one before the log is open
+ * @property {Decode | null} decode null: values are given as they are stored
+ * @property {string | null} filename
+ * @property {() => boolean} isOpen
+ * @property {(cb: (err: Error | null) => void) => void} whenOpen calls back at once if the log is open
+ * @property {import('./open-streams').OpenStreams} streams
+ * @property {import('./turn-budget').TurnBudget} turn
  */
 
 /**

@@ -20,7 +20,7 @@ const errors = require('../errors')
  */
 
 /**
- * @param {Pick<import('./stream').ReadContext, 'blocks' | 'turn'>} context
+ * @param {Pick<import('./options').ReadContext, 'blocks' | 'turn'>} context
  * @param {ScanOptions} options
  * @param {OnRecord} onRecord
  * @param {(err: Error | null) => void} cb

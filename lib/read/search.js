@@ -19,7 +19,7 @@ const { format } = require('../options')
  */
 class Search {
   /**
-   * @param {Pick<import('./stream').ReadContext, 'blocks' | 'decode' | 'turn'>} context
+   * @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'turn'>} context
    * @param {Compare} compare
    * @param {SearchCallback} cb
    */
@@ -125,7 +125,7 @@ class Search {
 }
 
 /**
- * @param {Pick<import('./stream').ReadContext, 'blocks' | 'decode' | 'turn'>} context
+ * @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'turn'>} context
  * @param {Compare} compare
  * @param {SearchCallback} cb flumelog:not-found if every record is before the target, flumelog:invalid if `compare`
  *   does not return a number, what it throws if it throws

@@ -3,10 +3,10 @@
 // A pull-stream source over the records. It answers at once while the block is in memory,
 // so a sink that loops reads a whole block without returning to the event loop.
 
-const { FRAME_SIZE } = require('../format/layout')
 const errors = require('../errors')
 const { openCursor, RECORD, WAITING, AT_END, PAST_BOUND, FAILED } = require('./cursor')
 const { rangeOf, checkLimit } = require('./options')
+const { isCorrupt, skipBlock, currentRecord } = require('./skipped')
 const { CHECK_INTERVAL } = require('./turn-budget')
 
 /** Answers that may be nested, each given from within the callback of the one before, until the next gets a new stack. */
@@ -32,6 +32,8 @@ const MAX_DEPTH = 64
 /**
  * @typedef {import('./cursor').Cursor} Cursor
  * @typedef {import('./options').StreamOptions} StreamOptions
+ * @typedef {import('./options').ReadContext} ReadContext
+ * @typedef {import('./options').Decode} Decode
  */
 
 /**
@@ -43,19 +45,6 @@ const MAX_DEPTH = 64
  *   (options: StreamOptions & { seqs: false, values?: true }): Source<T>,
  *   (options: StreamOptions): Source<any>
  * }} StreamFunction
- */
-
-/** @typedef {(data: Buffer, seq: number) => any} Decode throws flumelog:corrupt */
-
-/**
- * @typedef {object} ReadContext what readers need of the log that they read
- * @property {import('./block-cache').BlockCache} blocks another one before the log is open
- * @property {Decode | null} decode null: values are given as they are stored
- * @property {string | null} filename
- * @property {() => boolean} isOpen
- * @property {(cb: (err: Error | null) => void) => void} whenOpen calls back at once if the log is open
- * @property {import('./open-streams').OpenStreams} streams
- * @property {import('./turn-budget').TurnBudget} turn
  */
 
 class Stream {
@@ -236,7 +225,10 @@ class Stream {
     try {
       value = decode(cursor.data(), seq)
     } catch (err) {
-      return !this.skipRecord(cursor, /** @type {Error} */ (err), cb)
+      if (this.options.skipCorrupt) return !this.reportSkipped(currentRecord(cursor, /** @type {Error} */ (err)), cb)
+      this.waiting = cb
+      this.finish(/** @type {Error} */ (err))
+      return true
     }
     this.give(this.both ? { seq, value } : value, cb)
     return true
@@ -259,7 +251,7 @@ class Stream {
    * @returns {boolean} whether to look for a record again; false: the read waits, or was answered
    */
   moveOn (cursor, found, cb) {
-    if (found === FAILED && this.options.skipCorrupt && isCorrupt(cursor.error)) return this.skipBlock(cursor, cb)
+    if (found === FAILED && this.options.skipCorrupt && isCorrupt(cursor.error)) return this.reportSkipped(skipBlock(cursor), cb)
     this.waiting = cb
     if (found === WAITING) return false
     if (found === FAILED) {
@@ -292,38 +284,6 @@ class Stream {
     const range = { min: this.liveFrom, max: cursor.max, reverse: false, useCache: this.options.cache !== false }
     this.cursor = openCursor(this.context.blocks, range, this.resume)
     return true
-  }
-
-  /**
-   * @param {Cursor} cursor which failed in a block that is corrupt
-   * @param {Answer} cb
-   * @returns {boolean} see `reportSkipped`
-   */
-  skipBlock (cursor, cb) {
-    const { number, blockSize, blocks, position, block } = cursor
-    const error = /** @type {Error} */ (cursor.error)
-    const start = number * blockSize
-    const end = start + (number === blocks.tail.number ? blocks.tail.buffer.length : blockSize)
-    cursor.skipBlock()
-    // a follower may have given the first records of a block before it became corrupt
-    return this.reportSkipped({ start: block === null ? start : start + position, end, error }, cb)
-  }
-
-  /**
-   * The codec cannot decode the record.
-   * @param {Cursor} cursor
-   * @param {Error} error
-   * @param {Answer} cb
-   * @returns {boolean} see `reportSkipped`
-   */
-  skipRecord (cursor, error, cb) {
-    if (this.options.skipCorrupt) {
-      const end = cursor.seq + cursor.end - cursor.start + FRAME_SIZE
-      return this.reportSkipped({ start: cursor.seq, end, error }, cb)
-    }
-    this.waiting = cb
-    this.finish(error)
-    return false
   }
 
   /**
@@ -394,11 +354,6 @@ class Stream {
     }
     return false
   }
-}
-
-/** @param {Error | null} err */
-function isCorrupt (err) {
-  return /** @type {{ code?: string } | null} */ (err)?.code === 'flumelog:corrupt'
 }
 
 module.exports = { Stream }
