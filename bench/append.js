@@ -1,18 +1,18 @@
 'use strict'
 
-// Does it hold up when callers do not wait? Appends of one record each, with so
-// many at a time not yet acknowledged; and what the options cost.
+// How fast are appends with many in flight? Appends one record per call, with a limit on
+// calls not yet acknowledged; and measures the cost of options.
 
 const fs = require('fs')
 const path = require('path')
 const peers = require('./peers')
 const ours = require('./peers/ours')
 const { bareAppend } = require('./helpers/bare')
-const { appendRow, middleRun, LEAST_SECONDS, WARM_UPS_AT_ONCE } = require('./helpers/rows')
+const { appendRow, medianRun, MIN_SECONDS, BURST_WARM_UPS } = require('./helpers/rows')
 const { RECORD_SIZE, distinctRecords } = require('./helpers/records')
 
-const PIECE_SIZE = 1024 * 1024
-/** What our log writes for a record: its data, and its length before and after it. */
+const CHUNK_SIZE = 1024 * 1024
+/** Bytes our log writes per record: the data, and its length before and after it. */
 const FRAMED_SIZE = RECORD_SIZE + 4
 
 const loads = {
@@ -41,12 +41,12 @@ function groups (size) {
       rows: [...rows(written, { count: atOnce, inFlight: atOnce }), bareRow(atOnce), fsRow(atOnce)]
     },
     ...syncedInFlight.map(inFlight => ({
-      name: `each synced, ${inFlight} in flight`,
+      name: `synced append, ${inFlight} in flight`,
       x: inFlight,
       rows: rows(synced, { count: 1e6, inFlight, seconds: syncedSeconds })
     })),
     {
-      name: 'what options cost, 1024 in flight',
+      name: 'cost of options, 1024 in flight',
       rows: [{}, { checksum: false }, { sync: 'never' }, { lock: false }].map(options => ({
         ...appendRow(ours, { count: 5e6, inFlight: 1024, seconds }, options),
         name: describeOptions(options)
@@ -57,29 +57,29 @@ function groups (size) {
 
 /** @param {object} options */
 function describeOptions (options) {
-  return Object.entries(options).map(([name, value]) => `${name}: ${value}`).join(', ') || 'by default'
+  return Object.entries(options).map(([name, value]) => `${name}: ${value}`).join(', ') || 'defaults'
 }
 
 /** @param {number} count of records */
 function bareRow (count) {
   const records = distinctRecords()
-  return repeatedRow('bare loop', count, (filename) => bareAppend(filename, records, count), 'does no more than it must: see bench/helpers/bare.js')
+  return repeatedRow('bare loop', count, (filename) => bareAppend(filename, records, count), 'a minimal loop: see bench/helpers/bare.js')
 }
 
 /**
- * The yardstick: the same bytes written in large pieces, one after the other.
+ * The baseline: the same bytes written sequentially, in large chunks.
  * @param {number} count of records
  */
 function fsRow (count) {
   const some = Buffer.concat(distinctRecords())
-  const piece = Buffer.concat(Array.from({ length: Math.ceil(PIECE_SIZE / some.length) }, () => some)).subarray(0, PIECE_SIZE)
-  return repeatedRow('fs.write, 1 MiB pieces', count, (filename) => timeWrites(filename, piece, count * FRAMED_SIZE))
+  const chunk = Buffer.concat(Array.from({ length: Math.ceil(CHUNK_SIZE / some.length) }, () => some)).subarray(0, CHUNK_SIZE)
+  return repeatedRow('fs.write, 1 MiB chunks', count, (filename) => timeWrites(filename, chunk, count * FRAMED_SIZE))
 }
 
 /**
  * @param {string} name
- * @param {number} count of records that are stored
- * @param {(filename: string) => Promise<number>} store in this file; it says how many seconds it took
+ * @param {number} count of records stored
+ * @param {(filename: string) => Promise<number>} store writes the file, and resolves to the seconds it took
  * @param {string} [note]
  */
 function repeatedRow (name, count, store, note) {
@@ -90,12 +90,12 @@ function repeatedRow (name, count, store, note) {
       const filename = path.join(scratch, 'file')
       const runs = []
       let seconds = 0
-      for (let left = WARM_UPS_AT_ONCE[size]; left > 0; left--) await once()
+      for (let left = BURST_WARM_UPS[size]; left > 0; left--) await once()
       do {
         runs.push({ records: count, bytes: count * RECORD_SIZE, seconds: await once() })
         seconds += runs[runs.length - 1].seconds
-      } while (seconds < LEAST_SECONDS)
-      return middleRun(runs)
+      } while (seconds < MIN_SECONDS)
+      return medianRun(runs)
 
       async function once () {
         const seconds = await store(filename)
@@ -108,11 +108,11 @@ function repeatedRow (name, count, store, note) {
 
 /**
  * @param {string} filename
- * @param {Buffer} piece
+ * @param {Buffer} chunk
  * @param {number} size of the file, in bytes
  * @returns {Promise<number>} seconds
  */
-function timeWrites (filename, piece, size) {
+function timeWrites (filename, chunk, size) {
   const fd = fs.openSync(filename, 'w')
   const begin = performance.now()
   return new Promise((resolve, reject) => {
@@ -124,7 +124,7 @@ function timeWrites (filename, piece, size) {
         resolve((performance.now() - begin) / 1000)
         return fs.closeSync(fd)
       }
-      fs.write(fd, piece, 0, Math.min(piece.length, size - at), at, (err, written) => {
+      fs.write(fd, chunk, 0, Math.min(chunk.length, size - at), at, (err, written) => {
         if (err) return reject(err)
         at += written
         next()
@@ -133,4 +133,4 @@ function timeWrites (filename, piece, size) {
   })
 }
 
-module.exports = { name: 'append', question: 'Does it hold up when callers do not wait?', groups }
+module.exports = { name: 'append', question: 'How fast are appends with many in flight?', groups }

@@ -1,7 +1,7 @@
 'use strict'
 
-// What does grouping buy? One write a record against arrays of records, each
-// waited for before the next.
+// What does batching gain? Compares appends of single records with appends of arrays, each
+// awaited before the next.
 
 const fs = require('fs')
 const path = require('path')
@@ -13,22 +13,22 @@ const KIB = 1024
 const RECORD_SIZES = [25, 100, 155, 1000]
 
 const sizes = {
-  quick: { seconds: 0.2, groupSizes: [1, 16, 256, 1024], rounds: 1 },
-  full: { seconds: 2, groupSizes: [1, 4, 16, 64, 256, 1024] }
+  quick: { seconds: 0.2, batchSizes: [1, 16, 256, 1024], rounds: 1 },
+  full: { seconds: 2, batchSizes: [1, 4, 16, 64, 256, 1024] }
 }
 
 /** @param {import('./helpers/runner').Size} size */
 function groups (size) {
-  const { seconds, groupSizes, rounds } = sizes[size]
+  const { seconds, batchSizes, rounds } = sizes[size]
   return RECORD_SIZES.map(recordSize => ({
     name: `records of ${recordSize} bytes`,
     x: recordSize,
-    table: 'records of',
+    table: 'record size',
     column: `${recordSize} bytes`,
     rounds,
     rows: [
-      batchRow('one write a record', recordSize, 1, seconds),
-      ...groupSizes.map(kib => batchRow(`groups of ${kib} KiB`, recordSize, Math.max(1, Math.round(kib * KIB / recordSize)), seconds))
+      batchRow('one append per record', recordSize, 1, seconds),
+      ...batchSizes.map(kib => batchRow(`batches of ${kib} KiB`, recordSize, Math.max(1, Math.round(kib * KIB / recordSize)), seconds))
     ]
   }))
 }
@@ -36,7 +36,7 @@ function groups (size) {
 /**
  * @param {string} name
  * @param {number} recordSize in bytes
- * @param {number} records in a group
+ * @param {number} records per batch
  * @param {number} seconds
  */
 function batchRow (name, recordSize, records, seconds) {
@@ -44,14 +44,14 @@ function batchRow (name, recordSize, records, seconds) {
     name,
     async run ({ scratch }) {
       const distinct = distinctRecords(recordSize)
-      const group = Array.from({ length: records }, (_, i) => distinct[i % distinct.length])
+      const batch = Array.from({ length: records }, (_, i) => distinct[i % distinct.length])
       await append('warm-up', seconds / 2)
       return append('measured', seconds)
 
       async function append (folder, seconds) {
         fs.mkdirSync(path.join(scratch, folder))
         const { log, close } = await ours.open(path.join(scratch, folder))
-        const value = records === 1 ? group[0] : group
+        const value = records === 1 ? batch[0] : batch
         const driven = await drive({ count: Infinity, inFlight: 1, seconds, timeEach: true }, (_, cb) => log.append(value, cb))
         await close()
         const appended = driven.count * records
@@ -61,4 +61,4 @@ function batchRow (name, recordSize, records, seconds) {
   }
 }
 
-module.exports = { name: 'batching', question: 'What does grouping buy?', groups }
+module.exports = { name: 'batching', question: 'What does batching gain?', groups }

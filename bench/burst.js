@@ -1,7 +1,7 @@
 'use strict'
 
-// Does the rate fall when everything comes at once? So many appends are made
-// without waiting for any; the time ends when all are stored.
+// Does throughput hold up in a burst? Issues a number of appends without waiting for any,
+// and measures the time until all are stored.
 
 const peers = require('./peers')
 const { appendRow } = require('./helpers/rows')
@@ -11,12 +11,12 @@ const sizes = {
   full: [1000, 3000, 10000, 30000, 100000, 200000, 300000, 400000, 500000],
   check: [10000, 500000]
 }
-/** Not at any count what somebody would choose for this; and slow at it, which `append` shows. */
-const LEFT_OUT = ['flumelog-memory', 'better-sqlite3', 'classic-level']
+/** Unsuitable for bursts, and slow at them, as `append` shows. */
+const EXCLUDED = ['flumelog-memory', 'better-sqlite3', 'classic-level']
 
 /** @param {import('./helpers/runner').Size} size */
 function groups (size) {
-  const measured = peers.filter(({ name }) => !LEFT_OUT.includes(name))
+  const measured = peers.filter(({ name }) => !EXCLUDED.includes(name))
   return sizes[size].map(count => ({
     name: `${count.toLocaleString('en')} at once`,
     x: count,
@@ -27,4 +27,4 @@ function groups (size) {
   }))
 }
 
-module.exports = { name: 'burst', question: 'Does the rate fall when everything comes at once?', groups }
+module.exports = { name: 'burst', question: 'Does throughput hold up in a burst?', groups }

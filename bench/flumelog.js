@@ -1,23 +1,23 @@
 'use strict'
 
-// The benchmark that the flumelogs have in common, bench-flumelog, for each of
-// them: append, 16 in flight; stream; stream no cache; stream10, ten at a time;
-// random, 1024 in flight. It runs as published but for two lines.
+// Runs bench-flumelog, the common benchmark of flumelogs, on each of them: append, 16 in
+// flight; stream; stream no cache; stream10, ten at a time; random, 1024 in flight. It runs
+// as published, except for two lines.
 
 const fs = require('fs')
 const vm = require('vm')
 const { createRequire } = require('module')
 const peers = require('./peers')
 
-/** How long each of its five parts may take. */
+/** Duration of each of its five parts. */
 const TIME = ['var TIME = 5e3', 'var TIME = 1e3']
-/** What was appended must be in the file before it is read. */
+/** Appended records must be in the file before they are read. */
 const APPENDED = ['        next2()\n', '        whenWhole(next2)\n']
 
 /** @param {import('./helpers/runner').Size} size */
 function groups (size) {
   return [{
-    name: size === 'full' ? 'as published' : 'as published, a second a part instead of five',
+    name: size === 'full' ? 'as published' : 'as published, 1 s per part instead of 5 s',
     rounds: 1,
     rows: peers.filter(({ kind }) => kind === 'flumelog').map(peer => ({
       name: peer.name,
@@ -30,12 +30,12 @@ function groups (size) {
 /**
  * @param {object} peer
  * @param {string} folder
- * @param {string[][]} changes to the benchmark's text
+ * @param {string[][]} changes to its source: pairs of old and new text
  */
 function run (peer, folder, changes) {
   return new Promise((resolve, reject) => {
     const measures = []
-    // it prints a line a part: name, ops/second, mb/second, ops, total-mb, seconds
+    // it prints one line per part: name, ops/second, mb/second, ops, total-mb, seconds
     console.log = (line) => {
       const [part, , , records, megabytes, seconds] = line.split(', ')
       if (part === 'name') return
@@ -50,14 +50,14 @@ function run (peer, folder, changes) {
 
 /**
  * @param {string} name of the package
- * @param {string[][]} changes to its text
- * @param {Function} whenWhole which the changed text calls
+ * @param {string[][]} changes to its source
+ * @param {Function} whenWhole called by the changed source
  */
 function changed (name, changes, whenWhole) {
   const filename = require.resolve(name)
   let source = fs.readFileSync(filename, 'utf8')
   for (const [from, to] of changes) {
-    if (source.split(from).length !== 2) throw new Error(`${name} has changed: '${from.trim()}' is not once in it`)
+    if (source.split(from).length !== 2) throw new Error(`${name} has changed: '${from.trim()}' does not occur exactly once`)
     source = source.replace(from, to)
   }
   const module = { exports: {} }
@@ -65,7 +65,7 @@ function changed (name, changes, whenWhole) {
   return module.exports
 }
 
-/** Those of the push-stream kind come with what makes them flumelogs; one of them says offset for seq. */
+/** Logs with push-streams include wrappers that make them flumelogs; one of these says offset for seq. */
 function asFlumelog (log) {
   if (log.onWrite !== undefined) return require('flumelog-aligned-offset/compat')(log)
   if (log.compact === undefined) return log

@@ -1,8 +1,8 @@
 'use strict'
 
-// Which layer costs what? One log, read to its end through more and more of the
-// layers, for several block sizes; and the same records read by others. The log's
-// own cache is empty, the operating system's has the whole file.
+// What does each layer cost? Reads a whole log through more and more layers, for several
+// block sizes; and the same records from other stores. The log's own cache is empty, the
+// page cache contains the file.
 
 const fs = require('fs')
 const path = require('path')
@@ -25,21 +25,21 @@ const sizes = {
   check: { count: 1000000, blockSizes: [64], compared: 1000000 }
 }
 
-/** A layer: how it reads the log at `filename`, a call of `onRecord` a record. */
+/** Each layer reads the log at `filename`, and calls `onRecord` per record. */
 const layers = [
-  { name: 'file', note: 'fs.readSync, block after block', countsBytes: true, open: readFile },
-  { name: 'random-access-file', note: 'one block after the other, each waited for', countsBytes: true, open: readStorage },
-  { name: 'blocks', note: 'through storage and cache, read ahead and checked', countsBytes: true, open: readBlocks },
+  { name: 'file', note: 'fs.readSync, block by block', countsBytes: true, open: readFile },
+  { name: 'random-access-file', note: 'one block at a time', countsBytes: true, open: readStorage },
+  { name: 'blocks', note: 'through storage and cache, with readahead and verification', countsBytes: true, open: readBlocks },
   { name: 'scan', open: withLog((log, onRecord) => scan(log, {}, onRecord)) },
-  { name: 'scan, reuse', note: 'into the same memory again and again', open: withLog((log, onRecord) => scan(log, { reuse: true }, onRecord)) },
+  { name: 'scan, reuse', note: 'with recycled buffers', open: withLog((log, onRecord) => scan(log, { reuse: true }, onRecord)) },
   { name: 'values: false', open: withLog((log, onRecord) => drain(log.stream({ values: false }), onRecord)) },
   { name: 'stream', open: withLog((log, onRecord) => drain(log.stream(), onRecord)) },
-  { name: 'bare stream', note: 'the same from a loop that does no more than it must: see bench/helpers/bare.js', open: readBare },
+  { name: 'bare stream', note: 'a minimal loop that yields the same: see bench/helpers/bare.js', open: readBare },
   { name: 'json', note: 'a stream with JSON as its codec', open: withLog((log, onRecord) => drain(log.stream(), onRecord), { codec: { encode: JSON.stringify, decode: JSON.parse } }) },
   { name: 'reverse', open: withLog((log, onRecord) => drain(log.stream({ reverse: true }), onRecord)) }
 ]
 
-/** The checks of checksums left out. */
+/** The same without verifying checksums. */
 const unchecked = layers.filter(({ name }) => ['blocks', 'scan', 'scan, reuse', 'stream'].includes(name))
   .map(layer => ({ ...layer, name: `${layer.name}, checksum: false`, options: NO_CHECKS }))
 
@@ -50,13 +50,13 @@ function groups (size) {
     ...blockSizes.map(kib => ({
       name: `blocks of ${kib} KiB`,
       x: kib * KIB,
-      table: 'blocks of',
+      table: 'block size',
       column: `${kib} KiB`,
       rounds,
       rows: [...layers, ...(kib === 64 ? unchecked : [])].map(layer => layerRow(layer, count, kib * KIB))
     })),
     {
-      name: 'read by others',
+      name: 'sequential read, all stores',
       rows: peers.filter(({ isVolatile }) => !isVolatile).map(peer => readRow(peer, compared))
     }
   ]
@@ -82,7 +82,7 @@ function layerRow ({ name, note, countsBytes, open, options = {} }, count, block
   }
 }
 
-/** Layers that know of no records are checked by the bytes they read. */
+/** For layers below records: checks the number of bytes read instead. */
 async function countedByFile ({ read }, filename, count, onRecord) {
   let bytes = 0
   await read((length) => { bytes += length })
@@ -175,4 +175,4 @@ async function readBlocks (filename, blockSize, { checksum = true }) {
   }
 }
 
-module.exports = { name: 'layers', question: 'Which layer costs what?', groups }
+module.exports = { name: 'layers', question: 'What does each layer cost?', groups }

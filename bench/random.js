@@ -1,8 +1,7 @@
 'use strict'
 
-// Gets of records drawn over the whole log, while all of it is in the cache, and
-// when it is ten times larger than the cache. The operating system has all of it
-// in memory either way.
+// How fast are gets by offset? Gets of random records of a log that fits into the cache, and
+// of one that is ten times as large as the cache. Both are in the page cache.
 
 const peers = require('./peers')
 const { getRow } = require('./helpers/rows')
@@ -15,13 +14,13 @@ const sizes = {
   full: { seconds: 3, inside: 200000, beyond: 4400000, small: { cacheSize: 64 * MIB } },
   check: { seconds: 3, inside: 200000, beyond: 4400000, small: { cacheSize: 64 * MIB } }
 }
-/** Those that find a record by its key, and have the records in a file. */
+/** Peers that can get a record by key, and store records in a file. */
 const measured = peers.filter(({ name, isVolatile }) => !isVolatile && !['better-sqlite3, grouped', 'JSON lines'].includes(name))
 
 /** @param {import('./helpers/runner').Size} size */
 function groups (size) {
   const { seconds, inside, beyond, small, rounds, inFlights = [1, 16, 1024] } = sizes[size]
-  const places = [['inside the cache', inside, IN_CACHE], ['ten times beyond the cache', beyond, small]]
+  const places = [['in cache', inside, IN_CACHE], ['10x cache size', beyond, small]]
   return places.flatMap(([place, count, options]) => inFlights.map(inFlight => ({
     name: `${place}, ${inFlight} in flight`,
     x: inFlight,
@@ -30,4 +29,4 @@ function groups (size) {
   })))
 }
 
-module.exports = { name: 'random', question: 'How fast is a record found by its offset?', groups }
+module.exports = { name: 'random', question: 'How fast are gets by offset?', groups }

@@ -1,33 +1,32 @@
 'use strict'
 
-// Runs the benchmarks and writes report.md, the charts it shows beside it, and the
-// comparison in README.md. With --results FILE nothing is run: it reports what a run
-// has left in that file.
+// Runs the benchmarks and writes report.md, its charts, and the comparison in README.md.
+// With --results FILE, it runs nothing, and reports the results in that file.
 
 const fs = require('fs')
 const path = require('path')
 const { settings, beginResults, readResults, NAMES } = require('./helpers/settings')
 const { runFiles, ROUNDS } = require('./helpers/runner')
-const { summarize, showCount, showBytes, showTime } = require('./helpers/results')
+const { summarize, formatCount, formatBytes, formatTime } = require('./helpers/results')
 const { charts } = require('./helpers/charts')
 const { isMeasured, comparisonTable, withComparison } = require('./helpers/comparison')
 const { table, place, versions } = require('./helpers/markdown')
 
 const README = path.join(__dirname, '..', 'README.md')
-/** The charts that README shows. */
+/** Charts shown in README. */
 const README_CHARTS = ['comparison', 'burst']
 
 const program = {
   usage: 'npm run bench:report -- [NAME ...] [options]',
   takesNames: true,
   own: {
-    results: { value: 'FILE', help: 'run nothing, report what a run has left there, as in bench/results.jsonl' },
-    output: { value: 'PATH', help: 'folder for report.md and charts; then README.md stays as it is. Default: bench' },
-    readme: { value: 'FILE', help: 'the page whose comparison is rewritten; default: README.md' }
+    results: { value: 'FILE', help: 'run nothing, report the results in this file, such as bench/results.jsonl' },
+    output: { value: 'PATH', help: 'directory for report.md and charts; README.md is not changed. Default: bench' },
+    readme: { value: 'FILE', help: 'page whose comparison is replaced; default: README.md' }
   },
   check ({ results, readme }) {
     const missing = [results, readme].find(file => file !== undefined && !fs.existsSync(file))
-    if (missing !== undefined) throw new Error(`there is no file ${missing}`)
+    if (missing !== undefined) throw new Error(`${missing} does not exist`)
   }
 }
 
@@ -58,14 +57,14 @@ function write (filename, text) {
  * @param {Drawn[]} drawn
  */
 function rewrite (readme, about, figures, drawn) {
-  if (!isMeasured(figures)) return console.error(`${readme} stays as it is: not all that it compares was measured`)
+  if (!isMeasured(figures)) return console.error(`${readme} is not changed: some benchmarks of its comparison were not run`)
   const pictures = drawn.filter(({ name }) => README_CHARTS.includes(name)).map(chart => picture(chart, 'bench/charts'))
   const text = [...pictures, comparisonTable(about, figures), 'All figures: [bench/report.md](bench/report.md).'].join('\n\n')
   write(readme, withComparison(fs.readFileSync(readme, 'utf8'), text))
 }
 
 /**
- * @typedef {{ file: string | null, name: string, title: string }} Drawn a chart; `file` is the benchmark's, if it is one's
+ * @typedef {{ file: string | null, name: string, title: string }} Drawn a chart; `file` is its benchmark, null for the comparison
  *
  * @param {import('./helpers/results').Figure[]} figures
  * @param {string} folder
@@ -83,7 +82,7 @@ async function drawCharts (figures, folder) {
 
 /**
  * @param {Drawn} chart
- * @param {string} folder as the page sees it
+ * @param {string} folder relative to the page
  */
 function picture ({ name, title }, folder) {
   return `![${title}](${folder}/${name}.svg)`
@@ -97,14 +96,14 @@ function picture ({ name, title }, folder) {
 function reportOf (about, figures, drawn) {
   const files = NAMES.filter(name => figures.some(({ file }) => file === name))
   const comparison = isMeasured(figures) ? [comparisonOf(about, figures, drawn)] : []
-  return `# Measured
+  return `# Benchmark results
 
-${place(about)}, ${about.size} size. Written by \`npm run bench:report\`; [what is measured and how](../docs/speed.md).
+${place(about)}, ${about.size} size. Written by \`npm run bench:report\`; [what is measured, and how](../docs/speed.md).
 
 ${versions(about)}.
 
-Records a second and MB a second, medians of up to ${ROUNDS[about.size]} rounds; latencies are from an append or a get to its answer. Where all of a log is read, it
-is read at least twice before the time is taken, and opened anew each time. A star: see the end of the section.
+Records/s and MB/s, medians of up to ${ROUNDS[about.size]} rounds; latencies are from a call of append or get to its callback. Sequential reads open
+the log again each time, and are repeated at least twice before they are timed. A star refers to the notes at the end of the section.
 
 ${[...comparison, ...files.map(name => section(name, figures.filter(({ file }) => file === name), drawn))].join('\n\n')}
 `
@@ -112,7 +111,7 @@ ${[...comparison, ...files.map(name => section(name, figures.filter(({ file }) =
 
 function comparisonOf (about, figures, drawn) {
   const pictures = drawn.filter(({ file }) => file === null).map(chart => picture(chart, 'charts'))
-  return ['## All beside each other', ...pictures, comparisonTable(about, figures)].join('\n\n')
+  return ['## Comparison of all stores', ...pictures, comparisonTable(about, figures)].join('\n\n')
 }
 
 /**
@@ -144,7 +143,7 @@ function tableOf ({ table, group }) {
 /**
  * @param {string} name
  * @param {import('./helpers/results').Figure[]} figures
- * @param {'column' | 'part'} across what stands above the columns
+ * @param {'column' | 'part'} across property that gives the column headings
  */
 function crossTable (name, figures, across) {
   const columns = [...new Set(figures.map(figure => figure[across]))]
@@ -160,8 +159,8 @@ function crossTable (name, figures, across) {
  */
 function latencyTable (name, figures) {
   const isTimed = figures.some(({ latency }) => latency !== undefined)
-  const times = (latency) => ['median', 'p99', 'worst'].map(which => latency ? showTime(latency[which]) : '')
-  return table([name, '', ...(isTimed ? ['median', '99th', 'worst'] : [])],
+  const times = (latency) => ['median', 'p99', 'worst'].map(which => latency ? formatTime(latency[which]) : '')
+  return table([name, '', ...(isTimed ? ['median', 'p99', 'max'] : [])],
     figures.map(figure => [nameOf(figure), cell(figure), ...(isTimed ? times(figure.latency) : [])]))
 }
 
@@ -174,9 +173,9 @@ function nameOf ({ row, note }) {
 function cell (figure) {
   if (figure === undefined) return ''
   if (figure.error !== undefined) return `not measured: ${figure.error}`
-  if (figure.memory) return showBytes(figure.peakMemory)
-  if (figure.rate === undefined) return showTime(figure.milliseconds)
-  return `${showCount(figure.rate)}/s, ${showBytes(figure.byteRate)}/s`
+  if (figure.memory) return formatBytes(figure.peakMemory)
+  if (figure.rate === undefined) return formatTime(figure.milliseconds)
+  return `${formatCount(figure.rate)}/s, ${formatBytes(figure.byteRate)}/s`
 }
 
 /** @param {import('./helpers/results').Figure[]} figures */

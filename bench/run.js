@@ -1,7 +1,7 @@
 'use strict'
 
-// Runs the benchmarks, prints what they measure, and leaves every single measure
-// in results.jsonl, a line of JSON each.
+// Runs the benchmarks, prints the results, and writes every measurement to results.jsonl,
+// one line of JSON each.
 
 const { settings, beginResults } = require('./helpers/settings')
 const { runFiles } = require('./helpers/runner')

@@ -1,7 +1,7 @@
 'use strict'
 
-// What does it cost that the log grows? Opening it, its last record, a search, a
-// scan of all of it, and the most memory that a process that does nothing else takes.
+// How do costs grow with the size of the log? Measures opening it, getting its last record, a
+// search, a full scan, and the peak RSS of a process that does nothing but scan.
 
 const ours = require('./peers/ours')
 const { median } = require('./helpers/drive')
@@ -10,7 +10,7 @@ const { stored, timeReads } = require('./helpers/rows')
 
 const MB = 1e6
 const REPEATS = 40
-/** The first are slower than any that follow. */
+/** The first ones are slower than all later ones. */
 const WARM_UPS = 10
 
 const sizes = {
@@ -27,7 +27,7 @@ function groups (size) {
     return {
       name: `a log of ${megabytes.toLocaleString('en')} MB`,
       x: megabytes * MB,
-      table: 'a log of',
+      table: 'log size',
       column: `${megabytes.toLocaleString('en')} MB`,
       rounds: size === 'quick' ? 2 : undefined,
       rows: [
@@ -37,7 +37,7 @@ function groups (size) {
         row('search', (input, count) => timeOnce(input, (log, n, cb) => searchRecord(log, Math.floor(numbers[n] * count), cb))),
         row('scan', (input, count, size) => timeReads(size, count, () => openScan(input))),
         row('stream', (input, count, size) => timeReads(size, count, () => ours.open(input))),
-        row('memory of a scan', memoryOfScan)
+        row('peak RSS of a scan', peakMemoryOfScan)
       ]
     }
   })
@@ -57,7 +57,7 @@ async function timeOpening (input, options) {
 }
 
 /**
- * Times something on a log that has just been opened, so that nothing is in its cache.
+ * Times a task on a log that has just been opened, with an empty cache.
  * @param {string} input
  * @param {(log: object, n: number, cb: (err: Error | null) => void) => void} task
  */
@@ -91,8 +91,8 @@ async function openScan (input) {
   return { read, close }
 }
 
-/** Once only: what several logs leave behind adds up until it is collected. */
-async function memoryOfScan (input, count) {
+/** Runs only once: garbage of several logs would add up. */
+async function peakMemoryOfScan (input, count) {
   const { read, close } = await openScan(input)
   let records = 0
   await read(() => { records++ })
@@ -101,4 +101,4 @@ async function memoryOfScan (input, count) {
   return { memory: true }
 }
 
-module.exports = { name: 'scale', question: 'What does it cost that the log grows?', groups }
+module.exports = { name: 'scale', question: 'How do costs grow with the size of the log?', groups }

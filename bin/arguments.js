@@ -1,6 +1,6 @@
 'use strict'
 
-// Values of arguments, checked: what is wrong with one is wrong usage.
+// Parses and checks the values of arguments; an invalid value is a usage error.
 
 const { InvalidArgumentError } = require('commander')
 const { MIN_BLOCK_SIZE, MAX_BLOCK_SIZE } = require('../lib/format/layout')
@@ -22,7 +22,7 @@ function integer (text) {
 function natural (text) {
   const number = /^\+?\d+$/.test(text) ? Number(text) : -1
   if (Number.isSafeInteger(number) && number >= 0) return number
-  throw new InvalidArgumentError('It must be an integer of 0 or more.')
+  throw new InvalidArgumentError('It must be a non-negative integer.')
 }
 
 /**
@@ -42,7 +42,7 @@ function blockSize (text) {
 function jsonPath (text) {
   const keys = text.split('.')
   if (keys.every(key => key !== '')) return keys
-  throw new InvalidArgumentError('It must be keys with dots between them, such as value.timestamp.')
+  throw new InvalidArgumentError('It must be keys separated by dots, such as value.timestamp.')
 }
 
 module.exports = { integer, natural, blockSize, jsonPath }

@@ -1,6 +1,6 @@
 'use strict'
 
-// How a record is printed, and how a line becomes one.
+// Converts records to text, and lines of text to records.
 
 const { isUtf8 } = require('buffer')
 const { Option } = require('commander')
@@ -9,14 +9,14 @@ const { UserError } = require('./errors')
 
 /**
  * @typedef {object} Encoding
- * @property {(data: Buffer) => Buffer | string} print throws if the record cannot be shown so
- * @property {boolean} isText a newline comes behind each record
- * @property {(line: Buffer) => Buffer} parse throws if the line cannot be stored so
- * @property {(record: number) => number} longest how long a line for a record of so many bytes can be
+ * @property {(data: Buffer) => Buffer | string} print throws if the record cannot be printed in this encoding
+ * @property {boolean} isText print a newline after each record
+ * @property {(line: Buffer) => Buffer} parse throws if the line is not in this encoding
+ * @property {(recordSize: number) => number} maxLineSize of a line that encodes a record of this size, in bytes
  */
 
-/** A line of JSON may have any number of blanks in it, but not so many. */
-const LONGEST_JSON = 4 * 1024 * 1024
+/** In bytes. A line of JSON can contain any amount of whitespace; this is a limit on memory. */
+const MAX_JSON_LINE = 4 * 1024 * 1024
 
 /** @type {Record<string, Encoding>} */
 const encodings = {
@@ -25,9 +25,9 @@ const encodings = {
     isText: true,
     parse: (line) => {
       if (isUtf8(line)) return line
-      throw new UserError('it is not UTF-8; --encoding raw takes any bytes')
+      throw new UserError('not UTF-8 (--encoding raw accepts any bytes)')
     },
-    longest: (record) => record
+    maxLineSize: (recordSize) => recordSize
   },
   hex: {
     print: (data) => data.toString('hex'),
@@ -36,9 +36,9 @@ const encodings = {
       const text = withoutReturn(line).toString('latin1')
       const data = Buffer.from(text, 'hex')
       if (data.length * 2 === text.length) return data
-      throw new UserError('it is not hex: two of 0-9 and a-f for each byte, and nothing else')
+      throw new UserError('not hex: expected two digits (0-9, a-f) per byte, and nothing else')
     },
-    longest: (record) => 2 * record + 1
+    maxLineSize: (recordSize) => 2 * recordSize + 1
   },
   base64: {
     print: (data) => data.toString('base64'),
@@ -47,15 +47,15 @@ const encodings = {
       const text = withoutReturn(line).toString('latin1')
       const data = Buffer.from(text, 'base64')
       if (data.toString('base64') === text) return data
-      throw new UserError('it is not base64: A-Z, a-z, 0-9, + and /, filled up with = to a multiple of four')
+      throw new UserError('not base64: expected A-Z, a-z, 0-9, + and /, padded with = to a multiple of four characters')
     },
-    longest: (record) => Math.ceil(record / 3) * 4 + 1
+    maxLineSize: (recordSize) => Math.ceil(recordSize / 3) * 4 + 1
   },
   raw: {
     print: (data) => data,
     isText: false,
     parse: (line) => line,
-    longest: (record) => record
+    maxLineSize: (recordSize) => recordSize
   },
   json: {
     print: (data) => json.pretty(checkedJson(data)),
@@ -64,12 +64,12 @@ const encodings = {
       checkedJson(line)
       return json.compact(line)
     },
-    longest: () => LONGEST_JSON
+    maxLineSize: () => MAX_JSON_LINE
   }
 }
 
 /**
- * Lines that come from Windows end in a carriage return, which is no hex and no base64.
+ * Lines from Windows end in a carriage return, which is neither hex nor base64.
  * @param {Buffer} line
  */
 function withoutReturn (line) {
@@ -78,15 +78,15 @@ function withoutReturn (line) {
 
 /**
  * @param {Buffer} data
- * @returns {string} the JSON that it is
+ * @returns {string} its text, which is valid JSON
  */
 function checkedJson (data) {
-  if (!isUtf8(data)) throw new UserError('it is not JSON: it is not even UTF-8')
+  if (!isUtf8(data)) throw new UserError('not JSON: not UTF-8')
   const text = data.toString()
   try {
     JSON.parse(text)
   } catch (err) {
-    throw new UserError(`it is not JSON: ${/** @type {Error} */ (err).message}`)
+    throw new UserError(`not JSON: ${/** @type {Error} */ (err).message}`)
   }
   return text
 }

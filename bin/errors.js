@@ -1,51 +1,50 @@
 'use strict'
 
-// What the user is told when something goes wrong: one line that names the file and
-// says what to do.
+// Error messages for the user: one line that names the file and says what to do.
 
 const { paint } = require('./style')
 
 /** @typedef {Error & { code?: string }} CodedError */
 
-/** An error whose message says all there is to say. */
+/** An error whose message is complete: it names the file, and is printed as it is. */
 class UserError extends Error {}
 
-/** What the operating system's errors mean, and what to do. @type {Record<string, string>} */
+/** By error code of the operating system. @type {Record<string, string>} */
 const SYSTEM_ERRORS = {
-  ENOENT: 'there is no such file; check the name',
-  ENOTDIR: 'a part of this path is a file, not a folder; check the name',
-  EEXIST: 'a part of this path is a file, not a folder; check the name',
-  EISDIR: 'this is a folder; give the name of a file',
-  EACCES: 'permission denied; ask its owner, or use another account',
-  EPERM: 'permission denied; ask its owner, or use another account',
-  EROFS: 'the file system can only be read; copy the log elsewhere',
-  ENOSPC: 'the disk is full; make room and try again',
-  EDQUOT: 'your share of the disk is used up; make room and try again',
-  EFBIG: 'the file would become larger than is allowed here; see `ulimit -f`',
-  EMFILE: 'too many files are open; see `ulimit -n`',
-  EIO: 'the disk cannot be read or written (EIO); copy what is left, and look at the disk'
+  ENOENT: 'no such file; check the name',
+  ENOTDIR: 'a part of this path is not a directory; check the name',
+  EEXIST: 'a part of this path is not a directory; check the name',
+  EISDIR: 'is a directory; give the name of a file',
+  EACCES: 'permission denied; ask the owner of the file, or use another account',
+  EPERM: 'permission denied; ask the owner of the file, or use another account',
+  EROFS: 'the file system is read-only; copy the log elsewhere',
+  ENOSPC: 'the disk is full; free some space and try again',
+  EDQUOT: 'disk quota exceeded; free some space and try again',
+  EFBIG: 'file size limit exceeded; see `ulimit -f`',
+  EMFILE: 'too many open files; see `ulimit -n`',
+  EIO: 'I/O error (EIO); copy what can still be read, and check the disk'
 }
 
 /**
  * @param {unknown} err
- * @param {string} file the log at which it happened
+ * @param {string} file the log concerned
  * @returns {string}
  */
 function explain (err, file) {
   const { code = '', message } = /** @type {CodedError} */ (err instanceof Error ? err : new Error(String(err)))
   if (err instanceof UserError) return message
-  if (code === 'flumelog:locked') return `${file}: another program has this log open for writing; close that one first`
-  if (code === 'flumelog:block-size') return `${message}; leave --block-size out for a log that exists`
+  if (code === 'flumelog:locked') return `${file}: another program has this log open for writing; close it there first`
+  if (code === 'flumelog:block-size') return `${message}; omit --block-size for an existing log`
   if (code.startsWith('flumelog:')) return message
   if (code in SYSTEM_ERRORS) return `${file}: ${SYSTEM_ERRORS[code]}`
   return `${file}: ${message}`
 }
 
 /**
- * Adds what to do to an error of one kind.
+ * Adds advice to errors with one code.
  * @param {unknown} err
- * @param {string} code of that kind
- * @param {string} advice
+ * @param {string} code
+ * @param {string} advice what to do about it
  * @returns {unknown}
  */
 function advise (err, code, advice) {
@@ -53,23 +52,23 @@ function advise (err, code, advice) {
 }
 
 /**
- * Says it on stderr, in one line.
+ * Prints an error to stderr, in one line.
  * @param {string} message
  */
-function complain (message) {
-  say(`${paint(process.stderr, 'red', 'flumelog:')} ${oneLine(message)}`)
+function reportError (message) {
+  writeStderr(`${paint(process.stderr, 'red', 'flumelog:')} ${oneLine(message)}`)
 }
 
 /**
  * @param {string} line for stderr
  */
-function say (line) {
+function writeStderr (line) {
   process.stderr.write(line + '\n')
 }
 
-/** After the ^C that a terminal shows, what comes next begins a line of its own. */
+/** Terminals echo Ctrl-C as ^C; further output starts on a new line. */
 function endInterruptedLine () {
-  if (process.stderr.isTTY) say('')
+  if (process.stderr.isTTY) writeStderr('')
 }
 
 /** @param {string} text */
@@ -77,4 +76,4 @@ function oneLine (text) {
   return text.trim().replace(/\s*\n\s*/g, ' ')
 }
 
-module.exports = { UserError, explain, advise, complain, say, endInterruptedLine, oneLine }
+module.exports = { UserError, explain, advise, reportError, writeStderr, endInterruptedLine, oneLine }

@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 'use strict'
 
-// The command line: reads the arguments, runs one command, and turns whatever goes
-// wrong into one line on stderr and an exit code: 1 for errors, 2 for wrong usage.
+// The command line: parses the arguments and runs one command. Any error becomes one
+// line on stderr and an exit code: 1 for errors, 2 for wrong usage.
 
 const fs = require('fs')
 const path = require('path')
 const { Command, CommanderError } = require('commander')
-const { complain, explain, oneLine } = require('./errors')
+const { reportError, explain, oneLine } = require('./errors')
 
 const commands = [
   require('./commands/dump'),
@@ -23,20 +23,20 @@ const WRONG_USAGE = 2
 
 const HELP = `
 Examples:
-  flumelog append my.log < lines.txt      each line becomes a record
-  flumelog dump my.log                    and each record a line again
-  flumelog stat my.log                    what the log is made of
+  flumelog append my.log < lines.txt      append each line as a record
+  flumelog dump my.log                    print each record as a line
+  flumelog stat my.log                    count records and bytes
 
-\`flumelog help dump\` shows more about a command. Exit codes: 0 done; 1 an
-error, or damage was found; 2 wrong usage.`
+\`flumelog help dump\` explains a command. Exit codes: 0 success; 1 error, or
+corrupt blocks found; 2 wrong usage.`
 
 function main () {
   process.stdout.on('error', onstdouterror)
   process.stderr.on('error', () => {})
   process.removeAllListeners('warning')
-  process.on('warning', ({ message }) => complain(`warning: ${message}`))
+  process.on('warning', ({ message }) => reportError(`warning: ${message}`))
   process.on('uncaughtException', (err) => {
-    complain(explain(err, fileOf(program)))
+    reportError(explain(err, fileOf(program)))
     process.exit(FAILED)
   })
 
@@ -44,7 +44,7 @@ function main () {
   program.parseAsync().catch((err) => {
     if (err instanceof CommanderError) process.exitCode = err.exitCode === 0 ? 0 : WRONG_USAGE
     else {
-      complain(explain(err, fileOf(program)))
+      reportError(explain(err, fileOf(program)))
       process.exitCode = FAILED
     }
   })
@@ -52,20 +52,20 @@ function main () {
 
 function programOf () {
   const program = new Command('flumelog')
-    .description('Looks into block-aligned append-only logs, and writes and repairs them.')
+    .description('Inspects, writes and repairs block-aligned append-only logs.')
     .version(version(), '-V, --version')
     .addHelpText('after', HELP)
     .exitOverride()
   for (const { define } of commands) define(program)
   for (const command of [program, ...program.commands]) {
     command.configureOutput({
-      outputError: (text) => complain(`${usageError(text)}; see ${pathOf(command)} --help`)
+      outputError: (text) => reportError(`${usageError(text)}; see ${pathOf(command)} --help`)
     })
   }
   return program
 }
 
-/** @param {string} text commander's */
+/** @param {string} text of an error of commander */
 function usageError (text) {
   return oneLine(text).replace(/^error: /, '').replace(/(invalid.*)\. It must/, '$1: it must').replace(/\.$/, '')
 }
@@ -82,7 +82,7 @@ function pathOf (command) {
 
 /**
  * @param {Command} program
- * @returns {string} the log that the command is about
+ * @returns {string} the log given to the command
  */
 function fileOf (program) {
   const command = program.commands.find(command => command.args.length > 0)
@@ -90,12 +90,12 @@ function fileOf (program) {
 }
 
 /**
- * A reader such as head may have had enough.
+ * A reader such as head may close the pipe early, which is not an error.
  * @param {Error & { code?: string }} err
  */
 function onstdouterror (err) {
   if (err.code === 'EPIPE') process.exit(process.exitCode)
-  complain(explain(err, 'standard output'))
+  reportError(explain(err, 'standard output'))
   process.exit(FAILED)
 }
 

@@ -1,10 +1,10 @@
 'use strict'
 
-// A histogram in characters.
+// Draws a histogram with block characters.
 
 const { count } = require('./numbers')
 
-/** Eighths of a character, from none to seven. */
+/** Zero to seven eighths of a character. */
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 const MIN_BAR = 10
 
@@ -33,7 +33,7 @@ function histogram (buckets, heading, width) {
 
 /**
  * @param {number} length in characters
- * @returns {string} no bar only for nothing at all
+ * @returns {string} empty only if the length is 0
  */
 function bar (length) {
   const eighths = length === 0 ? 0 : Math.max(1, Math.round(length * 8))

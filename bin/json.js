@@ -1,14 +1,14 @@
 'use strict'
 
-// JSON made compact, or pretty, without a change to what it says: parsing and
-// stringifying it again would round long numbers and move keys that look like ones.
+// Formats JSON without changing its content. Parsing and stringifying it would round long
+// numbers and reorder integer-like keys.
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
 /**
  * @param {Buffer} text valid JSON
- * @returns {Buffer} the same without blanks between its parts
+ * @returns {Buffer} the same without whitespace between tokens
  */
 function compact (text) {
   const result = Buffer.allocUnsafe(text.length)
@@ -28,32 +28,32 @@ function compact (text) {
   return result.subarray(0, size)
 }
 
-/** What JSON is made of: strings, marks, and everything else. */
-const PARTS = /"[^"\\]*(?:\\[^][^"\\]*)*"|[[\]{},:]|[^\s[\]{},:"]+/g
+/** The tokens of JSON: strings, punctuation, and everything else. */
+const TOKENS = /"[^"\\]*(?:\\[^][^"\\]*)*"|[[\]{},:]|[^\s[\]{},:"]+/g
 
 /**
  * @param {string} text valid JSON
- * @returns {string} a line a value
+ * @returns {string} one line per value
  */
 function pretty (text) {
   let result = ''
   let indent = ''
   let before = ''
-  for (const part of text.match(PARTS) ?? []) {
+  for (const token of text.match(TOKENS) ?? []) {
     const opened = before === '{' || before === '['
-    if (part === '}' || part === ']') {
+    if (token === '}' || token === ']') {
       indent = indent.slice(2)
-      result += opened ? part : `\n${indent}${part}`
-    } else if (part === ',') {
-      result += part
-    } else if (part === ':') {
+      result += opened ? token : `\n${indent}${token}`
+    } else if (token === ',') {
+      result += token
+    } else if (token === ':') {
       result += ': '
     } else {
       if (opened || before === ',') result += `\n${indent}`
-      result += part
-      if (part === '{' || part === '[') indent += '  '
+      result += token
+      if (token === '{' || token === '[') indent += '  '
     }
-    before = part
+    before = token
   }
   return result
 }

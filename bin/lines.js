@@ -1,44 +1,44 @@
 'use strict'
 
-// Bytes in, lines out. A line that is too long to be of use is not gathered.
+// Splits a stream of bytes into lines, and detects lines that exceed a limit.
 
 const NEWLINE = 0x0a
 
 class Lines {
-  /** @param {number} longest bytes that a line can have */
-  constructor (longest) {
-    this.longest = longest
-    /** Parts of a line whose end has not come. @type {Buffer[]} */
-    this.begun = []
-    this.begunLength = 0
+  /** @param {number} maxSize of a line, in bytes */
+  constructor (maxSize) {
+    this.maxSize = maxSize
+    /** The chunks of an incomplete line. @type {Buffer[]} */
+    this.partial = []
+    this.partialSize = 0
   }
 
   /**
    * @param {Buffer} chunk
-   * @returns {Buffer[]} the lines that end in it, without their ends
+   * @returns {Buffer[]} the lines that end in it, without newlines
    */
   push (chunk) {
     const lines = []
     let start = 0
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      lines.push(this.begun.length === 0 ? chunk.subarray(start, end) : this.finish(chunk.subarray(start, end)))
+      lines.push(this.partial.length === 0 ? chunk.subarray(start, end) : this.finish(chunk.subarray(start, end)))
       start = end + 1
     }
     if (start < chunk.length) {
-      this.begun.push(chunk.subarray(start))
-      this.begunLength += chunk.length - start
+      this.partial.push(chunk.subarray(start))
+      this.partialSize += chunk.length - start
     }
     return lines
   }
 
-  /** @returns {boolean} whether the line that has begun is longer than any can be */
+  /** @returns {boolean} whether the incomplete line already exceeds the limit */
   get isTooLong () {
-    return this.begunLength > this.longest
+    return this.partialSize > this.maxSize
   }
 
-  /** @returns {Buffer[]} the last line, if there is no newline behind it */
+  /** @returns {Buffer[]} the last line, if it does not end in a newline */
   end () {
-    return this.begun.length === 0 ? [] : [this.finish(Buffer.alloc(0))]
+    return this.partial.length === 0 ? [] : [this.finish(Buffer.alloc(0))]
   }
 
   /**
@@ -46,9 +46,9 @@ class Lines {
    * @returns {Buffer}
    */
   finish (rest) {
-    const line = Buffer.concat([...this.begun, rest])
-    this.begun = []
-    this.begunLength = 0
+    const line = Buffer.concat([...this.partial, rest])
+    this.partial = []
+    this.partialSize = 0
     return line
   }
 }

@@ -1,12 +1,12 @@
 'use strict'
 
-// Numbers as people read them.
+// Formats numbers for people.
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB']
 
 /**
  * @param {number} number
- * @returns {string} 1234567.8 as 1,234,568 (toLocaleString would load a lot to do that)
+ * @returns {string} 1234567.8 as 1,234,568 (toLocaleString would load the data of ICU for that)
  */
 function count (number) {
   return String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, ',')
@@ -39,7 +39,7 @@ function size (bytes) {
 /**
  * @param {number} part
  * @param {number} whole
- * @returns {number} with a digit behind the point; 0 of nothing
+ * @returns {number} with one decimal; 0 if `whole` is 0
  */
 function percent (part, whole) {
   return whole === 0 ? 0 : Math.round(part / whole * 1000) / 10

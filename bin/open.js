@@ -1,6 +1,6 @@
 'use strict'
 
-// A log opened for a command, with promises.
+// Opens a log for a command, with promises.
 
 const FlumeLog = require('..')
 const { pathFile } = require('../lib/storage/path-file')
@@ -10,7 +10,7 @@ const { UserError } = require('./errors')
 /** @typedef {import('../lib/log').FlumeLog<Buffer>} Log */
 
 /**
- * A log that is only looked at. Nothing is read twice, so nothing is kept.
+ * Opens a log read-only. No block is read twice, so nothing is cached.
  * @param {string} file
  * @returns {Promise<Log>}
  */
@@ -24,7 +24,7 @@ async function openToRead (file) {
 /**
  * @param {string} file
  * @param {import('../lib/options').Options<Buffer>} options
- * @returns {Promise<{ log: Log, cut: import('../lib/log').Cut | null }>} cut: what opening cut off
+ * @returns {Promise<{ log: Log, cut: import('../lib/log').Cut | null }>} cut: what recovery truncated
  */
 async function openToWrite (file, options) {
   await mustBeLog(file).catch((err) => { if (err.code !== 'ENOENT') throw err })
@@ -33,8 +33,8 @@ async function openToWrite (file, options) {
 }
 
 /**
- * A file without one whole record, of which no crash has left a trace, is something
- * else. As a log it would seem empty; opened for writing, all of it would be cut off.
+ * Rejects a file that is not a log: it has bytes, but not one whole record, and no recovery
+ * point that a crash would have left.
  * @param {string} file
  */
 async function mustBeLog (file) {
@@ -48,7 +48,7 @@ async function mustBeLog (file) {
  * @param {{ size: number, end: number, closed: boolean }} found
  */
 function refuseOther (file, { size, end, closed }) {
-  if (size > 0 && end === 0 && closed) throw new UserError(`${file}: this is not a log: it does not begin with a record; check the name`)
+  if (size > 0 && end === 0 && closed) throw new UserError(`${file}: not a log: it does not start with a record; check the name`)
 }
 
 /**

@@ -1,9 +1,9 @@
 'use strict'
 
-// Records on their way to standard output, gathered so that not each of them costs
-// a call, and no more of them than the reader keeps up with.
+// Buffers records for standard output, to save system calls, and applies backpressure
+// when the reader is slow.
 
-/** Bytes that are written at a time. */
+/** Bytes per write. */
 const CHUNK_SIZE = 64 * 1024
 const NEWLINE = 0x0a
 
@@ -11,18 +11,18 @@ class Output {
   /** @param {NodeJS.WritableStream} stream */
   constructor (stream) {
     this.stream = stream
-    /** One is being filled while the other is being written. */
+    /** Filled while the other buffer is being written. */
     this.filling = Buffer.allocUnsafeSlow(CHUNK_SIZE)
     this.other = Buffer.allocUnsafeSlow(CHUNK_SIZE)
     this.used = 0
     this.writing = false
     this.mustFlush = false
     /** @type {(() => void) | null} */
-    this.onroom = null
+    this.ondrain = null
     this.onwritten = this.onwritten.bind(this)
   }
 
-  /** @returns {boolean} the reader is behind; `onroom` is called when it has caught up */
+  /** @returns {boolean} whether to wait: `ondrain` is called when there is room again */
   get isFull () {
     return this.writing && this.used >= CHUNK_SIZE
   }
@@ -48,12 +48,12 @@ class Output {
     this.filling = larger
   }
 
-  /** To be called after each record: writes once that is worth it. */
+  /** Call this after each record: writes if a chunk is full. */
   mark () {
     if (this.used >= CHUNK_SIZE && !this.writing) this.write()
   }
 
-  /** Writes all there is, without waiting for more. */
+  /** Writes everything buffered, without waiting for a full chunk. */
   flush () {
     if (this.used === 0) return
     if (this.writing) this.mustFlush = true
@@ -72,20 +72,20 @@ class Output {
 
   /** @param {Error | null | undefined} err */
   onwritten (err) {
-    if (err) return // the stream's error event says so too
+    if (err) return // reported by the stream's error event
     this.writing = false
     if (this.mustFlush || this.used >= CHUNK_SIZE) this.flush()
-    const { onroom } = this
-    if (onroom === null) return
-    this.onroom = null
-    onroom()
+    const { ondrain } = this
+    if (ondrain === null) return
+    this.ondrain = null
+    ondrain()
   }
 
-  /** @returns {Promise<void>} all is written */
+  /** @returns {Promise<void>} resolves when everything is written */
   async end () {
     this.flush()
     while (this.writing) {
-      await new Promise(resolve => { this.onroom = () => resolve(undefined) })
+      await new Promise(resolve => { this.ondrain = () => resolve(undefined) })
       this.flush()
     }
   }

@@ -1,6 +1,6 @@
 'use strict'
 
-// Records printed in one of the encodings, with their seqs or without.
+// Prints records in one of the encodings, with or without their seqs.
 
 const { encodings } = require('./encodings')
 const { UserError } = require('./errors')
@@ -8,7 +8,7 @@ const { UserError } = require('./errors')
 /**
  * @typedef {object} PrintOptions
  * @property {string} encoding
- * @property {boolean} [seqs] put the seq and a tab in front
+ * @property {boolean} [seqs] prefix each record with its seq and a tab
  */
 
 /**
@@ -24,8 +24,8 @@ function printer (output, file, { encoding, seqs }) {
     try {
       printed = print(data)
     } catch (err) {
-      throw new UserError(`${file}: the record at offset ${seq} cannot be shown: ${/** @type {Error} */ (err).message}; ` +
-        'try --encoding utf8, or hex')
+      throw new UserError(`${file}: the record at offset ${seq} cannot be printed: ${/** @type {Error} */ (err).message}; ` +
+        'try --encoding utf8 or hex')
     }
     if (seqs) output.add(`${seq}\t`)
     output.add(printed)
@@ -35,7 +35,7 @@ function printer (output, file, { encoding, seqs }) {
 }
 
 /**
- * With neither newlines nor lengths between them, seqs and raw records could not be told apart.
+ * Raw records have neither newlines nor lengths between them, so seqs could not be told from data.
  * @param {PrintOptions} options
  * @param {import('commander').Command} command
  */

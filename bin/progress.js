@@ -1,27 +1,26 @@
 'use strict'
 
-// How far something is, drawn on stderr if that is a terminal, and if it takes long
-// enough to be worth it.
+// Shows progress on stderr, if that is a terminal and the operation takes long enough.
 
 const { count, size } = require('./numbers')
 
 /** Milliseconds before anything is drawn. */
-const PATIENCE = 300
+const DELAY = 300
 const MAX_BAR = 40
-/** Columns left free, so that the ^C a terminal shows does not begin a new line. */
+/** Columns left free, so that a ^C echoed by the terminal does not wrap. */
 const MARGIN = 5
 
 /**
  * @typedef {object} Progress
  * @property {(done: number, total?: number) => void} update
- * @property {() => void} stop nothing is left of it on the screen
+ * @property {() => void} stop clears it from the screen
  */
 
 /** @type {Progress} */
 const INVISIBLE = { update () {}, stop () {} }
 
 /**
- * Bytes of a known number of bytes, as a bar.
+ * A bar, for a known number of bytes.
  * @param {string} verb
  * @returns {Progress}
  */
@@ -35,7 +34,7 @@ function byteProgress (verb) {
 }
 
 /**
- * Records of an unknown number, with their rate.
+ * A count and a rate, for an unknown number of records.
  * @param {string} verb
  * @returns {Progress}
  */
@@ -51,21 +50,21 @@ function recordProgress (verb) {
  */
 function progress (format) {
   if (!process.stderr.isTTY) return INVISIBLE
-  // only here, since most runs need none
+  // loaded lazily: most runs do not need it
   const { SingleBar } = require('cli-progress')
-  const begun = Date.now()
+  const startedAt = Date.now()
   let drawn = false
   const bar = new SingleBar({
     stream: process.stderr,
     clearOnComplete: true,
     linewrap: true,
     format: (/** @type {object} */ _, /** @type {{ value: number, total: number, maxWidth: number }} */ { value, total, maxWidth }) =>
-      format(value, total, (Date.now() - begun) / 1000, maxWidth)
+      format(value, total, (Date.now() - startedAt) / 1000, maxWidth)
   })
   return {
     update (done, total = 0) {
       if (drawn) return bar.update(done)
-      if (Date.now() - begun < PATIENCE) return
+      if (Date.now() - startedAt < DELAY) return
       drawn = true
       bar.start(total, done)
     },

@@ -1,12 +1,12 @@
 'use strict'
 
-// Colours, where they are wanted: on a terminal, and with NO_COLOR unset.
+// Colours text for terminals, unless NO_COLOR is set.
 
 /** @type {Record<string, string>} */
 const CODES = { red: '31', yellow: '33', dim: '2', bold: '1' }
 
 /**
- * @param {NodeJS.WriteStream} stream on which the text will be printed
+ * @param {NodeJS.WriteStream} stream to which the text will be printed
  * @param {'red' | 'yellow' | 'dim' | 'bold'} style
  * @param {string} text
  * @returns {string}

@@ -1,7 +1,7 @@
 'use strict'
 
-// What stat, verify and repair have in common: a walk over all blocks of a file, and
-// what is found damaged, as lines.
+// Shared by stat, verify and repair: scans all blocks of a file, and describes what is
+// corrupt.
 
 const { pathFile } = require('../lib/storage/path-file')
 const { verify } = require('../lib/maintenance/verify')
@@ -14,7 +14,7 @@ const { refuseOther } = require('./open')
 
 /**
  * @param {string} file
- * @param {string} verb shown while it takes its time
+ * @param {string} verb shown with the progress
  * @returns {Promise<Report>}
  */
 async function survey (file, verb) {

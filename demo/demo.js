@@ -1,8 +1,8 @@
 'use strict'
 
-// What the log is for, shown on real data: a flumedb database with two views on a
-// log of 200,000 flights and a week of earthquakes. Everything it prints comes out
-// of the log. The database is left in a temporary folder, to look into.
+// Demonstrates the log on real data: a flumedb database with two views, on a log of
+// 200,000 flights and a week of earthquakes. Everything it prints is read from the log.
+// The database is left in a temporary directory, for inspection.
 
 const fs = require('fs')
 const os = require('os')
@@ -19,7 +19,7 @@ const FlumeLog = require('..')
 const { readRecords } = require('./records')
 
 const BATCH_SIZE = 1000
-/** A flight counts as late from so many minutes on. */
+/** Minutes of delay from which a flight counts as late. */
 const LATE = 15
 const MOMENT = '2018-02-06 15:50'
 const PROGRAM = path.join(__dirname, '..', 'bin', 'flumelog.js')
@@ -27,9 +27,9 @@ const PROGRAM = path.join(__dirname, '..', 'bin', 'flumelog.js')
 const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'flumelog-demo-')), 'log')
 
 async function main () {
-  console.log('A log is a file to which records are appended, and in which each is found by')
-  console.log('the offset it starts at. flumedb makes a database of it: its views follow the')
-  console.log('log, and answer what the log alone cannot.\n')
+  console.log('A log is a file of records, which are appended, and addressed by byte offset.')
+  console.log('flumedb turns it into a database: its views follow the log, and answer queries')
+  console.log('that the log alone cannot.\n')
 
   const records = await step('Read the data sets', () => read())
   const log = FlumeLog(file, { codec })
@@ -38,38 +38,38 @@ async function main () {
     .use('bySize', Level(1, sizeKeys))
 
   await step('Append every record to the log', () => append(log, db, records))
-  await step('Let two views catch up with it', () => catchUp(db))
-  await step('Ask the view that sums up (flumeview-reduce)', () => showTotals(db))
-  await step('Ask the view that is an index by size (flumeview-level)', () => showLargest(db))
+  await step('Wait for two views to catch up', () => catchUp(db))
+  await step('Query the view that sums up (flumeview-reduce)', () => showTotals(db))
+  await step('Query the view that is an index by size (flumeview-level)', () => showLargest(db))
   await step('Read the log backward: the last five records', () => showLast(db))
-  await step(`Search the log by halving it: what happened from ${MOMENT} on?`, () => showFrom(log, db))
+  await step(`Find the first record from ${MOMENT} on, by binary search`, () => showFrom(log, db))
   await promisify(db.close)()
 
-  await step('Ask the command line what is in the file', () => run('stat', file))
-  await step('See the first records on the command line', () => run('dump', file, '--limit', '3'))
+  await step('Print statistics of the file on the command line', () => run('stat', file))
+  await step('Print the first records on the command line', () => run('dump', file, '--limit', '3'))
   console.log('The log is in')
   console.log(`  ${file}`)
-  console.log('with the views beside it. Try the commands on it; delete the folder when done.')
+  console.log('next to its views. Try the commands on it; delete the directory when done.')
 }
 
 /**
- * Prints what is about to be done, does it, and prints how long it took.
+ * Prints a title, runs a step of the demo, and prints how long it took.
  * @param {string} title
  * @param {() => any} work
  */
 async function step (title, work) {
-  const begun = performance.now()
+  const startedAt = performance.now()
   console.log(process.stdout.isTTY ? styleText('bold', title) : title)
   const result = await work()
-  console.log(`  (${duration(performance.now() - begun)})\n`)
+  console.log(`  (${duration(performance.now() - startedAt)})\n`)
   return result
 }
 
 function read () {
   const records = readRecords()
-  console.log(`  ${count(records.length)} records, in the order of time`)
-  console.log('  flights in the USA in early 2001: the data has the time of day, but no date,')
-  console.log('  so all are put on 1 January 2001; and the earthquakes of a week in 2018')
+  console.log(`  ${count(records.length)} records, in chronological order:`)
+  console.log('  flights in the USA in early 2001 (the data has the time of day, but no date,')
+  console.log('  so all are dated 1 January 2001) and the earthquakes of a week in 2018')
   return records
 }
 
@@ -85,14 +85,14 @@ async function append (log, db, records) {
   }
   bar?.stop()
   const { written, size, blocks } = log.stats()
-  console.log(`  ${count(written.records)} records stored: ${count(size)} bytes in ${count(blocks)} blocks`)
+  console.log(`  ${count(written.records)} records appended: ${count(size)} bytes in ${count(blocks)} blocks`)
 }
 
 // The views
 
 async function catchUp (db) {
   await Promise.all(Object.values(db.views).map(view => promisify(view.ready)()))
-  console.log('  each has seen every record')
+  console.log('  each has processed every record')
 }
 
 function addToTotals (totals, { type, delay, magnitude, place }) {
@@ -117,7 +117,7 @@ async function showTotals (db) {
   }
 }
 
-/** A flight's size is its delay, an earthquake's its magnitude. The seq keeps equal ones apart. */
+/** A flight's size is its delay, an earthquake's is its magnitude. The seq makes keys unique. */
 function sizeKeys ({ type, delay, magnitude }, seq) {
   return [[type, type === 'flight' ? delay : magnitude, seq]]
 }
@@ -146,18 +146,18 @@ async function showFrom (log, db) {
   const before = log.stats()
   const first = await promisify(log.search)(record => record.timestamp - moment)
   const after = log.stats()
-  const looked = after.cache.hits + after.cache.misses - before.cache.hits - before.cache.misses
-  console.log(`  found at offset ${first}, looking at ${looked} of ${after.blocks} blocks; from there on:`)
+  const blocksRead = after.cache.hits + after.cache.misses - before.cache.hits - before.cache.misses
+  console.log(`  found at offset ${first}, after reading ${blocksRead} of ${after.blocks} blocks; from there on:`)
   for (const { value } of await collect(db.stream({ gte: first, limit: 5 }))) console.log('  ' + line(value))
 }
 
 function run (...args) {
   console.log(`  $ ${['node', path.relative('.', PROGRAM), ...args].join(' ')}`)
   const { status, error } = spawnSync(process.execPath, [PROGRAM, ...args], { stdio: 'inherit' })
-  if (status !== 0) throw error ?? new Error(`${args[0]} ended with code ${status}`)
+  if (status !== 0) throw error ?? new Error(`${args[0]} exited with code ${status}`)
 }
 
-// How things are printed
+// Formatting
 
 function line ({ type, timestamp, delay, distance, magnitude, place }) {
   const time = new Date(timestamp).toISOString().replace('T', ' ').slice(0, 16)

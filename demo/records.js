@@ -1,12 +1,12 @@
 'use strict'
 
-// The demo's records: two data sets of the package vega-datasets, in the order of time.
+// The records of the demo: two data sets of the package vega-datasets, in chronological order.
 
 const fs = require('fs')
 const path = require('path')
 
 const FOLDER = path.join(path.dirname(require.resolve('vega-datasets')), '..', 'data')
-/** The flights are of January to March 2001. The data says at what hour, not on which day. */
+/** The flights are from January to March 2001. The data has the time of day, but not the date. */
 const FLIGHTS_DAY = Date.UTC(2001, 0, 1)
 const HOUR = 60 * 60 * 1000
 
@@ -19,12 +19,12 @@ function readRecords () {
 
 const load = (name) => JSON.parse(fs.readFileSync(path.join(FOLDER, name), 'utf8'))
 
-/** Hours, whole minutes of them; delay in minutes; distance in miles. */
+/** `time` is in hours, at a resolution of minutes; `delay` in minutes; `distance` in miles. */
 function flightRecord ({ time, delay, distance }) {
   return { type: 'flight', timestamp: Math.round(FLIGHTS_DAY + time * HOUR), delay, distance }
 }
 
-/** Most are earthquakes; the data's own type says which are explosions. */
+/** Most are earthquakes; `type` says which are explosions. */
 function quakeRecord ({ properties, geometry }) {
   const { type, time, mag, place, ...others } = properties
   return { type, timestamp: time, magnitude: mag, place, coordinates: geometry.coordinates, ...others }

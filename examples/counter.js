@@ -1,6 +1,6 @@
 'use strict'
 
-// An event-sourced counter: the log has what happened, and what is, is computed from it.
+// An event-sourced counter: the log contains events, from which the state is computed.
 //
 //     node examples/counter.js [FILE]
 
@@ -17,7 +17,7 @@ const events = {
   reset: () => 0
 }
 
-/** What the counter was when the event at this seq had happened; without one, what it is. */
+/** The value of the counter after the event at this seq; without a seq, the current value. */
 async function count (log, seq) {
   let count = 0
   for await (const event of log.stream({ seqs: false, lte: seq })) count = events[event.type](count, event)

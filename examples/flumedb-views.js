@@ -1,6 +1,6 @@
 'use strict'
 
-// A flumedb database with two views: what each account holds, and an index by amount.
+// A flumedb database with two views: the balance of each account, and an index by amount.
 //
 //     node examples/flumedb-views.js [FILE]
 
@@ -21,7 +21,7 @@ const balances = Reduce(1, (balances, { account, amount }) => {
   return { ...balances, [account]: (balances[account] ?? 0) + amount }
 }, null, null, {})
 
-// the seq keeps equal amounts apart
+// the seq makes keys unique
 const byAmount = Level(1, ({ amount }, seq) => [[amount, seq]])
 
 async function main () {

@@ -1,7 +1,7 @@
 'use strict'
 
-// Imports a CSV file, whose first line names the fields, a record a line. No more of it
-// is in memory than the log takes.
+// Imports a CSV file, whose first line names the fields, with one record per line.
+// Backpressure from the log limits how much of it is in memory.
 //
 //     node examples/import-csv.js [CSV [FILE]]
 
@@ -38,7 +38,7 @@ async function * toRecords (lines) {
   }
 }
 
-/** The fields of a line, which may stand in quotes. */
+/** Splits a line into its fields, which may be quoted. */
 function fieldsOf (line) {
   const fields = line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)
   return Array.from(fields, ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain)

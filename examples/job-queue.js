@@ -1,9 +1,9 @@
 'use strict'
 
-// A job queue. One log holds the jobs, another the seqs of those that are done: its last
-// record says where to go on, whatever became of the worker. A job may be done twice, if
-// the worker is killed between doing it and saying so. Each run adds five jobs, and has
-// time for three.
+// A job queue. One log contains the jobs, another the seqs of the jobs that are done: its
+// last record says where to resume after a crash. Jobs are processed at least once: if the
+// worker is killed before it records that a job is done, the next one repeats the job. Each
+// run adds five jobs, and processes three.
 //
 //     node examples/job-queue.js [FILE]
 
@@ -24,14 +24,14 @@ async function main () {
   await done.close()
 }
 
-async function work (jobs, done, most) {
-  for await (const { seq, value: { task } } of jobs.stream({ gt: await lastDone(done), limit: most })) {
+async function work (jobs, done, limit) {
+  for await (const { seq, value: { task } } of jobs.stream({ gt: await lastDone(done), limit })) {
     console.log(`job ${seq}: ${task}`)
     await done.append(seq, { sync: true })
   }
 }
 
-/** The seq of the last job that is done; -1 if none is. */
+/** The seq of the last job done; -1 if there is none. */
 async function lastDone (done) {
   const last = done.flumelog.since.value
   return last === -1 ? -1 : done.get(last)

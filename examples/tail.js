@@ -1,6 +1,6 @@
 'use strict'
 
-// Follows a log that another process writes. Without a file, it starts such a process.
+// Follows a log that another process writes. Without a file, it starts a writer process itself.
 //
 //     node examples/tail.js [FILE]
 
@@ -29,7 +29,7 @@ async function tail (file) {
   await log.close()
 }
 
-/** What the other process does. */
+/** Runs in the writer process. */
 async function write (file) {
   const log = await open(file, { codec })
   process.send('open')

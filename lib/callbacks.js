@@ -17,9 +17,22 @@ function callAll (functions, argument) {
     try {
       call(argument)
     } catch (err) {
-      process.nextTick(() => { throw err })
+      rethrowLater(err)
     }
   }
+}
+
+/**
+ * What a caller's function throws concerns that caller only: it is thrown again on a stack of its own.
+ * @param {unknown} err
+ */
+function rethrowLater (err) {
+  process.nextTick(rethrow, err)
+}
+
+/** @param {unknown} err */
+function rethrow (err) {
+  throw err
 }
 
 /**
@@ -44,4 +57,12 @@ function optional (cb) {
   return cb
 }
 
-module.exports = { callAll, mustBeFunction, optional }
+/**
+ * @param {(cb: (err?: Error | null) => void) => void} start
+ * @returns {Promise<void>} what `start` calls back, as a promise
+ */
+function promised (start) {
+  return new Promise((resolve, reject) => start(err => err ? reject(err) : resolve()))
+}
+
+module.exports = { callAll, promised, rethrowLater, mustBeFunction, optional }

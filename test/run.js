@@ -1,20 +1,20 @@
 'use strict'
 
-// Runs every test file in a process of its own, one more at a time than there are
-// cores, and counts what they assert. `node test/run.js NAME ...` runs those whose
-// name contains one of the names.
+// Runs every test file in a process of its own, with one process more than there are cores,
+// and counts assertions. `node test/run.js NAME ...` runs the files whose names contain one
+// of the names.
 
 const { spawn } = require('child_process')
 const fs = require('fs')
 const os = require('os')
 const path = require('path')
 
-/** Milliseconds; a file that takes longer waits for something that does not come. */
-const MOST_TIME = 600 * 1000
+/** Timeout of a file, in milliseconds. */
+const TIME_LIMIT = 600 * 1000
 
-/** Those that take longest, so that none of them is left alone at the end. */
+/** The slowest files, started first so that none of them runs alone at the end. */
 const FIRST = ['recovery/damage.js', 'package/package.js', 'recovery/kills.js', 'package/comparison.js', 'bin/dump.js', 'package/style.js']
-/** Folders of what tests use; the others mirror the rooms of the program. */
+/** Directories without tests; the others mirror lib/. */
 const NO_TESTS = ['helpers', 'types']
 
 const names = process.argv.slice(2)
@@ -26,7 +26,7 @@ const counts = { passed: 0, failed: 0 }
 let running = 0
 
 if (files.length === 0) {
-  console.error(`no test file has ${names.join(' or ')} in its name`)
+  console.error(`no test file name contains ${names.join(' or ')}`)
   process.exitCode = 1
 }
 startMore()
@@ -40,15 +40,15 @@ function startMore () {
 }
 
 function start (file) {
-  const begun = Date.now()
+  const startedAt = Date.now()
   let output = ''
-  const child = spawn(process.execPath, [path.join(__dirname, file)], { stdio: ['ignore', 'pipe', 'pipe'], timeout: MOST_TIME })
+  const child = spawn(process.execPath, [path.join(__dirname, file)], { stdio: ['ignore', 'pipe', 'pipe'], timeout: TIME_LIMIT })
   child.stdout.on('data', data => { output += data })
   child.stderr.on('data', data => { output += data })
   running++
   child.on('close', (code, signal) => {
     running--
-    const seconds = ((Date.now() - begun) / 1000).toFixed(1)
+    const seconds = ((Date.now() - startedAt) / 1000).toFixed(1)
     const result = count(output, code, signal)
     counts.passed += result.passed
     counts.failed += result.failed
@@ -61,10 +61,10 @@ function start (file) {
 function count (output, code, signal) {
   const passed = output.match(/^ok /gm)?.length ?? 0
   let failed = output.match(/^not ok /gm)?.length ?? 0
-  // a file that stopped before its plan was through has failed, whatever it printed
+  // a file that exits before it prints its plan has failed
   const planned = /^1\.\.\d+/m.test(output)
   if (failed === 0 && (code !== 0 || !planned)) {
-    console.log(`# ended with ${signal ?? `code ${code}`}${planned ? '' : ', before its plan was through'}`)
+    console.log(`# exited with ${signal ?? `code ${code}`}${planned ? '' : ', before its plan was printed'}`)
     failed = 1
   }
   return { passed, failed }

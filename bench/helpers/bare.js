@@ -1,29 +1,29 @@
 'use strict'
 
-// The least that has to be done, by loops that nobody could use as a log: no bounds, no
-// cache, no deletions, no errors, one reader, one burst. What these take on a machine, a
-// log on it cannot go below; how much it takes beyond them is its own.
+// Lower bounds: minimal loops that could not serve as a log. They have no bounds, cache,
+// deletions or error handling, and one reader or one burst. A log cannot be faster than these;
+// the difference is the cost of the log itself.
 
 const fs = require('fs')
 const { promisify } = require('util')
 const { crc32 } = require('../../lib/format/crc32')
 
-/** What a caller gets as a record. */
+/** The class of record data. */
 const View = Buffer[Symbol.species]
-// at hand: see lib/format/layout.js
+// a direct reference: see lib/format/layout.js
 const { set } = Uint8Array.prototype
 
 const BUFFER_SIZE = 64 * 1024
-const BUFFERS_A_PIECE = 8
-const PIECE_SIZE = BUFFER_SIZE * BUFFERS_A_PIECE
-const MAX_READ_AHEAD = 4
-const BUFFERS_A_WRITE = 16
-/** Of the last padding of a block, so that a record fits. */
+const BUFFERS_PER_READ = 8
+const READ_SIZE = BUFFER_SIZE * BUFFERS_PER_READ
+const MAX_PENDING_READS = 4
+const BUFFERS_PER_WRITE = 16
+/** Reserved at the end of each block for the padding. */
 const PADDING_SIZE = 10
 
 /**
- * A pull-stream of `{ seq, value }` over a log whose blocks fit a buffer: reads ahead, takes the checksums, and makes
- * a Buffer and an object a record.
+ * A pull-stream of `{ seq, value }` over a log whose blocks fit into a buffer: does readahead, computes the checksums, and
+ * creates a Buffer and an object per record.
  * @param {number} fd
  * @param {number} blockSize
  */
@@ -32,12 +32,12 @@ function bareStream (fd, blockSize) {
   /** @type {Map<number, Buffer[]>} */
   const ready = new Map()
   let frontier = 0
-  let piece = 0
+  let consumed = 0
   /** @type {Buffer[]} */
   let buffers = []
   let buffer = Buffer.alloc(0)
   let memory = buffer.buffer
-  // positions in the buffer: of the block, and of its records' end
+  // positions in the buffer: of the block, and of the end of its records
   let block = 0
   let end = 0
   let position = 0
@@ -45,38 +45,38 @@ function bareStream (fd, blockSize) {
   let base = 0
   /** @type {Function | null} */
   let waiting = null
-  readOn()
+  prefetch()
 
-  function readOn () {
-    for (; frontier < size && frontier - piece < MAX_READ_AHEAD * PIECE_SIZE; frontier += PIECE_SIZE) readPiece(frontier)
+  function prefetch () {
+    for (; frontier < size && frontier - consumed < MAX_PENDING_READS * READ_SIZE; frontier += READ_SIZE) readBuffers(frontier)
   }
 
   /** @param {number} offset */
-  function readPiece (offset) {
-    const made = []
-    for (let at = offset; at < Math.min(offset + PIECE_SIZE, size); at += BUFFER_SIZE) made.push(Buffer.allocUnsafeSlow(Math.min(BUFFER_SIZE, size - at)))
-    fs.readv(fd, made, offset, (err) => {
+  function readBuffers (offset) {
+    const filled = []
+    for (let at = offset; at < Math.min(offset + READ_SIZE, size); at += BUFFER_SIZE) filled.push(Buffer.allocUnsafeSlow(Math.min(BUFFER_SIZE, size - at)))
+    fs.readv(fd, filled, offset, (err) => {
       if (err) throw err
-      for (const one of made) for (let at = 0; at < one.length; at += blockSize) crc32(one.subarray(at, at + blockSize))
-      ready.set(offset, made)
-      if (waiting === null || offset !== piece) return
+      for (const one of filled) for (let at = 0; at < one.length; at += blockSize) crc32(one.subarray(at, at + blockSize))
+      ready.set(offset, filled)
+      if (waiting === null || offset !== consumed) return
       const cb = waiting
       waiting = null
       source(null, cb)
     })
   }
 
-  /** @returns {boolean} whether there is a further block at hand */
-  function turn () {
+  /** @returns {boolean} false if the next block has not been read yet */
+  function enterBlock () {
     block += blockSize
     if (block >= buffer.length) {
       if (buffers.length === 0) {
-        const found = ready.get(piece)
+        const found = ready.get(consumed)
         if (found === undefined) return false
-        ready.delete(piece)
-        piece += PIECE_SIZE
+        ready.delete(consumed)
+        consumed += READ_SIZE
         buffers = found
-        readOn()
+        prefetch()
       }
       base += buffer.length
       buffer = /** @type {Buffer} */ (buffers.shift())
@@ -92,8 +92,8 @@ function bareStream (fd, blockSize) {
   function source (abort, answer) {
     if (abort) return answer(abort)
     while (position >= end) {
-      if (turn()) continue
-      if (piece >= size) return answer(true)
+      if (enterBlock()) continue
+      if (consumed >= size) return answer(true)
       waiting = answer
       return
     }
@@ -107,10 +107,10 @@ function bareStream (fd, blockSize) {
 }
 
 /**
- * Copies records into blocks, keeps the callbacks, and when all of them are there writes
- * the blocks, and calls back what has been written.
+ * Copies all records into blocks and keeps the callbacks; then writes the blocks, and calls
+ * the callbacks of each write.
  * @param {string} filename
- * @param {Buffer[]} records appended over and over
+ * @param {Buffer[]} records appended in rotation
  * @param {number} count
  * @returns {Promise<number>} seconds
  */
@@ -124,8 +124,8 @@ async function bareAppend (filename, records, count) {
   let answered = 0
 
   for (let n = 0; n < count; n++) append(records[n % records.length], answer)
-  for (let at = 0; at < blocks.length; at += BUFFERS_A_WRITE) {
-    const some = blocks.slice(at, at + BUFFERS_A_WRITE)
+  for (let at = 0; at < blocks.length; at += BUFFERS_PER_WRITE) {
+    const some = blocks.slice(at, at + BUFFERS_PER_WRITE)
     await writev(fd, some.map(({ buffer }) => buffer), at * BUFFER_SIZE)
     for (const { callbacks } of some) for (const cb of callbacks) cb()
   }

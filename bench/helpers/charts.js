@@ -1,16 +1,16 @@
 'use strict'
 
-// The charts of the report, as SVG.
+// Draws the charts of the report, as SVG.
 
 const peers = require('../peers')
 const { PANELS, compared, panelFigure } = require('./comparison')
 
-/** Of colours that are told apart by those who do not see all of them, too; and of shapes. */
+/** Distinguishable with colour vision deficiency, and by shape. */
 const COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#56b4e9', '#e69f00', '#8c564b', '#555555', '#b5b500', '#7f3fbf']
 const SHAPES = ['circle', 'square', 'triangle-up', 'diamond', 'triangle-down', 'cross', 'triangle-right', 'triangle-left']
 const OTHERS_COLOR = '#b0b0b0'
 const OURS = 'flumelog-random-access-file'
-const EARLY = '* acknowledges before it has written: the time is that until its file was whole'
+const EARLY_NOTE = '* acknowledges before writing: timed until its file was complete'
 const MB = 1e6
 
 const config = {
@@ -26,12 +26,12 @@ const config = {
 
 /**
  * @typedef {import('./results').Figure} Figure
- * @typedef {{ file: string | null, name: string, title: string, svg: string }} Chart `file` is the benchmark's, if it is one's
+ * @typedef {{ file: string | null, name: string, title: string, svg: string }} Chart `file` is its benchmark, null for the comparison
  */
 
 /**
  * @param {Figure[]} figures
- * @returns {Promise<Chart[]>} those for which something was measured
+ * @returns {Promise<Chart[]>} the charts for which there are figures
  */
 async function charts (figures) {
   const measured = figures.filter(({ error }) => error === undefined)
@@ -44,7 +44,7 @@ async function charts (figures) {
 
 /** @param {object} spec of Vega-Lite */
 async function draw (spec) {
-  // they are modules of the other kind
+  // these are ES modules
   const [{ parse, View }, { compile }] = await Promise.all([import('vega'), import('vega-lite')])
   const view = new View(parse(compile(spec).spec), { renderer: 'none' })
   const svg = await view.toSVG()
@@ -57,15 +57,15 @@ function comparison (figures) {
   const panels = PANELS.map(({ title, ...panel }) => {
     const values = compared.map(peer => {
       const rate = panelFigure(figures, panel, peer.name)?.rate
-      return { name: starred(peer.name), rate: rate ?? 0, label: rate === undefined ? '–' : showShort(rate) }
+      return { name: starred(peer.name), rate: rate ?? 0, label: rate === undefined ? '–' : formatShort(rate) }
     })
     return { title, values }
   })
   return {
     file: null,
     name: 'comparison',
-    title: 'Records of 155 bytes, a second',
-    subtitle: [EARLY, 'beyond the cache: not all caches can be given the same size, see the notes'],
+    title: 'Throughput, 155-byte records (records/s)',
+    subtitle: [EARLY_NOTE, '10x cache size: not all caches can be set to the same size, see the notes'],
     spec: panels.some(({ values }) => values.every(({ rate }) => rate === 0))
       ? null
       : { hconcat: panels.map(({ title, values }, i) => bars(values, title, i === 0)), spacing: 10 }
@@ -73,7 +73,7 @@ function comparison (figures) {
 }
 
 /** @param {number} rate */
-function showShort (rate) {
+function formatShort (rate) {
   if (rate >= 1e6) return `${(rate / 1e6).toPrecision(3)} M`
   return rate >= 1000 ? `${Math.round(rate / 1000)} k` : `${Math.round(rate)}`
 }
@@ -90,9 +90,9 @@ function layers (figures) {
   return {
     file: 'layers',
     name: 'layers',
-    title: 'Reading one log through its layers',
+    title: 'Reading the same log through each layer',
     spec: lines(values, { title: 'block size in KiB', scale: { type: 'log', base: 2, nice: false }, format: 'd' },
-      { title: 'MB of records a second', scale: { type: 'log' }, values: [10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000], format: ',d' })
+      { title: 'MB/s of records', scale: { type: 'log' }, values: [10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000], format: ',d' })
   }
 }
 
@@ -102,10 +102,10 @@ function burst (figures) {
   return {
     file: 'burst',
     name: 'burst',
-    title: 'So many appends at once, none waited for before the next',
-    subtitle: EARLY,
+    title: 'Burst: throughput by number of appends issued at once',
+    subtitle: EARLY_NOTE,
     spec: lines(values, { title: 'appends at once', scale: { type: 'log', nice: false }, format: ',d', values: [1000, 10000, 100000, 500000] },
-      { title: 'records stored a second', scale: {}, format: ',d' })
+      { title: 'records/s', scale: {}, format: ',d' })
   }
 }
 
@@ -118,10 +118,10 @@ function scale (figures) {
       { title, scale: { zero: true }, format: ',.2~f' }, { legend: null, width: 280, height: 170 })
   })
   const panels = [
-    panel('open', 'opening, in ms', ({ milliseconds }) => milliseconds),
-    panel('search', 'a search, in ms', ({ milliseconds }) => milliseconds),
-    panel('scan', 'scan, MB of records a second', ({ byteRate }) => byteRate / MB),
-    panel('memory of a scan', 'most memory of a scan, in MB', ({ peakMemory }) => peakMemory / MB)
+    panel('open', 'open, in ms', ({ milliseconds }) => milliseconds),
+    panel('search', 'search, in ms', ({ milliseconds }) => milliseconds),
+    panel('scan', 'scan, in MB/s of records', ({ byteRate }) => byteRate / MB),
+    panel('peak RSS of a scan', 'peak RSS of a scan, in MB', ({ peakMemory }) => peakMemory / MB)
   ]
   return {
     file: 'scale',
@@ -160,7 +160,7 @@ function lines (values, x, y, { legend, width, height } = { width: 560, height: 
 /**
  * @param {Array<{ name: string, rate: number, label: string }>} values
  * @param {string} title of the axis
- * @param {boolean} isNamed whether the names stand beside the bars
+ * @param {boolean} isNamed whether to label the bars with names
  */
 function bars (values, title, isNamed) {
   const place = { y: { field: 'name', type: 'nominal', sort: values.map(({ name }) => name), title: null, axis: { labels: isNamed, labelLimit: 300, ticks: false } } }
@@ -174,7 +174,7 @@ function bars (values, title, isNamed) {
         mark: { type: 'bar', height: 17 },
         encoding: {
           ...place,
-          // the numbers stand behind the bars
+          // leaves room for the numbers after the bars
           x: { field: 'rate', type: 'quantitative', title, scale: { domain: [0, most * 1.32], nice: false }, axis: { format: '~s', tickCount: 4, labelExpr: "datum.value === 0 ? '0' : datum.label" } },
           color: { condition: { test: `datum.name === '${OURS}'`, value: COLORS[0] }, value: OTHERS_COLOR }
         }

@@ -1,33 +1,33 @@
 'use strict'
 
-// Makes many calls, so many at a time, and measures them.
+// Issues calls with a limit on calls in flight, and measures them.
 
 /**
- * One call in so many is timed, where to time each would cost too much: those that
- * are answered at once, and those that are answered in large groups.
+ * One call in this many is timed where timing each would distort the result: when calls
+ * are answered synchronously, or in large groups.
  */
-const SAMPLED = 16
+const SAMPLING = 16
 
 /**
  * @typedef {object} Driven
- * @property {number} count calls that were answered
+ * @property {number} count of calls answered
  * @property {number} seconds
- * @property {{ median: number, p99: number, worst: number }} latency from the call to its answer, in milliseconds
+ * @property {{ median: number, p99: number, worst: number }} latency from call to callback, in milliseconds
  */
 
 /**
  * @param {object} options
- * @param {number} options.count how many calls to make
- * @param {number} options.inFlight how many at most wait for their answer
- * @param {number} [options.seconds] make no further ones after this time
- * @param {boolean} [options.timeEach] default false: one in SAMPLED
- * @param {(n: number, cb: (err?: Error | null) => void) => void} call may answer at once
- * @param {() => Promise<void>} [whole] what else to wait for before it counts as done
+ * @param {number} options.count of calls to make
+ * @param {number} options.inFlight limit on unanswered calls
+ * @param {number} [options.seconds] stop issuing calls after this time
+ * @param {boolean} [options.timeEach] default false: time one in SAMPLING
+ * @param {(n: number, cb: (err?: Error | null) => void) => void} call may call back synchronously
+ * @param {() => Promise<void>} [whole] awaited before the clock stops
  * @returns {Promise<Driven>}
  */
 async function drive ({ count, inFlight, seconds = Infinity, timeEach = false }, call, whole) {
   const latencies = []
-  const sampled = timeEach ? 1 : SAMPLED
+  const sampling = timeEach ? 1 : SAMPLING
   const begin = performance.now()
   const deadline = begin + seconds * 1000
   const made = await new Promise((resolve, reject) => {
@@ -37,11 +37,11 @@ async function drive ({ count, inFlight, seconds = Infinity, timeEach = false },
     let isCalling = false
 
     function more () {
-      // a call that is answered at once comes back here: the loop below goes on
+      // called synchronously by a call: the loop below continues
       if (isCalling) return
       isCalling = true
       while (made < limit && made - answered < inFlight) {
-        call(made, made % sampled === 0 ? timedAnswer(performance.now()) : answer)
+        call(made, made % sampling === 0 ? timedAnswer(performance.now()) : answer)
         made++
       }
       isCalling = false

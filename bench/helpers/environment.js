@@ -1,6 +1,6 @@
 'use strict'
 
-// What has to be known of a machine to judge figures measured on it.
+// Describes the machine and the versions that figures were measured with.
 
 const os = require('os')
 const peers = require('../peers')
@@ -24,7 +24,7 @@ function environment () {
 function versionOf (name) {
   for (const folder of module.paths) {
     try {
-      // not require('NAME/package.json'): a package may hide it
+      // not require('NAME/package.json'): `exports` of a package may hide it
       return JSON.parse(require('fs').readFileSync(`${folder}/${name}/package.json`, 'utf8')).version
     } catch {}
   }

@@ -1,11 +1,11 @@
 'use strict'
 
-// What the pages with figures have in common.
+// Shared by the pages with figures.
 
 /**
  * @param {string[]} head
  * @param {Array<Array<string | number>>} rows
- * @returns {string} a table; all but its first column are set to the right, if not said otherwise
+ * @returns {string} a table; by default, all columns but the first are right-aligned
  */
 function table (head, rows, alignment = head.map((_, i) => i === 0 ? '---' : '---:')) {
   return [head, alignment, ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n')

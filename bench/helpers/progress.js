@@ -1,14 +1,13 @@
 'use strict'
 
-// Says on standard error which run of how many is under way, and how long the
-// others will take.
+// Shows on standard error which run is in progress, and the time left.
 
 class Progress {
   /** @param {number} total */
   constructor (total) {
     this.total = total
     this.done = 0
-    this.begun = Date.now()
+    this.startedAt = Date.now()
     this.isTerminal = process.stderr.isTTY
     this.shown = ''
   }
@@ -23,13 +22,13 @@ class Progress {
 
   advance () {
     this.done++
-    // leaves the line empty for what standard output has to say
+    // clears the line for standard output
     if (this.isTerminal) process.stderr.write('\r\x1b[2K')
   }
 
   timeLeft () {
     if (this.done === 0) return ''
-    const seconds = (Date.now() - this.begun) / 1000 / this.done * (this.total - this.done)
+    const seconds = (Date.now() - this.startedAt) / 1000 / this.done * (this.total - this.done)
     return seconds < 90 ? `, ${Math.ceil(seconds)} s left` : `, ${Math.ceil(seconds / 60)} min left`
   }
 }

@@ -1,6 +1,6 @@
 'use strict'
 
-// Reads pull-streams and push-streams to their end.
+// Drains pull-streams and push-streams.
 
 const pull = require('pull-stream')
 

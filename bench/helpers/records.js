@@ -1,16 +1,16 @@
 'use strict'
 
-// The records that are stored: JSON text of an exact size, the same in every run.
+// Makes the records to store: JSON text of an exact size, the same in every run.
 
-/** Bytes of an average record in the benchmarks; what a small message weighs. */
+/** In bytes: the size of a small message. */
 const RECORD_SIZE = 155
 const DISTINCT = 1000
 const SEQ_DIGITS = 12
 
 /**
- * Makes records one after the other; each has its number in the property `n`.
+ * Makes records, each with its number in the property `n`.
  * @param {number} [size] bytes in each
- * @returns {(n: number) => Buffer} valid until the record DISTINCT later is made
+ * @returns {(n: number) => Buffer} valid until DISTINCT more records are made
  */
 function recordMaker (size = RECORD_SIZE) {
   const made = distinctRecords(size)
@@ -27,7 +27,7 @@ function recordMaker (size = RECORD_SIZE) {
 
 /**
  * @param {number} [size] bytes in each
- * @returns {Buffer[]} so many that a program does not meet the same bytes all the time
+ * @returns {Buffer[]} DISTINCT records, so that programs do not see the same bytes all the time
  */
 function distinctRecords (size = RECORD_SIZE) {
   const random = randomNumbers(1)
@@ -44,12 +44,12 @@ function recordText (n, size, random) {
   let filling = `,"random":${random().toFixed(16)},"text":"`
   while (filling.length < size) filling += Math.floor(random() * 2 ** 32).toString(36)
   const text = start + filling.slice(0, size - start.length - 2) + '"}'
-  // what is too small for any text is padded, which JSON allows
+  // if there is no room for text: padded with spaces, which JSON allows
   return size < start.length + 40 ? (start + '}').padEnd(size) : text
 }
 
 /**
- * A small generator of numbers in [0, 1), so that runs can be repeated (mulberry32).
+ * A seeded random number generator (mulberry32), so that runs are reproducible. Numbers are in [0, 1).
  * @param {number} seed
  */
 function randomNumbers (seed) {

@@ -1,30 +1,30 @@
 'use strict'
 
-// From measures to figures: the medians over the rounds, and how they are printed.
+// Turns measurements into figures, which are medians over the rounds, and formats them.
 
 const { median } = require('./drive')
 
 /**
- * @typedef {object} Line one measure
- * @property {string} file the benchmark's
+ * @typedef {object} Line one measurement
+ * @property {string} file of the benchmark
  * @property {string} group
- * @property {number} [x] what the group stands for in a chart
+ * @property {number} [x] position of the group in a chart
  * @property {string} [table] in which the group is a column
  * @property {string} [column] its heading
  * @property {string} row
- * @property {string} [part] if a row gives several measures
+ * @property {string} [part] if a row has several measurements
  * @property {string} [note]
  * @property {number} round
  * @property {number} [records]
  * @property {number} [bytes]
  * @property {number} [seconds]
- * @property {number} [milliseconds] what one takes, where there is no rate
+ * @property {number} [milliseconds] per operation, if there is no rate
  * @property {{ median: number, p99: number, worst: number }} [latency] in milliseconds
- * @property {number} [peakMemory] the most that the process took, in bytes
- * @property {boolean} [memory] that is what the row is about
- * @property {string} [error] why it could not be measured
+ * @property {number} [peakMemory] peak RSS of the process, in bytes
+ * @property {boolean} [memory] whether the row is about peakMemory
+ * @property {string} [error] why the measurement failed
  *
- * @typedef {object} Figure the medians of a row, or of a part of one
+ * @typedef {object} Figure medians of a row, or of a part of a row
  * @property {string} file
  * @property {string} group
  * @property {number} [x]
@@ -34,8 +34,8 @@ const { median } = require('./drive')
  * @property {string} [part]
  * @property {string} [note]
  * @property {string} [error]
- * @property {number} [rate] records a second
- * @property {number} [byteRate] bytes a second
+ * @property {number} [rate] in records/s
+ * @property {number} [byteRate] in bytes/s
  * @property {number} [milliseconds]
  * @property {{ median: number, p99: number, worst: number }} [latency]
  * @property {number} [peakMemory]
@@ -44,7 +44,7 @@ const { median } = require('./drive')
 
 /**
  * @param {Line[]} lines
- * @returns {Figure[]} in the order in which they first came
+ * @returns {Figure[]} in the order of first occurrence
  */
 function summarize (lines) {
   const rows = new Map()
@@ -77,14 +77,14 @@ function summarize (lines) {
 
 /**
  * @param {Figure[]} figures
- * @param {Set<string>} told rows whose note need not be told again
+ * @param {Set<string>} noted rows whose note has been printed
  * @returns {string[]} lines of text, in columns
  */
-function describe (figures, told) {
+function describe (figures, noted) {
   const cells = figures.map(figure => [nameOf(figure), ...cellsOf(figure)])
   const widths = []
   for (const row of cells) row.forEach((cell, i) => { widths[i] = Math.max(widths[i] ?? 0, cell.length) })
-  const notes = figures.filter(({ row, note }) => note && !told.has(row) && told.add(row))
+  const notes = figures.filter(({ row, note }) => note && !noted.has(row) && noted.add(row))
   return [
     ...cells.map(row => row.map((cell, i) => i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i])).join('  ').trimEnd()),
     ...notes.map(({ row, note }) => `* ${row}: ${note}`)
@@ -99,27 +99,27 @@ function nameOf ({ row, part, note }) {
 /** @param {Figure} figure */
 function cellsOf ({ error, rate, byteRate, milliseconds, latency, peakMemory, memory }) {
   if (error !== undefined) return [`not measured: ${error}`]
-  if (memory) return [showBytes(peakMemory)]
-  const cells = rate === undefined ? [showTime(milliseconds), ''] : [`${showCount(rate)} records/s`, showBytes(byteRate) + '/s']
+  if (memory) return [formatBytes(peakMemory)]
+  const cells = rate === undefined ? [formatTime(milliseconds), ''] : [`${formatCount(rate)} records/s`, formatBytes(byteRate) + '/s']
   if (latency !== undefined) {
-    cells.push(`median ${showTime(latency.median)}`, `99th ${showTime(latency.p99)}`, `worst ${showTime(latency.worst)}`)
+    cells.push(`median ${formatTime(latency.median)}`, `p99 ${formatTime(latency.p99)}`, `max ${formatTime(latency.worst)}`)
   }
   return cells
 }
 
 /** @param {number} count */
-function showCount (count) {
+function formatCount (count) {
   return Math.round(count).toLocaleString('en')
 }
 
 /** @param {number} bytes */
-function showBytes (bytes) {
+function formatBytes (bytes) {
   return bytes < 10e6 ? `${(bytes / 1e6).toPrecision(2)} MB` : `${Math.round(bytes / 1e6).toLocaleString('en')} MB`
 }
 
 /** @param {number} milliseconds */
-function showTime (milliseconds) {
+function formatTime (milliseconds) {
   return milliseconds < 1 ? `${Math.round(milliseconds * 1000)} µs` : `${milliseconds.toPrecision(3)} ms`
 }
 
-module.exports = { summarize, describe, showCount, showBytes, showTime }
+module.exports = { summarize, describe, formatCount, formatBytes, formatTime }

@@ -1,11 +1,11 @@
 'use strict'
 
-// The process of one row: makes its input, or measures it once, and tells the
-// process that started it.
+// The process of one row: makes its input, or runs the row once, and reports the result to
+// the parent process.
 
 const path = require('path')
 
-// nobody waits for an answer any more
+// the parent is gone
 process.on('disconnect', () => process.exit())
 
 main(JSON.parse(process.argv[2]))
@@ -17,19 +17,19 @@ async function main ({ file, size, group, row, input, scratch, task }) {
   try {
     if (task === 'make') {
       await wanted.input.make(input)
-      return tell({ measures: [] })
+      return report({ measures: [] })
     }
     const measures = [await wanted.run({ input, scratch, size })].flat()
     // maxRSS is in KiB
     const peakMemory = process.resourceUsage().maxRSS * 1024
-    tell({ measures: measures.map(measure => ({ peakMemory, ...measure })) })
+    report({ measures: measures.map(measure => ({ peakMemory, ...measure })) })
   } catch (err) {
-    tell({ error: String(err?.message ?? err).split('\n')[0] })
+    report({ error: String(err?.message ?? err).split('\n')[0] })
   }
 }
 
 /** @param {object} answer */
-function tell (answer) {
-  // what a peer has left open must not keep the process alive
+function report (answer) {
+  // exits even if a peer has left something open
   process.send(answer, () => process.exit())
 }

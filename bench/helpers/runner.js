@@ -1,29 +1,28 @@
 'use strict'
 
-// Runs benchmark files: each of their groups is one benchmark of nanobench, each
-// row of a group a process of its own, and the rows of a group take turns, round
-// after round.
+// Runs benchmark files. Each group of a file is one benchmark of nanobench, each row of a
+// group runs in a process of its own, and the rows of a group alternate, round by round.
 //
 // A benchmark file exports
 //
 //     name, question
-//     groups (size)      gives an array of
+//     groups (size)      returns an array of
 //
 //         name           what its rows have in common
-//         x              the number that the group stands for in a chart, if it does
-//         table, column  in the report, the group is this column of that table; without, it is a table
-//         rounds         how often each row is measured; if it is not the usual number
+//         x              position of the group in a chart, if it has one
+//         table, column  in the report, the group is this column of that table; by default, it is a table
+//         rounds         how often each row is measured, if not the default number of times
 //         rows           an array of
 //
 //             name
-//             note       what has to be known to judge it
-//             input      { name, make (path) }: what has to be there before. It is made once, for all rows
-//                        of the file that have one of this name
-//             run ({ input, scratch, size }) resolves to a measure, or several. input: the path of what was made;
-//                        scratch: an empty folder
+//             note       what readers need to know to judge the figures
+//             input      { name, make (path) }: created before the row runs, once for all rows of the file
+//                        whose inputs have the same name
+//             run ({ input, scratch, size }) resolves to one or more measurements. input: the path of the input;
+//                        scratch: an empty directory
 //
-// A measure is { records, bytes, seconds }, { milliseconds }, or { memory: true } for the most memory
-// that the process took; with `part` as its name if there are several, and `latency` as from drive.js.
+// A measurement is { records, bytes, seconds }, { milliseconds }, or { memory: true } for the peak RSS
+// of the process; with `part` as its name if there are several, and `latency` as from drive.js.
 
 const { fork } = require('child_process')
 const fs = require('fs')
@@ -32,21 +31,21 @@ const { describe, summarize } = require('./results')
 const { Progress } = require('./progress')
 
 const ROUNDS = { quick: 3, full: 3, check: 3 }
-/** A row that takes longer is given up, in seconds. */
+/** Timeout of a row, in seconds. */
 const TIME_LIMIT = { quick: 120, full: 1800, check: 600 }
 
 /**
- * @typedef {'quick' | 'full' | 'check'} Size check: what check.js needs of a file, in a size that gives sure ratios
+ * @typedef {'quick' | 'full' | 'check'} Size check: only what check.js needs, in a size that gives stable ratios
  *
  * @typedef {object} Settings
  * @property {Size} size
  * @property {number} [rounds] how often each row is measured
- * @property {string} folder where temporary folders are made
+ * @property {string} folder for temporary directories
  * @property {(line: import('./results').Line) => void} [onMeasure]
  */
 
 /**
- * Runs whole files through nanobench, which prints to standard output.
+ * Runs all groups of files through nanobench, which prints to standard output.
  * @param {object[]} files
  * @param {Settings} settings
  */
@@ -55,9 +54,9 @@ async function runFiles (files, settings) {
   const progress = new Progress(countRuns(plan.flatMap(({ groups }) => groups), settings))
   for (const { file, groups } of plan) {
     const bench = new Bench(file, settings, progress)
-    const told = new Set()
+    const noted = new Set()
     for (const index of groups.keys()) {
-      await printGroup(bench, index, told)
+      await printGroup(bench, index, noted)
       bench.dropInputs(index + 1)
     }
     bench.close()
@@ -67,16 +66,16 @@ async function runFiles (files, settings) {
 /**
  * @param {Bench} bench
  * @param {number} index of the group
- * @param {Set<string>} told rows whose note was printed
+ * @param {Set<string>} noted rows whose note has been printed
  */
-function printGroup (bench, index, told) {
-  // not before: it reports when a process ends, whether it was used or not
+function printGroup (bench, index, noted) {
+  // loaded here, since it prints a report at exit even if it was not used
   const nanobench = require('nanobench')
   return new Promise(resolve => {
     nanobench(`${bench.file.name}: ${bench.groups[index].name}`, (b) => {
       const rounds = roundsOf(bench.groups[index], bench.settings)
       bench.measure(bench.rowsOf(index), rounds).then(lines => {
-        for (const line of describe(summarize(lines), told)) b.log(line)
+        for (const line of describe(summarize(lines), noted)) b.log(line)
         b.end()
       }, b.error).then(resolve)
     })
@@ -86,7 +85,7 @@ function printGroup (bench, index, told) {
 /**
  * @param {object[]} groups
  * @param {Settings} settings
- * @returns {number} how many runs of rows they take
+ * @returns {number} number of runs of all rows
  */
 function countRuns (groups, settings) {
   return groups.reduce((sum, group) => sum + group.rows.length * roundsOf(group, settings), 0)
@@ -96,7 +95,7 @@ function roundsOf (group, { size, rounds = ROUNDS[size] }) {
   return Math.min(group.rounds ?? Infinity, rounds)
 }
 
-/** Measures groups of one benchmark file, with a temporary folder for as long as that lasts. */
+/** Measures the groups of one benchmark file, in a temporary directory. */
 class Bench {
   /**
    * @param {object} file
@@ -109,7 +108,7 @@ class Bench {
     this.settings = settings
     this.progress = progress
     this.folder = fs.mkdtempSync(path.join(settings.folder, 'flumelog-bench-'))
-    /** Names of the inputs that are there, and why others could not be made. @type {Map<string, string | undefined>} */
+    /** Inputs by name: undefined if it was created, else why that failed. @type {Map<string, string | undefined>} */
     this.inputs = new Map()
     /** @type {import('child_process').ChildProcess | null} */
     this.child = null
@@ -126,10 +125,10 @@ class Bench {
   }
 
   /**
-   * Measures rows, which take turns.
+   * Measures rows, which alternate.
    * @param {Array<{ group: number, row: number }>} places
    * @param {number} rounds
-   * @returns {Promise<import('./results').Line[]>} a line a measure
+   * @returns {Promise<import('./results').Line[]>} one line per measurement
    */
   async measure (places, rounds) {
     const lines = []
@@ -180,10 +179,10 @@ class Bench {
     if (task === 'make') fs.mkdirSync(inputFolder)
     const order = { file: this.file.name, size, group, row, input: inputFolder, scratch, task }
     return new Promise(resolve => {
-      let answer = { error: 'it ended without an answer' }
+      let answer = { error: 'exited without an answer' }
       const child = fork(path.join(__dirname, 'row.js'), [JSON.stringify(order)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
       const timer = setTimeout(() => {
-        answer = { error: `given up after ${TIME_LIMIT[size]} s` }
+        answer = { error: `timed out after ${TIME_LIMIT[size]} s` }
         child.kill('SIGKILL')
       }, TIME_LIMIT[size] * 1000)
       this.child = child
@@ -198,8 +197,8 @@ class Bench {
   }
 
   /**
-   * Deletes the inputs that are not used any more: the large ones need not all fit on the disk at once.
-   * @param {number} from the first of the groups that are still to be measured
+   * Deletes inputs that are no longer used, so that the large ones need not fit on the disk together.
+   * @param {number} from index of the first group not yet measured
    */
   dropInputs (from) {
     const used = this.groups.slice(from).flatMap(({ rows }) => rows.map(({ input }) => input?.name))
@@ -212,7 +211,7 @@ class Bench {
   close () {
     process.off('exit', this.close)
     this.child?.kill('SIGKILL')
-    // a process that is just being ended may still make a file
+    // a process that is being killed may still create a file
     fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
   }
 }

@@ -1,6 +1,6 @@
 'use strict'
 
-// What the benchmarks are told on the command line, and the file that a run leaves.
+// Parses the command lines of the benchmarks, and reads and writes the file of results.
 
 const fs = require('fs')
 const os = require('os')
@@ -10,34 +10,34 @@ const { environment } = require('./environment')
 
 const NAMES = ['flumelog', 'layers', 'append', 'batching', 'burst', 'random', 'io', 'scale']
 const RESULTS = path.join(__dirname, '..', 'results.jsonl')
-/** As a shell says of a program that such a signal has ended. */
+/** As a shell reports a program ended by the signal. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }
 
 /**
- * What more than one program takes.
+ * Options of all programs.
  * @type {Record<string, Option>}
  */
 const COMMON = {
-  full: { help: 'the large sizes, up to a log of 4 GB: half an hour a round; without it, all run in about five minutes' },
-  rounds: { value: 'N', help: 'how often a row is measured, at most; by default 3 times, and some less often' },
-  folder: { value: 'PATH', help: "where logs are written, and deleted at the end; default: the system's temporary folder" },
-  help: { help: 'this text' }
+  full: { help: 'the large sizes, up to a log of 4 GB: half an hour per round; the default takes about five minutes' },
+  rounds: { value: 'N', help: 'maximum number of measurements per row; default: 3, for some rows fewer' },
+  folder: { value: 'PATH', help: "where to write logs, which are deleted at the end; default: the system's temporary directory" },
+  help: { help: 'print this text' }
 }
 
 /**
  * @typedef {object} Option
- * @property {string} [value] what stands for its value in the help; without, it has none
+ * @property {string} [value] placeholder of its value in the help; by default, it is a flag
  * @property {string} help
  *
  * @typedef {object} Program
- * @property {string} usage how it is called
- * @property {boolean} takesNames of benchmarks; and then --full, too
- * @property {Record<string, Option>} [own] options that no other program has
- * @property {(values: Record<string, any>) => void} [check] throws if one of its own makes no sense
+ * @property {string} usage of the command
+ * @property {boolean} takesNames whether it takes names of benchmarks, and --full
+ * @property {Record<string, Option>} [own] options of this program only
+ * @property {(values: Record<string, any>) => void} [check] throws if one of these is invalid
  */
 
 /**
- * Ends the process if they make no sense.
+ * Parses the command line. Exits if it is invalid.
  * @param {Program} program
  * @returns {{ names: string[], size: 'quick' | 'full', rounds?: number, folder: string, values: Record<string, any> }}
  */
@@ -62,7 +62,7 @@ function settings (program) {
       folder: folderOf(values),
       values
     }
-    // what is to be deleted is deleted on exit
+    // temporary files are deleted on exit
     for (const [signal, code] of Object.entries(EXIT_CODES)) process.once(signal, () => process.exit(code))
     return parsed
   } catch (err) {
@@ -82,27 +82,27 @@ function helpOf ({ usage, takesNames }, options) {
 }
 
 function checkNames ({ takesNames }, positionals) {
-  if (!takesNames && positionals.length > 0) throw new Error(`it takes no '${positionals[0]}'`)
+  if (!takesNames && positionals.length > 0) throw new Error(`unexpected argument '${positionals[0]}'`)
   const wrong = positionals.find(name => !NAMES.includes(name))
-  if (wrong !== undefined) throw new Error(`there is no benchmark '${wrong}'`)
+  if (wrong !== undefined) throw new Error(`no such benchmark: '${wrong}'`)
 }
 
 function roundsOf ({ rounds }) {
   if (rounds === undefined) return undefined
-  if (!/^[1-9]\d*$/.test(rounds)) throw new Error(`--rounds takes a whole number of 1 or more, not '${rounds}'`)
+  if (!/^[1-9]\d*$/.test(rounds)) throw new Error(`--rounds must be an integer of at least 1, not '${rounds}'`)
   return Number(rounds)
 }
 
 function folderOf ({ folder = os.tmpdir() }) {
-  if (!fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new Error(`there is no folder ${folder}`)
+  if (!fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new Error(`no such directory: ${folder}`)
   return path.resolve(folder)
 }
 
 /**
- * Begins the file of a run: a line of JSON about the machine, then a line a measure.
+ * Creates the file of results: a line of JSON about the machine, then one line per measurement.
  * @param {'quick' | 'full'} size
  * @param {string} [filename]
- * @returns {(line: object) => void} adds a line
+ * @returns {(line: object) => void} appends a line
  */
 function beginResults (size, filename = RESULTS) {
   fs.writeFileSync(filename, JSON.stringify({ size, ...environment() }) + '\n')

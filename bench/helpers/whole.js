@@ -1,16 +1,16 @@
 'use strict'
 
-// For peers that acknowledge before they have written.
+// For peers that acknowledge before writing.
 
 const fs = require('fs')
 
-/** Milliseconds between two looks at the file. */
+/** Milliseconds between checks of the file. */
 const INTERVAL = 1
 
 /**
  * @param {string} filename
- * @param {() => number} size what the file must have, in bytes
- * @returns {Promise<void>} when it has
+ * @param {() => number} size in bytes
+ * @returns {Promise<void>} resolves when the file has at least this size
  */
 async function fileReaches (filename, size) {
   while ((fs.statSync(filename, { throwIfNoEntry: false })?.size ?? 0) < size()) {

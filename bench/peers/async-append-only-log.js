@@ -1,6 +1,6 @@
 'use strict'
 
-// The log that came after flumedb.
+// The log that succeeded flumedb.
 
 const path = require('path')
 const { promisify } = require('util')
@@ -10,8 +10,8 @@ module.exports = {
   name: 'async-append-only-log',
   package: 'async-append-only-log',
   kind: 'flumelog',
-  note: 'acknowledges before it has written, and begins to write when no append came for 250 ms; then syncs each block',
-  cacheNote: 'its cache has a size of its own, 64 to 128 MiB: in the quick size it holds about half or more',
+  note: 'acknowledges before writing; starts to write after 250 ms without an append, then fsyncs each block',
+  cacheNote: 'fixed cache size, 64 to 128 MiB: in the quick size, it fits about half of the log or more',
   isEarly: true,
   create: (folder) => require('async-append-only-log')(path.join(folder, 'log'), { blockSize: 65536 }),
   open (folder) {

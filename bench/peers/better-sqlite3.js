@@ -1,6 +1,6 @@
 'use strict'
 
-// SQLite with a write-ahead log, one transaction a record.
+// SQLite with a write-ahead log, one transaction per record.
 
 const path = require('path')
 
@@ -8,8 +8,8 @@ module.exports = {
   name: 'better-sqlite3',
   package: 'better-sqlite3',
   kind: 'database',
-  note: 'WAL, synchronous=OFF (FULL where appends are synced), one transaction a record',
-  cacheNote: 'its cache of pages is told the same size as ours',
+  note: 'WAL, synchronous=OFF (FULL where appends are synced), one transaction per record',
+  cacheNote: 'its page cache has the same size as our cache',
   canSync: true,
   async open (folder, { sync = false, cacheSize } = {}) {
     const db = require('better-sqlite3')(path.join(folder, 'records.sqlite'))

@@ -8,7 +8,7 @@ module.exports = {
   name: 'classic-level',
   package: 'classic-level',
   kind: 'database',
-  cacheNote: 'its cache of blocks is told the same size as ours',
+  cacheNote: 'its block cache has the same size as our cache',
   canSync: true,
   async open (folder, { sync = false, cacheSize } = {}) {
     const { ClassicLevel } = require('classic-level')

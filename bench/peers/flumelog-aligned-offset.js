@@ -1,6 +1,6 @@
 'use strict'
 
-// The log whose file format we share.
+// The log with the same file format as ours.
 
 const path = require('path')
 const { promisify } = require('util')
@@ -11,8 +11,8 @@ module.exports = {
   name: 'flumelog-aligned-offset',
   package: 'flumelog-aligned-offset',
   kind: 'flumelog',
-  note: 'acknowledges before it has written',
-  cacheNote: 'its cache has a size of its own, and does not keep to it',
+  note: 'acknowledges before writing',
+  cacheNote: 'fixed cache size, which it exceeds',
   isEarly: true,
   create: (folder) => require('flumelog-aligned-offset')(path.join(folder, 'log'), { blockSize: 65536 }),
   open (folder) {

@@ -1,6 +1,6 @@
 'use strict'
 
-// A log that is an array: what the interface alone costs.
+// A log that is an array in memory: the cost of the interface alone.
 
 const { drain } = require('../helpers/pull')
 
@@ -8,7 +8,7 @@ module.exports = {
   name: 'flumelog-memory',
   package: 'flumelog-memory',
   kind: 'flumelog',
-  note: 'stores nothing: it is an array',
+  note: 'stores nothing: an array in memory',
   isVolatile: true,
   create: () => require('flumelog-memory')(),
   async open () {

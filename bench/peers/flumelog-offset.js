@@ -1,6 +1,6 @@
 'use strict'
 
-// The log that flumedb had first: records cross blocks.
+// The original log of flumedb: records cross block boundaries.
 
 const path = require('path')
 const { drain } = require('../helpers/pull')
@@ -9,7 +9,7 @@ module.exports = {
   name: 'flumelog-offset',
   package: 'flumelog-offset',
   kind: 'flumelog',
-  cacheNote: 'its cache has a size of its own, 16 to 32 MiB',
+  cacheNote: 'fixed cache size, 16 to 32 MiB',
   create: (folder) => require('flumelog-offset')(path.join(folder, 'log')),
   open (folder) {
     const log = this.create(folder)
@@ -22,7 +22,7 @@ module.exports = {
         await drain(log.stream({ values: false }), (seq) => { keys.push(seq) })
         return keys
       },
-      // it has no close: what was acknowledged is written
+      // it has no close; acknowledged appends are written
       close: async () => {}
     }
     return new Promise(resolve => log.since.once(() => resolve(store)))

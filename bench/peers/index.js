@@ -1,30 +1,30 @@
 'use strict'
 
-// What the log is measured beside. To add one, write a file like the others here
-// and name it below. A peer's package is loaded in `open`, so that one that
-// cannot be loaded spoils only its own rows.
+// The stores that the log is compared with. To add one, write a file like the others here,
+// and list it below. The package of a peer is loaded in `open`, so a package that fails to
+// load affects only its own rows.
 //
 // An adapter is an object:
 //
-//     name                    as it stands in the tables
-//     package                 whose version the report names
-//     kind                    'flumelog', or another way to store records
-//     note                    what has to be known to judge its figures
-//     cacheNote               what has to be known of its cache, where others are told how large theirs may be
-//     isEarly                 it acknowledges before it has written
-//     isVolatile              it stores nothing
-//     canSync                 open(folder, { sync: true }) forces each append to the disk before it is acknowledged
-//     create (folder)         a flumelog only: what its package gives
+//     name                    as shown in tables
+//     package                 whose version the report gives
+//     kind                    'flumelog', or another kind of store
+//     note                    what readers need to know to judge its figures
+//     cacheNote               the same about its cache, where cache sizes are configured
+//     isEarly                 whether it acknowledges before writing
+//     isVolatile              whether it stores nothing
+//     canSync                 whether open(folder, { sync: true }) fsyncs each append before it is acknowledged
+//     create (folder)         only of flumelogs: returns what the package returns
 //     open (folder, options)  resolves to a store
 //
 // A store:
 //
-//     append (data, cb)     stores a Buffer; cb(err, key). It may call back at once
-//     whole ()              only if it acknowledges before it has written: resolves when all is in its file
-//     read (onValue)        resolves when onValue got all values in order; page cache warm, own cache empty
+//     append (data, cb)     stores a Buffer; cb(err, key) may be called synchronously
+//     whole ()              only if it acknowledges before writing: resolves when its file is complete
+//     read (onValue)        resolves when onValue has been called with all values in order
 //     keys ()               resolves to the keys of all records
 //     get (key, cb)         cb(err, value)
-//     close ()              resolves when all is stored and nothing is left open
+//     close ()              resolves when everything is stored and closed
 
 module.exports = [
   require('./ours'),

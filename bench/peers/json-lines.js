@@ -1,6 +1,6 @@
 'use strict'
 
-// A plain file with a line of JSON a record: what there is without any library.
+// A plain file with one line of JSON per record, without any library.
 
 const fs = require('fs')
 const path = require('path')
@@ -12,7 +12,7 @@ const LINE_END = Buffer.from([NEWLINE])
 module.exports = {
   name: 'JSON lines',
   kind: 'file',
-  note: 'a plain file through a write stream; its lines can be read, but not one by its offset',
+  note: 'a plain file, written through a write stream; supports sequential reads only',
   async open (folder) {
     const filename = path.join(folder, 'records.jsonl')
     const stream = fs.createWriteStream(filename, { flags: 'a' })
@@ -21,8 +21,8 @@ module.exports = {
       append: (data, cb) => stream.write(Buffer.concat([data, LINE_END]), cb),
       async read (onValue) {
         let rest = Buffer.alloc(0)
-        for await (const piece of fs.createReadStream(filename)) {
-          const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece])
+        for await (const chunk of fs.createReadStream(filename)) {
+          const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
           let start = 0
           for (let end; (end = bytes.indexOf(NEWLINE, start)) !== -1; start = end + 1) onValue(bytes.subarray(start, end))
           rest = bytes.subarray(start)

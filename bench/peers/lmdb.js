@@ -8,8 +8,8 @@ module.exports = {
   name: 'lmdb',
   package: 'lmdb',
   kind: 'database',
-  note: 'opened as it is by default; where appends are synced, it is waited for `flushed`',
-  cacheNote: 'it has no cache of its own: it reads the file in the memory of the operating system, which has all of it here',
+  note: 'default options; synced appends wait for `flushed`',
+  cacheNote: 'no cache of its own: it reads from the page cache of the operating system, which contains the whole file',
   canSync: true,
   async open (folder, { sync = false } = {}) {
     const db = require('lmdb').open({ path: path.join(folder, 'records.mdb'), encoding: 'binary', keyEncoding: 'uint32' })
@@ -21,7 +21,7 @@ module.exports = {
         if (sync) stored.then(() => db.flushed).then(() => cb(null, key), cb)
         else stored.then(() => cb(null, key), cb)
       },
-      // by its documentation the quickest, but only till the next get may it be used
+      // the fastest method according to its documentation; the result is valid until the next get
       get: (key, cb) => cb(null, db.getBinaryFast(key)),
       async read (onValue) {
         for (const { value } of db.getRange()) onValue(value)

@@ -1,21 +1,21 @@
 'use strict'
 
-// flumelog append: the lines of standard input become records.
+// flumelog append: appends lines of standard input as records.
 
 const fs = require('fs')
 const { Option } = require('commander')
 const layout = require('../../lib/format/layout')
 const { blockSize } = require('../arguments')
 const { encodings, encodingOption } = require('../encodings')
-const { UserError, complain, endInterruptedLine, explain, say } = require('../errors')
+const { UserError, reportError, endInterruptedLine, explain, writeStderr } = require('../errors')
 const { Lines } = require('../lines')
 const { counted, count, size } = require('../numbers')
 const { openToWrite, close } = require('../open')
 const { byteProgress, recordProgress } = require('../progress')
 
-/** Bytes appended and not yet acknowledged, past which standard input has to wait. */
+/** Bytes appended but not yet acknowledged; beyond this, reading standard input pauses. */
 const MAX_IN_FLIGHT = 16 * 1024 * 1024
-/** What a shell says of a program that this signal ended. @type {Record<string, number>} */
+/** As a shell reports a program ended by this signal. @type {Record<string, number>} */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 }
 
 /**
@@ -34,22 +34,22 @@ Examples:
   flumelog append my.log < lines.txt
   flumelog dump old.log -e base64 | flumelog append new.log -e base64
 
-A line that cannot be stored ends it, with the line's number; all lines before
-it are kept. An empty line cannot be stored. With json, a line must be JSON,
-and is stored without the blanks between its parts. Ctrl-C ends it too, and
-keeps what was read.`
+It stops at the first line that cannot be stored, and prints its number; the
+lines before it are appended. Empty lines cannot be stored. With json, each
+line must be JSON, and is stored without whitespace between tokens. Ctrl-C
+stops it, too; all complete lines read until then are appended.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
   program.command('append')
-    .summary('store lines of standard input as records')
-    .description('Appends each line of standard input as a record, without its newline. Begins the log if it is not there.')
+    .summary('append lines of standard input as records')
+    .description('Appends each line of standard input as a record, without its newline. Creates the log if it does not exist.')
     .argument('<file>', 'the log')
-    .addOption(encodingOption('what lines are; raw: any bytes'))
-    .option('--skip-empty', 'pass over empty lines')
-    .option('--block-size <bytes>', 'for a new log; default: 65536', blockSize)
-    .addOption(new Option('--sync <when>', 'when data is forced to the disk').choices(['always', 'interval', 'never']).default('interval'))
-    .option('--stats', 'each second, and at the end, what the log counts, as a line of JSON on stderr')
+    .addOption(encodingOption('how lines are encoded; raw: any bytes'))
+    .option('--skip-empty', 'skip empty lines')
+    .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize)
+    .addOption(new Option('--sync <when>', 'when to fsync').choices(['always', 'interval', 'never']).default('interval'))
+    .option('--stats', 'print counters as JSON to stderr every second and at exit')
     .option('-q, --quiet', 'no summary, no progress')
     .addHelpText('after', EXAMPLES)
     .action(append)
@@ -60,28 +60,28 @@ function define (program) {
  * @param {AppendOptions} options
  */
 async function append (file, options) {
-  if (isFolder(0)) throw new UserError('standard input is a folder; give a file, or the output of a program')
+  if (isDirectory(0)) throw new UserError('standard input is a directory; give a file, or the output of a program')
   const { log, cut } = await openToWrite(file, { blockSize: options.blockSize, sync: options.sync, cacheSize: 0 })
-  if (cut !== null) tellOfCut(file, cut)
-  if (process.stdin.isTTY && !options.quiet) say('Each line becomes a record; Ctrl-D ends.')
+  if (cut !== null) reportRecovery(file, cut)
+  if (process.stdin.isTTY && !options.quiet) writeStderr('Each line becomes a record; Ctrl-D to finish.')
 
-  const begun = Date.now()
+  const startedAt = Date.now()
   const progress = options.quiet || options.stats || process.stdin.isTTY ? null : progressOfInput()
-  const sayStats = () => say(JSON.stringify(log.stats()))
-  const eachSecond = options.stats ? setInterval(sayStats, 1000) : undefined
+  const printStats = () => writeStderr(JSON.stringify(log.stats()))
+  const statsTimer = options.stats ? setInterval(printStats, 1000) : undefined
   const input = await appendLines(log, file, options, progress)
     .catch((err) => ({ failure: () => explain(err, file) }))
-  const notClosed = await close(log).catch(err => explain(err, file))
+  const closeFailure = await close(log).catch(err => explain(err, file))
   progress?.stop()
-  clearInterval(eachSecond)
-  if (options.stats) sayStats()
+  clearInterval(statsTimer)
+  if (options.stats) printStats()
 
-  const failure = input.failure() ?? notClosed
+  const failure = input.failure() ?? closeFailure
   if (failure) {
-    complain(failure)
+    reportError(failure)
     process.exitCode = 1
   }
-  if (!options.quiet) summarize(file, log.stats().written, (Date.now() - begun) / 1000)
+  if (!options.quiet) summarize(file, log.stats().written, (Date.now() - startedAt) / 1000)
 }
 
 /**
@@ -93,9 +93,9 @@ async function append (file, options) {
  */
 async function appendLines (log, file, { encoding, skipEmpty }, progress) {
   const { stdin } = process
-  const { parse, longest } = encodings[encoding]
-  const most = layout.maxRecordSize(log.blockSize, true)
-  const lines = new Lines(longest(most))
+  const { parse, maxLineSize } = encodings[encoding]
+  const maxRecordSize = layout.maxRecordSize(log.blockSize, true)
+  const lines = new Lines(maxLineSize(maxRecordSize))
   /** @type {string | null} */
   let failure = null
   let failedLine = Infinity
@@ -103,11 +103,11 @@ async function appendLines (log, file, { encoding, skipEmpty }, progress) {
   let read = 0
   let inFlight = 0
   /** @type {(() => void) | null} */
-  let onroom = null
+  let ondrain = null
 
   /** @type {Error | null} */
-  let unreadable = null
-  stdin.once('error', (err) => { unreadable = err })
+  let readError = null
+  stdin.once('error', (err) => { readError = err })
   const stop = () => stdin.destroy()
   for (const signal of Object.keys(EXIT_CODES)) process.once(signal, () => interrupted(signal))
 
@@ -115,18 +115,18 @@ async function appendLines (log, file, { encoding, skipEmpty }, progress) {
     for await (const chunk of stdin) {
       read += chunk.length
       store(lines.push(chunk))
-      if (lines.isTooLong) fail(line + 1, `it is longer than ${count(lines.longest)} bytes, so it cannot be stored`)
+      if (lines.isTooLong) fail(line + 1, `lines of more than ${count(lines.maxSize)} bytes cannot be stored`)
       if (failure !== null) break
-      if (inFlight > MAX_IN_FLIGHT) await new Promise(resolve => { onroom = () => resolve(undefined) })
+      if (inFlight > MAX_IN_FLIGHT) await new Promise(resolve => { ondrain = () => resolve(undefined) })
       progress?.update(read, log.stats().written.records)
     }
     if (failure === null) store(lines.end())
   } catch (err) {
-    if (err === unreadable) failure ??= `${explain(err, 'standard input')}; the ${counted(line, 'line')} before are stored`
-    // a signal, or a failed write, ends the reading
+    if (err === readError) failure ??= `${explain(err, 'standard input')}; the ${counted(line, 'line')} before it were appended`
+    // a signal or a failed write destroys stdin
     else if (/** @type {import('../errors').CodedError} */ (err).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw err
   }
-  // only when the log is closed is it known of the last lines too
+  // a function: the last lines may still fail until the log is closed
   return { failure: () => failure }
 
   /** @param {string} signal */
@@ -160,43 +160,43 @@ async function appendLines (log, file, { encoding, skipEmpty }, progress) {
 
   /** @param {Buffer} data */
   function mustBeStorable (data) {
-    if (data.length === 0) throw new UserError('it is empty, and an empty record cannot be stored; --skip-empty passes over such lines')
-    if (data.length > most) throw new UserError(`a record of ${data.length} bytes does not fit: with blocks of ${log.blockSize} bytes, ${most} is the most`)
-    if (!layout.isStorable(data)) throw new UserError('a record of zeros only cannot be stored: it could not be told from a deleted one')
+    if (data.length === 0) throw new UserError('empty records cannot be stored (use --skip-empty)')
+    if (data.length > maxRecordSize) throw new UserError(`a record of ${data.length} bytes is too large: with blocks of ${log.blockSize} bytes, the limit is ${maxRecordSize}`)
+    if (!layout.isStorable(data)) throw new UserError('records of zeros cannot be stored: they would look deleted')
   }
 
   /**
    * @param {Buffer[]} records
    * @param {number} bytes
-   * @param {number} first the line of the first of them
+   * @param {number} first line number of the first record
    */
   function appendBatch (records, bytes, first) {
     inFlight += bytes
     log.append(records, (err) => {
       inFlight -= bytes
       if (err) fail(first, explain(err, file).replace(`${file}: `, ''))
-      if (onroom !== null && (inFlight <= MAX_IN_FLIGHT / 2 || failure !== null)) {
-        onroom()
-        onroom = null
+      if (ondrain !== null && (inFlight <= MAX_IN_FLIGHT / 2 || failure !== null)) {
+        ondrain()
+        ondrain = null
       }
     })
   }
 
   /**
-   * @param {number} at the line
-   * @param {string} why
+   * @param {number} number of the line
+   * @param {string} reason
    */
-  function fail (at, why) {
-    // one that was read later may have been found out sooner
-    if (at >= failedLine) return
-    failedLine = at
-    failure = `${file}: line ${at} was not stored, nor what follows: ${why}`
+  function fail (number, reason) {
+    // a later line may fail before an earlier one does
+    if (number >= failedLine) return
+    failedLine = number
+    failure = `${file}: stopped at line ${number}: ${reason}; the lines before it were appended`
     stop()
   }
 }
 
 /**
- * Bytes, if standard input is a file, since then their number is known; else records.
+ * Progress in bytes if standard input is a file, whose size is known; else in records.
  * @returns {{ update: (bytes: number, records: number) => void, stop: () => void }}
  */
 function progressOfInput () {
@@ -209,7 +209,7 @@ function progressOfInput () {
 }
 
 /** @param {number} fd */
-function isFolder (fd) {
+function isDirectory (fd) {
   try {
     return fs.fstatSync(fd).isDirectory()
   } catch {
@@ -231,9 +231,9 @@ function sizeOfInput () {
  * @param {string} file
  * @param {import('../../lib/log').Cut} cut
  */
-function tellOfCut (file, { offset, bytes, filename }) {
-  say(`${file}: ${counted(bytes, 'byte')} at its end, from offset ${offset} on, were no whole record` +
-    (filename === null ? '' : `; they are in ${filename} now`))
+function reportRecovery (file, { offset, bytes, filename }) {
+  writeStderr(`${file}: recovered: truncated ${counted(bytes, 'byte')} of a torn write at offset ${offset}` +
+    (filename === null ? '' : `, kept in ${filename}`))
 }
 
 /**
@@ -242,7 +242,7 @@ function tellOfCut (file, { offset, bytes, filename }) {
  * @param {number} seconds
  */
 function summarize (file, { records, bytes }, seconds) {
-  say(`${file}: appended ${counted(records, 'record')}, ${counted(bytes, 'byte')}` +
+  writeStderr(`${file}: appended ${counted(records, 'record')}, ${counted(bytes, 'byte')}` +
     `${bytes < 1000 ? '' : ` (${size(bytes)})`}, in ${seconds.toFixed(2)} seconds`)
 }
 

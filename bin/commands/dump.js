@@ -1,10 +1,10 @@
 'use strict'
 
-// flumelog dump: the records of a log, on standard output.
+// flumelog dump: prints the records of a log.
 
 const { integer, natural } = require('../arguments')
 const { encodingOption } = require('../encodings')
-const { complain, advise, endInterruptedLine } = require('../errors')
+const { reportError, advise, endInterruptedLine } = require('../errors')
 const { openToRead, close } = require('../open')
 const { Output } = require('../output')
 const { printer, refuseRawSeqs } = require('../printer')
@@ -20,29 +20,29 @@ const EXAMPLES = `
 Examples:
   flumelog dump my.log | jq .timestamp
   flumelog dump my.log --seqs --reverse --limit 10   the last ten, newest first
-  flumelog dump my.log --gte 1048576 | less          from the middle of it on
-  flumelog dump my.log --live | grep error           and what comes from now on
+  flumelog dump my.log --gte 1048576 | less          starting at an offset
+  flumelog dump my.log --live | grep error           and new records as well
 
-A bound may be any integer, whether a record starts there or not. A record
-that has newlines in it takes several lines, except in hex and base64. With
-raw, nothing is put between records.`
+A bound may be any integer, whether or not a record starts there. A record
+that contains newlines takes several lines, except in hex and base64. With
+raw, there is nothing between records.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
   program.command('dump')
-    .summary('print records, a line each')
-    .description('Prints the records of a log, a line each, in the order of their offsets.')
+    .summary('print records, one per line')
+    .description('Prints the records of a log, one per line, in the order of their offsets.')
     .argument('<file>', 'the log')
-    .addOption(encodingOption('how records are printed; json is pretty, raw has no newlines'))
-    .option('-s, --seqs', 'put the offset of each record and a tab in front of it')
+    .addOption(encodingOption('how to print records; json: pretty-printed, raw: without newlines'))
+    .option('-s, --seqs', 'prefix each record with its offset and a tab')
     .option('--gt <offset>', 'only records after this offset', integer)
     .option('--gte <offset>', 'only records at or after this offset', integer)
     .option('--lt <offset>', 'only records before this offset', integer)
     .option('--lte <offset>', 'only records at or before this offset', integer)
-    .option('-n, --limit <count>', 'at most so many records', natural)
+    .option('-n, --limit <count>', 'print at most this many records', natural)
     .option('-r, --reverse', 'last record first')
-    .option('-l, --live', 'at the end of the log, wait for more; Ctrl-C ends it')
-    .option('--skip-corrupt', 'go on behind damaged blocks, and name them on stderr')
+    .option('-l, --live', 'at the end of the log, wait for new records; Ctrl-C to stop')
+    .option('--skip-corrupt', 'skip corrupt blocks, and list them on stderr')
     .addHelpText('after', EXAMPLES)
     .action(dump)
 }
@@ -85,32 +85,32 @@ function printAll (log, file, options, output) {
     cache: false,
     skipCorrupt: options.skipCorrupt,
     onSkip: ({ start, end, error }) => {
-      complain(`${error.message}; left out ${start} to ${end}`)
+      reportError(`${error.message}; skipped ${start} to ${end}`)
       process.exitCode = 1
     }
   })
 
   return new Promise((resolve, reject) => {
     let reading = false
-    /** The last call of the source has been answered, and not with its end. */
-    let goesOn = false
+    /** Whether the source has answered the last call synchronously, with a record. */
+    let hasAnswered = false
 
     if (live) process.once('SIGINT', interrupted)
     read()
 
-    /** Takes records until one is not at hand, or the reader of ours is behind. */
+    /** Reads until the source has to wait for a record, or the output is full. */
     function read () {
       reading = true
       do {
         if (output.isFull) {
-          output.onroom = read
+          output.ondrain = read
           break
         }
-        goesOn = false
+        hasAnswered = false
         source(null, onrecord)
-      } while (goesOn)
+      } while (hasAnswered)
       reading = false
-      if (live && !goesOn) output.flush()
+      if (live && !hasAnswered) output.flush()
     }
 
     function interrupted () {
@@ -124,14 +124,14 @@ function printAll (log, file, options, output) {
      */
     function onrecord (end, record) {
       if (end === true) return resolve()
-      if (end) return reject(advise(end, 'flumelog:corrupt', '--skip-corrupt goes on behind it, flumelog verify lists all damage'))
+      if (end) return reject(advise(end, 'flumelog:corrupt', 'use --skip-corrupt to skip it, or flumelog verify to list all corrupt blocks'))
       try {
         print(record.value, record.seq)
       } catch (err) {
         source(true, () => {})
         return reject(err)
       }
-      goesOn = true
+      hasAnswered = true
       if (!reading) read()
     }
   })

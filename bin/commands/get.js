@@ -1,6 +1,6 @@
 'use strict'
 
-// flumelog get: one record by its offset.
+// flumelog get: prints one record, by its offset.
 
 const { natural } = require('../arguments')
 const { encodingOption } = require('../encodings')
@@ -12,7 +12,7 @@ const { printer, refuseRawSeqs } = require('../printer')
 const EXAMPLES = `
 Examples:
   flumelog get my.log 0                    the first record
-  flumelog get my.log 1048576 -e json      pretty`
+  flumelog get my.log 1048576 -e json      pretty-printed`
 
 /** @param {import('commander').Command} program */
 function define (program) {
@@ -20,9 +20,9 @@ function define (program) {
     .summary('print the record at an offset')
     .description('Prints the record that starts at an offset of the file.')
     .argument('<file>', 'the log')
-    .argument('<seq>', "the record's offset, as `flumelog dump --seqs` shows it", natural)
-    .addOption(encodingOption('how the record is printed'))
-    .option('-s, --seqs', 'put the offset and a tab in front')
+    .argument('<seq>', "the record's offset; `flumelog dump --seqs` prints offsets", natural)
+    .addOption(encodingOption('how to print the record'))
+    .option('-s, --seqs', 'prefix the record with its offset and a tab')
     .addHelpText('after', EXAMPLES)
     .action(get)
 }
@@ -53,8 +53,8 @@ async function get (file, seq, options, command) {
 function recordAt (log, seq) {
   return new Promise((resolve, reject) => log.get(seq, (err, value) => {
     if (!err) return resolve(/** @type {Buffer} */ (value))
-    const advised = advise(err, 'flumelog:not-found', 'flumelog dump --seqs shows the offsets')
-    reject(advise(advised, 'flumelog:corrupt', 'flumelog verify lists all damage'))
+    const advised = advise(err, 'flumelog:not-found', 'use flumelog dump --seqs to list the offsets')
+    reject(advise(advised, 'flumelog:corrupt', 'use flumelog verify to list all corrupt blocks'))
   }))
 }
 

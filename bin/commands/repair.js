@@ -1,6 +1,6 @@
 'use strict'
 
-// flumelog repair: a sound copy of a damaged log, beside it or in its place.
+// flumelog repair: writes a valid copy of a corrupt log, next to it or in its place.
 
 const fs = require('fs')
 const path = require('path')
@@ -27,24 +27,24 @@ const EXAMPLES = `
 Examples:
   flumelog repair my.log                  writes my.log.repaired
   flumelog repair my.log --in-place       keeps the old file as my.log.damaged
-  flumelog repair my.log --compact        leaves out gaps; offsets change
+  flumelog repair my.log --compact        omits deleted records; offsets change
 
-Every record that can be relied on is copied, and keeps its offset: a damaged
-block gives way to one deleted record of the same size. What fails its
-checksum, or is in a block with a broken record, is not known to be right, so
-it is left out, unless --salvage is given. Nothing is written if the log is
-sound (but for --compact), and nothing while another program has it open for
-writing. The log itself is not changed, except that --in-place renames it.`
+All records of valid blocks are copied, and keep their offsets: a corrupt
+block is replaced by one deleted record of the same size. No record of a
+block that fails its checksum, or contains a broken record, can be trusted,
+so all of them are omitted, unless --salvage is given. Nothing is written if
+the log is valid (except with --compact), or while another program has it
+open for writing. The log itself is not changed; --in-place renames it.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
   program.command('repair')
-    .summary('write a sound copy of a damaged log')
-    .description('Writes a sound copy of a log, FILE.repaired, with every record that can be relied on.')
+    .summary('write a valid copy of a corrupt log')
+    .description('Writes a valid copy of a log, FILE.repaired, with all records of valid blocks.')
     .argument('<file>', 'the log')
-    .option('-i, --in-place', 'put the copy in its place, and keep the old file as FILE.damaged')
-    .option('-c, --compact', 'leave out deleted records and damaged blocks: OFFSETS CHANGE')
-    .option('--salvage', 'keep records of damaged blocks that look whole: UNVERIFIED')
+    .option('-i, --in-place', 'replace the log with the copy, and keep the old file as FILE.damaged')
+    .option('-c, --compact', 'omit deleted records and corrupt blocks: OFFSETS CHANGE')
+    .option('--salvage', 'keep records of corrupt blocks that look whole: UNVERIFIED')
     .addHelpText('after', EXAMPLES)
     .action(repair)
 }
@@ -54,16 +54,16 @@ function define (program) {
  * @param {RepairOptions} options
  */
 async function repair (file, options) {
-  // opening it with the lock would make a file where there is none
+  // opening it with the lock would create the file
   await mustBeLog(file)
   const extent = await openExtent(pathFile(file, { readOnly: false, lock: true }), true)
   try {
     const report = await withProgress('verify', (onprogress) => verifyExtent(extent, onprogress))
-    const isSound = report.ranges.length === 0
-    if (isSound && !(options.compact && report.counts.deleted > 0)) {
-      process.stdout.write(`${file}: sound; there is nothing to ${options.compact ? 'leave out' : 'repair'}, so nothing was written\n`)
+    const isValid = report.ranges.length === 0
+    if (isValid && !(options.compact && report.counts.deleted > 0)) {
+      process.stdout.write(`${file}: valid; nothing to ${options.compact ? 'compact' : 'repair'}, nothing written\n`)
     } else {
-      await copyBeside(await targetOf(file), `${file}.recovery-point`, extent, report, options)
+      await writeRepaired(await targetOf(file), `${file}.recovery-point`, extent, report, options)
     }
   } finally {
     await extent.io.close()
@@ -72,12 +72,12 @@ async function repair (file, options) {
 
 /**
  * @param {string} file
- * @param {string} point the name of its recovery point
+ * @param {string} point filename of its recovery point
  * @param {Extent} extent
  * @param {Report} report
  * @param {RepairOptions} options
  */
-async function copyBeside (file, point, extent, report, options) {
+async function writeRepaired (file, point, extent, report, options) {
   const unfinished = `${file}.repairing`
   const remove = () => fs.rmSync(unfinished, { force: true })
   const interrupted = () => {
@@ -86,13 +86,13 @@ async function copyBeside (file, point, extent, report, options) {
   }
   process.once('SIGINT', interrupted)
   try {
-    // only who has the lock writes it, so one that is there was left by a crash
+    // we hold the lock, so an existing one was left by a crash
     remove()
     const copied = await writeCopy(unfinished, extent, options)
-    await mustBeSound(unfinished, copied)
+    await mustBeValid(unfinished, copied)
     process.removeListener('SIGINT', interrupted)
-    const names = options.inPlace ? await replace(file, point, unfinished) : await putBeside(file, unfinished)
-    process.stdout.write(screen(names, report, copied, options).join('\n') + '\n')
+    const names = options.inPlace ? await replace(file, point, unfinished) : await linkRepaired(file, unfinished)
+    process.stdout.write(formatReport(names, report, copied, options).join('\n') + '\n')
   } catch (err) {
     remove()
     throw err
@@ -105,7 +105,7 @@ async function copyBeside (file, point, extent, report, options) {
  * @param {string} name
  * @param {Extent} extent
  * @param {RepairOptions} options
- * @returns {Promise<Copied>} all of it is on the disk
+ * @returns {Promise<Copied>} once the copy is fsynced
  */
 async function writeCopy (name, extent, { compact, salvage = false }) {
   const target = promises(pathFile(name, { readOnly: false, lock: false }))
@@ -121,14 +121,14 @@ async function writeCopy (name, extent, { compact, salvage = false }) {
 }
 
 /**
- * A copy that is not sound must not come in the place of anything.
+ * Verifies the copy before it replaces anything.
  * @param {string} name
  * @param {Copied} copied
  */
-async function mustBeSound (name, { size, counts }) {
+async function mustBeValid (name, { size, counts }) {
   const report = await withProgress('check', (onprogress) => verify(pathFile(name, { readOnly: true, lock: false }), onprogress))
-  const isRight = report.ranges.length === 0 && report.size === size && report.counts.records === counts.records
-  if (!isRight) throw new UserError(`${name}: the copy was read back, and is not what was written; look at the disk`)
+  const isExpected = report.ranges.length === 0 && report.size === size && report.counts.records === counts.records
+  if (!isExpected) throw new UserError(`${name}: the copy differs from what was written when read back; check the disk`)
 }
 
 /**
@@ -150,7 +150,7 @@ async function withProgress (verb, work) {
 
 /**
  * @param {string} file
- * @returns {Promise<string>} the file itself, if this is a link to it
+ * @returns {Promise<string>} the file itself, if this is a symbolic link to it
  */
 async function targetOf (file) {
   const target = await fs.promises.realpath(file)
@@ -164,15 +164,15 @@ async function targetOf (file) {
  * @param {string} unfinished
  * @returns {Promise<Names>}
  */
-async function putBeside (file, unfinished) {
-  const copy = await linkBeside(unfinished, `${file}.repaired`)
+async function linkRepaired (file, unfinished) {
+  const copy = await linkAs(unfinished, `${file}.repaired`)
   await fs.promises.unlink(unfinished)
   await syncFolder(path.dirname(path.resolve(file)))
   return { copy, original: file }
 }
 
 /**
- * At every moment there is a file under the log's name.
+ * Replaces the log with the copy. There is a file under the log's name at all times.
  * @param {string} file
  * @param {string} point
  * @param {string} unfinished
@@ -182,11 +182,11 @@ async function replace (file, point, unfinished) {
   const folder = path.dirname(path.resolve(file))
   const { mode, uid, gid } = await fs.promises.stat(file)
   await fs.promises.chmod(unfinished, mode)
-  // only root can give files away; for others the owner is the same, or nothing can be done
+  // only root can change the owner; for others, it is the same already, or cannot be kept
   await fs.promises.chown(unfinished, uid, gid).catch(() => {})
-  const original = await linkBeside(file, `${file}.damaged`)
-  // it belongs to the old file; applied to the new one, it would overwrite records
-  await fs.promises.rename(point, `${original}.recovery-point`).catch(onlyMissing)
+  const original = await linkAs(file, `${file}.damaged`)
+  // the recovery point belongs to the old file; applied to the new one, it would overwrite records
+  await fs.promises.rename(point, `${original}.recovery-point`).catch(ignoreMissing)
   await syncFolder(folder)
   await fs.promises.rename(unfinished, file)
   await syncFolder(folder)
@@ -194,12 +194,12 @@ async function replace (file, point, unfinished) {
 }
 
 /**
- * Gives a file a second name, with a number behind it if there is such a file already.
+ * Links a file under a second name, with a number appended if the name is taken.
  * @param {string} file
  * @param {string} wanted
  * @returns {Promise<string>}
  */
-async function linkBeside (file, wanted) {
+async function linkAs (file, wanted) {
   for (let n = 1; ; n++) {
     const name = n === 1 ? wanted : `${wanted}.${n}`
     try {
@@ -220,7 +220,7 @@ async function linkOrCopy (file, name) {
     await fs.promises.link(file, name)
   } catch (err) {
     const { code = '' } = /** @type {NodeJS.ErrnoException} */ (err)
-    // not every file system has links
+    // not all file systems support links
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(code)) throw err
     await fs.promises.copyFile(file, name, fs.constants.COPYFILE_EXCL)
     const handle = await fs.promises.open(name, 'r+')
@@ -230,11 +230,11 @@ async function linkOrCopy (file, name) {
 }
 
 /** @param {NodeJS.ErrnoException} err */
-function onlyMissing (err) {
+function ignoreMissing (err) {
   if (err.code !== 'ENOENT') throw err
 }
 
-// What is said
+// Report
 
 /**
  * @param {Names} names
@@ -243,23 +243,23 @@ function onlyMissing (err) {
  * @param {RepairOptions} options
  * @returns {string[]} lines
  */
-function screen ({ copy, original }, report, copied, { inPlace, compact }) {
+function formatReport ({ copy, original }, report, copied, { inPlace, compact }) {
   const { stdout } = process
   const { blockSize } = report
   const torn = report.ranges.filter(({ kind }) => kind === 'torn')
   const lines = [
-    ...copied.lost.map(range => `${paint(stdout, 'red', 'left out')} ${describeRange(range, blockSize)}`),
-    ...torn.map(range => `${paint(stdout, 'red', 'cut off')} ${describeRange(range, blockSize)}`),
+    ...copied.lost.map(range => `${paint(stdout, 'red', 'omitted')} ${describeRange(range, blockSize)}`),
+    ...torn.map(range => `${paint(stdout, 'red', 'truncated')} ${describeRange(range, blockSize)}`),
     ...copied.salvaged.map(range => `${paint(stdout, 'yellow', `UNVERIFIED, ${counted(range.records, 'record')}`)} from ${describeRange(range, blockSize)}`)
   ]
   const unverified = copied.salvaged.reduce((sum, { records }) => sum + records, 0)
-  lines.push(`${copy}: sound: ${counted(copied.counts.records, 'record')}${unverified === 0 ? '' : `, ${count(unverified)} of them UNVERIFIED`}` +
-    (inPlace ? `; the old file is ${original}` : `; ${original} is as it was`))
+  lines.push(`${copy}: valid: ${counted(copied.counts.records, 'record')}${unverified === 0 ? '' : `, ${count(unverified)} of them UNVERIFIED`}` +
+    (inPlace ? `; the old file is ${original}` : `; ${original} is unchanged`))
   if (compact && copied.moved) {
-    lines.push(paint(stdout, 'red', 'OFFSETS HAVE CHANGED: views hold offsets, so delete all views built on this log; they are built again'))
+    lines.push(paint(stdout, 'red', 'OFFSETS HAVE CHANGED: views contain offsets, so delete all views of this log to have them rebuilt'))
   } else {
     lines.push('All records kept their offsets.')
-    if (copied.lost.length > 0) lines.push('Views may still hold records that were left out; delete such views, so that they are built again.')
+    if (copied.lost.length > 0) lines.push('Views may still contain omitted records; delete these views to have them rebuilt.')
   }
   return lines
 }

@@ -1,6 +1,6 @@
 'use strict'
 
-// flumelog search: the first record that is not before a value, by binary search.
+// flumelog search: finds the first record at or after a value, by binary search.
 
 const { jsonPath } = require('../arguments')
 const { encodingOption } = require('../encodings')
@@ -16,20 +16,20 @@ Examples:
   flumelog search my.log --path timestamp --value 1600000000
   flumelog search my.log --path value.author --value @bob --seqs
 
-The records must be JSON, and stand in the order of what is at the path. If
-both values are numbers they are compared as numbers, else as text. To print
-what follows, give the offset that --seqs shows to \`flumelog dump --gte\`.`
+The records must be JSON, sorted by the value at the path. If both values are
+numbers, they are compared as numbers, otherwise as text. To print the records
+that follow, pass the offset that --seqs prints to \`flumelog dump --gte\`.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
   program.command('search')
     .summary('find the first record at or after a value')
-    .description('Prints the first record whose JSON value at a path is at or after the given one.')
+    .description('Prints the first record whose JSON value at a path is greater than or equal to the given one.')
     .argument('<file>', 'the log')
-    .requiredOption('-p, --path <keys>', 'where the value is in a record: keys with dots between them', jsonPath)
-    .requiredOption('-v, --value <value>', 'what to search for')
-    .addOption(encodingOption('how the record is printed'))
-    .option('-s, --seqs', 'put the offset of the record and a tab in front')
+    .requiredOption('-p, --path <keys>', 'where the value is in a record: keys separated by dots', jsonPath)
+    .requiredOption('-v, --value <value>', 'the value to search for')
+    .addOption(encodingOption('how to print the record'))
+    .option('-s, --seqs', 'prefix the record with its offset and a tab')
     .addHelpText('after', EXAMPLES)
     .action(search)
 }
@@ -77,20 +77,20 @@ function find (log, file, { path, value }) {
     }
     for (const key of path) found = found !== null && typeof found === 'object' && Object.hasOwn(found, key) ? found[key] : undefined
     if (found !== null && found !== undefined && typeof found !== 'object') return found
-    throw new UserError(`${file}: the record at offset ${seq} has no number or text at ${name}; check --path`)
+    throw new UserError(`${file}: the record at offset ${seq} has no number, string or boolean at ${name}; check --path`)
   }
 
   return new Promise((resolve, reject) => log.search(compare, (err, seq, data) => {
     if (!err) resolve(/** @type {{ seq: number, data: Buffer }} */ ({ seq, data }))
-    else if (/** @type {import('../errors').CodedError} */ (err).code === 'flumelog:not-found') reject(new UserError(`${file}: no record's ${name} is at or after ${value}`))
-    else reject(advise(err, 'flumelog:corrupt', 'flumelog verify lists all damage'))
+    else if (/** @type {import('../errors').CodedError} */ (err).code === 'flumelog:not-found') reject(new UserError(`${file}: no record with \`${name}\` >= ${value}`))
+    else reject(advise(err, 'flumelog:corrupt', 'use flumelog verify to list all corrupt blocks'))
   }))
 }
 
 /**
  * @param {string | number | boolean} found in a record
  * @param {string} wanted
- * @returns {number} negative: `found` is before it
+ * @returns {number} negative if `found` is less than `wanted`
  */
 function compareValues (found, wanted) {
   const number = wanted.trim() === '' ? NaN : Number(wanted)

@@ -1,6 +1,6 @@
 'use strict'
 
-// flumelog stat: what a log is made of.
+// flumelog stat: counts what a log consists of.
 
 const { histogram } = require('../histogram')
 const { count, counted, percent, size } = require('../numbers')
@@ -18,10 +18,10 @@ Examples:
 /** @param {import('commander').Command} program */
 function define (program) {
   program.command('stat')
-    .summary('count records, bytes, padding')
-    .description('Shows what a log is made of: its blocks, records, deleted records and padding, and how large records are.')
+    .summary('count records, bytes and padding')
+    .description('Counts the blocks, records, deleted records and padding of a log, and shows the distribution of record sizes.')
     .argument('<file>', 'the log')
-    .option('-j, --json', 'the same for programs')
+    .option('-j, --json', 'print JSON')
     .addHelpText('after', EXAMPLES)
     .action(stat)
 }
@@ -33,7 +33,7 @@ function define (program) {
 async function stat (file, { json }) {
   const figures = figuresOf(file, await survey(file, 'stat'))
   if (json) process.stdout.write(JSON.stringify(figures, null, 2) + '\n')
-  else process.stdout.write(screen(figures).join('\n') + '\n')
+  else process.stdout.write(formatReport(figures).join('\n') + '\n')
 }
 
 /**
@@ -67,7 +67,7 @@ function figuresOf (file, report) {
 
 /**
  * @param {number[]} sizes
- * @returns {Array<{ from: number, to: number, records: number }>} from the smallest size there is to the largest
+ * @returns {Array<{ from: number, to: number, records: number }>} from the smallest size that occurs to the largest
  */
 function bucketsOf (sizes) {
   const first = sizes.findIndex(records => records > 0)
@@ -81,7 +81,7 @@ function bucketsOf (sizes) {
  * @param {Figures} figures
  * @returns {string[]} lines
  */
-function screen (figures) {
+function formatReport (figures) {
   const { stdout } = process
   const { records, record, deleted, padding, damaged, torn } = figures
   const share = (/** @type {number} */ bytes) => `${counted(bytes, 'byte')} (${percent(bytes, figures.size).toFixed(1)} %)`
@@ -95,10 +95,10 @@ function screen (figures) {
     row('records', count(records)),
     row('data', share(figures.bytes)),
     row('deleted', `${counted(deleted.records, 'record')}, ${share(deleted.bytes)}`),
-    row('lengths', share(figures.framing)),
+    row('framing', share(figures.framing)),
     row('padding', share(padding.bytes))
   ]
-  if (damaged.blocks > 0) lines.push(warn('damaged', `${counted(damaged.blocks, 'block')}, ${share(damaged.bytes)}; see flumelog verify`))
+  if (damaged.blocks > 0) lines.push(warn('corrupt', `${counted(damaged.blocks, 'block')}, ${share(damaged.bytes)}; see flumelog verify`))
   if (torn.bytes > 0) lines.push(warn('torn', `${share(torn.bytes)} at the end; see flumelog verify`))
   if (record.mean === null) return lines
   lines.push(
@@ -117,7 +117,7 @@ function screen (figures) {
 function sealedNote ({ sealed, checksummed }) {
   if (sealed === 0) return ''
   const have = checksummed === 0 ? 'none with' : checksummed === sealed ? 'all with' : `${count(checksummed)} with`
-  return `; ${count(sealed)} of them full, ${have} a checksum`
+  return ` (${count(sealed)} full, ${have} a checksum)`
 }
 
 module.exports = { define }

@@ -30,7 +30,32 @@ function acquireLock (filename, fd, lock) {
   if (!locking.tryLock(fd)) throw errors.locked(filename)
 }
 
-/** @returns {{ tryLock?: (fd: number) => boolean, missing?: unknown }} */
+/**
+ * Locks a file that tells others, by its lock, that this process is alive. Where that
+ * cannot be done, nobody is told.
+ * @param {number} fd
+ */
+function lockIfPossible (fd) {
+  try {
+    locking.tryLock?.(fd)
+  } catch {
+    // the file system has no locks
+  }
+}
+
+/**
+ * @param {number} fd open for reading
+ * @returns {boolean} whether another open file has it locked by `lockIfPossible`; false if that cannot be known here
+ */
+function isLocked (fd) {
+  try {
+    return locking.tryLock?.(fd, { shared: true }) === false
+  } catch {
+    return false
+  }
+}
+
+/** @returns {{ tryLock?: (fd: number, options?: { shared: boolean }) => boolean, missing?: unknown }} */
 function loadLocking () {
   try {
     return require('fs-native-extensions')
@@ -39,4 +64,4 @@ function loadLocking () {
   }
 }
 
-module.exports = { acquireLock }
+module.exports = { acquireLock, lockIfPossible, isLocked }

@@ -112,6 +112,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
   }
 
   const file = storageFile(storage, { readOnly })
+  const point = pointFile(filename + '.recovery-point', folder, status)
   const calls = new SyncIoBudget(blocking)
   const sharedBuffer = Buffer.allocUnsafeSlow(MOST_BYTES)
   /** Calls that the storage does not know of, and so would not wait for before it closes. */
@@ -196,11 +197,14 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
     writeMany,
     readMany: (offset, sizes, into, cb) => readInto(offset, into ?? sizes.map(size => Buffer.allocUnsafeSlow(size)), cb),
     close (cb) {
-      closeStorage = () => file.close(cb)
+      closeStorage = () => {
+        point.release()
+        file.close(cb)
+      }
       if (pendingCalls === 0) closeStorage()
     },
     sync: (cb) => fs.fdatasync(storage.fd, cb),
-    point: pointFile(filename + '.recovery-point', folder),
+    point,
     keepCut: callbackify(keepCut),
     watch: (onchange) => watch(filename, onchange)
   }

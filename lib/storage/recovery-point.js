@@ -1,99 +1,274 @@
 'use strict'
 
-// The small file beside a log that says up to where all is on the disk.
+// The small file beside a log with its recovery point: up to where everything is durable,
+// and, while its writer is alive, up to where it has acknowledged appends.
 
 const fs = require('fs')
 const { randomUUID } = require('crypto')
-const { callbackify } = require('util')
+const { callbackify, promisify } = require('util')
 const { crc32 } = require('zlib')
 const { onlyMissing, syncFolder } = require('./directory')
+const { lockIfPossible, isLocked } = require('./lock')
+
+/** Digits of an acknowledged offset: as many as the largest safe integer has. */
+const OFFSET_DIGITS = 16
+/** How often a file is read again that was replaced, or published to, in the middle of reading it. */
+const MAX_READS = 10
+/** Windows replaces no file that is open, so there the file is not kept open, and nothing is published. */
+const KEEPS_OPEN = process.platform !== 'win32'
+
+const open = promisify(fs.open)
+const close = promisify(fs.close)
+const writeFile = promisify(fs.writeFile)
+const fdatasync = promisify(fs.fdatasync)
+const fchmod = promisify(fs.fchmod)
+const fchown = promisify(fs.fchown)
 
 /**
- * What a writer leaves beside the log while it has unsynced data.
+ * What a writer leaves beside the log while it has it open.
  * @typedef {object} RecoveryPoint
- * @property {number} offset up to here all was on the disk when this was written
- * @property {Rewrite[]} rewrites deletions that were under way
+ * @property {number} offset up to here everything was durable when this was written
+ * @property {Rewrite[]} rewrites deletions that were in progress
  * @property {string} [id] another one each time it is written
+ * @property {number | null} acknowledged up to here the writer has acknowledged appends, if it is alive; null: not known
+ * @property {boolean} isHeld whether its writer is alive; false if that cannot be known here
  * @typedef {{ offset: number, data: Buffer }} Rewrite bytes that belong at `offset`
+ * @typedef {{ offset: number, rewrites: Rewrite[], acknowledged: number }} NewPoint
  */
 
 /**
  * @typedef {object} PointFile
  * @property {(cb: (err: Error | null, point?: RecoveryPoint | null) => void) => void} read null: there is none, or none that is whole
- * @property {(point: RecoveryPoint, cb: import('./path-file').Done) => void} write replaces it, all or nothing; it is on the disk before cb
+ * @property {(point: NewPoint, cb: import('./path-file').Done) => void} write replaces it, all or nothing; it is durable before cb
+ * @property {(acknowledged: number) => void} publish tells readers in other processes how far appends are acknowledged: one
+ *   small write, which is not synced and whose errors do not matter. Does nothing while there is no recovery point
  * @property {(cb: import('./path-file').Done) => void} remove
+ * @property {() => void} release the writer is gone, though the file stays
  */
 
 /**
- * The recovery point as a small text file: a CRC-32 in hex, a blank, JSON. It is
- * replaced by renaming a new one over it, so that it is always whole.
+ * A recovery point by its path. The file is replaced by renaming a new one over it, so its
+ * first line is always whole; the second is rewritten in place, and has a checksum for a
+ * reader to notice that it was read half-written. The writer keeps the file open and locked:
+ * whoever gets a lock knows that the writer is gone.
+ */
+class PathPoint {
+  /**
+   * @param {string} filename
+   * @param {string} folder that it is in
+   * @param {() => Promise<fs.Stats>} logStatus of the log, whose mode and owner the file gets
+   */
+  constructor (filename, folder, logStatus) {
+    this.filename = filename
+    this.folder = folder
+    this.logStatus = logStatus
+    /** The file that is in place, locked; -1: none. */
+    this.fd = -1
+    /** Where its second line starts. */
+    this.lineOffset = 0
+    /** What the second line says, or will say once there is a file. */
+    this.acknowledged = 0
+  }
+
+  /** @returns {Promise<RecoveryPoint | null>} */
+  async read () {
+    for (let reads = 1; ; reads++) {
+      const { isCurrent, point } = await this.readOnce()
+      const isTorn = point !== null && point.isHeld && point.acknowledged === null
+      if (reads === MAX_READS || (isCurrent && !isTorn)) return point
+    }
+  }
+
+  /** @returns {Promise<{ isCurrent: boolean, point: RecoveryPoint | null }>} isCurrent: the file was not replaced meanwhile */
+  async readOnce () {
+    const handle = await fs.promises.open(this.filename, 'r').catch(onlyMissing)
+    if (handle === null) return { isCurrent: true, point: null }
+    try {
+      const text = await handle.readFile('latin1')
+      const isHeld = isLocked(handle.fd)
+      // a writer that is alive unlocks the file only after another is in its place, or none
+      const isCurrent = isHeld || await isSameFile(handle, this.filename)
+      return { isCurrent, point: parsePoint(text, isHeld) }
+    } catch (err) {
+      throw named(err, this.filename)
+    } finally {
+      await handle.close()
+    }
+  }
+
+  /** @param {NewPoint} point */
+  async write ({ offset, rewrites, acknowledged }) {
+    const unfinished = this.filename + '.new'
+    const first = formatLine(formatPoint(offset, rewrites))
+    this.acknowledged = acknowledged
+    let fd = -1
+    try {
+      // not readable by others until it has the log's mode: deletions in it hold data
+      fd = await open(unfinished, 'w', 0o600)
+      await this.shareAsLog(fd)
+      await writeFile(fd, first + formatOffset(acknowledged))
+      await fdatasync(fd)
+      lockIfPossible(fd)
+      await fs.promises.rename(unfinished, this.filename)
+    } catch (err) {
+      if (fd !== -1) await close(fd).catch(() => {})
+      // on a full disk what there is of it would take the last room
+      await fs.promises.unlink(unfinished).catch(() => {})
+      throw named(err, this.filename)
+    }
+    const before = this.fd
+    this.fd = fd
+    this.lineOffset = first.length
+    if (this.acknowledged !== acknowledged) this.publish(this.acknowledged)
+    if (!KEEPS_OPEN) this.release()
+    if (before !== -1) await close(before).catch(() => {})
+    await syncFolder(this.folder)
+  }
+
+  /**
+   * Readers need the file as they need the log: it gets the log's mode, whatever the umask,
+   * and its owner and group, as far as this process may give them.
+   * @param {number} fd
+   */
+  async shareAsLog (fd) {
+    const { mode, uid, gid } = await this.logStatus()
+    const isRoot = process.getuid?.() === 0
+    // some file systems have no owners, or no modes; then there is nothing to give
+    await fchown(fd, isRoot ? uid : -1, gid).catch(() => {})
+    await fchmod(fd, mode & 0o777).catch(() => {})
+  }
+
+  /** @param {number} acknowledged */
+  publish (acknowledged) {
+    this.acknowledged = acknowledged
+    if (this.fd === -1) return
+    try {
+      fs.writeSync(this.fd, formatOffset(acknowledged), this.lineOffset, 'latin1')
+    } catch {
+      // readers see the log end where it did until the next one
+    }
+  }
+
+  async remove () {
+    const { fd } = this
+    this.fd = -1
+    try {
+      await fs.promises.unlink(this.filename + '.new').catch(onlyMissing)
+      await fs.promises.unlink(this.filename).catch(onlyMissing)
+    } finally {
+      // not before: while there is a file, readers must know that its writer is alive
+      if (fd !== -1) await close(fd).catch(() => {})
+    }
+    await syncFolder(this.folder)
+  }
+
+  release () {
+    const { fd } = this
+    this.fd = -1
+    if (fd !== -1) fs.close(fd, () => {})
+  }
+}
+
+/**
  * @param {string} filename
- * @param {string} folder
+ * @param {string} folder that it is in
+ * @param {() => Promise<fs.Stats>} logStatus of the log
  * @returns {PointFile}
  */
-function pointFile (filename, folder) {
+function pointFile (filename, folder, logStatus) {
+  const point = new PathPoint(filename, folder, logStatus)
   return {
-    read: callbackify(async () => {
-      const text = await fs.promises.readFile(filename, 'utf8').catch(onlyMissing)
-      return text === null ? null : parsePoint(text)
-    }),
-    write: callbackify(async (/** @type {RecoveryPoint} */ point) => {
-      try {
-        await writeSynced(filename + '.new', formatPoint(point))
-      } catch (err) {
-        // on a full disk what there is of it would take the last room
-        await fs.promises.unlink(filename + '.new').catch(() => {})
-        throw err
-      }
-      await fs.promises.rename(filename + '.new', filename)
-      await syncFolder(folder)
-    }),
-    remove: callbackify(async () => {
-      await fs.promises.unlink(filename + '.new').catch(onlyMissing)
-      await fs.promises.unlink(filename).catch(onlyMissing)
-      await syncFolder(folder)
-    })
+    read: callbackify(() => point.read()),
+    write: callbackify((/** @type {NewPoint} */ next) => point.write(next)),
+    publish: (acknowledged) => point.publish(acknowledged),
+    remove: callbackify(() => point.remove()),
+    release: () => point.release()
   }
 }
 
 /**
+ * @param {fs.promises.FileHandle} handle
  * @param {string} filename
- * @param {string} text
+ * @returns {Promise<boolean>} whether the name leads to the open file
  */
-async function writeSynced (filename, text) {
-  const handle = await fs.promises.open(filename, 'w')
-  try {
-    await handle.writeFile(text)
-    await handle.datasync()
-  } finally {
-    await handle.close()
-  }
+async function isSameFile (handle, filename) {
+  const [mine, there] = await Promise.all([
+    handle.stat({ bigint: true }),
+    fs.promises.stat(filename, { bigint: true }).catch(onlyMissing)
+  ])
+  return there !== null && mine.ino === there.ino && mine.dev === there.dev
 }
 
-/** @param {RecoveryPoint} point */
-function formatPoint (point) {
-  const rewrites = point.rewrites.map(({ offset, data }) => ({ offset, data: data.toString('base64') }))
-  const json = JSON.stringify({ offset: point.offset, rewrites, id: randomUUID() })
-  return `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`
-}
+// Text
 
 /**
  * @param {string} text
- * @returns {RecoveryPoint | null} null if it is not whole
+ * @returns {string} its CRC-32 in hex, a blank, the text, a newline
  */
-function parsePoint (text) {
-  const json = text.slice(9, -1)
-  if (text.length < 10 || crc32(json) !== parseInt(text.slice(0, 8), 16)) return null
+function formatLine (text) {
+  return `${crc32(text).toString(16).padStart(8, '0')} ${text}\n`
+}
+
+/**
+ * @param {string | undefined} line without its newline
+ * @returns {string | null} its text; null if the checksum is not that of the text
+ */
+function parseLine (line) {
+  if (line === undefined || line[8] !== ' ') return null
+  const text = line.slice(9)
+  return crc32(text) === parseInt(line.slice(0, 8), 16) ? text : null
+}
+
+/**
+ * @param {number} offset
+ * @param {Rewrite[]} rewrites
+ */
+function formatPoint (offset, rewrites) {
+  return JSON.stringify({
+    offset,
+    rewrites: rewrites.map(({ offset, data }) => ({ offset, data: data.toString('base64') })),
+    id: randomUUID()
+  })
+}
+
+/** @param {number} acknowledged */
+function formatOffset (acknowledged) {
+  return formatLine(String(acknowledged).padStart(OFFSET_DIGITS, '0'))
+}
+
+/**
+ * @param {string} text of the file
+ * @param {boolean} isHeld
+ * @returns {RecoveryPoint | null} null if its first line is not whole
+ */
+function parsePoint (text, isHeld) {
+  const [first, second] = text.split('\n')
+  const json = parseLine(first)
+  if (json === null) return null
+  const acknowledged = parseLine(second)
   try {
     const { offset, rewrites, id } = JSON.parse(json)
     return {
       offset,
       rewrites: rewrites.map((/** @type {{ offset: number, data: string }} */ r) => ({ offset: r.offset, data: Buffer.from(r.data, 'base64') })),
-      id
+      id,
+      acknowledged: acknowledged === null ? null : Number(acknowledged),
+      isHeld
     }
   } catch {
     return null
   }
+}
+
+/**
+ * @param {any} err of the system, which knows no name for an open file
+ * @param {string} filename
+ */
+function named (err, filename) {
+  if (err.path !== undefined) return err
+  err.path = filename
+  err.message += ` '${filename}'`
+  return err
 }
 
 module.exports = { pointFile }

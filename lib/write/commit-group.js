@@ -1,28 +1,30 @@
 'use strict'
 
-// Calls to append that were not yet called back, in groups: all calls of a group are
-// stored by the same write. So what a write changes is counted a group at a time, and
-// a queue of half a million calls is never copied as it grows and shrinks.
+// A commit group: calls to append that become durable together, because the same write
+// stores them. What a write changes is counted per group, so a queue of half a million
+// calls is never copied while it grows and shrinks.
 
 /** @typedef {(err: Error | null, seq?: number) => void} Appended */
 
 class CommitGroup {
-  /** @param {number} expected calls; a guess, which spares arrays that grow again and again */
+  /** @param {number} expected calls; a guess that spares the arrays from growing step by step */
   constructor (expected) {
-    // a column each, not an object a call
+    // a column each, not an object per call
     /** @type {Array<Appended | undefined>} */
     this.callbacks = new Array(expected)
-    /** the seq of each call's last record @type {number[]} */
+    /** The seq of each call's last record. @type {number[]} */
     this.seqs = new Array(expected)
-    /** how many calls there are */
+    /** calls in the group */
     this.count = 0
-    /** how many were called back */
-    this.told = 0
+    /** calls that were answered */
+    this.answered = 0
     this.records = 0
-    /** of data */
+    /** bytes of data */
     this.bytes = 0
     /** the offset after the last record */
     this.end = 0
+    /** Why its records are not stored; null: they are. @type {Error | null} */
+    this.error = null
   }
 
   /**
@@ -30,7 +32,7 @@ class CommitGroup {
    * @param {number} seq of the call's last record
    * @param {number} end the offset after it
    * @param {number} records
-   * @param {number} bytes
+   * @param {number} bytes of data
    */
   push (cb, seq, end, records, bytes) {
     this.callbacks[this.count] = cb
@@ -45,29 +47,26 @@ class CommitGroup {
     return this.count === 0
   }
 
-  /** The last call's. */
+  /** The seq of the last record. */
   get lastSeq () {
     return this.seqs[this.count - 1]
   }
 
-  /** Calls back those that were not. If one throws, the next call of this goes on behind it. */
-  callBack () {
-    const { callbacks, seqs } = this
-    while (this.told < this.count) {
-      const index = this.told++
-      const cb = callbacks[index]
-      if (cb !== undefined) cb(null, seqs[index])
-    }
+  /** Whether a call has nobody who could be told of an error. */
+  get hasCallWithoutCallback () {
+    for (let i = 0; i < this.count; i++) if (this.callbacks[i] === undefined) return true
+    return false
   }
 
-  /**
-   * Gives all of them an error, once the caller's own code has run.
-   * @param {Error} err
-   */
-  fail (err) {
-    for (let i = 0; i < this.count; i++) {
-      const cb = this.callbacks[i]
-      if (cb !== undefined) process.nextTick(cb, err)
+  /** Answers the calls in order. If a callback throws, the next `answer` continues behind it. */
+  answer () {
+    const { callbacks, seqs, error } = this
+    while (this.answered < this.count) {
+      const index = this.answered++
+      const cb = callbacks[index]
+      if (cb === undefined) continue
+      if (error === null) cb(null, seqs[index])
+      else cb(error)
     }
   }
 }

@@ -4,11 +4,16 @@
 // at, the block is either as before or has the record zeroed. For that the new
 // bytes first go, whole, into the recovery point beside the file; if a crash
 // interrupts the rewriting, opening the log completes it.
+//
+// A deletion runs while nothing is being written, and after everything written has
+// been fsynced. So the recovery point that holds it lies behind every record it zeroes,
+// and recovery can take zeros behind a recovery point for a torn write.
 
 const layout = require('../format/layout')
 const { storedChecksum, writeChecksum } = require('../format/checksum')
 const errors = require('../errors')
 const { Block } = require('../read/block')
+const { promised } = require('../callbacks')
 
 /** The most blocks rewritten at a time: all of them have to go into the recovery point. */
 const MAX_BLOCKS = 16
@@ -16,48 +21,56 @@ const MAX_BLOCKS = 16
 /**
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {{ seq: number, cb: Done }} Request
- * @typedef {{ block: Block, before: Buffer, data: Buffer, done: Done[], isTorn: boolean }} Change a block that is being rewritten;
- *   torn: what the file holds of it may be neither the one nor the other
+ *
+ * @typedef {object} Change a block that is being rewritten
+ * @property {Block} block as readers have it
+ * @property {Buffer} before its bytes
+ * @property {Buffer} data what the file is to hold of it: all of it, or as much of the tail as is written
+ * @property {Done[]} callbacks of the requests
+ * @property {boolean} isTorn what the file holds may be neither the one nor the other
+ * @property {import('../storage/recovery-point').Rewrite} image its entry in the recovery point
  */
 
 class Deleter {
-  /**
-   * @param {import('../storage/path-file').LogFile} file
-   * @param {import('../read/block-cache').BlockCache} blocks
-   * @param {import('./writer').Writer} writer
-   */
-  constructor (file, blocks, writer) {
-    this.file = file
-    this.blocks = blocks
+  /** @param {import('./writer').Writer} writer */
+  constructor (writer) {
     this.writer = writer
-    /** Deletions that were asked for, by block. @type {Map<number, Request[]>} */
+    this.file = writer.file
+    this.blocks = writer.blocks
+    /** Deletions that were asked for and not started, by block. @type {Map<number, Request[]>} */
     this.requests = new Map()
-    this.running = false
+    /** Blocks that a failed deletion may have left half-written. @type {Change[]} */
+    this.torn = []
+  }
+
+  get hasRequests () {
+    return this.requests.size > 0
   }
 
   /**
    * @param {number} seq
    * @param {Done} cb
    */
-  erase (seq, cb) {
+  request (seq, cb) {
     const number = Math.floor(seq / this.blocks.blockSize)
     const requests = this.requests.get(number)
     if (requests === undefined) this.requests.set(number, [{ seq, cb }])
     else requests.push({ seq, cb })
-    this.start()
   }
 
-  start () {
-    if (this.running || this.requests.size === 0) return
-    this.running = true
-    this.writer.exclusively((done) => this.run(() => {
-      this.running = false
-      this.start()
-      done()
-    }))
+  /**
+   * Answers what was not started.
+   * @param {Error} err
+   */
+  fail (err) {
+    for (const requests of this.requests.values()) answer(requests.map(({ cb }) => cb), err)
+    this.requests.clear()
   }
 
-  /** @param {() => void} done */
+  /**
+   * Deletes what was asked for in the first blocks, while nothing else changes the file.
+   * @param {() => void} done
+   */
   run (done) {
     const numbers = [...this.requests.keys()].slice(0, MAX_BLOCKS)
     /** @type {Change[]} */
@@ -87,8 +100,8 @@ class Deleter {
       for (const change of changes) {
         this.blocks.invalidate(change.block.number)
         if (!change.isTorn) this.blocks.overrides.delete(change.block.number)
-        if (err === null) this.show(change)
-        answer(change.done, err)
+        if (err === null) this.replace(change)
+        answer(change.callbacks, err)
       }
       done()
     }
@@ -96,56 +109,54 @@ class Deleter {
   }
 
   /**
-   * Makes a changed copy of a block: whoever got records out of the old one keeps them.
+   * Makes a changed copy of a block: readers that hold records of the old one keep them.
    * @param {Block} block
    * @param {Request[]} requests
    * @returns {Change | null} null if there is nothing to change
    */
   prepare (block, requests) {
-    const { blockSize, file } = this.blocks
+    const { blockSize } = this.blocks
     const start = block.number * blockSize
-    const wanted = []
-    const done = []
+    const positions = []
+    const callbacks = []
     for (const { seq, cb } of requests) {
-      if (!block.startsAt(seq - start)) answer([cb], errors.notFound(file.filename, seq, 'it is not where a record starts'))
-      else {
-        if (!layout.isDeleted(block.buffer, seq - start)) wanted.push(seq - start)
-        done.push(cb)
+      if (!block.startsAt(seq - start)) {
+        answer([cb], errors.notFound(this.file.filename, seq, 'it is not where a record starts'))
+        continue
       }
+      if (!layout.isDeleted(block.buffer, seq - start)) positions.push(seq - start)
+      callbacks.push(cb)
     }
-    if (wanted.length === 0) {
-      answer(done, null)
+    if (positions.length === 0) {
+      answer(callbacks, null)
       return null
     }
     const before = block.buffer
     const after = Buffer.allocUnsafeSlow(blockSize)
     before.copy(after)
-    for (const position of wanted) layout.zeroRecord(after, position)
+    for (const position of positions) layout.zeroRecord(after, position)
     const written = Math.min(blockSize, this.writer.written - start)
     if (written === blockSize && storedChecksum(before) !== 0) writeChecksum(after)
-    return { block, before, data: after.subarray(0, written), done, isTorn: false }
+    const data = after.subarray(0, written)
+    return { block, before, data, callbacks, isTorn: false, image: { offset: start, data } }
   }
 
   /** @param {Change[]} changes */
   async rewrite (changes) {
     const { writer, blocks } = this
-    const images = changes.map(({ block, data }) => ({ offset: block.number * blocks.blockSize, data }))
-    const forget = async () => {
-      writer.rewrites = writer.rewrites.filter(image => !images.includes(image))
-      await done(cb => writer.writePoint(cb))
-    }
-
-    // what the images hold must be on the disk before they are
-    await done(cb => writer.syncTo(writer.written, cb))
-    writer.rewrites = writer.rewrites.concat(images)
+    const { durability, recoveryPoint } = writer
+    await this.restore()
+    // what the images hold must be durable before they are
+    await promised(cb => durability.syncTo(writer.written, cb))
+    recoveryPoint.rewrites = recoveryPoint.rewrites.concat(changes.map(({ image }) => image))
     try {
-      await done(cb => writer.writePoint(cb))
+      await promised(cb => recoveryPoint.write(cb))
     } catch (err) {
-      await forget().catch(() => {})
+      await this.forget(changes).catch(() => {})
       throw err
     }
 
-    // who reads a block that is written by half gets it as it was
+    // a reader that meets a half-written block gets it as it was
     for (const { block, before } of changes) {
       if (block.sealed) blocks.overrides.set(block.number, before)
       blocks.invalidate(block.number)
@@ -153,13 +164,38 @@ class Deleter {
     try {
       await this.writeAll(changes, change => change.data)
     } catch (err) {
-      // back to what was; if that fails too, readers go on with what was, and the recovery
-      // point stays as it is and completes the deletion when the log is opened
-      await this.writeAll(changes, change => change.before.subarray(0, change.data.length)).then(forget).catch(() => {})
+      this.torn = changes
+      await this.restore().catch(() => {})
       throw err
     }
-    await done(cb => writer.forceSync(cb))
-    await forget().catch(() => {})
+    await promised(cb => durability.syncAll(cb))
+    await this.forget(changes).catch(() => {})
+  }
+
+  /**
+   * Writes back the blocks of a deletion that failed, if there is one. While that fails, too, readers
+   * get the blocks as they were, and the recovery point keeps the deletion, to be completed when the
+   * log is opened.
+   */
+  async restore () {
+    const { torn } = this
+    if (torn.length === 0) return
+    await this.writeAll(torn, ({ before, data }) => before.subarray(0, data.length))
+    await promised(cb => this.writer.durability.syncAll(cb))
+    this.torn = []
+    for (const { block } of torn) this.blocks.overrides.delete(block.number)
+    await this.forget(torn)
+  }
+
+  /**
+   * The deletion is over: the recovery point need not hold it any longer.
+   * @param {Change[]} changes
+   */
+  async forget (changes) {
+    const { recoveryPoint } = this.writer
+    const images = changes.map(({ image }) => image)
+    recoveryPoint.rewrites = recoveryPoint.rewrites.filter(image => !images.includes(image))
+    await promised(cb => recoveryPoint.write(cb))
   }
 
   /**
@@ -169,7 +205,7 @@ class Deleter {
   async writeAll (changes, dataOf) {
     for (const change of changes) {
       change.isTorn = true
-      await done(cb => this.file.write(change.block.number * this.blocks.blockSize, dataOf(change), cb))
+      await promised(cb => this.file.write(change.block.number * this.blocks.blockSize, dataOf(change), cb))
       change.isTorn = false
     }
   }
@@ -178,18 +214,18 @@ class Deleter {
    * Lets readers see the block without the records.
    * @param {Change} change
    */
-  show ({ block, data }) {
-    if (block === this.blocks.tail) {
-      // more may have been appended to the old bytes meanwhile; the change is in front of that
-      const whole = Buffer.allocUnsafeSlow(this.blocks.blockSize)
-      block.buffer.copy(whole)
-      data.copy(whole)
-      const isFull = block !== this.writer.filling
-      if (isFull && this.blocks.checksum) writeChecksum(whole)
-      block.setBuffer(whole)
-    } else {
+  replace ({ block, data }) {
+    if (block !== this.blocks.tail) {
       this.blocks.add(new Block(block.number, data, block.end, true))
+      return
     }
+    // more may have been packed into the old bytes meanwhile, behind the change
+    const whole = Buffer.allocUnsafeSlow(this.blocks.blockSize)
+    block.buffer.copy(whole)
+    data.copy(whole)
+    const isFull = block !== this.writer.packer.filling
+    if (isFull && this.blocks.checksum) writeChecksum(whole)
+    block.setBuffer(whole)
   }
 }
 
@@ -199,14 +235,6 @@ class Deleter {
  */
 function answer (callbacks, err) {
   for (const cb of callbacks) process.nextTick(cb, err)
-}
-
-/**
- * @param {(cb: (err?: Error | null) => void) => void} start
- * @returns {Promise<void>} what `start` calls back, as a promise
- */
-function done (start) {
-  return new Promise((resolve, reject) => start(err => err ? reject(err) : resolve()))
 }
 
 module.exports = { Deleter }

@@ -1,31 +1,194 @@
 'use strict'
 
-// A pull-stream sink that appends what it is given, and reads no faster than the
-// file takes it.
+// A pull-stream sink that appends what it is given, and reads no faster than the file
+// accepts it.
 
 const errors = require('../errors')
+const { rethrowLater } = require('../callbacks')
 
 /**
- * @typedef {{ sync?: boolean }} SinkOptions sync: all is on the disk before the callback; default false
+ * @typedef {{ sync?: boolean }} SinkOptions sync: everything is durable before the callback; default false
  * @typedef {{ records: number, bytes: number, seq: number }} Stored how much was stored, and the last record's
  *   seq, -1 if there is none
  * @typedef {(err: Error | null, stored: Stored) => void} Sunk
+ * @typedef {import('../read/stream').End} End
  */
 
 /**
  * @template [A=any]
- * @typedef {(read: (abort: import('../read/stream').End, cb: (end: import('../read/stream').End, item?: A) => void) => void) => void} Sink
+ * @typedef {(read: (abort: End, cb: (end: End, item?: A) => void) => void) => void} Sink
  */
 
 /**
  * @typedef {object} Log what a sink needs of the log it appends to
- * @property {(cb: (err: Error | null) => void) => void} whenOpen
- * @property {(value: any) => Uint8Array} encode throws what append would give
- * @property {(value: any) => void} rejected counts a value that was not appended
- * @property {() => import('./writer').Writer | null} writer
- * @property {() => Error | null} refusal why no more is taken
  * @property {string | null} filename
+ * @property {(cb: (err: Error | null) => void) => void} whenOpen
+ * @property {Error | null} refusal why nothing more is accepted
+ * @property {import('../record-codec').RecordCodec} records
+ * @property {{ opened: { writer: import('./writer').Writer | null } | null }} state
  */
+
+class SinkReader {
+  /**
+   * @param {Log} log
+   * @param {SinkOptions} options
+   * @param {Sunk | undefined} cb
+   * @param {import('../read/stream').Source} source
+   */
+  constructor (log, options, cb, source) {
+    this.log = log
+    this.options = options
+    this.cb = cb
+    this.source = source
+    /** @type {Stored} */
+    this.stored = { records: 0, bytes: 0, seq: -1 }
+    /** @type {import('./writer').Writer | null} */
+    this.writer = null
+    /** Bytes of the records in flight, oldest first, from `oldest` on. @type {number[]} */
+    this.sizes = []
+    this.oldest = 0
+    /** @type {Error | null} */
+    this.failure = null
+    this.hasEnded = false
+    this.isReading = false
+    this.isAsking = false
+    this.hasAnswered = false
+    this.isDone = false
+    this.pump = this.pump.bind(this)
+    this.onanswer = this.onanswer.bind(this)
+    this.onstored = this.onstored.bind(this)
+  }
+
+  start () {
+    this.log.whenOpen((err) => {
+      this.writer = this.log.state.opened?.writer ?? null
+      if (err || this.writer === null) this.fail(err ?? errors.readOnly(this.log.filename, 'append'))
+      else this.pump()
+    })
+  }
+
+  /** Reads for as long as the source answers at once and there is room. */
+  pump () {
+    if (this.isReading) return
+    this.isReading = true
+    while (!this.hasEnded) if (!this.readOne()) return
+    this.isReading = false
+  }
+
+  /**
+   * Reads one record, if there is room for it.
+   * @returns {boolean} false: it comes later, and then reading goes on by itself
+   */
+  readOne () {
+    const { appender, whenRoom } = /** @type {import('./writer').Writer} */ (this.writer)
+    const { highWaterMark } = appender.limits
+    if (appender.counts.inFlight.bytes >= highWaterMark) {
+      this.isReading = false
+      whenRoom.call(this.writer, highWaterMark / 2, this.pump)
+      return false
+    }
+    this.hasAnswered = false
+    this.isAsking = true
+    try {
+      this.source(null, this.onanswer)
+    } catch (err) {
+      this.hasAnswered = true
+      this.fail(/** @type {Error} */ (err))
+    }
+    this.isAsking = false
+    return this.hasAnswered
+  }
+
+  /**
+   * @param {End} end
+   * @param {any} [value]
+   */
+  onanswer (end, value) {
+    this.hasAnswered = true
+    if (end) this.onend(end)
+    else if (!this.hasEnded) this.append(value)
+    if (this.isAsking) return
+    this.isReading = false
+    this.pump()
+  }
+
+  /** @param {any} value */
+  append (value) {
+    const { records, refusal } = this.log
+    const { appender } = /** @type {import('./writer').Writer} */ (this.writer)
+    /** @type {Uint8Array} */
+    let data
+    try {
+      data = records.encode(value)
+      if (refusal !== null) throw refusal
+    } catch (err) {
+      appender.countRejected({ records: 1, bytes: records.encodedBytes })
+      return this.fail(/** @type {Error} */ (err))
+    }
+    this.sizes.push(data.length)
+    appender.appendUnlimited(data, this.onstored)
+  }
+
+  /** @type {import('./commit-group').Appended} */
+  onstored (err, seq) {
+    const bytes = this.sizes[this.oldest++]
+    if (this.oldest > 1024 && this.oldest * 2 > this.sizes.length) {
+      this.sizes = this.sizes.slice(this.oldest)
+      this.oldest = 0
+    }
+    if (err) return this.fail(err)
+    this.stored.records++
+    this.stored.bytes += bytes
+    this.stored.seq = /** @type {number} */ (seq)
+    this.finish()
+  }
+
+  /** @param {true | Error} end */
+  onend (end) {
+    this.hasEnded = true
+    if (end !== true) this.failure ??= end
+    this.finish()
+  }
+
+  /** @param {Error} err */
+  fail (err) {
+    if (this.failure === null) {
+      this.failure = err
+      if (!this.hasEnded) this.abort(err)
+      this.hasEnded = true
+    }
+    this.finish()
+  }
+
+  /** @param {Error} err */
+  abort (err) {
+    try {
+      this.source(err, noop)
+    } catch (thrown) {
+      // nobody waits for it any more
+      rethrowLater(thrown)
+    }
+  }
+
+  /** Calls back once, when everything that was appended is stored, or has failed. */
+  finish () {
+    if (this.isDone || !this.hasEnded || this.oldest < this.sizes.length) return
+    this.isDone = true
+    if (this.failure !== null || !this.options.sync || this.writer === null) return this.callBack(this.failure)
+    this.writer.sync((err) => this.callBack(err ?? null))
+  }
+
+  /** @param {Error | null} err */
+  callBack (err) {
+    if (this.cb === undefined) return
+    try {
+      this.cb(err, this.stored)
+    } catch (thrown) {
+      // not into the source, which called us
+      rethrowLater(thrown)
+    }
+  }
+}
 
 /**
  * @param {Log} log
@@ -33,126 +196,10 @@ const errors = require('../errors')
  * @param {Sunk} [cb]
  * @returns {Sink}
  */
-function sink (log, options, cb = () => {}) {
-  const stored = { records: 0, bytes: 0, seq: -1 }
-  /** @type {import('../read/stream').Source} */
-  let read
-  /** @type {import('./writer').Writer} */
-  let writer
-  /** Bytes of the records in flight, oldest first, from `oldest` on. @type {number[]} */
-  let sizes = []
-  let oldest = 0
-  /** @type {Error | null} */
-  let failure = null
-  let hasEnded = false
-  let isReading = false
-  let isAsking = false
-  let hasAnswered = false
-  let isDone = false
-
-  return (source) => {
-    read = source
-    log.whenOpen((err) => {
-      const opened = log.writer()
-      if (err || opened === null) return fail(err ?? errors.readOnly(log.filename, 'append'))
-      writer = opened
-      pump()
-    })
-  }
-
-  /** Reads for as long as the source answers at once and there is room. */
-  function pump () {
-    if (isReading) return
-    isReading = true
-    for (;;) {
-      if (hasEnded) break
-      if (!step()) return
-    }
-    isReading = false
-  }
-
-  /**
-   * Reads one record, if there is room for it.
-   * @returns {boolean} false: it comes later, and then reading goes on by itself
-   */
-  function step () {
-    const { counts, highWaterMark } = writer
-    if (counts.inFlight.bytes >= highWaterMark) {
-      isReading = false
-      writer.whenRoom(highWaterMark / 2, pump)
-      return false
-    }
-    hasAnswered = false
-    isAsking = true
-    read(null, onanswer)
-    isAsking = false
-    return hasAnswered
-  }
-
-  /** @type {import('../read/stream').Answer} */
-  function onanswer (end, value) {
-    hasAnswered = true
-    if (end) onend(end)
-    else if (!hasEnded) take(value)
-    if (isAsking) return
-    isReading = false
-    pump()
-  }
-
-  /** @param {any} value */
-  function take (value) {
-    /** @type {Uint8Array} */
-    let data
-    try {
-      const refusal = log.refusal()
-      if (refusal !== null) throw refusal
-      data = log.encode(value)
-    } catch (err) {
-      log.rejected(value)
-      return fail(/** @type {Error} */ (err))
-    }
-    sizes.push(data.length)
-    writer.appendUnlimited(data, onstored)
-  }
-
-  /** @type {import('./writer').Appended} */
-  function onstored (err, seq) {
-    const bytes = sizes[oldest++]
-    if (oldest > 1024 && oldest * 2 > sizes.length) {
-      sizes = sizes.slice(oldest)
-      oldest = 0
-    }
-    if (err) return fail(err)
-    stored.records++
-    stored.bytes += bytes
-    stored.seq = /** @type {number} */ (seq)
-    finish()
-  }
-
-  /** @param {true | Error} end */
-  function onend (end) {
-    hasEnded = true
-    if (end !== true) failure ??= end
-    finish()
-  }
-
-  /** @param {Error} err */
-  function fail (err) {
-    if (failure === null) {
-      failure = err
-      if (!hasEnded) read(err, () => {})
-      hasEnded = true
-    }
-    finish()
-  }
-
-  /** Calls back once, when all that was taken is stored, or has failed. */
-  function finish () {
-    if (isDone || !hasEnded || oldest < sizes.length) return
-    isDone = true
-    if (failure !== null || !options.sync) return cb(failure, stored)
-    writer.sync((err) => cb(err ?? null, stored))
-  }
+function sink (log, options, cb) {
+  return (source) => new SinkReader(log, options, cb, source).start()
 }
+
+function noop () {}
 
 module.exports = { sink }

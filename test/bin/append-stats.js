@@ -1,6 +1,6 @@
 'use strict'
 
-// flumelog append --stats: what the log counts, while it is filled.
+// flumelog append --stats: counters of the log, printed while it appends.
 
 const tape = require('tape')
 const path = require('path')
@@ -9,7 +9,7 @@ const { testFolder } = require('../helpers/folder')
 
 const PROGRAM = path.join(__dirname, '../../bin/flumelog.js')
 
-tape('append --stats prints what the log counts, each second while it waits for input, and at the end', (t) => {
+tape('append --stats prints counters every second while it waits for input, and at exit', (t) => {
   const child = spawn(process.execPath, [PROGRAM, 'append', '--stats', testFolder(t)('log')], { stdio: ['pipe', 'ignore', 'pipe'] })
   let said = ''
   const seen = []
@@ -18,7 +18,7 @@ tape('append --stats prints what the log counts, each second while it waits for 
     const lines = said.split('\n')
     said = lines.pop()
     for (const line of lines) if (line.startsWith('{')) seen.push(JSON.parse(line).written.records)
-    // the next line comes by itself, however long the input takes
+    // the next line is printed even if no input arrives
     if (seen.length === 1) child.stdin.write('three\n')
     if (seen.includes(3)) child.stdin.end()
   })

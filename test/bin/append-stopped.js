@@ -1,6 +1,6 @@
 'use strict'
 
-// flumelog append, when something stops it: a signal, another program, a full disk.
+// flumelog append, stopped by a signal, by another writer, or by a full disk.
 
 const fs = require('fs')
 const path = require('path')
@@ -13,29 +13,29 @@ const { promises } = require('../helpers/promises')
 
 const textsOf = async (file) => (await readLog(file)).map(({ value }) => value.toString())
 
-test('while another program writes the log, append is refused, and says why', async (t) => {
+test('append fails and says why while another program has the log open for writing', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))
   await log.append('first')
   const { code, stderr } = await flumelog(['append', file], { input: 'second\n' })
   t.equal(code, 1)
-  t.match(stderr, /^flumelog: .*log: another program has this log open for writing; close that one first\n$/)
+  t.match(stderr, /^flumelog: .*log: another program has this log open for writing; close it there first\n$/)
   await log.close()
   t.deepEqual(await textsOf(file), ['first'])
 })
 
-test('append tells what it found torn, and where that is kept', async (t) => {
+test('append reports a torn write that it truncates, and the file that keeps it', async (t) => {
   const name = testFolder(t)
   await makeLog(name('log'), ['a', 'b'])
   fs.appendFileSync(name('log'), Buffer.from([200, 0, 1, 2, 3]))
   const { code, stderr } = await flumelog(['append', name('log')], { input: 'c' })
   t.equal(code, 0)
-  t.match(stderr, /^.*log: 5 bytes at its end, from offset 10 on, were no whole record; they are in .*log.cut-10 now\n/)
+  t.match(stderr, /^.*log: recovered: truncated 5 bytes of a torn write at offset 10, kept in .*log.cut-10\n/)
   t.deepEqual(await textsOf(name('log')), ['a', 'b', 'c'])
   t.deepEqual([...fs.readFileSync(name('log.cut-10'))], [200, 0, 1, 2, 3])
 })
 
-test('Ctrl-C keeps all lines that were read whole, closes the log and prints the summary', async (t) => {
+test('Ctrl-C appends all complete lines read so far, closes the log and prints the summary', async (t) => {
   for (const [signal, exitCode] of [['SIGINT', 130], ['SIGTERM', 143]]) {
     const file = testFolder(t)('log')
     const running = start(t, ['append', file])
@@ -49,7 +49,7 @@ test('Ctrl-C keeps all lines that were read whole, closes the log and prints the
   }
 })
 
-test('killed halfway, whatever a reader had seen is there, and what is there is a prefix of the lines', async (t) => {
+test('after a SIGKILL, everything a reader has seen is there, and the log is a prefix of the lines', async (t) => {
   for (let run = 0; run < 2; run++) {
     const file = testFolder(t)('log')
     const lines = Array.from({ length: 100000 }, (_, i) => `line ${i} ${'x'.repeat(i % 97)}`)
@@ -72,7 +72,7 @@ test('killed halfway, whatever a reader had seen is there, and what is there is 
   }
 })
 
-test('a full disk stops it with the line, and keeps what was stored', async (t) => {
+test('a full disk stops append at a line, and the lines before it are kept', async (t) => {
   const name = testFolder(t)
   const lines = Array.from({ length: 50000 }, (_, i) => `line ${i} ${'x'.repeat(93)}`)
   const { code, stderr } = await flumelog(['append', name('log')], {
@@ -82,7 +82,7 @@ test('a full disk stops it with the line, and keeps what was stored', async (t) 
   })
   t.equal(code, 1)
   const [error, summary] = stderr.split('\n')
-  t.match(error, /^flumelog: .*log: line \d+ was not stored, nor what follows: the disk is full; make room and try again$/)
+  t.match(error, /^flumelog: .*log: stopped at line \d+: the disk is full; free some space and try again; the lines before it were appended$/)
   const line = Number(error.match(/line (\d+)/)[1])
   t.match(summary, new RegExp(`appended ${(line - 1).toLocaleString('en-US')} records`))
   const stored = await textsOf(name('log'))

@@ -1,7 +1,7 @@
 'use strict'
 
-// docs/command-line.md against the program: each example is run, and prints what the
-// page says. `node test/bin/docs.js --write` puts what they print into the page.
+// Checks docs/command-line.md: each example is run, and must print what the page says.
+// `node test/bin/docs.js --write` updates the output of the examples in the page.
 
 const fs = require('fs')
 const path = require('path')
@@ -24,7 +24,7 @@ test('the examples of docs/command-line.md print what the page says', (t) => {
   t.end()
 })
 
-test('the page has each command, and each option of it', async (t) => {
+test('the page describes every command and every option', async (t) => {
   const { stdout } = await flumelog(['--help'])
   const commands = [...stdout.matchAll(/^ {2}(\w+) .*<file>/gm)].map(([, command]) => command)
   t.ok(commands.length > 0)

@@ -1,6 +1,6 @@
 'use strict'
 
-// flumelog dump, and get and search, which print as it does.
+// flumelog dump, get and search, which print records in the same way.
 
 const fs = require('fs')
 const test = require('tape')
@@ -10,7 +10,7 @@ const { makeLog, deleteFrom, overwrite, jsonRecords } = require('../helpers/logs
 
 const RECORDS = ['alpha', 'βήτα', 'gamma ray', 'delta'.repeat(5)]
 
-test('dump prints a line a record, in each encoding', async (t) => {
+test('dump prints one record per line, in each encoding', async (t) => {
   const file = testFolder(t)('log')
   const json = '{"b":[1,{"c":"d, [e]: {f}"},[]],"a":{},"10":1.50,"9":12345678901234567890,"s":"\\"\\\\"}'
   await makeLog(file, [...RECORDS, json])
@@ -39,10 +39,10 @@ test('dump prints a line a record, in each encoding', async (t) => {
     '}',
     ''
   ].join('\n'), 'json: pretty, and not a digit or the order of a key is changed')
-  refuses(t, await flumelog(['dump', file, '-e', 'json']), 1, /the record at offset 0 cannot be shown: it is not JSON: .*try --encoding utf8/, 'json of something else')
+  refuses(t, await flumelog(['dump', file, '-e', 'json']), 1, /the record at offset 0 cannot be printed: not JSON: .*try --encoding utf8/, 'json of something else')
 })
 
-test('raw and utf8 print any bytes as they are', async (t) => {
+test('raw and utf8 print all bytes unchanged', async (t) => {
   const file = testFolder(t)('log')
   const bytes = Buffer.from([0xff, 0x00, 0x80, 0x0a, 0xfe])
   await makeLog(file, [bytes])
@@ -50,14 +50,14 @@ test('raw and utf8 print any bytes as they are', async (t) => {
   t.ok((await flumelog(['dump', file])).bytes.equals(Buffer.concat([bytes, Buffer.from('\n')])))
 })
 
-test('--seqs puts the offset and a tab in front', async (t) => {
+test('--seqs prefixes records with the offset and a tab', async (t) => {
   const file = testFolder(t)('log')
   const seqs = await makeLog(file, RECORDS)
   const { stdout } = await flumelog(['dump', file, '--seqs'])
   t.equal(stdout, RECORDS.map((record, i) => `${seqs[i]}\t${record}\n`).join(''))
 })
 
-test('bounds, limit and reverse choose records as those of a stream do', async (t) => {
+test('bounds, limit and reverse select the same records as those of a stream', async (t) => {
   const file = testFolder(t)('log')
   const seqs = await makeLog(file, Array.from({ length: 40 }, (_, i) => `record ${i}`), { blockSize: 64 })
   const cases = [
@@ -81,7 +81,7 @@ test('bounds, limit and reverse choose records as those of a stream do', async (
   }
 })
 
-test('deleted records are passed over, and an empty log prints nothing', async (t) => {
+test('dump skips deleted records, and prints nothing for an empty log', async (t) => {
   const name = testFolder(t)
   const seqs = await makeLog(name('log'), RECORDS)
   await deleteFrom(name('log'), [seqs[0], seqs[2]])
@@ -91,7 +91,7 @@ test('deleted records are passed over, and an empty log prints nothing', async (
   t.deepEqual({ code, stdout, stderr }, { code: 0, stdout: '', stderr: '' })
 })
 
-test('records of all sizes come out whole, through chunks that do not fit them', async (t) => {
+test('records of all sizes are printed completely, regardless of the size of output chunks', async (t) => {
   const file = testFolder(t)('log')
   const sizes = [1, 65521, 65522, 100, 32768, 16384, 65522, 65522, 3, 65000, 536, 1]
   const records = sizes.map((size, i) => Buffer.alloc(size, 65 + i))
@@ -102,7 +102,7 @@ test('records of all sizes come out whole, through chunks that do not fit them',
   }
 })
 
-test('a log is only read: its bytes and its folder stay as they are', async (t) => {
+test('dump does not change the file or its directory', async (t) => {
   const name = testFolder(t)
   await makeLog(name('log'), RECORDS)
   overwriteEnd(name('log'), 'a torn record')
@@ -113,7 +113,7 @@ test('a log is only read: its bytes and its folder stay as they are', async (t) 
   t.deepEqual(fs.readdirSync(name('.')), ['log'])
 })
 
-test('a damaged block ends it after the records before, and --skip-corrupt goes on behind it', async (t) => {
+test('dump stops at a corrupt block after printing the records before it, and --skip-corrupt skips the block', async (t) => {
   const file = testFolder(t)('log')
   const records = Array.from({ length: 100 }, (_, i) => `record number ${i}`)
   const seqs = await makeLog(file, records, { blockSize: 256 })
@@ -125,22 +125,22 @@ test('a damaged block ends it after the records before, and --skip-corrupt goes 
   const stopped = await flumelog(['dump', file])
   t.equal(stopped.code, 1)
   t.equal(stopped.stdout, inBlocks(0).join('\n') + '\n')
-  t.match(stopped.stderr, /^flumelog: .*log: block 1 is damaged at offset 256: checksum mismatch: .*; --skip-corrupt goes on behind it, flumelog verify lists all damage\n$/)
+  t.match(stopped.stderr, /^flumelog: .*log: block 1 is damaged at offset 256: checksum mismatch: .*; use --skip-corrupt to skip it, or flumelog verify to list all corrupt blocks\n$/)
 
   const skipped = await flumelog(['dump', file, '--skip-corrupt'])
   t.equal(skipped.code, 1)
   t.equal(skipped.stdout, all.join('\n') + '\n')
   const lines = skipped.stderr.trimEnd().split('\n')
   t.equal(lines.length, 2)
-  t.match(lines[0], /block 1 is damaged .*; left out 256 to 512$/)
-  t.match(lines[1], /block 4 is damaged .*; left out 1024 to 1280$/)
+  t.match(lines[0], /block 1 is damaged .*; skipped 256 to 512$/)
+  t.match(lines[1], /block 4 is damaged .*; skipped 1024 to 1280$/)
 
   const backward = await flumelog(['dump', file, '--skip-corrupt', '--reverse'])
   t.equal(backward.stdout, all.reverse().join('\n') + '\n')
   t.equal(backward.code, 1)
 })
 
-test('get prints one record, and says why it cannot', async (t) => {
+test('get prints one record, or says why it cannot', async (t) => {
   const file = testFolder(t)('log')
   const seqs = await makeLog(file, [...RECORDS, '{"a":1}'])
   t.equal((await flumelog(['get', file, String(seqs[1])])).stdout, RECORDS[1] + '\n')
@@ -149,18 +149,18 @@ test('get prints one record, and says why it cannot', async (t) => {
   t.equal((await flumelog(['get', file, String(seqs[4]), '-e', 'json'])).stdout, '{\n  "a": 1\n}\n')
   await deleteFrom(file, [seqs[2]])
   refuses(t, await flumelog(['get', file, String(seqs[2])]), 1, /log: the record at offset \d+ has been deleted$/m, 'deleted')
-  refuses(t, await flumelog(['get', file, '3']), 1, /no record at offset 3: it is not where a record starts; flumelog dump --seqs shows the offsets$/m, 'within a record')
+  refuses(t, await flumelog(['get', file, '3']), 1, /no record at offset 3: it is not where a record starts; use flumelog dump --seqs to list the offsets$/m, 'within a record')
   refuses(t, await flumelog(['get', file, '100000']), 1, /no record at offset 100000: the log ends at /, 'behind the end')
 })
 
-test('get of a record in a damaged block is an error that points to verify', async (t) => {
+test('get of a record in a corrupt block is an error that refers to verify', async (t) => {
   const file = testFolder(t)('log')
   await makeLog(file, Array.from({ length: 20 }, (_, i) => `record ${i}`), { blockSize: 64 })
   overwrite(file, 10, 'XX')
-  refuses(t, await flumelog(['get', file, '0']), 1, /block 0 is damaged .*; flumelog verify lists all damage$/m, 'damaged')
+  refuses(t, await flumelog(['get', file, '0']), 1, /block 0 is damaged .*; use flumelog verify to list all corrupt blocks$/m, 'damaged')
 })
 
-test('search finds the first record at or after a value, by number or by text', async (t) => {
+test('search finds the first record at or after a value, compared as numbers or as text', async (t) => {
   const file = testFolder(t)('log')
   const records = jsonRecords(300)
   const seqs = await makeLog(file, records, { blockSize: 512 })
@@ -169,7 +169,7 @@ test('search finds the first record at or after a value, by number or by text', 
   t.equal((await search('1501', '--seqs')).stdout, `${seqs[51]}\t${records[51]}\n`, 'there is none, so the one after')
   t.equal((await search('-5')).stdout, records[0] + '\n', 'before the first')
   t.equal((await search('999.5e0')).stdout, records[0] + '\n', 'as a number, though 999 is after 1000 as text')
-  refuses(t, await search('100000'), 1, /log: no record's at is at or after 100000$/m, 'behind the last')
+  refuses(t, await search('100000'), 1, /log: no record with `at` >= 100000$/m, 'behind the last')
 
   const words = testFolder(t)('words')
   await makeLog(words, ['ant', 'bee', 'cow', '9'].sort().map(name => JSON.stringify({ of: { name } })), { blockSize: 64 })
@@ -179,21 +179,21 @@ test('search finds the first record at or after a value, by number or by text', 
   t.equal((await find('10')).stdout, '{"of":{"name":"9"}}\n', 'texts are compared as texts, even if they look like numbers')
 })
 
-test('search says which record does not have what it looks for', async (t) => {
+test('search names the record in which it does not find a value', async (t) => {
   const name = testFolder(t)
   await makeLog(name('log'), jsonRecords(3))
   const search = (file, path) => flumelog(['search', name(file), '--path', path, '--value', '1'])
-  refuses(t, await search('log', 'time'), 1, /log: the record at offset \d+ has no number or text at time; check --path$/m, 'no such key')
-  refuses(t, await search('log', 'value'), 1, /has no number or text at value/, 'an object there')
-  refuses(t, await search('log', 'at.x.y'), 1, /has no number or text at at.x.y/, 'a path through a number')
-  refuses(t, await search('log', 'value.constructor.name'), 1, /has no number or text at/, 'not what every object inherits')
+  refuses(t, await search('log', 'time'), 1, /log: the record at offset \d+ has no number, string or boolean at time; check --path$/m, 'no such key')
+  refuses(t, await search('log', 'value'), 1, /has no number, string or boolean at value/, 'an object there')
+  refuses(t, await search('log', 'at.x.y'), 1, /has no number, string or boolean at at.x.y/, 'a path through a number')
+  refuses(t, await search('log', 'value.constructor.name'), 1, /has no number, string or boolean at/, 'not what every object inherits')
   await makeLog(name('words'), ['no json'])
   refuses(t, await search('words', 'at'), 1, /words: the record at offset 0 is not JSON: /, 'no JSON')
   await makeLog(name('empty'), [])
-  refuses(t, await search('empty', 'at'), 1, /empty: no record's at is at or after 1/, 'an empty log')
+  refuses(t, await search('empty', 'at'), 1, /empty: no record with `at` >= 1/, 'an empty log')
 })
 
-test('dump prints all of a log of many blocks', async (t) => {
+test('dump prints all records of a log with many blocks', async (t) => {
   const file = testFolder(t)('log')
   await makeLog(file, Array.from({ length: 30000 }, (_, i) => `record ${i} ${'x'.repeat(i % 50)}`))
   const running = start(t, ['dump', file])

@@ -1,6 +1,6 @@
 'use strict'
 
-// The command line: errors that every command shares, and readers that go away.
+// The command line: errors common to all commands, and readers that close the pipe.
 
 const fs = require('fs')
 const test = require('tape')
@@ -8,12 +8,12 @@ const { testFolder } = require('../helpers/folder')
 const { flumelog, start, refuses, inTurns } = require('../helpers/command-line')
 const { makeLog } = require('../helpers/logs')
 
-/** One of each way to open a log. */
+/** One command for each way to open a log. */
 const COMMANDS = ['dump', 'get', 'append', 'verify', 'repair']
-/** What each needs to be called rightly, but for a log. */
+/** The other arguments that each requires. */
 const REST = { get: ['0'] }
 
-test('a file that cannot be opened is one line that names it and says what to do, and exit code 1', async (t) => {
+test('a file that cannot be opened is reported in one line that names it and says what to do, with exit code 1', async (t) => {
   const name = testFolder(t)
   const missing = name('missing')
   const text = name('text')
@@ -23,32 +23,32 @@ test('a file that cannot be opened is one line that names it and says what to do
 
   await inTurns(COMMANDS, async (command) => {
     if (command !== 'append') {
-      refuses(t, await run(command, missing), 1, /missing: there is no such file; check the name$/m, `${command} missing`)
+      refuses(t, await run(command, missing), 1, /missing: no such file; check the name$/m, `${command} missing`)
       t.notOk(fs.existsSync(missing), 'it was not created')
     }
-    refuses(t, await run(command, text), 1, /text: this is not a log: it does not begin with a record; check the name$/m, `${command} text`)
+    refuses(t, await run(command, text), 1, /text: not a log: it does not start with a record; check the name$/m, `${command} text`)
     t.ok(fs.readFileSync(text).equals(words), 'the text is as it was')
   })
   await inTurns(['dump', 'append'], async (command) => {
-    refuses(t, await run(command, name('.')), 1, /: (this is a folder|not a regular file)/, `${command} folder`)
-    refuses(t, await run(command, name('text/log')), 1, /text\/log: a part of this path is a file, not a folder; check the name$/m, `${command} text/log`)
+    refuses(t, await run(command, name('.')), 1, /: (is a directory|not a regular file)/, `${command} folder`)
+    refuses(t, await run(command, name('text/log')), 1, /text\/log: a part of this path is not a directory; check the name$/m, `${command} text/log`)
   })
   t.deepEqual(fs.readdirSync(name('.')), ['text'], 'no file was left behind')
 })
 
-test('a file of random bytes is refused as not being a log', async (t) => {
+test('a file of random bytes is not a log', async (t) => {
   const name = testFolder(t)
   const file = name('random')
   const bytes = Buffer.from(Array.from({ length: 200000 }, (_, i) => (i * i * 31 + i * 7) >>> 3 & 255))
   fs.writeFileSync(file, bytes)
   await inTurns(['dump', 'append', 'repair'], async (command) => {
     const ended = await flumelog([command, file, ...(REST[command] ?? [])], { input: 'a\n' })
-    refuses(t, ended, 1, /random: .*this is not a log/, command)
+    refuses(t, ended, 1, /random: .*not a log/, command)
     t.ok(fs.readFileSync(file).equals(bytes), 'it is as it was')
   })
 })
 
-test('a full disk under standard output is an error, not a crash', async (t) => {
+test('a full disk behind standard output is an error, not a crash', async (t) => {
   if (!fs.existsSync('/dev/full')) return t.comment('there is no /dev/full here')
   const name = testFolder(t)
   await makeLog(name('log'), ['a'])
@@ -61,7 +61,7 @@ test('a full disk under standard output is an error, not a crash', async (t) => 
   }
 })
 
-test('a reader that has had enough ends every command quietly', async (t) => {
+test('every command exits silently when its reader closes the pipe', async (t) => {
   const name = testFolder(t)
   const file = name('log')
   await makeLog(file, Array.from({ length: 20000 }, (_, i) => `record ${i} `.padEnd(100, 'x')))
@@ -82,7 +82,7 @@ test('a reader that has had enough ends every command quietly', async (t) => {
   }
 })
 
-test('colours are only for terminals, and not with NO_COLOR', async (t) => {
+test('colours are used on terminals only, and not with NO_COLOR', async (t) => {
   const name = testFolder(t)
   const args = ['dump', name('missing')]
   const plain = await flumelog(args)

@@ -1,6 +1,6 @@
 'use strict'
 
-// flumelog dump --live: it goes on as the log grows.
+// flumelog dump --live: follows the log as it grows.
 
 const fs = require('fs')
 const test = require('tape')
@@ -10,7 +10,7 @@ const { flumelog, start } = require('../helpers/command-line')
 const { makeLog, overwrite } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
 
-test('dump --live prints what another process appends, at once, and Ctrl-C ends it quietly', async (t) => {
+test('dump --live prints what another process appends, immediately, and Ctrl-C stops it silently', async (t) => {
   const file = testFolder(t)('log')
   await makeLog(file, ['old 1', 'old 2'])
   const follower = start(t, ['dump', file, '--live', '--seqs'])
@@ -32,7 +32,7 @@ test('dump --live prints what another process appends, at once, and Ctrl-C ends 
   t.equal(stdout, expected)
 })
 
-test('dump --live misses and repeats nothing of many records appended in bursts', async (t) => {
+test('dump --live prints each of many records appended in bursts exactly once', async (t) => {
   const file = testFolder(t)('log')
   await makeLog(file, [], { blockSize: 1024 })
   const follower = start(t, ['dump', file, '--live', '--limit', '20000'])
@@ -47,7 +47,7 @@ test('dump --live misses and repeats nothing of many records appended in bursts'
   t.ok(stdout === records.join('\n') + '\n', 'all of them, in order')
 })
 
-test('dump --live --gt prints only what comes after', async (t) => {
+test('dump --live --gt prints only the records after an offset', async (t) => {
   const file = testFolder(t)('log')
   const seqs = await makeLog(file, ['a', 'b', 'c'])
   const follower = start(t, ['dump', file, '--live', '--gt', String(seqs[1]), '--limit', '2'])
@@ -56,7 +56,7 @@ test('dump --live --gt prints only what comes after', async (t) => {
   t.equal((await follower.ended).stdout, 'c\nd\n')
 })
 
-test('dump --live on a log whose reader has gone ends quietly with the next record', async (t) => {
+test('dump --live exits silently at the next record after its reader has closed the pipe', async (t) => {
   const file = testFolder(t)('log')
   await makeLog(file, ['a'])
   const follower = start(t, ['dump', file, '--live'])
@@ -68,7 +68,7 @@ test('dump --live on a log whose reader has gone ends quietly with the next reco
   t.equal(stderr, '')
 })
 
-test('dump --live ends with an error when the file is replaced by a shorter one', async (t) => {
+test('dump --live fails when the file is replaced by a shorter one', async (t) => {
   const file = testFolder(t)('log')
   await makeLog(file, ['a long record', 'another long one'])
   const follower = start(t, ['dump', file, '--live'])
@@ -80,7 +80,7 @@ test('dump --live ends with an error when the file is replaced by a shorter one'
   t.match(stderr, /^flumelog: .*log: the file became shorter: 37 bytes had been read of it, it now has 17; open it again/)
 })
 
-test('dump --live --skip-corrupt goes on behind a damaged block, and with what comes', async (t) => {
+test('dump --live --skip-corrupt skips a corrupt block and follows the log', async (t) => {
   const file = testFolder(t)('log')
   const records = Array.from({ length: 20 }, (_, i) => `record ${i}`)
   const seqs = await makeLog(file, records, { blockSize: 64 })
@@ -91,6 +91,6 @@ test('dump --live --skip-corrupt goes on behind a damaged block, and with what c
   await follower.printed(({ stdout }) => stdout.endsWith('the last\n'))
   const { code, stdout, stderr } = await follower.kill('SIGINT')
   t.equal(stdout, [...records.filter((_, i) => seqs[i] >= 64), 'the last', ''].join('\n'))
-  t.match(stderr, /left out 0 to 64\n$/)
+  t.match(stderr, /skipped 0 to 64\n$/)
   t.equal(code, 1, 'damage was found')
 })

@@ -1,6 +1,6 @@
 'use strict'
 
-// The command line takes no more memory for a large log than for a small one.
+// The memory use of the command line does not depend on the size of the log.
 
 const fs = require('fs')
 const path = require('path')
@@ -13,7 +13,7 @@ const { promises } = require('../helpers/promises')
 const MIB = 1024 * 1024
 const RECORDS = 900000
 const RECORD = Buffer.from('a record of some length, as many are '.repeat(8))
-/** of garbage, which V8 collects when it sees fit: up to 90 MiB were measured, for logs of 80 MiB to 500 */
+/** Uncollected garbage: up to 90 MiB were measured, for logs of 80 MiB to 500 MiB. */
 const MOST_GARBAGE = 128 * MIB
 
 /** @param {number} count */
@@ -23,7 +23,7 @@ async function logOf (file, count) {
   await log.close()
 }
 
-test(`dump of ${RECORDS} records to a reader that does not read takes no more memory than of 1000`, async (t) => {
+test(`dump of ${RECORDS} records to a stalled reader takes no more memory than dump of 1000`, async (t) => {
   if (!fs.existsSync('/proc/self/status')) return t.comment('this system does not tell how much memory a process takes')
   const name = testFolder(t)
   await logOf(name('small'), 1000)
@@ -36,7 +36,7 @@ test(`dump of ${RECORDS} records to a reader that does not read takes no more me
   t.ok(many.peak - few.peak < MOST_GARBAGE, `${(few.peak / MIB).toFixed(0)} MiB for the small one, ${(many.peak / MIB).toFixed(0)} MiB for the large one of ${(many.bytes / MIB).toFixed(0)} MiB`)
 })
 
-/** Reads nothing until the program waits, then all. */
+/** Reads nothing until the program waits, then everything. */
 async function dumpSlowly (t, file) {
   const running = start(t, ['dump', file])
   const { stdout } = running.child
@@ -51,7 +51,7 @@ async function dumpSlowly (t, file) {
   return { peak, bytes }
 }
 
-test('append reads no more than it can store, so a slow disk does not fill the memory', async (t) => {
+test('append stops reading while the disk is slow, so its memory use is bounded', async (t) => {
   if (!fs.existsSync('/proc/self/status')) return t.comment('this system does not tell how much memory a process takes')
   const file = testFolder(t)('log')
   const lines = ('x'.repeat(255) + '\n').repeat(MIB / 256)

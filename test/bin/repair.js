@@ -1,6 +1,6 @@
 'use strict'
 
-// flumelog repair: a sound copy, with every record that can be relied on.
+// flumelog repair: writes a valid copy with all records of valid blocks.
 
 const fs = require('fs')
 const path = require('path')
@@ -16,7 +16,7 @@ const RECORDS = Array.from({ length: 100 }, (_, i) => `record number ${i}`)
 const HELPERS = path.join(__dirname, '..', 'helpers')
 
 /**
- * A log with three damaged blocks: one whose checksum alone is wrong, one with a
+ * A log with three corrupt blocks: one where only the checksum is wrong, one with a
  * broken record in its middle, one of zeros.
  * @param {string} file
  */
@@ -38,19 +38,19 @@ async function isSound (file) {
 
 const found = async (file) => (await readLog(file)).map(({ seq, value }) => [seq, value.toString()])
 
-test('repair writes a copy in which every sound record is where it was', async (t) => {
+test('repair writes a copy in which every record of a valid block keeps its offset', async (t) => {
   const name = testFolder(t)
   const { seqs, bytes } = await makeDamaged(name('log'))
   const { code, stdout, stderr } = await flumelog(['repair', 'log'], { cwd: name('.') })
   t.equal(code, 0)
   t.equal(stderr, '')
   const lines = stdout.trimEnd().split('\n')
-  t.match(lines[0], /^left out 256 to 512, block 1: checksum mismatch: /)
-  t.match(lines[1], /^left out 768 to 1024, block 3: record length 200 runs past the end \(at \d+\)$/)
-  t.match(lines[2], /^left out 1536 to 1792, block 6: invalid padding offset 0 \(at 1788\)$/)
-  t.match(lines[3], /^log.repaired: sound: \d+ records; log is as it was$/)
+  t.match(lines[0], /^omitted 256 to 512, block 1: checksum mismatch: /)
+  t.match(lines[1], /^omitted 768 to 1024, block 3: record length 200 runs past the end \(at \d+\)$/)
+  t.match(lines[2], /^omitted 1536 to 1792, block 6: invalid padding offset 0 \(at 1788\)$/)
+  t.match(lines[3], /^log.repaired: valid: \d+ records; log is unchanged$/)
   t.equal(lines[4], 'All records kept their offsets.')
-  t.match(lines[5], /^Views may still hold records that were left out; delete such views, so that they are built again\.$/)
+  t.match(lines[5], /^Views may still contain omitted records; delete these views to have them rebuilt\.$/)
   t.equal(lines.length, 6)
 
   t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'log.repaired'])
@@ -61,10 +61,10 @@ test('repair writes a copy in which every sound record is where it was', async (
   t.deepEqual(await found(name('log.repaired')), expected)
   t.match(lines[3], new RegExp(` ${expected.length} records`))
 
-  t.match((await flumelog(['repair', 'log'], { cwd: name('.') })).stdout, /^log\.repaired\.2: sound: /m, 'a copy that is there already is not written over')
+  t.match((await flumelog(['repair', 'log'], { cwd: name('.') })).stdout, /^log\.repaired\.2: valid: /m, 'a copy that is there already is not written over')
 })
 
-test('a repaired log can be written, and goes on where the old one ended', async (t) => {
+test('a repaired log accepts appends, at the offset where the old one ended', async (t) => {
   const name = testFolder(t)
   const { bytes } = await makeDamaged(name('log'))
   await flumelog(['repair', name('log')])
@@ -74,13 +74,13 @@ test('a repaired log can be written, and goes on where the old one ended', async
   t.ok(await isSound(name('log.repaired')))
 })
 
-test('--in-place puts the copy in the place of the log, and keeps the old file', async (t) => {
+test('--in-place replaces the log with the copy, and keeps the old file', async (t) => {
   const name = testFolder(t)
   const { bytes } = await makeDamaged(name('log'))
   fs.chmodSync(name('log'), 0o640)
   const { code, stdout } = await flumelog(['repair', '--in-place', 'log'], { cwd: name('.') })
   t.equal(code, 0)
-  t.match(stdout, /^log: sound: \d+ records; the old file is log\.damaged$/m)
+  t.match(stdout, /^log: valid: \d+ records; the old file is log\.damaged$/m)
   t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'log.damaged'])
   t.ok(fs.readFileSync(name('log.damaged')).equals(bytes), 'byte for byte')
   t.equal(fs.statSync(name('log')).mode & 0o777, 0o640, 'the copy may be read and written by those who could before')
@@ -91,15 +91,15 @@ test('--in-place puts the copy in the place of the log, and keeps the old file',
   t.ok(fs.readFileSync(name('log.damaged')).equals(bytes), 'and the first is as it was')
 })
 
-test('--salvage keeps records that look whole, and calls them unverified', async (t) => {
+test('--salvage keeps records that look whole, and reports them as unverified', async (t) => {
   const name = testFolder(t)
   const { seqs, broken } = await makeDamaged(name('log'))
   const { code, stdout } = await flumelog(['repair', 'log', '--salvage'], { cwd: name('.') })
   t.equal(code, 0)
-  t.match(stdout, /^left out 1536 to 1792, block 6: /m)
+  t.match(stdout, /^omitted 1536 to 1792, block 6: /m)
   t.match(stdout, /^UNVERIFIED, \d+ records from 256 to 512, block 1: checksum mismatch: /m)
   t.match(stdout, new RegExp(`^UNVERIFIED, ${broken.length - 1} records from 768 to 1024, block 3: `, 'm'))
-  t.match(stdout, /^log.repaired: sound: \d+ records, \d+ of them UNVERIFIED; log is as it was$/m)
+  t.match(stdout, /^log.repaired: valid: \d+ records, \d+ of them UNVERIFIED; log is unchanged$/m)
   t.ok(await isSound(name('log.repaired')))
   const records = await found(name('log.repaired'))
   const expected = seqs.filter(seq => seq !== broken[5] && inBlock(seq) !== 6)
@@ -109,31 +109,31 @@ test('--salvage keeps records that look whole, and calls them unverified', async
   t.match(changed, /X/)
 })
 
-test('--compact leaves out deleted records and damaged blocks, and says that offsets change', async (t) => {
+test('--compact omits deleted records and corrupt blocks, and says that offsets have changed', async (t) => {
   const name = testFolder(t)
   const { seqs } = await makeDamaged(name('log'))
   await deleteFrom(name('log'), [seqs[0], seqs[50]])
   const { code, stdout } = await flumelog(['repair', 'log', '--compact'], { cwd: name('.') })
   t.equal(code, 0)
-  t.match(stdout, /^OFFSETS HAVE CHANGED: views hold offsets, so delete all views built on this log; they are built again$/m)
+  t.match(stdout, /^OFFSETS HAVE CHANGED: views contain offsets, so delete all views of this log to have them rebuilt$/m)
   t.ok(await isSound(name('log.repaired')))
   const expected = RECORDS.filter((_, i) => ![0, 50].includes(i) && ![1, 3, 6].includes(inBlock(seqs[i])))
   t.deepEqual((await found(name('log.repaired'))).map(([, value]) => value), expected)
   const { deleted } = JSON.parse((await flumelog(['stat', '--json', name('log.repaired')])).stdout)
   t.deepEqual(deleted, { records: 0, bytes: 0 })
   t.equal((await flumelog(['repair', 'log.repaired', '--compact'], { cwd: name('.') })).stdout,
-    'log.repaired: sound; there is nothing to leave out, so nothing was written\n', 'once is enough')
+    'log.repaired: valid; nothing to compact, nothing written\n', 'once is enough')
 })
 
-test('--compact of a log without gaps in front of its records does not claim that they moved', async (t) => {
+test('--compact does not report changed offsets if no record has moved', async (t) => {
   const name = testFolder(t)
   const seqs = await makeLog(name('log'), RECORDS, { blockSize: BLOCK_SIZE })
   await deleteFrom(name('log'), [seqs[99]])
   const { stdout } = await flumelog(['repair', 'log', '--compact'], { cwd: name('.') })
-  t.equal(stdout, 'log.repaired: sound: 99 records; log is as it was\nAll records kept their offsets.\n')
+  t.equal(stdout, 'log.repaired: valid: 99 records; log is unchanged\nAll records kept their offsets.\n')
 })
 
-test('--compact takes records that are as large as only a log without checksums can have', async (t) => {
+test('--compact copies records of the size that only a log without checksums can contain', async (t) => {
   const name = testFolder(t)
   const records = [10, 246, 245, 244, 243, 242, 241, 5, 246].map((size, i) => Buffer.alloc(size, i + 1))
   const seqs = await makeLog(name('log'), records, { blockSize: BLOCK_SIZE, checksum: false })
@@ -144,28 +144,28 @@ test('--compact takes records that are as large as only a log without checksums 
   t.deepEqual((await readLog(name('log.repaired'))).map(({ value }) => value.length), [246, 245, 244, 243, 242, 241, 5, 246])
 })
 
-test('a sound log is not copied', async (t) => {
+test('a valid log is not copied', async (t) => {
   const name = testFolder(t)
   await makeLog(name('log'), RECORDS)
   const { code, stdout } = await flumelog(['repair', 'log', '--in-place'], { cwd: name('.') })
   t.equal(code, 0)
-  t.equal(stdout, 'log: sound; there is nothing to repair, so nothing was written\n')
+  t.equal(stdout, 'log: valid; nothing to repair, nothing written\n')
   t.deepEqual(fs.readdirSync(name('.')), ['log'])
 })
 
-test('a torn tail is not in the copy, which ends with the last whole record', async (t) => {
+test('the copy of a log with a torn tail ends with the last whole record', async (t) => {
   const name = testFolder(t)
   await makeLog(name('log'), RECORDS, { blockSize: BLOCK_SIZE })
   const whole = fs.readFileSync(name('log'))
   fs.appendFileSync(name('log'), 'torn')
   const { code, stdout } = await flumelog(['repair', 'log'], { cwd: name('.') })
   t.equal(code, 0)
-  t.match(stdout, new RegExp(`^cut off ${whole.length} to ${whole.length + 4}, 4 bytes: `))
+  t.match(stdout, new RegExp(`^truncated ${whole.length} to ${whole.length + 4}, 4 bytes: `))
   t.ok(fs.readFileSync(name('log.repaired')).equals(whole))
   t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'log.repaired'], 'nothing else was written')
 })
 
-test('a tail damaged in its middle keeps its size', async (t) => {
+test('a tail that is corrupt in its middle keeps its size', async (t) => {
   const name = testFolder(t)
   const seqs = await makeLog(name('log'), RECORDS, { blockSize: BLOCK_SIZE })
   const { size } = fs.statSync(name('log'))
@@ -179,7 +179,7 @@ test('a tail damaged in its middle keeps its size', async (t) => {
   t.deepEqual((await found(name('log.repaired.2'))).map(([seq]) => seq), seqs.filter(seq => seq !== tail[1]))
 })
 
-test('what a crash left is repaired with its recovery point, which goes with the old file', async (t) => {
+test('repair after a crash respects the recovery point, and keeps it with the old file', async (t) => {
   const name = testFolder(t)
   await makeDamaged(name('first'))
   const open = promises(FlumeLog(name('first')))
@@ -193,7 +193,7 @@ test('what a crash left is repaired with its recovery point, which goes with the
 
   const { code, stdout } = await flumelog(['repair', 'log', '--in-place'], { cwd: name('.') })
   t.equal(code, 0)
-  t.match(stdout, new RegExp(`^cut off ${size - 15} to ${size}, 15 bytes: `, 'm'))
+  t.match(stdout, new RegExp(`^truncated ${size - 15} to ${size}, 15 bytes: `, 'm'))
   t.ok(fs.readFileSync(name('log.damaged')).equals(bytes))
   t.ok(fs.readFileSync(name('log.damaged.recovery-point')).equals(point))
   t.notOk(fs.existsSync(name('log.recovery-point')))
@@ -201,7 +201,7 @@ test('what a crash left is repaired with its recovery point, which goes with the
   t.equal((await found(name('log'))).at(-1)[1], 'one more')
 })
 
-test('repair through a link repairs the file that it leads to', async (t) => {
+test('repair of a symbolic link repairs its target', async (t) => {
   const name = testFolder(t)
   fs.mkdirSync(name('real'))
   const { bytes } = await makeDamaged(name('real/log'))
@@ -213,19 +213,19 @@ test('repair through a link repairs the file that it leads to', async (t) => {
   t.ok(await isSound(name('link')))
 })
 
-test('while another program has the log open for writing, nothing is repaired', async (t) => {
+test('repair fails while another program has the log open for writing', async (t) => {
   const name = testFolder(t)
   const { bytes } = await makeDamaged(name('log'))
   const log = promises(FlumeLog(name('log')))
   await log.onReady()
   const refused = await flumelog(['repair', name('log'), '--in-place'])
-  refuses(t, refused, 1, /log: another program has this log open for writing; close that one first$/m, 'repair')
+  refuses(t, refused, 1, /log: another program has this log open for writing; close it there first$/m, 'repair')
   await log.close()
   t.ok(fs.readFileSync(name('log')).equals(bytes))
   t.deepEqual(fs.readdirSync(name('.')), ['log'])
 })
 
-test('a disk that is full while the copy is written leaves everything as it was', async (t) => {
+test('a full disk while the copy is written leaves everything unchanged', async (t) => {
   const name = testFolder(t)
   const { bytes } = await makeDamaged(name('log'))
   for (const args of [[], ['--in-place'], ['--compact']]) {
@@ -233,13 +233,13 @@ test('a disk that is full while the copy is written leaves everything as it was'
       preload: [path.join(HELPERS, 'small-disk.js')],
       env: { TEST_DISK_SIZE: '1000' }
     })
-    refuses(t, ended, 1, /the disk is full; make room and try again$/m, args.join() || 'repair')
+    refuses(t, ended, 1, /the disk is full; free some space and try again$/m, args.join() || 'repair')
     t.deepEqual(fs.readdirSync(name('.')), ['log'])
     t.ok(fs.readFileSync(name('log')).equals(bytes))
   }
 })
 
-test('Ctrl-C while the copy is written leaves everything as it was; a copy that a kill left is written anew', async (t) => {
+test('Ctrl-C while the copy is written leaves everything unchanged; a partial copy left by a kill is overwritten', async (t) => {
   const name = testFolder(t)
   const { bytes } = await makeDamaged(name('log'))
   const stuck = () => start(t, ['repair', name('log'), '--in-place'], { preload: [path.join(HELPERS, 'stuck-disk.js')] })

@@ -1,6 +1,6 @@
 'use strict'
 
-// flumelog stat: what a log is made of.
+// flumelog stat: counts what a log consists of.
 
 const fs = require('fs')
 const test = require('tape')
@@ -21,7 +21,7 @@ async function makeMixed (file) {
   await deleteFrom(file, [seqs[2]])
 }
 
-test('stat shows the figures of a log, and a histogram of record sizes', async (t) => {
+test('stat prints the figures of a log, and a histogram of record sizes', async (t) => {
   const name = testFolder(t)
   await makeMixed(name('log'))
   const { code, stdout, stderr } = await flumelog(['stat', 'log'], { cwd: name('.') })
@@ -30,11 +30,11 @@ test('stat shows the figures of a log, and a histogram of record sizes', async (
   t.equal(stdout, `file          log
 size          2,952 bytes (2.95 kB)
 block size    1,024 bytes
-blocks        3; 2 of them full, all with a checksum
+blocks        3 (2 full, all with a checksum)
 records       10
 data          2,278 bytes (77.2 %)
 deleted       1 record, 3 bytes (0.1 %)
-lengths       44 bytes (1.5 %)
+framing       44 bytes (1.5 %)
 padding       627 bytes (21.2 %)
 record size   smallest 1, mean 228, largest 900 bytes
 
@@ -52,7 +52,7 @@ record size   smallest 1, mean 228, largest 900 bytes
 `)
 })
 
-test('the histogram is as wide as the terminal, and no line is longer', async (t) => {
+test('the histogram is as wide as the terminal, and no line is longer than that', async (t) => {
   const name = testFolder(t)
   await makeMixed(name('log'))
   for (const columns of [40, 80, 120, 200]) {
@@ -62,7 +62,7 @@ test('the histogram is as wide as the terminal, and no line is longer', async (t
   }
 })
 
-test('stat --json has the same figures for programs', async (t) => {
+test('stat --json prints the same figures as JSON', async (t) => {
   const file = testFolder(t)('log')
   await makeMixed(file)
   const { stdout } = await flumelog(['stat', file, '--json'])
@@ -108,18 +108,18 @@ test('stat of an empty log, and of one with deleted records only, has no histogr
   t.doesNotMatch(deleted.stdout, /record size|NaN|Infinity/)
 })
 
-test('stat counts what is damaged or torn apart, and points to verify', async (t) => {
+test('stat counts corrupt and torn bytes separately, and refers to verify', async (t) => {
   const file = testFolder(t)('log')
   await makeMixed(file)
   overwrite(file, 100, 'XX')
   overwrite(file, fs.statSync(file).size, 'torn')
   const { code, stdout } = await flumelog(['stat', file])
   t.equal(code, 0)
-  t.match(stdout, /^damaged {7}1 block, 1,024 bytes \(34\.6 %\); see flumelog verify$/m)
+  t.match(stdout, /^corrupt {7}1 block, 1,024 bytes \(34\.6 %\); see flumelog verify$/m)
   t.match(stdout, /^torn {10}4 bytes \(0\.1 %\) at the end; see flumelog verify$/m)
 })
 
-test('whatever a file holds, every byte of it is counted once', async (t) => {
+test('whatever a file contains, each byte is counted once', async (t) => {
   await fc.assert(fc.asyncProperty(fc.array(sizesOfBlock(), { maxLength: 6 }), sizesOfBlock(), fc.array(fc.nat(700)), fc.boolean(), async (blocks, tail, damage, checksum) => {
     const bytes = Buffer.concat([
       ...blocks.map(sizes => sealedBlock(128, sizes.map(recordOf), { checksum })),

@@ -1,6 +1,6 @@
 'use strict'
 
-// The command line: help, and wrong usage.
+// The command line: help, and usage errors.
 
 const fs = require('fs')
 const test = require('tape')
@@ -11,7 +11,7 @@ const { version } = require('../../package.json')
 
 const COMMANDS = ['dump', 'get', 'search', 'append', 'stat', 'verify', 'repair']
 
-test('--help names every command, and each command explains itself with examples', async (t) => {
+test('--help lists all commands, and the help of each command has examples', async (t) => {
   const { code, stdout, stderr } = await flumelog(['--help'])
   t.equal(code, 0)
   t.equal(stderr, '')
@@ -32,14 +32,14 @@ test('--version prints the version of the package', async (t) => {
   t.equal(stdout, `${version}\n`)
 })
 
-test('without a command the help goes to stderr, and the exit code is 2', async (t) => {
+test('without a command, the help is printed to stderr, and the exit code is 2', async (t) => {
   const { code, stdout, stderr } = await flumelog([])
   t.equal(code, 2)
   t.equal(stdout, '')
   t.match(stderr, /^Usage: flumelog /)
 })
 
-test('wrong usage is one line that points to the help, and exit code 2', async (t) => {
+test('wrong usage is reported in one line that refers to the help, with exit code 2', async (t) => {
   const name = testFolder(t)
   const file = name('log')
   await makeLog(file, ['a', 'b'])
@@ -53,13 +53,13 @@ test('wrong usage is one line that points to the help, and exit code 2', async (
     ...[['--gt', 'x'], ['--gte', '1.5'], ['--lt', ''], ['--lte', '1e3'], ['--gte', '99999999999999999999']].map(([bound, value]) =>
       [['dump', file, bound, value], new RegExp(`'${bound} <offset>' argument '${value}' is invalid: it must be an integer; see`)]),
     ...['-1', '1.5'].map(value =>
-      [['dump', file, '--limit', value], /'-n, --limit <count>' argument '.*' is invalid: it must be an integer of 0 or more; see/]),
+      [['dump', file, '--limit', value], /'-n, --limit <count>' argument '.*' is invalid: it must be a non-negative integer; see/]),
     [['get', file], /missing required argument 'seq'/],
-    [['get', file, 'x'], /value 'x' is invalid for argument 'seq': it must be an integer of 0 or more; see flumelog get --help/],
+    [['get', file, 'x'], /value 'x' is invalid for argument 'seq': it must be a non-negative integer; see flumelog get --help/],
     [['get', file, '1', '--seqs', '-e', 'raw'], /cannot be used/],
     [['search', file, '--value', '1'], /required option '-p, --path <keys>' not specified; see flumelog search --help/],
     [['search', file, '--path', 'a'], /required option '-v, --value <value>' not specified/],
-    [['search', file, '--path', 'a..b', '--value', '1'], /'a..b' is invalid: it must be keys with dots between them/],
+    [['search', file, '--path', 'a..b', '--value', '1'], /'a..b' is invalid: it must be keys separated by dots/],
     [['append', file, '--block-size', '31'], /'31' is invalid: it must be an integer from 32 to 65536; see/],
     [['append', file, '--block-size', '65537'], /'65537' is invalid: it must be an integer from 32 to 65536; see/],
     [['append', file, '--sync', 'sometimes'], /'sometimes' is invalid. Allowed choices are always, interval, never/]

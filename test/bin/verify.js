@@ -1,6 +1,6 @@
 'use strict'
 
-// flumelog verify: all damage is found, and none where there is none.
+// flumelog verify: finds all corrupt blocks, and reports no valid ones.
 
 const fs = require('fs')
 const test = require('tape')
@@ -22,7 +22,7 @@ const READ_ONLY = { readOnly: true }
 /** @param {Buffer} bytes */
 const verifyBytes = (bytes) => verify(storageFile(new RAM(bytes), READ_ONLY))
 
-test('a sound log is called so, with exit code 0', async (t) => {
+test('a valid log is reported as valid, with exit code 0', async (t) => {
   const name = testFolder(t)
   await makeLog(name('log'), RECORDS, { blockSize: 256 })
   const run = async (file) => {
@@ -31,18 +31,18 @@ test('a sound log is called so, with exit code 0', async (t) => {
     t.equal(code, 0)
     return stdout
   }
-  t.equal(await run('log'), 'log: sound: 9 blocks, 100 records, 2.13 kB\n')
+  t.equal(await run('log'), 'log: valid: 9 blocks, 100 records, 2.13 kB\n')
   await makeLog(name('plain'), RECORDS, { blockSize: 256, checksum: false })
-  t.equal(await run('plain'), 'plain: sound: 9 blocks, 100 records, 2.11 kB; no block has a checksum, so only structure was checked there\n')
+  t.equal(await run('plain'), 'plain: valid: 9 blocks, 100 records, 2.11 kB; no block has a checksum, so only the structure was checked there\n')
   fs.appendFileSync(name('mixed'), Buffer.concat([
     sealedBlock(64, [dataOf(20)]), sealedBlock(64, [dataOf(20)], { checksum: false }), tailOf([dataOf(9)])
   ]))
-  t.equal(await run('mixed'), 'mixed: sound: 3 blocks, 3 records, 141 bytes; 1 block has no checksum, so only structure was checked there\n')
+  t.equal(await run('mixed'), 'mixed: valid: 3 blocks, 3 records, 141 bytes; 1 block has no checksum, so only the structure was checked there\n')
   await makeLog(name('empty'), [])
-  t.equal(await run('empty'), 'empty: sound: 0 blocks, 0 records, 0 bytes\n')
+  t.equal(await run('empty'), 'empty: valid: 0 blocks, 0 records, 0 bytes\n')
 })
 
-test('each damaged range is printed with what is wrong, and the exit code is 1', async (t) => {
+test('each corrupt range is printed with a reason, and the exit code is 1', async (t) => {
   const name = testFolder(t)
   const file = name('log')
   await makeLog(file, Array.from({ length: 300 }, (_, i) => `record number ${i}`), { blockSize: 256 })
@@ -58,18 +58,18 @@ test('each damaged range is printed with what is wrong, and the exit code is 1',
   t.equal(code, 1)
   t.equal(stderr, '')
   const lines = stdout.trimEnd().split('\n')
-  t.match(lines[0], /^damaged 256 to 512, block 1: checksum mismatch: computed [0-9a-f]{8}, stored [0-9a-f]{8}$/)
-  t.equal(lines[1], 'damaged 768 to 1536, blocks 3 to 5: invalid padding offset 0 (at 1020)', 'blocks in a row, damaged in one way, are one range')
-  t.match(lines[2], /^damaged 2048 to 2304, block 8: the length before the record is 99, after it \d+$/)
-  t.match(lines[3], /^damaged 2560 to 2816, block 10: invalid padding offset 3 \(at 2812\)$/)
+  t.match(lines[0], /^corrupt 256 to 512, block 1: checksum mismatch: computed [0-9a-f]{8}, stored [0-9a-f]{8}$/)
+  t.equal(lines[1], 'corrupt 768 to 1536, blocks 3 to 5: invalid padding offset 0 (at 1020)', 'blocks in a row, damaged in one way, are one range')
+  t.match(lines[2], /^corrupt 2048 to 2304, block 8: the length before the record is 99, after it \d+$/)
+  t.match(lines[3], /^corrupt 2560 to 2816, block 10: invalid padding offset 3 \(at 2812\)$/)
   t.match(lines[4], /^torn 6782 to 6786, 4 bytes: 4 bytes are left, too few for a record$/)
-  t.match(lines[5], /^log: 6 of 27 blocks are damaged \(1\.54 kB\), and the last 4 bytes are no whole record; flumelog repair writes a sound copy$/)
+  t.match(lines[5], /^log: 6 of 27 blocks are corrupt \(1\.54 kB\), and the last 4 bytes are torn; flumelog repair writes a valid copy$/)
   t.equal(lines.length, 6)
   t.ok(fs.readFileSync(file).equals(damaged), 'nothing was changed')
   t.deepEqual(fs.readdirSync(name('.')), ['log'], 'and no file was made')
 })
 
-test('--json gives the same for programs', async (t) => {
+test('--json prints the same as JSON', async (t) => {
   const file = testFolder(t)('log')
   await makeLog(file, RECORDS, { blockSize: 256 })
   const sound = await flumelog(['verify', file, '--json'])
@@ -89,7 +89,7 @@ test('--json gives the same for programs', async (t) => {
   t.match(reason, /^checksum mismatch: /)
 })
 
-test('every single bit flipped in a block with a checksum is found, and nothing else is called damaged', async (t) => {
+test('every bit flipped in a block with a checksum is found, and no other block is reported', async (t) => {
   const blockSize = 64
   const bytes = Buffer.concat([
     sealedBlock(blockSize, [dataOf(1), dataOf(2), dataOf(30)]),
@@ -119,10 +119,10 @@ test('every single bit flipped in a block with a checksum is found, and nothing 
   t.deepEqual(torn, [], 'nor is such a block taken for a torn one where the file ends with it')
 })
 
-test('a file of every length from nothing to whole ends in whole records, and what is behind is torn', async (t) => {
+test('a log truncated to any length ends with its last whole record, and the bytes after that are torn', async (t) => {
   const blocks = [sealedBlock(64, [dataOf(20), dataOf(22)]), sealedBlock(64, [dataOf(50)]), tailOf([dataOf(10), dataOf(11)])]
   const bytes = Buffer.concat(blocks)
-  // where records, and sealed blocks, end
+  // where records and sealed blocks end
   const ends = [0, 24, 50, 64, 118, 128, 142, 157]
   const wrong = []
   for (let length = 64; length <= bytes.length; length++) {
@@ -136,7 +136,7 @@ test('a file of every length from nothing to whole ends in whole records, and wh
   t.deepEqual(wrong, [])
 })
 
-test('damage in the middle of the tail is found', async (t) => {
+test('corruption in the middle of the tail is found', async (t) => {
   const tail = tailOf([dataOf(10), dataOf(10), dataOf(10)])
   tail[15] = 99
   const { ranges, end, size } = await verifyBytes(Buffer.concat([sealedBlock(64, [dataOf(50)]), tail]))
@@ -144,7 +144,7 @@ test('damage in the middle of the tail is found', async (t) => {
   t.deepEqual(ranges, [{ kind: 'damaged', start: 64, end: 64 + 42, blocks: 1, offset: 64 + 14, reason: ranges[0].reason }])
 })
 
-test('a block that the disk cannot read is named, and all others are checked', async (t) => {
+test('an unreadable block is reported, and all others are checked', async (t) => {
   const BAD = [4 * 64, 2900 * 64]
   class BadSector extends RAM {
     _read (req) {
@@ -161,7 +161,7 @@ test('a block that the disk cannot read is named, and all others are checked', a
   t.equal(counts.records, 2997)
 })
 
-test('the file is read once, in large pieces', async (t) => {
+test('the file is read once, in large chunks', async (t) => {
   const blocks = 1000
   const storage = countingStorage(Buffer.concat(Array.from({ length: blocks }, () => sealedBlock(4096, [dataOf(4000)]))))
   const { counts } = await verify(storageFile(storage, READ_ONLY))
@@ -171,7 +171,7 @@ test('the file is read once, in large pieces', async (t) => {
   t.ok(read < blocks * 4096 * 1.1, `${read} bytes read of ${blocks * 4096}`)
 })
 
-test('while another process appends and deletes, nothing is called damaged', async (t) => {
+test('nothing is reported as corrupt while another process appends and deletes', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file, { blockSize: 512 }))
   const seqs = []
@@ -196,18 +196,18 @@ test('while another process appends and deletes, nothing is called damaged', asy
   }
 })
 
-test('a log that is open, or was not closed, is said to be so', async (t) => {
+test('a log that is open, or was not closed, is reported as such', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))
   await log.append('a')
   const { code, stdout, stderr } = await flumelog(['verify', file])
   await log.close()
   t.equal(code, 0)
-  t.match(stdout, /: sound: 1 block, 1 record, 5 bytes$/m)
-  t.match(stderr, /^.*log: a program has this log open for writing, or stopped without closing it; the next one to open it cuts off what is torn\n$/)
+  t.match(stdout, /: valid: 1 block, 1 record, 5 bytes$/m)
+  t.match(stderr, /^.*log: a program has this log open for writing, or stopped without closing it; torn writes are truncated when it is next opened for writing\n$/)
 })
 
-test('what a crash left torn behind the recovery point is told, and not cut off', async (t) => {
+test('a torn write after the recovery point is reported, and not truncated', async (t) => {
   const file = testFolder(t)('log')
   await makeLog(file, RECORDS, { blockSize: 256 })
   const whole = fs.statSync(file).size
@@ -220,10 +220,10 @@ test('what a crash left torn behind the recovery point is told, and not cut off'
   const { code, stdout } = await flumelog(['verify', file + '2'])
   t.equal(code, 1)
   t.match(stdout, new RegExp(`^torn ${whole + 12} to ${whole + 1012}, 1,000 bytes: `))
-  t.match(stdout, /log2: the last 1,000 bytes are no whole record/)
+  t.match(stdout, /log2: the last 1,000 bytes are torn/)
 })
 
-test('a deletion that a crash interrupted is no damage, since opening completes it', async (t) => {
+test('an interrupted deletion is not corruption, since opening completes it', async (t) => {
   const file = testFolder(t)('log')
   const seqs = await makeLog(file, RECORDS, { blockSize: 256 })
   const before = fs.readFileSync(file)
@@ -240,7 +240,7 @@ test('a deletion that a crash interrupted is no damage, since opening completes 
   const after = fs.readFileSync(file)
   t.ok(point !== null, 'there was a recovery point with the block in it')
 
-  // half of the block is new, half is old
+  // one half of the block is new, the other old
   const block = Math.floor(seqs[15] / 256) * 256
   const torn = Buffer.from(before)
   after.copy(torn, block, block, block + seqs[15] % 256 + 8)
@@ -253,7 +253,7 @@ test('a deletion that a crash interrupted is no damage, since opening completes 
   t.match(stdout, /99 records/)
 })
 
-test('on a terminal there is a progress bar, of which nothing is left', async (t) => {
+test('a terminal shows a progress bar, which is cleared at the end', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))
   for (let i = 0; i < 8; i++) await log.append(Array.from({ length: 20 }, () => dataOf(60000)))
@@ -265,7 +265,7 @@ test('on a terminal there is a progress bar, of which nothing is left', async (t
     const widths = stderr.split(/\x1b\[\d*[A-Z]|\x1b\[\?\d+[a-z]|\x1b[78]|\r|\n/).map(text => text.length)
     t.ok(Math.max(...widths) < columns, `narrower than ${columns} columns`)
     t.ok(stderr.endsWith('\x1b[2K'), 'in the end the line is cleared')
-    t.match(stdout, /: sound: /)
+    t.match(stdout, /: valid: /)
   }
   const { stderr } = await flumelog(['verify', file])
   t.equal(stderr, '', 'elsewhere there is none')

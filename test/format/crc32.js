@@ -8,7 +8,7 @@ const fc = require('fast-check')
 const test = require('tape')
 const { crc32 } = require('../../lib/format/crc32')
 
-test('it gives what zlib gives, for any bytes but none, after any others, wherever they are in memory', (t) => {
+test('the checksum equals that of zlib, for any non-empty bytes, initial value and alignment', (t) => {
   const bytes = fc.uint8Array({ minLength: 21, maxLength: 5000 }).map(Buffer.from)
   fc.assert(fc.property(bytes, fc.nat(20), fc.integer({ min: 0, max: 0xFFFFFFFF }), (all, from, before) => {
     const data = all.subarray(from)
@@ -18,7 +18,7 @@ test('it gives what zlib gives, for any bytes but none, after any others, wherev
   t.end()
 })
 
-test('the optional package computes it here', (t) => {
+test('the optional package is used if it is installed', (t) => {
   t.notEqual(crc32, zlib.crc32)
   t.end()
 })
@@ -38,7 +38,7 @@ function chosenBeside (load) {
   }
 }
 
-test('where the optional package is not there, or computes something else, it is zlib that is used', (t) => {
+test('zlib is used if the optional package is missing or returns different results', (t) => {
   const wrong = [
     () => { throw new Error('Cannot find module') },
     () => ({}),

@@ -1,7 +1,7 @@
 'use strict'
 
-// The page format.md against the program: its worked example is built by appending,
-// and read by a small reader that knows the page alone and nothing of lib/.
+// Checks format.md against the program: its worked example is created by appending, and
+// read by a small reader that was written from the page and uses nothing of lib/.
 
 const fs = require('fs')
 const path = require('path')
@@ -116,7 +116,7 @@ function exampleSeqs () {
   return page.match(/Their seqs are ([^.]*)\./)[1].match(/\d+/g).map(Number)
 }
 
-test('the worked example is what appending and deleting makes, byte for byte', async (t) => {
+test('the worked example is what appending and deleting produce, byte for byte', async (t) => {
   const file = testFolder(t)
   const log = promises(FlumeLog(file('log'), { blockSize: 64 }))
   const seqs = []
@@ -141,7 +141,7 @@ test('a reader written from the page alone finds the records of the worked examp
   t.end()
 })
 
-test('the records placed by hand lie where the page says', async (t) => {
+test('the records placed by hand are where the page says', async (t) => {
   const file = testFolder(t)
   const log = promises(FlumeLog(file('log')))
   const sizes = page.match(/A: \d+.*/)[0].match(/\d+/g).map(Number)
@@ -190,7 +190,7 @@ test('a reader written from the page alone reads every log', async (t) => {
   t.pass('100 of them')
 })
 
-test('a reader written from the page alone takes a file to its last whole record, wherever it is cut short', (t) => {
+test('a reader written from the page alone reads a truncated file up to its last whole record', (t) => {
   const bytes = exampleBytes(t)
   const all = read(bytes, 64)
   let isRight = true
@@ -223,7 +223,7 @@ function readPoint (name) {
   return { isWhole: parseInt(digits, 16) === crc32(Buffer.from(json)), offset, rewrites }
 }
 
-test('the recovery point on the page is whole, and one beside an open log is as it says', async (t) => {
+test('the recovery point on the page is valid, and that of an open log is as described', async (t) => {
   const [, digits, json] = page.match(/^ {4}([0-9a-f]{8}) (\{.*\})$/m)
   t.equal(parseInt(digits, 16), crc32(Buffer.from(json)))
   t.deepEqual(JSON.parse(json), { offset: 128, rewrites: [] })
@@ -237,7 +237,7 @@ test('the recovery point on the page is whole, and one beside an open log is as 
   t.notOk(fs.existsSync(file('log.recovery-point.new')))
 })
 
-test('bytes that a recovery point gives for a deletion are taken instead of those in the file', async (t) => {
+test('bytes of a deletion in the recovery point are used instead of those in the file', async (t) => {
   const file = testFolder(t)
   const after = exampleBytes(t)
   const before = Buffer.from(after)
@@ -252,7 +252,7 @@ test('bytes that a recovery point gives for a deletion are taken instead of thos
   t.ok(fs.readFileSync(file('log')).equals(after), 'and they are put into the file')
 })
 
-test('what is cut off stands in a file named after its offset, as the page says', async (t) => {
+test('truncated bytes are kept in a file named after their offset, as the page says', async (t) => {
   const file = testFolder(t)
   const torn = Buffer.from([9, 0, 1, 2, 3])
   for (const name of ['log.cut-166', 'log.cut-166.2']) {

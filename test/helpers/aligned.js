@@ -1,7 +1,7 @@
 'use strict'
 
-// flumelog-aligned-offset with promises, and without depending on when it calls
-// back: it does so before it has written.
+// flumelog-aligned-offset with promises. It calls back before it has written, so these wait
+// for the file.
 
 const fs = require('fs')
 const AlignedLog = require('flumelog-aligned-offset')
@@ -9,7 +9,7 @@ const AlignedLog = require('flumelog-aligned-offset')
 const PATIENCE = 60000
 
 /**
- * Appends, and waits for the file to have the size it will have then.
+ * Appends, and waits until the file has the expected size.
  * @param {string} filename
  * @param {number} blockSize
  * @param {Uint8Array[]} records
@@ -56,8 +56,8 @@ async function withAligned (filename, blockSize, use) {
   await closed(log)
 }
 
-// its onReady can be too early, when the last block is not there yet; what waits for
-// that block is told at the right time
+// its onReady may call back before the last block is loaded; a call that waits for that block
+// does not
 const ready = (log) => new Promise(resolve => log.onDrain(resolve))
 const closed = (log) => new Promise(resolve => log.close(resolve))
 

@@ -1,6 +1,6 @@
 'use strict'
 
-// Files made by hand, with lib/format/layout.js and without a log.
+// Creates files with lib/format/layout.js, without a log.
 
 const layout = require('../../lib/format/layout')
 const { writeChecksum } = require('../../lib/format/checksum')

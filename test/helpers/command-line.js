@@ -1,13 +1,13 @@
 'use strict'
 
-// The program flumelog, spawned, and what it prints.
+// Spawns the program flumelog, and collects its output.
 
 const { spawn } = require('child_process')
 const fs = require('fs')
 const path = require('path')
 
 const PROGRAM = path.join(__dirname, '..', '..', 'bin', 'flumelog.js')
-/** Preloaded, it makes a program believe that it runs on a terminal. */
+/** When preloaded, makes a program behave as on a terminal. */
 const TERMINAL = path.join(__dirname, 'terminal.js')
 
 /**
@@ -41,7 +41,7 @@ class Running {
     this.chunks = []
     this.stderr = ''
     this.onprinted = new Set()
-    // a program that has ended does not read what it is sent
+    // a program that has exited does not read its input
     this.child.stdin?.on('error', () => {})
     this.child.stdout?.on('data', (chunk) => {
       this.chunks.push(chunk)
@@ -140,7 +140,7 @@ async function until (isTrue) {
 }
 
 /**
- * Runs flumelog to its end.
+ * Runs flumelog until it exits.
  * @param {string[]} args
  * @param {RunOptions} [options]
  * @returns {Promise<Ended>}
@@ -152,7 +152,7 @@ function flumelog (args, options = {}) {
 }
 
 /**
- * Starts flumelog, and lets it run.
+ * Starts flumelog.
  * @param {import('tape').Test} t when it ends, the process does
  * @param {string[]} args
  * @param {RunOptions} [options]
@@ -164,7 +164,7 @@ function start (t, args, options) {
 }
 
 /**
- * It has ended with one line on stderr, without a stack trace, and nothing on standard output.
+ * Asserts that it exited with one line on stderr, without a stack trace, and an empty standard output.
  * @param {import('tape').Test} t
  * @param {Ended} ended
  * @param {number} wanted the exit code
@@ -180,7 +180,7 @@ function refuses (t, { code, stdout, stderr }, wanted, pattern, what) {
 }
 
 /**
- * Does work for each item, for two at a time.
+ * Runs work for each item, two at a time.
  * @template T
  * @param {T[]} items
  * @param {(item: T) => Promise<void>} work

@@ -1,6 +1,6 @@
 'use strict'
 
-// A storage in memory that counts what is read of it.
+// A storage in memory that records reads.
 
 const RAM = require('random-access-memory')
 

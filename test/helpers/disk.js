@@ -193,6 +193,8 @@ class Disk {
           const kept = clone(point)
           this.operation('point.write', cb, () => { this.points = [kept] }, () => { if (random() < 0.5) this.points.push(kept) })
         },
+        publish: () => {},
+        release: () => {},
         remove: (cb) => this.operation('point.remove', cb, () => { this.points = [null] }, () => { this.points.push(null) })
       },
       keepCut: (offset, end, cb) => this.operation('keepCut', cb, () => {

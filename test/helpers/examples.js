@@ -1,6 +1,6 @@
 'use strict'
 
-// The examples of a page: what is in its ```console blocks, run by bash.
+// Runs the examples in ```console blocks of a page, with bash.
 
 const { spawnSync } = require('child_process')
 const fs = require('fs')
@@ -24,7 +24,7 @@ function examplesIn (page) {
 }
 
 /**
- * Puts what the commands really print into a page.
+ * Updates the output of the commands in a page.
  * @param {string} page
  * @param {(command: string) => string} run
  * @returns {string}

@@ -1,14 +1,14 @@
 'use strict'
 
-// Temporary folders that do not outlive their use.
+// Temporary directories that are deleted after use.
 
 const fs = require('fs')
 const os = require('os')
 const path = require('path')
 
 /**
- * @param {import('tape').Test} t when it ends, the folder goes
- * @returns {(name: string) => string} gives the path of a file in the folder
+ * @param {import('tape').Test} t the directory is deleted when it ends
+ * @returns {(name: string) => string} returns the path of a file in the directory
  */
 function testFolder (t) {
   const folder = make()
@@ -16,7 +16,7 @@ function testFolder (t) {
   return (name) => path.join(folder, name)
 }
 
-/** @returns {string} the path of a folder that goes when the process does */
+/** @returns {string} the path of a directory that is deleted when the process exits */
 function processFolder () {
   const folder = make()
   process.on('exit', () => remove(folder))

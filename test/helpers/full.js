@@ -1,13 +1,13 @@
 'use strict'
 
-// A small disk in memory, to be filled, where it may be mounted.
+// A small file system in memory, which tests can fill, if it can be mounted.
 
 const fs = require('fs')
 const os = require('os')
 const path = require('path')
 const { spawnSync } = require('child_process')
 
-/** Why there is no small disk to be had; null if there is. */
+/** Why a small disk is not available; null if it is. */
 const noSmallDisk = findOut()
 
 function findOut () {
@@ -30,7 +30,7 @@ function mount (folder) {
 }
 
 function unmount (folder) {
-  // lazily: a test that failed may have left a file open
+  // lazily: a failed test may have left a file open
   const { status, stderr } = spawnSync('umount', ['-l', folder], { encoding: 'utf8' })
   return status === 0 ? null : stderr.trim()
 }
@@ -58,7 +58,7 @@ function smallDisk (t) {
     file: (name) => path.join(folder, name),
     free,
 
-    /** Leaves so many bytes, or a little less. */
+    /** Fills the disk up to a number of free bytes, or slightly fewer. */
     leave (bytes) {
       fs.writeFileSync(filler, '')
       while (free() > bytes) fs.appendFileSync(filler, Buffer.alloc(Math.min(65536, free() - bytes)))

@@ -1,6 +1,6 @@
 'use strict'
 
-// Logs in files, made by the library itself, for tests of the command line.
+// Creates logs with the library, for tests of the command line.
 
 const fs = require('fs')
 const FlumeLog = require('../..')
@@ -44,7 +44,7 @@ async function deleteFrom (file, seqs) {
 }
 
 /**
- * Writes over bytes of a file.
+ * Overwrites bytes of a file.
  * @param {string} file
  * @param {number} offset
  * @param {Buffer | string} bytes

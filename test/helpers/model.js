@@ -1,7 +1,7 @@
 'use strict'
 
-// What a log should do, by an array: where records come to stand, and what each
-// question about them should be answered.
+// A model of a log, as an array: the seqs that records should get, and the expected results of
+// reads.
 
 /** @param {{ blockSize: number, checksum: boolean }} settings */
 function modelOf ({ blockSize, checksum }) {
@@ -13,7 +13,7 @@ function modelOf ({ blockSize, checksum }) {
     records,
     end: 0,
 
-    /** A record of so many bytes that begins with its number, from 1. */
+    /** A record of a given size that starts with its number, from 1. */
     make (size) {
       const value = Buffer.alloc(Math.min(size, blockSize - padding - 4), 7)
       value.writeUIntBE(++made, 0, 3)

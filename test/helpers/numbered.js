@@ -1,7 +1,7 @@
 'use strict'
 
-// Records that follow from their number, so that whoever finds one knows whether it
-// is whole, and which one it is.
+// Records derived from their number, so that a record can be identified and checked for
+// completeness.
 
 const { crc32 } = require('zlib')
 const layout = require('../../lib/format/layout')
@@ -37,7 +37,7 @@ function numberOf (record) {
   return record.readUInt32LE(0)
 }
 
-/** A codec that refuses what is not whole. */
+/** A codec that rejects incomplete records. */
 const codec = {
   encode: record => record,
   decode: (record) => {
@@ -47,7 +47,7 @@ const codec = {
 }
 
 /**
- * Mostly small; now and then comes a row of large ones, which take a while to write.
+ * Mostly small; sometimes a series of large ones, which take longer to write.
  * @param {number} number
  * @param {number} most
  * @returns {number} a size that follows from the number
@@ -59,7 +59,7 @@ function sizeOf (number, most) {
 }
 
 /**
- * Walks the bytes of a sound log.
+ * Iterates over the bytes of a valid log.
  * @param {Buffer} bytes
  * @param {number} blockSize
  * @returns {number[]} where records start, the deleted ones too

@@ -1,7 +1,7 @@
 'use strict'
 
-// Programs that run beside a test as processes of their own: the files in
-// test/helpers/programs. They print one JSON value a line and may be sent some.
+// Runs programs in test/helpers/programs as child processes. They print one JSON value per
+// line, and may receive messages.
 
 const { spawn } = require('child_process')
 const fs = require('fs')
@@ -9,7 +9,7 @@ const path = require('path')
 
 const FOLDER = path.join(__dirname, 'programs')
 
-/** A running program, and all that it has told. */
+/** A running program, and its messages. */
 class Program {
   /**
    * @param {string} command
@@ -22,7 +22,7 @@ class Program {
     this.isOver = false
     this.child = spawn(command, args, { stdio: 'pipe' })
     this.child.stderr.on('data', data => { this.stderr += data })
-    // a program that was killed does not read what it is sent
+    // a killed program does not read its input
     this.child.stdin.on('error', () => {})
     let rest = ''
     this.child.stdout.setEncoding('utf8').on('data', (text) => {
@@ -30,7 +30,7 @@ class Program {
       rest = lines.pop()
       for (const line of lines) this.receive(JSON.parse(line))
     })
-    /** Resolves when the process is gone and all that it had told has been read. */
+    /** Resolves when the process has exited and all its messages have been read. */
     this.over = new Promise((resolve, reject) => {
       this.child.on('error', reject)
       this.child.on('close', (code, signal) => {
@@ -99,13 +99,13 @@ function start (t, name, argument, { nodeOptions = [], shell } = {}) {
   return program
 }
 
-/** For the programs: what they were started with. */
+/** For the programs: their arguments. */
 function argument () {
   return JSON.parse(process.argv[2])
 }
 
 /**
- * For the programs. When it returns, the message is on its way, even if the process
+ * For the programs. When it returns, the message is sent, even if the process
  * is killed right after; process.stdout would keep it while the pipe is full.
  * @param {any} message
  */
@@ -114,7 +114,7 @@ function tell (message) {
 }
 
 /**
- * For the programs: they end with the test that started them.
+ * For the programs: exits when the test that started them does.
  * @param {(message: any) => void} [onmessage]
  */
 function listen (onmessage = () => {}) {

@@ -1,6 +1,6 @@
 'use strict'
 
-// A log's calls as promises, for tests that read better so.
+// The calls of a log as promises.
 
 const { promisify } = require('util')
 

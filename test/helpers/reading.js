@@ -1,6 +1,6 @@
 'use strict'
 
-// What tests ask of a log again and again, as promises.
+// Common reads of a log, as promises.
 
 const { isDeepStrictEqual } = require('util')
 const pull = require('pull-stream')
@@ -40,7 +40,7 @@ function event (start) {
   return new Promise(start)
 }
 
-/** tape's deepEqual, which says where two things differ, takes seconds for thousands of records. */
+/** Compares faster than tape's deepEqual, which takes seconds for thousands of records. */
 const isSame = isDeepStrictEqual
 
 module.exports = { collect, collectSource, codeOf, event, isSame }

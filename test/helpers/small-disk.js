@@ -1,12 +1,12 @@
 'use strict'
 
-// Preloaded, it makes a program believe that no file can have more than so many bytes.
+// When preloaded, limits the size of files that a program can write.
 
 const fs = require('fs')
 
 const size = Number(process.env.TEST_DISK_SIZE)
 
-/** Of the arguments of each call, the offset, and how many bytes are to be written there. */
+/** The offset and the number of bytes, from the arguments of each call. */
 const CALLS = {
   write: ([, , , length, offset]) => ({ offset, length }),
   writeSync: ([, , , length, offset]) => ({ offset, length }),

@@ -1,11 +1,11 @@
 'use strict'
 
-// Preloaded, it makes a program's writes wait until it is sent SIGUSR2.
+// When preloaded, makes the writes of a program wait until it receives SIGUSR2.
 
 const fs = require('fs')
 
 let held = []
-// a write that is under way keeps a program alive
+// a write in progress keeps a program alive
 const alive = setInterval(() => {}, 1e6)
 
 for (const name of ['write', 'writev']) {
@@ -13,7 +13,7 @@ for (const name of ['write', 'writev']) {
   fs[name] = (...args) => held === null || args[3] === 0 ? call(...args) : held.push(() => call(...args))
 }
 
-// a call that blocks could not wait; what is written at an offset is then written by one that does not
+// a synchronous call could not wait, so writes at an offset use the asynchronous one
 for (const [name, offset] of [['writeSync', 4], ['writevSync', 2]]) {
   const call = fs[name]
   fs[name] = (...args) => {

@@ -1,6 +1,6 @@
 'use strict'
 
-// Tables of Markdown pages, for tests that compare what they say with the code.
+// Parses tables of Markdown pages, for tests that compare them with the code.
 
 /**
  * @param {string} page

@@ -1,7 +1,7 @@
 'use strict'
 
-// Preloaded, it makes a program believe that it prints on a terminal, and that what
-// it does takes long: a second passes whenever it looks at the clock.
+// When preloaded, makes a program behave as on a terminal, and as if it took long: the clock
+// advances by a second on every call.
 
 const columns = Number(process.env.TEST_COLUMNS)
 

@@ -1,7 +1,7 @@
 'use strict'
 
-// What a log is given that it cannot take: each time a clear error with a code, and a
-// log that goes on as if nothing had been asked.
+// Invalid input: each call fails with a clear error that has a code, and leaves the log
+// unaffected.
 
 const test = require('tape')
 const RAM = require('random-access-memory')
@@ -12,7 +12,7 @@ const { collect, codeOf, event } = require('../helpers/reading')
 
 const BLOCK_SIZE = 64
 
-/** Ten records in blocks of 64 bytes, read from the storage; the last block is the tail. */
+/** Ten records in blocks of 64 bytes, read from storage; the last block is the tail. */
 async function tenRecords (options) {
   const storage = new RAM()
   const first = promises(FlumeLog(storage, { blockSize: BLOCK_SIZE }))
@@ -24,7 +24,7 @@ async function tenRecords (options) {
   return { ...log, seqs }
 }
 
-/** The log has these ten records, and takes more. */
+/** Checks that the log contains these ten records, and accepts more. */
 async function goesOn (t, log, seqs) {
   const before = await collect(log.log, { values: false })
   t.deepEqual(before.slice(0, seqs.length), seqs, 'nothing was lost')
@@ -45,7 +45,7 @@ const NO_SEQS = [undefined, null, NaN, -1, -0.5, 0.5, 24.000001, Infinity, -Infi
 const NO_RECORDS = [1, 2, 19, 20, 23, 25, 47, 48, 49, 63, 65, 4096, 2 ** 31, 2 ** 32, 2 ** 32 + 24, 2 ** 53, 2 ** 60, Number.MAX_VALUE]
 
 for (const name of ['get', 'getPrevious', 'del']) {
-  test(`${name} of what is no offset is flumelog:invalid, of what is no record's flumelog:not-found`, async (t) => {
+  test(`${name} of an invalid offset is flumelog:invalid, of an offset without a record flumelog:not-found`, async (t) => {
     const log = await tenRecords()
     for (const seq of NO_SEQS) {
       if (name === 'del' && Array.isArray(seq)) continue
@@ -63,7 +63,7 @@ for (const name of ['get', 'getPrevious', 'del']) {
   })
 }
 
-test('get of any number within the log finds a record only where one starts', async (t) => {
+test('get finds a record only at offsets where one starts', async (t) => {
   const log = await tenRecords()
   const found = []
   for (let seq = 0; seq <= 64 * 4 + 48; seq++) {
@@ -74,7 +74,7 @@ test('get of any number within the log finds a record only where one starts', as
   await log.close()
 })
 
-test('del of several is done for none if one of them is no offset', async (t) => {
+test('del of several deletes none if one of them is not an offset', async (t) => {
   const log = await tenRecords()
   for (const wrong of [-1, NaN, '24', null, 64 * 100]) {
     const code = await codeOf(log.del([log.seqs[0], wrong, log.seqs[1]]))
@@ -84,7 +84,7 @@ test('del of several is done for none if one of them is no offset', async (t) =>
   await goesOn(t, log, log.seqs)
 })
 
-test('del of several of which one is no record\'s start deletes the others, and says so', async (t) => {
+test('del of several reports an offset where no record starts, and deletes the others', async (t) => {
   const log = await tenRecords()
   t.equal(await codeOf(log.del([log.seqs[0], 1, log.seqs[3]])), 'flumelog:not-found')
   t.deepEqual(await collect(log.log, { values: false }), log.seqs.filter((_, i) => i !== 0 && i !== 3))
@@ -92,7 +92,7 @@ test('del of several of which one is no record\'s start deletes the others, and 
   await log.close()
 })
 
-test('a deleted record is flumelog:deleted to get, and deleting it again is no error', async (t) => {
+test('get of a deleted record is flumelog:deleted, and deleting it again succeeds', async (t) => {
   const log = await tenRecords()
   for (const seq of [log.seqs[0], log.seqs[9]]) {
     await log.del(seq)
@@ -116,7 +116,7 @@ const NO_VALUES = [
 ]
 const nameOf = (value) => `${value?.constructor?.name ?? typeof value} of ${value?.length ?? value?.byteLength ?? ''}`
 
-test('a record that cannot be stored is refused with the reason, before the log is open and after', async (t) => {
+test('a record that cannot be stored is rejected with the reason, before the log is open and after', async (t) => {
   for (const [value, code] of NO_VALUES) {
     for (const isOpen of [true, false]) {
       const log = promises(FlumeLog(new RAM(), { blockSize: BLOCK_SIZE }))
@@ -129,7 +129,7 @@ test('a record that cannot be stored is refused with the reason, before the log 
   }
 })
 
-test('a batch with one that cannot be stored stores none', async (t) => {
+test('a batch with an invalid record stores nothing', async (t) => {
   for (const [value, code] of NO_VALUES) {
     for (const isOpen of [true, false]) {
       const log = promises(FlumeLog(new RAM(), { blockSize: BLOCK_SIZE }))
@@ -142,7 +142,7 @@ test('a batch with one that cannot be stored stores none', async (t) => {
   }
 })
 
-test('an empty batch is nothing to store: it calls back with the last record\'s seq', async (t) => {
+test('an empty batch stores nothing and calls back with the seq of the last record', async (t) => {
   const log = promises(FlumeLog(new RAM(), { blockSize: BLOCK_SIZE }))
   t.equal(await log.append([]), -1)
   t.equal(await log.append('a'), 0)
@@ -153,7 +153,7 @@ test('an empty batch is nothing to store: it calls back with the last record\'s 
   await log.close()
 })
 
-test('the largest record that is taken is as large as the error for a larger one says', async (t) => {
+test('the largest record accepted has the size that the error for a larger one gives', async (t) => {
   for (const checksum of [true, false]) {
     for (const blockSize of [32, 64, 1000, 65536]) {
       const log = promises(FlumeLog(new RAM(), { blockSize, checksum }))
@@ -180,7 +180,7 @@ test('strings, Buffers and Uint8Arrays are stored, and come back as Buffers', as
 
 // Codecs
 
-test('a codec that throws in encode refuses the record, and nothing else', async (t) => {
+test('a codec that throws in encode rejects that record, and nothing else', async (t) => {
   const cause = new Error('cannot')
   const codec = {
     encode: (value) => {
@@ -207,7 +207,7 @@ test('a codec that throws in encode refuses the record, and nothing else', async
   }
 })
 
-test('a codec that encodes to rubbish refuses the record, and nothing else', async (t) => {
+test('a codec that returns something other than bytes or text rejects that record, and nothing else', async (t) => {
   const codec = { encode: value => value, decode: String }
   const log = promises(FlumeLog(new RAM(), { codec }))
   for (const rubbish of [undefined, null, 5, {}, [], ['a'], true, '', Buffer.alloc(3), new Uint16Array(3), Promise.resolve('x')]) {
@@ -219,7 +219,7 @@ test('a codec that encodes to rubbish refuses the record, and nothing else', asy
   await log.close()
 })
 
-test('a record that the codec cannot decode is flumelog:corrupt, and the others are read', async (t) => {
+test('a record that the codec cannot decode is flumelog:corrupt, and the others can be read', async (t) => {
   const cause = new Error('cannot')
   const codec = { encode: Buffer.from, decode: (data) => { if (data[0] === 4) throw cause; return data[0] } }
   const log = await tenRecords({ codec })
@@ -242,7 +242,7 @@ test('a record that the codec cannot decode is flumelog:corrupt, and the others 
   await goesOn(t, { ...log, append: value => log.append(value), get: async seq => Buffer.alloc(7, await log.get(seq)) }, log.seqs)
 })
 
-test('what a codec decodes to is given as it is, whatever that is', async (t) => {
+test('whatever a codec decodes to is returned unchanged', async (t) => {
   for (const rubbish of [undefined, null, 0, false, NaN, '', new Error('a value')]) {
     const log = await tenRecords({ codec: { encode: value => value, decode: () => rubbish } })
     t.equal(await log.get(0), rubbish)
@@ -254,7 +254,7 @@ test('what a codec decodes to is given as it is, whatever that is', async (t) =>
   }
 })
 
-test('a codec with buffer: false is given strings', async (t) => {
+test('a codec with buffer: false receives strings', async (t) => {
   const log = promises(FlumeLog(new RAM(), { codec: { encode: JSON.stringify, decode: JSON.parse, buffer: false } }))
   await log.append({ a: 'ü' })
   t.deepEqual(await collect(log.log, { seqs: false }), [{ a: 'ü' }])
@@ -273,9 +273,9 @@ test('a codec is called as a method', async (t) => {
   await log.close()
 })
 
-// What belongs to the caller
+// Ownership of what callers pass
 
-test('the caller may change a Buffer once append has returned', async (t) => {
+test('the caller may change a Buffer after append has returned', async (t) => {
   for (const isOpen of [true, false]) {
     for (const codec of [undefined, { encode: value => value, decode: data => data }]) {
       const log = promises(FlumeLog(new RAM(), { codec }))
@@ -294,7 +294,7 @@ test('the caller may change a Buffer once append has returned', async (t) => {
   }
 })
 
-test('the caller may change an object, and a batch, once append has returned', async (t) => {
+test('the caller may change an object or a batch after append has returned', async (t) => {
   for (const isOpen of [true, false]) {
     const log = promises(FlumeLog(new RAM(), { codec: { encode: JSON.stringify, decode: JSON.parse } }))
     if (isOpen) await log.onReady()
@@ -311,7 +311,7 @@ test('the caller may change an object, and a batch, once append has returned', a
   }
 })
 
-test('a buffer that a codec uses again for each record is copied', async (t) => {
+test('a buffer that a codec reuses for each record is copied', async (t) => {
   const scratch = Buffer.alloc(4)
   const codec = {
     encode (number) {
@@ -329,7 +329,7 @@ test('a buffer that a codec uses again for each record is copied', async (t) => 
   }
 })
 
-test('Buffers that were handed out stay as they were, whatever is appended and deleted afterwards', async (t) => {
+test('Buffers returned to callers do not change, whatever is appended and deleted later', async (t) => {
   for (const cacheSize of [0, 1 << 20]) {
     const log = promises(FlumeLog(new RAM(), { blockSize: 256, cacheSize }))
     const held = []
@@ -352,7 +352,7 @@ test('Buffers that were handed out stay as they were, whatever is appended and d
 
 // Callbacks
 
-test('a call without a callback that needs one, and one with something else for it, is refused at once', async (t) => {
+test('a call that requires a callback throws immediately if it is missing or not a function', async (t) => {
   const log = await tenRecords()
   const { log: face } = log
   const calls = {
@@ -395,7 +395,7 @@ test('a call without a callback that needs one, and one with something else for 
   await log.close()
 })
 
-/** Collects what is thrown from callbacks, which node would end the process for. */
+/** Collects exceptions from callbacks, which would otherwise terminate the process. */
 async function thrownDuring (work) {
   const thrown = []
   const catcher = err => thrown.push(err.message)
@@ -411,7 +411,7 @@ async function thrownDuring (work) {
 
 const throwing = (message) => () => { throw new Error(message) }
 
-test('a callback that throws does not keep others from being called, nor the log from going on', async (t) => {
+test('a callback that throws affects neither other callbacks nor the log', async (t) => {
   const cases = {
     append: (log) => {
       log.append('a', throwing('1'))
@@ -488,7 +488,7 @@ test('a callback that throws does not keep others from being called, nor the log
     },
     since: (log) => {
       let calls = 0
-      log.since(() => { if (++calls === 2 || calls === 3) throw new Error(`${calls - 1}`) }) // it is called at once, too
+      log.since(() => { if (++calls === 2 || calls === 3) throw new Error(`${calls - 1}`) }) // also called immediately
       log.append('x')
       return event(resolve => log.onDrain(resolve)).then(() => event(resolve => log.append('y', resolve)))
     }
@@ -501,7 +501,7 @@ test('a callback that throws does not keep others from being called, nor the log
   }
 })
 
-test('a callback that throws while the log opens or closes does not keep others from being called', async (t) => {
+test('a callback that throws while the log opens or closes does not affect other callbacks', async (t) => {
   const log = FlumeLog(new RAM())
   const thrown = await thrownDuring(async () => {
     log.since(value => { if (value === -1) throw new Error('since') })
@@ -525,7 +525,7 @@ test('a callback that throws while the log opens or closes does not keep others 
   t.deepEqual(thrown.toSorted(), ['append', 'close 1', 'close 2', 'ready 1', 'ready 2', 'since', 'stream'])
 })
 
-test('a callback that throws when the log cannot be opened does not keep others from being called', async (t) => {
+test('a callback that throws when the log cannot be opened does not affect other callbacks', async (t) => {
   const file = testFolder(t)
   const log = FlumeLog(file('.'))
   const thrown = await thrownDuring(async () => {
@@ -540,7 +540,7 @@ test('a callback that throws when the log cannot be opened does not keep others 
   t.deepEqual(thrown.toSorted(), ['append', 'get', 'later', 'ready', 'stream'])
 })
 
-test('what scan\'s onRecord throws ends the scan with it', async (t) => {
+test('an exception in onRecord of scan ends the scan with that error', async (t) => {
   const log = await tenRecords()
   const thrown = new Error('from onRecord')
   let count = 0
@@ -551,13 +551,13 @@ test('what scan\'s onRecord throws ends the scan with it', async (t) => {
   await goesOn(t, log, log.seqs)
 })
 
-test('scan with options that are none is an error', async (t) => {
+test('scan with invalid options is an error', async (t) => {
   const log = await tenRecords()
   for (const options of [null, 5, 'x', true]) t.equal(await codeOf(scanOf(log.log, options)), 'flumelog:invalid')
   await goesOn(t, log, log.seqs)
 })
 
-test('options of append that are none are as if not given', async (t) => {
+test('invalid options of append are ignored', async (t) => {
   const log = await tenRecords()
   for (const options of [null, undefined, {}, true, false, 5, 'x']) {
     t.ok(await event(resolve => log.log.append('x', options, (err, seq) => resolve(err === null && seq > 0))), String(options))

@@ -1,7 +1,7 @@
 'use strict'
 
-// A log against an array: random appends, batches, gets, deletes, reopenings,
-// streams and searches over small blocks, where edges are common.
+// Compares a log with an array: random appends, batches, gets, deletions, reopenings,
+// streams and searches, with small blocks, where edge cases are common.
 
 const tape = require('tape')
 const fc = require('fast-check')
@@ -15,7 +15,7 @@ const { modelOf } = require('../helpers/model')
 const RUNS = Number(process.env.RUNS ?? 1000)
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
-// A record is its number, in so many bytes, so that no two are alike and all are in order.
+// A record consists of its number and padding, so that all are distinct and sorted.
 const size = fc.oneof({ weight: 6, arbitrary: fc.integer({ min: 3, max: 16 }) }, { weight: 3, arbitrary: fc.integer({ min: 3, max: 60 }) }, fc.constant(114))
 const anywhere = fc.double({ min: -0.1, max: 1.1, noNaN: true })
 const bounds = fc.record({ gt: anywhere, gte: anywhere, lt: anywhere, lte: anywhere }, { requiredKeys: [] })
@@ -43,7 +43,7 @@ const setting = fc.record({
   sync: fc.constantFrom('always', 'interval', 'never')
 })
 
-tape(`a log does what an array does, in ${RUNS} random lives`, async (t) => {
+tape(`a log behaves like an array, in ${RUNS} random runs`, async (t) => {
   t.comment(`SEED=${SEED} repeats it`)
   await fc.assert(fc.asyncProperty(setting, fc.array(step, { maxLength: 40 }), live), { numRuns: RUNS, seed: SEED })
   t.pass('no difference was found')

@@ -1,7 +1,7 @@
 'use strict'
 
-// Opening and closing: what a log may be opened with, what is told to whom when it
-// cannot be opened, and what closing does.
+// Opening and closing: valid and invalid arguments, errors on opening, and the effects of
+// closing.
 
 const fs = require('fs')
 const path = require('path')
@@ -18,7 +18,7 @@ const { collect, codeOf, event } = require('../helpers/reading')
 const IS_ROOT = process.getuid?.() === 0
 const NOBODY = 65534
 
-/** Every call that a log has, as promises, by name. */
+/** All calls of a log, as promises, by name. */
 function allCalls (log) {
   const calls = promises(log)
   return {
@@ -38,7 +38,7 @@ function allCalls (log) {
   }
 }
 
-/** Makes every call, before the log can be open and again afterwards; all must end with this code. */
+/** Makes every call, before the log is open and again later; all must fail with this code. */
 async function everyCallFails (t, log, code) {
   for (const when of ['at once', 'later']) {
     const calls = Object.entries(allCalls(log)).map(([name, call]) => [name, codeOf(call())])
@@ -52,7 +52,7 @@ async function everyCallFails (t, log, code) {
   t.equal(typeof log.stats().size, 'number')
 }
 
-test('what is no path and no storage is refused at once', (t) => {
+test('opening anything other than a path or a storage throws immediately', (t) => {
   for (const file of [undefined, null, '', 'a\0b', 5, true, {}, [], () => {}, Buffer.from('x'), new URL('file:///tmp/x'), { read () {} }, Symbol('x')]) {
     let thrown = null
     try {
@@ -66,7 +66,7 @@ test('what is no path and no storage is refused at once', (t) => {
   t.end()
 })
 
-test('options of the wrong kind are refused at once, with a message that names the option and what was given', (t) => {
+test('invalid options throw immediately, with a message that names the option and its value', (t) => {
   const wrong = {
     blockSize: [0, 1, 31, 65537, -64, 64.5, NaN, Infinity, '64', true, {}, 64n],
     block: [0, 31, 65537, '64', NaN],
@@ -103,7 +103,7 @@ test('options of the wrong kind are refused at once, with a message that names t
   t.end()
 })
 
-test('options that are undefined are as if not given, and unknown ones are ignored', async (t) => {
+test('undefined and unknown options are ignored', async (t) => {
   const log = promises(FlumeLog(new RAM(), {
     blockSize: undefined, block: undefined, codec: undefined, validate: undefined, cacheSize: undefined, sync: undefined, syncInterval: undefined, syncBytes: undefined, checksum: undefined, lock: undefined, readOnly: undefined, another: 5
   }))
@@ -112,7 +112,7 @@ test('options that are undefined are as if not given, and unknown ones are ignor
   await log.close()
 })
 
-test('a log shows what it was opened with', async (t) => {
+test('a log has its filename, block size and codec as members', async (t) => {
   const file = testFolder(t)
   const codec = { encode: String, decode: Number, buffer: false }
   const log = FlumeLog(file('log'), { blockSize: 100, codec })
@@ -122,7 +122,7 @@ test('a log shows what it was opened with', async (t) => {
   await promises(log).close()
 })
 
-test('a path below a file cannot be opened, and every call says so', async (t) => {
+test('every call fails if the path is below a file', async (t) => {
   const file = testFolder(t)
   fs.writeFileSync(file('a'), 'text')
   const below = path.join(file('a'), 'log')
@@ -134,27 +134,27 @@ test('a path below a file cannot be opened, and every call says so', async (t) =
   t.deepEqual(fs.readdirSync(file('.')), ['a'])
 })
 
-test('a folder cannot be opened, and every call says so', async (t) => {
+test('every call fails if the path is a directory', async (t) => {
   const file = testFolder(t)
   await everyCallFails(t, FlumeLog(file('.')), 'EISDIR')
   await everyCallFails(t, FlumeLog(file('.'), { readOnly: true }), 'flumelog:invalid')
   t.deepEqual(fs.readdirSync(file('.')), [])
 })
 
-test('a device is no log', async (t) => {
+test('a device is not a log', async (t) => {
   await everyCallFails(t, FlumeLog('/dev/null'), 'flumelog:invalid')
 })
 
-test('a name that is too long is an error of every call', async (t) => {
+test('every call fails if the name is too long', async (t) => {
   const file = testFolder(t)
   await everyCallFails(t, FlumeLog(file('x'.repeat(300))), 'ENAMETOOLONG')
 })
 
-test('a file that may not be read cannot be opened', async (t) => {
+test('every call fails if the file is not readable', async (t) => {
   const file = testFolder(t)
   fs.writeFileSync(file('log'), '')
   fs.chmodSync(file('log'), 0o000)
-  if (IS_ROOT) process.seteuid(NOBODY) // root may read all
+  if (IS_ROOT) process.seteuid(NOBODY) // root can read everything
   try {
     await everyCallFails(t, FlumeLog(file('log')), 'EACCES')
     await everyCallFails(t, FlumeLog(file('log'), { readOnly: true }), 'EACCES')
@@ -163,7 +163,7 @@ test('a file that may not be read cannot be opened', async (t) => {
   }
 })
 
-test('a file that is not there is made, but not with readOnly', async (t) => {
+test('a missing file is created, but not with readOnly', async (t) => {
   const file = testFolder(t)
   await everyCallFails(t, FlumeLog(file('log'), { readOnly: true }), 'ENOENT')
   await everyCallFails(t, FlumeLog(file('folder/log'), { readOnly: true }), 'ENOENT')
@@ -175,7 +175,7 @@ test('a file that is not there is made, but not with readOnly', async (t) => {
   t.deepEqual(fs.readdirSync(file('folder')), ['log'])
 })
 
-test('a storage that fails while it is opened gives its error to every call', async (t) => {
+test('every call fails with the error of a storage that cannot be opened', async (t) => {
   const failing = (what) => new RandomAccessStorage({
     open: (req) => req.callback(what === 'open' ? Object.assign(new Error('no'), { code: 'EIO' }) : null),
     read: (req) => req.callback(what === 'read' ? Object.assign(new Error('no'), { code: 'EIO' }) : null, Buffer.alloc(req.size)),
@@ -185,7 +185,7 @@ test('a storage that fails while it is opened gives its error to every call', as
   for (const what of ['open', 'stat', 'read']) await everyCallFails(t, FlumeLog(failing(what)), 'EIO')
 })
 
-test('a log of another program\'s text is not taken for damaged before it is read, and its bytes are kept', async (t) => {
+test('a text file that is opened read-only is an empty log, and is not changed', async (t) => {
   const file = testFolder(t)
   const text = 'this is no log\n'.repeat(20)
   fs.writeFileSync(file('notes'), text)
@@ -195,7 +195,7 @@ test('a log of another program\'s text is not taken for damaged before it is rea
   t.equal(fs.readFileSync(file('notes'), 'utf8'), text)
 })
 
-test('a log that ends with a full block is read, and goes on in the next one', async (t) => {
+test('a log that ends with a full block is readable, and appends start the next block', async (t) => {
   for (const checksum of [true, false]) {
     for (const blocks of [1, 2, 5]) {
       const storage = new RAM()
@@ -220,9 +220,9 @@ test('a log that ends with a full block is read, and goes on in the next one', a
   }
 })
 
-test('a log of more than 4 GiB is read and appended to at its end', async (t) => {
+test('a log of more than 4 GiB can be read and appended to', async (t) => {
   const file = testFolder(t)
-  const start = 2 ** 33 + 65536 // what is in front of it is a hole, and takes no room on the disk
+  const start = 2 ** 33 + 65536 // everything before it is a hole, which takes no space
   const fd = fs.openSync(file('log'), 'w')
   const block = sealedBlock(65536, [dataOf(30000, 1), dataOf(30000, 2)])
   fs.writeSync(fd, block, 0, block.length, start)
@@ -249,7 +249,7 @@ test('a log of more than 4 GiB is read and appended to at its end', async (t) =>
   await again.close()
 })
 
-test('onReady is told once the log is open, at once if it is, and in the order of the calls', async (t) => {
+test('onReady calls back in order once the log is open, and immediately if it is open', async (t) => {
   const log = FlumeLog(new RAM())
   const order = []
   log.onReady(() => order.push(1))
@@ -263,7 +263,7 @@ test('onReady is told once the log is open, at once if it is, and in the order o
   await promises(log).close()
 })
 
-test('closing waits for what was appended before, and refuses what comes later', async (t) => {
+test('close waits for earlier appends, and later ones fail', async (t) => {
   for (const isOpen of [true, false]) {
     const storage = new RAM()
     const log = promises(FlumeLog(storage, { blockSize: 64 }))
@@ -285,7 +285,7 @@ test('closing waits for what was appended before, and refuses what comes later',
   }
 })
 
-test('closing waits for deletions, however many blocks they are in', async (t) => {
+test('close waits for deletions in any number of blocks', async (t) => {
   for (const isOpen of [true, false]) {
     const storage = new RAM()
     const first = promises(FlumeLog(storage, { blockSize: 64 }))
@@ -306,7 +306,7 @@ test('closing waits for deletions, however many blocks they are in', async (t) =
   }
 })
 
-test('closing waits for syncs and drains', async (t) => {
+test('close waits for sync and onDrain', async (t) => {
   const log = promises(FlumeLog(new RAM()))
   const order = []
   log.append('x')
@@ -317,7 +317,7 @@ test('closing waits for syncs and drains', async (t) => {
   t.equal(order.at(-1), 'close')
 })
 
-test('reads that are under way when the log is closed end, with what they asked for or flumelog:closed', async (t) => {
+test('reads in progress when the log is closed end with their result or flumelog:closed', async (t) => {
   const storage = new RAM()
   const first = promises(FlumeLog(storage, { blockSize: 64 }))
   for (let i = 0; i < 100; i++) await first.append(Buffer.alloc(40, i + 1))
@@ -334,14 +334,21 @@ test('reads that are under way when the log is closed end, with what they asked 
   t.deepEqual(other, [])
 })
 
-test('a walk through the log that has not come to its end when the log is closed ends with flumelog:closed', async (t) => {
+/** Has a storage answer reads in the next turn of the event loop, so that a log closed meanwhile is closed before them. */
+function answeringLater (storage) {
+  const read = storage._read.bind(storage)
+  storage._read = (req) => setImmediate(() => read(req))
+  return storage
+}
+
+test('a stream or scan that has not reached its end when the log is closed ends with flumelog:closed', async (t) => {
   const file = testFolder(t)
   const ram = new RAM()
   for (const storage of [file('log'), ram]) {
     const first = promises(FlumeLog(storage))
     await first.append(Array.from({ length: 400 }, (_, i) => Buffer.alloc(60000, i % 255 + 1)))
     await first.close()
-    const log = promises(FlumeLog(storage === ram ? ram.clone() : storage, { cacheSize: 0 }))
+    const log = promises(FlumeLog(storage === ram ? answeringLater(ram.clone()) : storage, { cacheSize: 0 }))
     await log.onReady()
     const ends = []
     for (const reverse of [false, true]) {
@@ -356,7 +363,7 @@ test('a walk through the log that has not come to its end when the log is closed
   }
 })
 
-test('closing twice, or thrice at once, is no error, and each is called back when it is done', async (t) => {
+test('close can be called several times, and each callback runs when the log is closed', async (t) => {
   for (const isOpen of [true, false]) {
     const log = promises(FlumeLog(new RAM()))
     if (isOpen) await log.onReady()
@@ -403,7 +410,7 @@ test('a log may be closed from within the callback of any call', async (t) => {
   }
 })
 
-test('a log that nobody closes does not keep its process alive, and what it acknowledged is there', async (t) => {
+test('an open log does not keep its process alive, and its acknowledged appends are stored', async (t) => {
   const file = testFolder(t)
   const program = `
     const log = require(${JSON.stringify(path.join(__dirname, '..', '..'))})(${JSON.stringify(file('log'))})

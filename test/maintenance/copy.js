@@ -1,6 +1,6 @@
 'use strict'
 
-// Copies of damaged logs, for random logs and random damage.
+// Copies random logs with random corruption.
 
 const test = require('tape')
 const fc = require('fast-check')
@@ -16,7 +16,7 @@ const BLOCK_SIZE = 64
 
 /** @typedef {{ seq: number, data: Buffer }} Placed */
 
-/** Data that follows from a number, so that no two records are the same. */
+/** Data derived from a number, so that all records differ. */
 function numbered (number, size) {
   const data = Buffer.alloc(size, 1 + number % 255)
   if (size >= 4) data.writeUInt32LE(number + 1)
@@ -84,11 +84,11 @@ function recordsIn (bytes) {
 const size = fc.oneof({ arbitrary: fc.integer({ min: 1, max: 52 }), weight: 4 }, { arbitrary: fc.integer({ min: -20, max: -1 }), weight: 1 })
 const block = fc.tuple(fc.integer({ min: 1, max: 20 }), fc.array(size, { maxLength: 8 })).map(([first, rest]) => [first, ...rest])
 const damage = fc.array(fc.record({ at: fc.nat(), bytes: fc.uint8Array({ minLength: 1, maxLength: 4 }) }), { minLength: 1, maxLength: 4 })
-// the first block shows the block size, so it stays sound
+// the first block determines the block size, so it is kept valid
 const log = fc.record({ first: block, blocks: fc.array(block, { maxLength: 5 }), tail: fc.array(size, { maxLength: 5 }), damage })
 
 /**
- * Damages a log behind its first block.
+ * Corrupts a log after its first block.
  * @returns {{ bytes: Buffer, placed: Placed[], touched: Set<number>, whole: Buffer }} touched: blocks that are not as they were
  */
 function damaged ({ first, blocks, tail, damage }, checksum) {
@@ -108,7 +108,7 @@ const isIn = (records) => {
   return ({ seq, data }) => known.get(seq)?.equals(data) === true
 }
 
-test('a copy is sound, and has every record of undamaged blocks at its offset', async (t) => {
+test('a copy is valid, and has every record of valid blocks at its offset', async (t) => {
   await fc.assert(fc.asyncProperty(log, fc.boolean(), fc.boolean(), async (plan, checksum, salvage) => {
     const { bytes, placed, touched } = damaged(plan, checksum)
     const copy = await copyOf(bytes, copyInPlace, salvage)
@@ -121,10 +121,10 @@ test('a copy is sound, and has every record of undamaged blocks at its offset', 
   t.pass('for 1,000 logs')
 })
 
-test('of blocks with checksums, only what was appended is copied, unless it is to be salvaged', async (t) => {
+test('only intact records are copied from blocks with checksums, unless salvaging', async (t) => {
   await fc.assert(fc.asyncProperty(log, async (plan) => {
     const { bytes, whole, placed } = damaged(plan, true)
-    // the last block, if all of its padding is damaged, cannot be told from one without a checksum
+    // if all of its padding is corrupt, the last block looks like one without a checksum
     const tail = whole.length - 1 - (whole.length - 1) % BLOCK_SIZE
     const wasAppended = isIn(placed)
     const inPlace = await copyOf(bytes, copyInPlace, false)
@@ -138,7 +138,7 @@ test('of blocks with checksums, only what was appended is copied, unless it is t
   t.pass('for 1,000 logs')
 })
 
-test('the packed copy of a sound log is what appending its records would have made', async (t) => {
+test('a packed copy of a valid log is what appending its records would have produced', async (t) => {
   await fc.assert(fc.asyncProperty(fc.array(block, { maxLength: 6 }), async (blocks) => {
     const { bytes, placed } = logOf(blocks, [], true)
     const packed = await copyOf(bytes, copyPacked, false)

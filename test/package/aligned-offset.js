@@ -1,6 +1,6 @@
 'use strict'
 
-// Files exchanged with flumelog-aligned-offset, as it is published.
+// File compatibility with the published flumelog-aligned-offset.
 
 const fs = require('fs')
 const test = require('tape')
@@ -13,7 +13,7 @@ const { modelOf } = require('../helpers/model')
 
 const SMALL_SIZES = Array.from({ length: 129 }, (_, i) => 64 + i)
 const LARGE_SIZES = [511, 512, 513, 1000, 1023, 1024, 1025, 2048, 4095, 4096, 4097, 8192, 10007, 16384, 32767, 32768, 50001, 65534, 65535, 65536]
-/** How many logs are worked on at a time: the other log waits 20 ms before it writes a tail. */
+/** Number of logs tested concurrently, since the other log waits 20 ms before it writes a tail. */
 const AT_A_TIME = 32
 
 /**
@@ -25,10 +25,10 @@ function edgeRecords (blockSize, every) {
   const most = blockSize - 14
   const add = (size) => records.push(Buffer.alloc(size, 1 + records.length % 255))
   for (let left = 0; left <= (every ? most - 10 : 12); left++) {
-    // a first record, and then one that ends `left` bytes before the last place it may
+    // a first record, and then one that ends `left` bytes before the last possible position
     add(5)
     add(most - 9 - left)
-    // what is left takes this one, or does not
+    // this one fits into the remaining space, or does not
     if (left > 4) add(left - 4)
   }
   for (let size = every ? 1 : Math.max(1, most - 12); size <= most; size++) add(size)
@@ -36,14 +36,14 @@ function edgeRecords (blockSize, every) {
   return records
 }
 
-/** What these records come to be: seqs, and the end of the log. */
+/** The seqs of these records, and the end of the log. */
 function placed (blockSize, checksum, records) {
   const model = modelOf({ blockSize, checksum })
   model.append(records)
   return { end: model.end, all: model.records.map(({ seq, value }) => ({ seq, value })) }
 }
 
-/** With checksum: false a record may be this much larger. */
+/** Bytes by which records may be larger with checksum: false. */
 function largest (blockSize) {
   return [11, 12, 13, 14].map(less => Buffer.alloc(blockSize - less + 1, less))
 }
@@ -54,7 +54,7 @@ async function ours (filename, options, records) {
   await log.close()
 }
 
-/** @returns what is different, in few words; null if nothing is */
+/** @returns a description of the difference; null if there is none */
 function difference (is, shouldBe) {
   for (let i = 0; i < Math.max(is.length, shouldBe.length); i++) {
     const same = is[i] !== undefined && shouldBe[i] !== undefined && is[i].seq === shouldBe[i].seq && is[i].value.equals(shouldBe[i].value)
@@ -63,7 +63,7 @@ function difference (is, shouldBe) {
   return null
 }
 
-/** Does the work for each block size; what it returns, if not null, is what is wrong. */
+/** Runs a check for each block size; the check returns null, or what is wrong. */
 async function forEach (t, sizes, work) {
   const wrong = []
   const left = sizes.slice()
@@ -80,7 +80,7 @@ async function forEach (t, sizes, work) {
 
 for (const [name, sizes] of [['small', SMALL_SIZES], ['large', LARGE_SIZES]]) {
   for (const checksum of [true, false]) {
-    test(`it reads what we wrote ${checksum ? 'with' : 'without'} checksums, ${name} blocks`, async (t) => {
+    test(`it reads what we write ${checksum ? 'with' : 'without'} checksums, ${name} blocks`, async (t) => {
       const file = testFolder(t)
       await forEach(t, sizes, async (blockSize) => {
         const filename = file(`${blockSize}`)
@@ -97,7 +97,7 @@ for (const [name, sizes] of [['small', SMALL_SIZES], ['large', LARGE_SIZES]]) {
     })
   }
 
-  test(`we read what it wrote, go on with it, and it reads that, ${name} blocks`, async (t) => {
+  test(`we read and extend what it wrote, and it reads the result, ${name} blocks`, async (t) => {
     const file = testFolder(t)
     await forEach(t, sizes, async (blockSize) => {
       const filename = file(`${blockSize}`)
@@ -115,7 +115,7 @@ for (const [name, sizes] of [['small', SMALL_SIZES], ['large', LARGE_SIZES]]) {
         difference(await collect(log.log, { reverse: true }), written.all.toReversed())
       if (log.log.since.value !== written.all.at(-1).seq) problem ??= `since is ${log.log.since.value}`
 
-      // it goes on where the other one ended, keeping 10 bytes a block from then on
+      // it continues where the other one ended, and reserves 10 bytes per block from then on
       const second = edgeRecords(blockSize, false)
       const checked = modelOf({ blockSize, checksum: true })
       checked.end = model.end
@@ -127,7 +127,7 @@ for (const [name, sizes] of [['small', SMALL_SIZES], ['large', LARGE_SIZES]]) {
       if (!fs.readFileSync(filename).subarray(0, whole.length).equals(whole)) problem ??= 'what was there has been changed'
       problem ??= difference(await readAligned(filename, blockSize), all)
 
-      // and the other one goes on with that
+      // and the other one continues in turn
       const third = [Buffer.from('a'), Buffer.alloc(blockSize - 14, 2), Buffer.from('b')]
       const plain = modelOf({ blockSize, checksum: false })
       plain.end = checked.end
@@ -142,7 +142,7 @@ for (const [name, sizes] of [['small', SMALL_SIZES], ['large', LARGE_SIZES]]) {
     })
   })
 
-  test(`without checksums the two write the same bytes, ${name} blocks`, async (t) => {
+  test(`without checksums, both write the same bytes, ${name} blocks`, async (t) => {
     const file = testFolder(t)
     await forEach(t, sizes, async (blockSize) => {
       const records = edgeRecords(blockSize, blockSize < 80).concat(largest(blockSize))
@@ -161,7 +161,7 @@ for (const [name, sizes] of [['small', SMALL_SIZES], ['large', LARGE_SIZES]]) {
   })
 }
 
-test('it gets each record that we wrote, and the one before', async (t) => {
+test('it can get each record that we wrote, and the previous one', async (t) => {
   const file = testFolder(t)
   for (const checksum of [true, false]) {
     const filename = file(`${checksum}`)
@@ -182,7 +182,7 @@ test('it gets each record that we wrote, and the one before', async (t) => {
   }
 })
 
-test('it leaves out the records that we deleted, in blocks with a checksum and in the tail', async (t) => {
+test('it skips the records that we deleted, in blocks with a checksum and in the tail', async (t) => {
   const file = testFolder(t)
   for (const checksum of [true, false]) {
     const filename = file(`${checksum}`)
@@ -198,13 +198,13 @@ test('it leaves out the records that we deleted, in blocks with a checksum and i
   }
 })
 
-test('we leave out the records that it deleted', async (t) => {
+test('we skip the records that it deleted', async (t) => {
   const file = testFolder(t)
   const filename = file('log')
   const records = edgeRecords(64, false)
   const { all, end } = placed(64, false, records)
   await appendAligned(filename, 64, records, end)
-  // the last block is left alone: it would fill that with zeros
+  // not in the last block, which it would fill with zeros
   const isDeleted = ({ seq }, i) => i % 3 === 0 && seq < end - end % 64
   await withAligned(filename, 64, async (log) => {
     for (const { seq } of all.filter(isDeleted)) {
@@ -217,7 +217,7 @@ test('we leave out the records that it deleted', async (t) => {
   await log.close()
 })
 
-test('its deletion in a block with a checksum is reported as damage, and the other blocks are read', async (t) => {
+test('its deletion in a block with a checksum is reported as corruption, and the other blocks are readable', async (t) => {
   const file = testFolder(t)
   const filename = file('log')
   const records = [1, 2, 3, 4, 5, 6].map(byte => Buffer.alloc(20, byte))
@@ -232,7 +232,7 @@ test('its deletion in a block with a checksum is reported as damage, and the oth
   await unchecked.close()
 })
 
-test('a tail that its deletion has filled with zeros is taken to its last whole record', async (t) => {
+test('a tail that its deletion has padded with zeros is read up to its last whole record', async (t) => {
   const file = testFolder(t)
   const filename = file('log')
   const records = [1, 2, 3, 4, 5].map(byte => Buffer.alloc(20, byte))

@@ -1,7 +1,7 @@
 'use strict'
 
-// The table in README.md that compares this log with the other flumelogs: each of its
-// cells is tried, on the versions that are installed.
+// Checks the table in README.md that compares flumelogs: each cell is tested, with the
+// installed versions.
 
 const fs = require('fs')
 const path = require('path')
@@ -15,7 +15,7 @@ const { tableUnder } = require('../helpers/tables')
 const TRY = path.join(__dirname, '..', 'helpers', 'comparison', 'try.js')
 const page = (name) => fs.readFileSync(path.join(__dirname, '..', '..', name), 'utf8')
 
-tape('the table of features in README.md says what was found when each was tried', async (t) => {
+tape('the table of features in README.md agrees with the results of testing each feature', async (t) => {
   const folder = testFolder(t)
   const columns = await Promise.all(KINDS.map(({ name }) => tryAll(name, folder(name))))
   const table = tableUnder(page('README.md'), '## Compared with other flumelogs')
@@ -27,7 +27,7 @@ tape('the table of features in README.md says what was found when each was tried
   t.equal(table.length, features.length + 1, 'it has no further rows')
 })
 
-tape('docs/comparison.md says how each feature was tried, and on which versions', (t) => {
+tape('docs/comparison.md says how each feature is tested, and with which versions', (t) => {
   const text = page('docs/comparison.md')
   for (const { name, how } of features) t.ok(text.includes(`- **${name}**: ${how}\n`), name)
   t.equal(text.match(/^- \*\*/gm).length, features.length, 'it explains no others')
@@ -50,9 +50,9 @@ async function tryAll (name, folder) {
   return cells
 }
 
-/** Tries one feature after the other until one brings the process down. */
+/** Tests features in sequence until one crashes the process. */
 function tryFrom (name, folder, from) {
-  // standard input is one that can be written to, as a terminal is: flumelog-memory writes to it if it cannot open its file
+  // standard input must be writable, like a terminal: flumelog-memory writes to it if it cannot open its file
   const child = spawn(process.execPath, [TRY, name, 'features', folder, String(from)], { stdio: ['pipe', 'pipe', 'ignore'] })
   let output = ''
   child.stdout.on('data', data => { output += data })

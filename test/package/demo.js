@@ -1,7 +1,7 @@
 'use strict'
 
-// `npm run demo`, run as a user would: what it prints is compared with a plain
-// computation over the data sets, which shares no code with it.
+// Runs `npm run demo` as a user would, and compares what it prints with an independent
+// computation over the data sets.
 
 const fs = require('fs')
 const path = require('path')
@@ -22,10 +22,10 @@ const quakes = data('earthquakes.json').features.sort((a, b) => a.properties.tim
 const ofType = (type) => quakes.filter(({ properties }) => properties.type === type)
 const number = (value) => value.toLocaleString('en-US')
 
-tape('the demo ends well, and what it says is what the data says', async (t) => {
+tape('the demo exits with code 0, and its output agrees with the data', async (t) => {
   const folder = testFolder(t)
   const child = spawnSync(process.execPath, [DEMO], { encoding: 'utf8', env: { ...process.env, TMPDIR: folder('.') } })
-  t.equal(child.status, 0, child.stderr || 'it ends with code 0')
+  t.equal(child.status, 0, child.stderr || 'exits with code 0')
   const output = child.stdout
   const says = (text) => t.ok(output.includes(text), text)
 
@@ -46,7 +46,7 @@ tape('the demo ends well, and what it says is what the data says', async (t) => 
 
   t.deepEqual(events(section(output, 'backward')), quakes.slice(-5).reverse().map(event), 'the last five records, the last one first')
   const first = quakes.findIndex(({ properties }) => properties.time >= MOMENT)
-  t.deepEqual(events(section(output, 'halving')), quakes.slice(first, first + 5).map(event), 'the records from a moment on')
+  t.deepEqual(events(section(output, 'binary search')), quakes.slice(first, first + 5).map(event), 'the records from a moment on')
 
   t.deepEqual(matches(section(output, 'first records'), /^(\{.*\})$/gm).map(record => JSON.parse(record)),
     flights.slice(0, 3).map(flightRecord), 'the first three records, dumped')
@@ -62,7 +62,7 @@ tape('the demo ends well, and what it says is what the data says', async (t) => 
   t.equal(wrong, -1, 'each of its records is the one of the data')
 })
 
-/** What stands in the output from a line with this text in it to the next empty line. */
+/** The part of the output from a line that contains this text to the next empty line. */
 function section (output, text) {
   const from = output.indexOf(text)
   return output.slice(from, output.indexOf('\n\n', from))

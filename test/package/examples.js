@@ -1,6 +1,6 @@
 'use strict'
 
-// Every program in examples/, run as a user would.
+// Runs every program in examples/, as a user would.
 
 const fs = require('fs')
 const path = require('path')
@@ -13,7 +13,7 @@ const EXAMPLES = path.join(__dirname, '..', '..', 'examples')
 const codec = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
 const tried = []
 
-tape('flumedb-views: both views show what the log has, also when it is run again', async (t) => {
+tape('flumedb-views: both views reflect the log, also in later runs', async (t) => {
   const folder = testFolder(t)
   const once = [
     '{ ada: 70, grace: 250, mary: 75 }',
@@ -28,7 +28,7 @@ tape('flumedb-views: both views show what the log has, also when it is run again
   t.deepEqual(twice.slice(1).map(line => line.split(',')[0]), ['250 to grace', '250 to grace', '100 to ada', '100 to ada', '75 to mary', '75 to mary'])
 })
 
-tape('job-queue: a worker goes on after the last job that is done', async (t) => {
+tape('job-queue: a worker resumes after the last job done', async (t) => {
   const folder = testFolder(t)
   t.deepEqual(await run(t, folder, 'job-queue.js'), ['job 0: wash', 'job 19: rinse', 'job 39: dry'])
   t.deepEqual(await run(t, folder, 'job-queue.js', folder('jobs')), ['job 0: wash', 'job 19: rinse', 'job 39: dry'])
@@ -37,7 +37,7 @@ tape('job-queue: a worker goes on after the last job that is done', async (t) =>
   t.deepEqual(await recordsOf(folder('jobs.done')), [0, 19, 39, 57, 76, 95])
 })
 
-tape('tail: it shows what another process appends, as it does', async (t) => {
+tape('tail: it prints what another process appends, as it is appended', async (t) => {
   const folder = testFolder(t)
   const lines = [1, 2, 3, 4, 5].map(n => `${(n - 1) * 26} { n: ${n}, isLast: ${n === 5} }`)
   t.deepEqual(await run(t, folder, 'tail.js'), lines)
@@ -73,14 +73,14 @@ tape('import-csv: each line becomes a record', async (t) => {
   ], 'with fields in quotes, and empty ones')
 })
 
-tape('import-csv: a bar on the terminal goes up to 100 %', async (t) => {
+tape('import-csv: the progress bar on a terminal reaches 100 %', async (t) => {
   const folder = testFolder(t)
   const { stderr } = await start(folder, ['--require', path.join(__dirname, '..', 'helpers', 'terminal.js'), path.join(EXAMPLES, 'import-csv.js')], { TEST_COLUMNS: '80' })
   t.ok(/█+░* \d+ %/.test(stderr), 'it is drawn')
   t.ok(/█ 100 %/.test(stderr), 'to the end')
 })
 
-tape('counter: it is computed from what happened, also before it was run', async (t) => {
+tape('counter: it is computed from all events, including those of earlier runs', async (t) => {
   const folder = testFolder(t)
   const first = ['the counter was at 0', 'it is at 1, and was at 42 before it was reset']
   t.deepEqual(await run(t, folder, 'counter.js'), first)
@@ -88,12 +88,12 @@ tape('counter: it is computed from what happened, also before it was run', async
   t.deepEqual(await run(t, folder, 'counter.js', folder('log')), ['the counter was at 1', 'it is at 1, and was at 43 before it was reset'])
 })
 
-tape('no example is left out here', (t) => {
+tape('every example is tested', (t) => {
   t.deepEqual(fs.readdirSync(EXAMPLES).filter(file => !tried.includes(file)), [])
   t.end()
 })
 
-/** Runs an example to its end. @returns {Promise<string[]>} the lines it prints */
+/** Runs an example until it exits. @returns {Promise<string[]>} the lines it prints */
 async function run (t, folder, example, ...args) {
   if (!tried.includes(example)) tried.push(example)
   const { err, stdout, stderr } = await start(folder, [path.join(EXAMPLES, example), ...args])
@@ -103,13 +103,13 @@ async function run (t, folder, example, ...args) {
 
 function start (folder, args, env = {}) {
   return new Promise(resolve => {
-    // what it makes a temporary folder for goes with the test's
+    // its temporary directories are created in that of the test
     execFile(process.execPath, args, { encoding: 'utf8', env: { ...process.env, TMPDIR: folder('.'), ...env } },
       (err, stdout, stderr) => resolve({ err, stdout, stderr }))
   })
 }
 
-/** @returns {() => Promise<string>} gives the next line */
+/** @returns {() => Promise<string>} resolves to the next line */
 function linesOf (stream) {
   const lines = require('readline').createInterface({ input: stream })[Symbol.asyncIterator]()
   return async () => (await lines.next()).value

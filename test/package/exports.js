@@ -1,7 +1,7 @@
 'use strict'
 
-// The package's entry points: what a program in another folder can require and
-// import, by the package's name.
+// The entry points of the package: what another program can require and import by the
+// name of the package.
 
 const fs = require('fs')
 const path = require('path')
@@ -46,7 +46,7 @@ tape('every entry point can be imported', (t) => {
   t.end()
 })
 
-tape('to import and to require give the same', (t) => {
+tape('import and require return the same', (t) => {
   const output = run(t, 'program.mjs', `
     import { createRequire } from 'module'
     const require = createRequire(import.meta.url)
@@ -61,7 +61,7 @@ tape('to import and to require give the same', (t) => {
   t.end()
 })
 
-tape('each entry point has its code and its types among the files of the package', (t) => {
+tape('the package contains the code and the types of each entry point', (t) => {
   const isPacked = (file) => files.some(packed => file === packed || file.startsWith(packed + '/'))
   const modules = Object.entries(entries ?? {}).filter(([entry]) => !entry.endsWith('.json'))
   t.deepEqual(modules.map(([entry]) => entry), ['.', './promises', './push'])
@@ -74,7 +74,7 @@ tape('each entry point has its code and its types among the files of the package
   t.end()
 })
 
-tape('what is no entry point cannot be required by the package\'s name, but package.json can', (t) => {
+tape('only entry points and package.json can be required by the name of the package', (t) => {
   const output = run(t, 'program.cjs', `
     console.log(require('${name}/package.json').name)
     try {
@@ -86,7 +86,7 @@ tape('what is no entry point cannot be required by the package\'s name, but pack
   t.end()
 })
 
-/** Runs a program in a folder that has the package among its modules. */
+/** Runs a program in a directory in which the package is installed. */
 function run (t, file, program) {
   const folder = testFolder(t)
   fs.mkdirSync(folder('node_modules'))

@@ -1,7 +1,7 @@
 'use strict'
 
-// The package as it is packed: it brings what a user needs and nothing else, and it
-// works where it is installed, from JavaScript, TypeScript and the command line.
+// The packed package: it contains what users need and nothing else, and works when
+// installed, from JavaScript, TypeScript and the command line.
 
 const fs = require('fs')
 const path = require('path')
@@ -12,11 +12,11 @@ const { testFolder } = require('../helpers/folder')
 
 const ROOT = path.join(__dirname, '..', '..')
 const { name, version, main, exports: faces = {}, dependencies, optionalDependencies } = require('../../package.json')
-/** What can be required. */
+/** The entry points. */
 const entries = [...new Set([main, ...JSON.stringify(faces).match(/(?<=\.\/)[\w-]+\.js(?=")/g) ?? []])]
 const installed = (module) => path.join(ROOT, 'node_modules', module)
 
-tape('the package brings what a user needs, and works where it is installed', (t) => {
+tape('the package contains what users need, and works when installed', (t) => {
   const folder = testFolder(t)
   const project = (file) => path.join(folder('project'), file)
   const { files, filename } = pack(folder('checkout'))
@@ -39,7 +39,7 @@ tape('the package brings what a user needs, and works where it is installed', (t
   t.end()
 })
 
-tape('what the package requires is among its dependencies, and it requires all of them', (t) => {
+tape('the package requires exactly its dependencies', (t) => {
   const files = [...entries, ...['lib', 'bin'].flatMap(folder => sources(folder).map(file => path.join(folder, file)))]
   const required = new Set()
   for (const file of files) {
@@ -75,12 +75,12 @@ const TYPED = `
   log.append({ title: 'hello' })
 `
 
-/** The JavaScript files in a folder of the checkout. */
+/** The JavaScript files in a directory of the checkout. */
 function sources (folder) {
   return fs.readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.js'))
 }
 
-/** Packs a copy of the checkout, since packing makes files. */
+/** Packs a copy of the checkout, since packing creates files. */
 function pack (checkout) {
   const isCopied = (file) => !['node_modules', '.git'].includes(path.relative(ROOT, file))
   fs.cpSync(ROOT, checkout, { recursive: true, filter: isCopied })
@@ -92,7 +92,7 @@ function pack (checkout) {
   return JSON.parse(stdout)[0]
 }
 
-/** Puts the package into a project as npm would, with its dependencies beside it. */
+/** Installs the package into a project as npm would, with its dependencies. */
 function install (tarball, project) {
   fs.mkdirSync(project(`node_modules/${name}`), { recursive: true })
   execFileSync('tar', ['-xzf', tarball, '-C', project(`node_modules/${name}`), '--strip-components=1'])
@@ -101,7 +101,7 @@ function install (tarball, project) {
     fs.symlinkSync(installed(module), project(`node_modules/${module}`))
   }
   fs.writeFileSync(project('package.json'), JSON.stringify({ name: 'project', private: true, dependencies: { [name]: version } }))
-  // makes the links of commands
+  // creates the links of commands
   execFileSync('npm', ['rebuild', '--offline', '--ignore-scripts', name], { cwd: project('.'), stdio: 'ignore' })
 }
 
@@ -110,7 +110,7 @@ function node (project, program) {
   return { code: status, output: stdout + stderr }
 }
 
-/** Compiles a program against the types of the package, libraries' types checked too. */
+/** Compiles a program against the types of the package, and checks library types, too. */
 function compile (project, program) {
   fs.writeFileSync(project('program.ts'), program)
   const { status, stdout } = spawnSync(process.execPath, [path.join(installed('typescript'), 'bin', 'tsc'), '--strict', '--noEmit',

@@ -1,7 +1,7 @@
 'use strict'
 
-// README.md says what the code does: its examples run and print what they say, and
-// its tables have every option, member and error of the code, and no others.
+// Checks README.md: its examples print what their comments say, and its tables list
+// exactly the options, members and errors of the code.
 
 const fs = require('fs')
 const path = require('path')
@@ -19,7 +19,7 @@ const NAME = require('../../package.json').name
 const read = (name) => fs.readFileSync(path.join(ROOT, name), 'utf8')
 const readme = read('README.md')
 
-tape('the examples in README.md run, and print what they say', (t) => {
+tape('the examples in README.md print what their comments say', (t) => {
   const examples = [...readme.matchAll(/^```js\n([^]*?)^```$/gm)].map(match => match[1])
   t.ok(examples.length >= 2, `there are ${examples.length}`)
   for (const example of examples) {
@@ -32,14 +32,14 @@ tape('the examples in README.md run, and print what they say', (t) => {
   t.end()
 })
 
-tape('the links in README.md to files of the project lead somewhere', (t) => {
+tape('all links in README.md to files of the project work', (t) => {
   for (const [, target] of readme.matchAll(/\]\((?!http)([^)#]+)/g)) t.ok(fs.existsSync(path.join(ROOT, target)), target)
   t.end()
 })
 
-tape('the table of options has each option with its default', (t) => {
+tape('the table of options lists every option with its default', (t) => {
   const rows = tableUnder(readme, '## Options').slice(1)
-  t.deepEqual(names(rows), documentedIn('lib/options.js', 'Options'), 'those that are documented in the code')
+  t.deepEqual(names(rows), documentedIn('lib/options.js', 'Options'), 'the same as in the code')
   const defaults = { ...settingsOf({}), blockSize: DEFAULT_BLOCK_SIZE }
   for (const [option, , value] of rows) {
     const [name] = codesIn(option)
@@ -50,7 +50,7 @@ tape('the table of options has each option with its default', (t) => {
   t.end()
 })
 
-tape('the table of members has each member of a log', (t) => {
+tape('the table of members lists every member of a log', (t) => {
   const rows = tableUnder(readme, '## Members').slice(1)
   const log = FlumeLog(new RAM())
   t.deepEqual(names(rows), Object.keys(log).sort())
@@ -59,17 +59,17 @@ tape('the table of members has each member of a log', (t) => {
   t.end()
 })
 
-tape('the table of a stream has each of its options', (t) => {
+tape('the table of stream options lists every option', (t) => {
   const rows = tableUnder(readme, 'Options of `stream`, all of which may be combined:').slice(1)
   const range = documentedIn('lib/read/cursor.js', 'RangeOptions')
   t.deepEqual(names(rows), [...range, ...documentedIn('lib/read/stream.js', 'StreamOnlyOptions')].sort())
   const [[, scan]] = tableUnder(readme, '## Members').filter(([member]) => member.startsWith('`scan('))
   const known = [...range, ...documentedIn('lib/read/scan.js', 'ScanOnlyOptions')].sort()
-  t.deepEqual(codesIn(scan.split('The range: ')[1]).filter(code => code !== 'onRecord').sort(), known, 'and that of members the range of a scan')
+  t.deepEqual(codesIn(scan.split('The range: ')[1]).filter(code => code !== 'onRecord').sort(), known, 'and the table of members those of a scan')
   t.end()
 })
 
-tape('the table of errors has each code that the log gives', (t) => {
+tape('the table of errors lists every error code', (t) => {
   const rows = tableUnder(readme, '## Errors').slice(1)
   const given = new Set(read('lib/errors.js').match(/(?<=createError\(')flumelog:[a-z-]+/g))
   t.deepEqual(names(rows), [...given].sort())
@@ -79,7 +79,7 @@ tape('the table of errors has each code that the log gives', (t) => {
   t.end()
 })
 
-/** Runs an example as a program that has the package and what else it requires installed. */
+/** Runs an example as a program with the package, and the other packages it requires, installed. */
 function run (example, file) {
   fs.mkdirSync(file('node_modules'))
   for (const name of new Set([...example.matchAll(/(?:require\(|from )'([\w-]+)/g)].map(match => match[1]))) {
@@ -90,12 +90,12 @@ function run (example, file) {
   return spawnSync(process.execPath, ['example.js'], { cwd: file('.'), encoding: 'utf8' })
 }
 
-/** What stands in `code` in a cell; of a call, the name. */
+/** The contents of all `code` spans in a cell; of calls, only the name. */
 const codesIn = (cell) => [...cell.matchAll(/`([\w:-]+)[^`]*`/g)].map(match => match[1])
 
 const names = (rows) => rows.flatMap(([first]) => codesIn(first)).sort()
 
-/** The properties of a type in JSDoc. */
+/** The properties of a JSDoc type. */
 function documentedIn (file, type) {
   const comment = read(file).match(/\/\*\*(?:(?!\*\/)[^])*\*\//g).find(comment => comment.includes(`@typedef {object} ${type}`))
   const from = comment.slice(comment.indexOf(`@typedef {object} ${type}`) + 1)
@@ -103,7 +103,7 @@ function documentedIn (file, type) {
   return [...own.matchAll(/@property \{.*\} \[(\w+)\]/g)].map(match => match[1]).sort()
 }
 
-/** A default as it stands in a table. */
+/** Parses a default in a table. */
 function valueOf (text) {
   const [, number, unit] = /^(\d+)( MiB)?$/.exec(text) ?? []
   if (number !== undefined) return Number(number) * (unit === undefined ? 1 : 1024 * 1024)

@@ -1,6 +1,6 @@
 'use strict'
 
-// The example of docs/statistics.md, as it stands there.
+// Runs the example of docs/statistics.md.
 
 const tape = require('tape')
 const fs = require('fs')
@@ -9,7 +9,7 @@ const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { promises } = require('../helpers/promises')
 
-tape('the counters are handed to prom-client as docs/statistics.md says', async (t) => {
+tape('the example in docs/statistics.md exports the counters to prom-client', async (t) => {
   const page = fs.readFileSync(path.join(__dirname, '../../docs/statistics.md'), 'utf8')
   const [, example] = page.match(/```js\n([^]*?)```/)
   // eslint-disable-next-line no-new-func
@@ -24,6 +24,6 @@ tape('the counters are handed to prom-client as docs/statistics.md says', async 
   t.match(metrics, /^flumelog_in_flight_bytes 0$/m)
   t.match(metrics, /^flumelog_unsynced_bytes 23$/m)
   await log.append('four')
-  t.match(await registry.metrics(), /^flumelog_written_records_total 4$/m, 'read again, they have grown')
+  t.match(await registry.metrics(), /^flumelog_written_records_total 4$/m, 'the counters have grown')
   await log.close()
 })

@@ -1,6 +1,6 @@
 'use strict'
 
-// The code itself: its style, and its types, which JSDoc says and TypeScript checks.
+// Checks the code itself: its style, and its JSDoc types with TypeScript.
 
 const path = require('path')
 const { execFile } = require('child_process')
@@ -8,8 +8,8 @@ const test = require('tape')
 
 const ROOT = path.join(__dirname, '..', '..')
 
-/** @returns {Promise<string>} what the program printed, if it found fault; else nothing */
-function faultsFoundBy (module, bin) {
+/** @returns {Promise<string>} the problems that the program printed; empty if there are none */
+function problemsFoundBy (module, bin) {
   const program = path.join(path.dirname(require.resolve(`${module}/package.json`)), bin)
   return new Promise(resolve => {
     execFile(process.execPath, [program], { cwd: ROOT, maxBuffer: 64 * 1024 * 1024 }, (err, stdout, stderr) => resolve(err ? stdout + stderr : ''))
@@ -17,9 +17,9 @@ function faultsFoundBy (module, bin) {
 }
 
 test('the code is in standard style', async (t) => {
-  t.equal(await faultsFoundBy('standard', 'bin/cmd.cjs'), '')
+  t.equal(await problemsFoundBy('standard', 'bin/cmd.cjs'), '')
 })
 
-test('types are right', async (t) => {
-  t.equal(await faultsFoundBy('typescript', 'bin/tsc'), '')
+test('the types are correct', async (t) => {
+  t.equal(await problemsFoundBy('typescript', 'bin/tsc'), '')
 })

@@ -1,7 +1,7 @@
 'use strict'
 
-// The declarations that users of TypeScript are given: made as for the package, and
-// tried on programs that use every member the right way and the wrong way.
+// The TypeScript declarations, generated as for the package, and tested with programs that
+// use every member in valid and invalid ways.
 
 const fs = require('fs')
 const path = require('path')
@@ -20,7 +20,7 @@ const PROGRAMS = path.join(__dirname, '..', 'types')
 const { name, scripts } = require('../../package.json')
 const program = (file) => fs.readFileSync(path.join(PROGRAMS, file), 'utf8')
 
-tape('programs that use the log the right way compile, those that use it the wrong way do not', (t) => {
+tape('programs that use the log correctly compile, incorrect ones do not', (t) => {
   const folder = testFolder(t)
   const module = (file) => folder(path.join('node_modules', file))
   fs.mkdirSync(module('@types'), { recursive: true })
@@ -38,7 +38,7 @@ tape('programs that use the log the right way compile, those that use it the wro
   t.end()
 })
 
-tape('the programs use every member of the log, and of its other faces', async (t) => {
+tape('the programs use every member of the log, and of its wrappers', async (t) => {
   const log = FlumeLog(new RAM())
   await promises(log).close()
   const unused = (text, names) => names.filter(name => !new RegExp(`\\.${name}\\b`).test(text))

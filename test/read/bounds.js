@@ -1,7 +1,7 @@
 'use strict'
 
-// The options of stream and scan, combined, against an array: every integer as every
-// bound of a small log with deleted records.
+// Compares combinations of options of stream and scan with an array, with every integer
+// as every bound, on a small log with deleted records.
 
 const test = require('tape')
 const RAM = require('random-access-memory')
@@ -14,7 +14,7 @@ const PAIRS = [['gt', 'lt'], ['gt', 'lte'], ['gte', 'lt'], ['gte', 'lte'], ['gt'
 const NAMES = ['gt', 'gte', 'lt', 'lte']
 
 /**
- * Four blocks of 32 bytes: two full ones, one in which all is deleted, a tail.
+ * Four blocks of 32 bytes: two full ones, one with deleted records only, a tail.
  * @param {object} options of the log
  * @param {boolean} reopened whether all of it comes from the file, but the tail
  */
@@ -44,7 +44,7 @@ const text = (item) => typeof item === 'number'
   ? `${item}`
   : Buffer.isBuffer(item) ? item.toString('hex') : `${item.seq}:${item.value.toString('hex')}`
 
-/** Runs each of these queries, at most so many at a time, and gives those that were answered otherwise. */
+/** Runs queries with limited concurrency, and returns those with wrong results. */
 async function compare (log, model, queries) {
   const wrong = []
   for (const options of queries) {
@@ -55,7 +55,7 @@ async function compare (log, model, queries) {
   return wrong
 }
 
-/** Every integer from -2 to the log's end + 2 as every single bound. */
+/** Every single bound, with every integer from -2 to the end of the log + 2. */
 function * singles (model) {
   for (const name of NAMES) {
     for (let at = -2; at <= model.end + 2; at++) yield { [name]: at }
@@ -70,7 +70,7 @@ function * pairs (model) {
   }
 }
 
-test('the small log has what these tests are about', async (t) => {
+test('the small log has the layout that these tests need', async (t) => {
   const { log, close, model } = await smallLog()
   t.deepEqual(model.records.map(({ seq, deleted }) => deleted ? -seq : seq), [0, -7, 32, -64, -72, 96, 105])
   t.equal(model.end, 112)
@@ -83,7 +83,7 @@ for (const [what, settings, reopened] of [
   ['from the file', {}, true],
   ['from the file, without a cache', { cacheSize: 0 }, true]
 ]) {
-  test(`any integer is a bound, forward and backward; the log is ${what}`, async (t) => {
+  test(`any integer can be a bound, forward and backward; the log is ${what}`, async (t) => {
     const { log, close, model } = await smallLog(settings, reopened)
     const queries = []
     for (const bounds of singles(model)) {
@@ -93,12 +93,12 @@ for (const [what, settings, reopened] of [
     await close()
   })
 
-  test(`any two integers are bounds, forward and backward; the log is ${what}`, async (t) => {
+  test(`any two integers can be bounds, forward and backward; the log is ${what}`, async (t) => {
     const { log, close, model } = await smallLog(settings, reopened)
     let count = 0
     const wrong = []
     for (const bounds of pairs(model)) {
-      // each pair in one direction, and in the other for the neighbouring one
+      // alternates the direction between neighbouring pairs
       const reverse = count++ % 2 === 0
       wrong.push(...await compare(log, model, [{ ...bounds, reverse, values: false }]))
     }
@@ -107,7 +107,7 @@ for (const [what, settings, reopened] of [
   })
 }
 
-test('reverse, limit, seqs, values and cache combine with each other and with bounds', async (t) => {
+test('reverse, limit, seqs, values and cache can be combined with each other and with bounds', async (t) => {
   for (const reopened of [false, true]) {
     const { log, close, model } = await smallLog({}, reopened)
     const queries = []
@@ -134,7 +134,7 @@ test('reverse, limit, seqs, values and cache combine with each other and with bo
   }
 })
 
-test('infinite bounds, and bounds that are undefined or null, are none', async (t) => {
+test('infinite, undefined and null bounds do not restrict a stream', async (t) => {
   const { log, close, model } = await smallLog()
   const all = model.stream({})
   for (const options of [
@@ -151,7 +151,7 @@ test('infinite bounds, and bounds that are undefined or null, are none', async (
   await close()
 })
 
-test('all four bounds at once hold at once', async (t) => {
+test('all four bounds can be combined', async (t) => {
   const { log, close, model } = await smallLog()
   const at = [-1, 0, 1, 7, 31, 32, 33, 96, 105, 106, 112]
   const queries = []
@@ -160,7 +160,7 @@ test('all four bounds at once hold at once', async (t) => {
   await close()
 })
 
-test('an empty log has nothing within any bounds', async (t) => {
+test('an empty log yields nothing within any bounds', async (t) => {
   const log = promises(FlumeLog(new RAM(), { blockSize: 32 }))
   for (const bounds of [...singles({ end: 0 }), ...pairs({ end: 0 }), {}]) {
     for (const reverse of [false, true]) {
@@ -172,7 +172,7 @@ test('an empty log has nothing within any bounds', async (t) => {
   await log.close()
 })
 
-test('scan walks the same records as stream, within the same bounds', async (t) => {
+test('scan yields the same records as stream, within the same bounds', async (t) => {
   for (const reopened of [false, true]) {
     const { log, close, model } = await smallLog({}, reopened)
     const wrong = []
@@ -205,7 +205,7 @@ function scanned (log, options, most = Infinity) {
   })
 }
 
-test('old: false gives what is appended from now on, within bounds and limit', async (t) => {
+test('old: false yields only records appended later, within bounds and limit', async (t) => {
   for (const options of [{}, { limit: 2 }, { gt: 0 }, { gt: 112 }, { gte: 200 }, { lt: 150 }, { lte: 128 }, { reverse: true }, { live: true }, { gt: 130, lt: 180 }, { seqs: false }, { values: false }]) {
     const { log, close, model } = await smallLog({}, true)
     const before = model.end
@@ -229,8 +229,8 @@ test('old: false gives what is appended from now on, within bounds and limit', a
   }
 })
 
-test('a live stream gives old and new records within its bounds, and ends behind an upper one', async (t) => {
-  // all that the log will have, to know where bounds are of interest
+test('a live stream yields old and new records within its bounds, and ends after an upper bound', async (t) => {
+  // all records the log will have, to choose bounds
   const { model: whole, close } = await smallLog()
   await close()
   const sizes = [12, 3, 18, 5]
@@ -275,7 +275,7 @@ test('a live stream gives old and new records within its bounds, and ends behind
   t.deepEqual(wrong.slice(0, 5), [], `${count} of them`)
 })
 
-test('a live stream that begins behind the end of the log waits for what comes to stand there', async (t) => {
+test('a live stream that starts after the end of the log waits for records there', async (t) => {
   for (const gt of [105, 111, 112, 127, 128, 200, 223]) {
     for (const reverse of [false, true]) {
       const { log, close, model } = await smallLog({}, true)
@@ -299,7 +299,7 @@ test('a live stream that begins behind the end of the log waits for what comes t
   }
 })
 
-test('reverse and live gives the old records last first, then the new ones as they come', async (t) => {
+test('reverse with live yields the old records in reverse, then new ones as they are appended', async (t) => {
   for (const options of [{}, { gt: 0 }, { gt: 40 }, { lt: 105 }, { lt: 150 }, { limit: 2 }, { limit: 6 }, { gt: 0, lt: 150, limit: 5 }, { values: false }]) {
     const { log, close, model } = await smallLog({}, true)
     const old = model.stream({ ...options, reverse: true })
@@ -325,7 +325,7 @@ test('reverse and live gives the old records last first, then the new ones as th
   }
 })
 
-test('a bound or a limit that is no integer is an error, and the log goes on', async (t) => {
+test('a bound or limit that is not an integer is an error, and does not affect the log', async (t) => {
   const { log, close, model } = await smallLog()
   for (const name of NAMES) {
     for (const value of [NaN, 0.5, -1.5, '0', '', true, {}, [], [1], () => 1, Buffer.alloc(1), new Date(0), 1n, Symbol('x')]) {

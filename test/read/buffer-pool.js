@@ -1,7 +1,7 @@
 'use strict'
 
-// Memory of blocks that is read into again: whoever walks that way gets the right
-// bytes, and nobody else sees his own change.
+// Recycled block buffers: a reader that uses them gets the right bytes, and buffers of
+// other readers never change.
 
 const fs = require('fs')
 const tape = require('tape')
@@ -14,10 +14,10 @@ const { event } = require('../helpers/reading')
 const MIB = 1024 * 1024
 const RECORDS = 50000
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
-/** A reader has so much under way, ready or in use, with a piece or two more at the edges. */
+/** Bytes that a reader has pending, ready or in use, plus one or two reads. */
 const MOST_MEMORY = 4 * MIB
 
-/** A record that says which one it is, in all of its bytes. */
+/** A record whose bytes all identify it. */
 function make (number) {
   const record = Buffer.alloc(100 + number % 200, number % 255 + 1)
   record.writeUInt32LE(number + 1)
@@ -62,7 +62,7 @@ const readSeqs = (log, options) => new Promise((resolve, reject) => {
   })
 })
 
-tape('a log is read by a few MiB of memory, where nothing of it is handed out, or is lent', async (t) => {
+tape('a log is read with a few MiB of buffers if no views are handed out, or with reuse: true', async (t) => {
   const file = testFolder(t)('log')
   await logOf(file)
   const { log, close, onReady } = promises(FlumeLog(file, { cacheSize: 0 }))
@@ -81,7 +81,7 @@ tape('a log is read by a few MiB of memory, where nothing of it is handed out, o
   await close()
 })
 
-tape('nor does it take more where blocks in the cache make the pieces that are read uneven', async (t) => {
+tape('cached blocks that make reads uneven do not increase the number of buffers', async (t) => {
   const file = testFolder(t)('log')
   await logOf(file, { blockSize: 1024 })
   const { log, get, close, onReady } = promises(FlumeLog(file))
@@ -97,7 +97,7 @@ tape('nor does it take more where blocks in the cache make the pieces that are r
   await close()
 })
 
-tape('what a scan without `reuse` has shown stays as it was', async (t) => {
+tape('buffers passed by a scan without `reuse` do not change', async (t) => {
   const file = testFolder(t)('log')
   await logOf(file)
   const { log, close } = promises(FlumeLog(file, { cacheSize: 0 }))
@@ -109,7 +109,7 @@ tape('what a scan without `reuse` has shown stays as it was', async (t) => {
   await close()
 })
 
-tape('memory into which a slow read is under way is not read into meanwhile', async (t) => {
+tape('a buffer is not reused while a slow read into it is in progress', async (t) => {
   const file = testFolder(t)('log')
   await logOf(file)
   const { log, get, close, onReady } = promises(FlumeLog(file))
@@ -128,7 +128,7 @@ tape('memory into which a slow read is under way is not read into meanwhile', as
       for (const buffer of buffers) filling.delete(buffer)
       cb(err, bytes)
     })
-    // two large pieces that follow each other take their time
+    // delays two large consecutive reads
     if (buffers.length > 1 && calls++ > 0 && late.length < 2) late.push({ read, start: offset, end: offset + buffers.length * 65536 })
     else read()
     if (late.length === 2) overtake?.()
@@ -145,7 +145,7 @@ tape('memory into which a slow read is under way is not read into meanwhile', as
     let number = 0
     const scanned = scan(log, { reuse: true, cache: false }, (block, start, end) => {
       if (make(number).compare(block, start, end) !== 0) throw new Error(`record ${number} has other bytes`)
-      // by now it was passed, since its blocks were in the cache
+      // the reader is past it by now, since its blocks were in the cache
       if (++number === RECORDS) late[1].read()
     })
     await scanned
@@ -158,7 +158,7 @@ tape('memory into which a slow read is under way is not read into meanwhile', as
 })
 
 for (const options of [{ cacheSize: 0 }, { cacheSize: 2 * MIB }, { cacheSize: 40 * MIB }, { cacheSize: 4 * MIB, blockSize: 3000 }, { cacheSize: 0, blocking: false, checksum: false }]) {
-  tape(`readers of all kinds side by side, and deletions, get what is there: ${JSON.stringify(options)}`, async (t) => {
+  tape(`concurrent readers of all kinds get the right records during deletions: ${JSON.stringify(options)}`, async (t) => {
     t.comment(`SEED=${SEED} repeats what is drawn by lot`)
     const random = randomFrom(SEED)
     const file = testFolder(t)('log')
@@ -180,7 +180,7 @@ for (const options of [{ cacheSize: 0 }, { cacheSize: 2 * MIB }, { cacheSize: 40
   })
 }
 
-/** Each record comes once, in order, but for those that are deleted, or just being. */
+/** Each record is read once, in order, except those that are deleted or being deleted. */
 class Expected {
   constructor (state, { gte, lte, reverse }) {
     this.state = state

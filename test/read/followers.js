@@ -1,7 +1,7 @@
 'use strict'
 
-// Readers in other processes, beside a writer: what they see, and when the writer
-// is killed, the file becomes shorter, or is not there yet.
+// Readers in other processes: what they see while a writer appends, and when the writer is
+// killed, or the file is truncated or does not exist yet.
 
 const tape = require('tape')
 const fs = require('fs')
@@ -18,7 +18,7 @@ const { collect, codeOf, event } = require('../helpers/reading')
 const { randomFrom } = require('../helpers/disk')
 const layout = require('../../lib/format/layout')
 
-tape('three followers, begun at different moments, see every record once, whole and in order', async (t) => {
+tape('three followers started at different times see every record once, whole and in order', async (t) => {
   const file = testFolder(t)('log')
   const writer = writerOf(file, { blockSize: 4096 })
   const random = randomFrom(1)
@@ -60,7 +60,7 @@ tape('a follower gets records as they are appended', async (t) => {
   await writer.close()
 })
 
-tape('since of a reader moves without a stream', async (t) => {
+tape('since of a reader is updated even without a stream', async (t) => {
   const file = testFolder(t)('log')
   const writer = writerOf(file, {})
   await writer.append(1)
@@ -72,13 +72,13 @@ tape('since of a reader moves without a stream', async (t) => {
   await writer.close()
 })
 
-tape('a follower sees what was appended while it was opening', async (t) => {
+tape('a follower sees records appended while it was opening', async (t) => {
   const file = testFolder(t)('log')
   const writer = writerOf(file, {})
   await writer.append(1)
   let seq
   const reader = watched(file, {
-    // the last that is asked for before the file is watched
+    // the last call before the file is watched
     afterSize: async () => { seq ??= await writer.append(1) }
   })
   await event(resolve => reader.since(since => { if (since === seq) resolve() }))
@@ -87,7 +87,7 @@ tape('a follower sees what was appended while it was opening', async (t) => {
   await writer.close()
 })
 
-tape('a follower that reads in the middle of a deletion sees the record whole, or not at all', async (t) => {
+tape('a follower that reads during a deletion sees the record whole, or not at all', async (t) => {
   const file = testFolder(t)('log')
   const writer = writerOf(file, { blockSize: 4096 }, 1, () => 1000)
   const seqs = []
@@ -130,7 +130,7 @@ tape('a follower that reads in the middle of a deletion sees the record whole, o
   await promises(reader).close()
 })
 
-tape('a follower of a log that a crash has left shows nothing that recovery would cut off', async (t) => {
+tape('a follower of a log left by a crash shows nothing that recovery would truncate', async (t) => {
   const file = testFolder(t)('log')
   const record = numbered(3, 50)
   record[30]++
@@ -153,7 +153,7 @@ tape('a follower of a log that a crash has left shows nothing that recovery woul
   await next.close()
 })
 
-tape('a follower meets a damaged block as an error, or goes on behind it', async (t) => {
+tape('a corrupt block is an error for a follower, or is skipped with skipCorrupt', async (t) => {
   const file = testFolder(t)('log')
   const whole = testFolder(t)('whole')
   const writer = writerOf(whole, { blockSize: 512 }, 1, () => 50)
@@ -187,7 +187,7 @@ tape('a follower meets a damaged block as an error, or goes on behind it', async
   for (const { log } of readers) await log.close()
 })
 
-tape('followers of a writer that is killed see a prefix, and go on with the next writer', async (t) => {
+tape('followers of a killed writer see a prefix, and continue with the next writer', async (t) => {
   const file = testFolder(t)('log')
   const options = { blockSize: 4096, checksum: true }
   fs.writeFileSync(file, '')
@@ -220,7 +220,7 @@ tape('followers of a writer that is killed see a prefix, and go on with the next
   await writer.close()
 })
 
-tape('followers miss only what was deleted, while a writer deletes', async (t) => {
+tape('followers miss only deleted records while a writer deletes', async (t) => {
   const file = testFolder(t)('log')
   const writer = writerOf(file, { blockSize: 65536 }, 1, number => 8 + number % 30000)
   await writer.append(1)
@@ -248,7 +248,7 @@ tape('followers miss only what was deleted, while a writer deletes', async (t) =
   await writer.close()
 })
 
-tape('a file that becomes shorter is an error for its follower', async (t) => {
+tape('a truncated file is an error for its follower', async (t) => {
   const file = testFolder(t)('log')
   for (const length of [0, 100, 5000]) {
     fs.rmSync(file, { force: true })
@@ -266,7 +266,7 @@ tape('a file that becomes shorter is an error for its follower', async (t) => {
   }
 })
 
-tape('a block that is not in the file any more is an error for its reader', async (t) => {
+tape('a block that is no longer in the file is an error for its reader', async (t) => {
   const file = testFolder(t)('log')
   const writer = writerOf(file, { blockSize: 1024 })
   while (writer.number < 200) await writer.append(10)
@@ -279,14 +279,14 @@ tape('a block that is not in the file any more is an error for its reader', asyn
   await reader.close()
 })
 
-tape('a follower of a file that is not there is told so', async (t) => {
+tape('a follower of a missing file gets ENOENT', async (t) => {
   const file = testFolder(t)('log')
   const follower = follow(t, file)
   t.equal((await follower.message(({ what }) => what === 'refused')).code, 'ENOENT', 'ENOENT')
   t.notOk(fs.existsSync(file), 'and it does not make the file')
 })
 
-tape('a follower may begin while the file is empty, or has too little in it to tell the block size', async (t) => {
+tape('a follower may start while the file is empty or too small to detect the block size', async (t) => {
   const inFolder = testFolder(t)
   for (const [name, before] of [['empty', 0], ['begun', 1], ['begun with three', 3]]) {
     const file = inFolder(name)
@@ -302,7 +302,7 @@ tape('a follower may begin while the file is empty, or has too little in it to t
   }
 })
 
-tape('a follower sees records that took the place of a torn one', async (t) => {
+tape('a follower sees records that replaced a torn one', async (t) => {
   const file = testFolder(t)('log')
   const first = writerOf(file, {})
   await first.append(1)
@@ -325,7 +325,7 @@ tape('a follower sees records that took the place of a torn one', async (t) => {
   t.deepEqual(values, [1], 'it has looked at the torn one')
 
   const next = promises(FlumeLog(file))
-  // it does not look while the file is shorter
+  // it does not poll while the file is shorter
   const appended = next.onReady().then(async ({ bytes }) => {
     t.equal(bytes, 54, 'the next writer cuts that off')
     await next.append(record)
@@ -358,7 +358,7 @@ function writerOf (file, options, first = 1, size = undefined) {
 }
 
 /**
- * A reader whose looks at the file can be held up.
+ * A reader whose polls of the file can be delayed.
  * @param {string} file
  * @param {{ afterSize?: () => Promise<void>, beforeRead?: () => Promise<void>, afterRead?: () => Promise<void> }} steps
  */

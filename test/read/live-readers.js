@@ -1,9 +1,8 @@
 'use strict'
 
-// Several live readers that pause at random, one of them in a log that follows the
-// file, while it is appended to and records are deleted: each record comes once, in
-// order, unless it was deleted before. `RECORDS=50000000 node test/read/live-readers.js`
-// takes its time.
+// Several live readers pause at random, one of them a follower in a second log, while records
+// are appended and deleted: each reader gets each record once, in order, unless it was deleted
+// before. For a long run, use `RECORDS=50000000 node test/read/live-readers.js`.
 
 const tape = require('tape')
 const FlumeLog = require('../..')
@@ -17,15 +16,15 @@ const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
 const MIB = 1024 * 1024
 const LARGEST_BATCH = 2000
-/** How often records are deleted, about, and how many at a time. */
+/** Approximate interval of deletions, and the number of records per deletion. */
 const DELETIONS = 80
 const DELETED_AT_A_TIME = 30
 
-tape(`readers that pause at random miss none of ${RECORDS} records, and see none twice`, async (t) => {
+tape(`readers that pause at random read each of ${RECORDS} records exactly once`, async (t) => {
   await run(t, { records: RECORDS, blockSize: 65536, cacheSize: 2 * MIB })
 })
 
-tape('nor do they with small blocks and no cache', async (t) => {
+tape('live readers neither skip nor repeat records with small blocks and no cache', async (t) => {
   await run(t, { records: RECORDS / 20, blockSize: 512, cacheSize: 0 })
 })
 
@@ -53,13 +52,13 @@ async function run (t, { records, blockSize, cacheSize }) {
     const batch = Array.from({ length: count }, (_, i) => make(state.appended + i + 1))
     const seq = await append(batch)
     state.appended += count
-    // a batch may go over several blocks, so only where its last one is is known
+    // a batch may span several blocks, so only the seq of its last record is known
     seqs.push({ number: state.appended, seq })
     if (state.appended > nextDeletion) {
       nextDeletion += random.below(2 * records / DELETIONS)
       deleting = deleting.then(() => erase(log, state, random, seqs))
     }
-    // let the readers come to the end, or not
+    // sometimes, let the readers reach the end
     if (random() < 0.02) await Promise.race([deleting, event(setImmediate)])
     if (random() < 0.002) await Promise.all(readers.map(({ isAt }) => isAt(state.appended)))
   }
@@ -79,7 +78,7 @@ async function run (t, { records, blockSize, cacheSize }) {
   await close()
 }
 
-/** Deletes some records, old and new ones; never the last one, since readers are waited for to come to it. */
+/** Deletes some records, old and new; never the last one, which readers have to reach. */
 async function erase (log, state, random, seqs) {
   const most = seqs.length - 1
   if (most === 0) return
@@ -93,7 +92,7 @@ async function erase (log, state, random, seqs) {
   for (const { number } of chosen) state.erased.add(number)
 }
 
-/** A live stream, read record by record, with pauses of all kinds. */
+/** A live stream, read record by record, with various pauses. */
 function reader (name, log, state, random, { pauses: wanted, mayBeLate = false, old = true }) {
   const read = log.stream({ live: true, old })
   const rate = wanted / state.records
@@ -111,7 +110,7 @@ function reader (name, log, state, random, { pauses: wanted, mayBeLate = false, 
   next()
 
   function next () {
-    // a loop, since answers may come at once
+    // a loop, since answers may be synchronous
     let isLooping = true
     let isAnswered = true
     while (isAnswered) {

@@ -1,6 +1,6 @@
 'use strict'
 
-// A million records, read in every way: neither the heap nor the stack grows.
+// Reads a million records in every way: neither the heap nor the stack may grow.
 
 const fs = require('fs')
 const v8 = require('v8')
@@ -19,15 +19,15 @@ const MIB = 1024 * 1024
 const RECORDS = 1e6
 const RECORD_SIZE = 40
 const CACHE_SIZE = 4 * MIB
-/** How much more memory may be held late in a read than early: the file has 44 MB. */
+/** Permitted growth of memory during a read; the file has 44 MB. */
 const MOST_GROWTH = CACHE_SIZE + 4 * MIB
-/** Frames; a reader in its own callback nests them, up to a bound. */
+/** Stack frames; reads from within callbacks nest up to a bound. */
 const MOST_FRAMES = 1500
 
 const filename = `${processFolder()}/log`
 writeMillion()
 
-/** A million numbered records, without going through a log. */
+/** A million numbered records, written without a log. */
 function writeMillion () {
   const aBlock = Math.floor((65536 - 10) / (RECORD_SIZE + 4))
   const fd = fs.openSync(filename, 'w')
@@ -44,7 +44,7 @@ function writeMillion () {
   fs.closeSync(fd)
 }
 
-/** Bytes that are in use, of the heap and beside it. */
+/** Bytes in use, on the heap and outside of it. */
 function inUse () {
   gc()
   const { heapUsed, external } = process.memoryUsage()
@@ -59,7 +59,7 @@ function frames () {
   return count
 }
 
-/** Watches a read, every tenth of the way. */
+/** Samples memory and stack at every tenth of a read. */
 function watch () {
   const watched = { count: 0, first: 0, growth: 0, frames: 0 }
   watched.record = () => {
@@ -81,7 +81,7 @@ function judge (t, watched) {
 const open = (options) => promises(FlumeLog(filename, { readOnly: true, cacheSize: CACHE_SIZE, ...options }))
 
 for (const options of [{}, { cache: false }, { reverse: true }, { values: false }, { seqs: false, cache: false, reverse: true }]) {
-  test(`a reader that calls again from within its callback reads a million records: ${JSON.stringify(options)}`, async (t) => {
+  test(`a reader that reads from within its callback reads a million records: ${JSON.stringify(options)}`, async (t) => {
     const log = open()
     const watched = watch()
     const read = log.log.stream(options)
@@ -100,7 +100,7 @@ for (const options of [{}, { cache: false }, { reverse: true }, { values: false 
   })
 }
 
-test('a reader of a log that is all in the cache, where every answer comes at once, reads a million records', async (t) => {
+test('a reader of a log that is entirely in the cache reads a million records, all answered synchronously', async (t) => {
   const log = open({ cacheSize: 200 * MIB })
   for (const reverse of [false, true]) {
     const watched = watch()
@@ -117,7 +117,7 @@ test('a reader of a log that is all in the cache, where every answer comes at on
   await log.close()
 })
 
-test('a loop that reads while answers come at once, as pull-stream\'s drain does, has a flat stack', async (t) => {
+test('a loop that reads while answers are synchronous, like drain of pull-stream, has a flat stack', async (t) => {
   const log = open()
   const watched = watch()
   const read = log.log.stream()
@@ -148,7 +148,7 @@ test('a loop that reads while answers come at once, as pull-stream\'s drain does
   await log.close()
 })
 
-test('a scan of a million records holds no more than a few blocks', async (t) => {
+test('a scan of a million records retains only a few blocks', async (t) => {
   for (const reverse of [false, true]) {
     const log = open()
     const watched = watch()
@@ -158,7 +158,7 @@ test('a scan of a million records holds no more than a few blocks', async (t) =>
   }
 })
 
-test('a million records are got one after the other, each from within the callback of the one before', async (t) => {
+test('a million gets succeed, each called from within the callback of the previous one', async (t) => {
   const log = open()
   const seqs = new Float64Array(RECORDS)
   let count = 0
@@ -176,7 +176,7 @@ test('a million records are got one after the other, each from within the callba
   await log.close()
 })
 
-test('an offset below 2 GiB takes no memory of its own: it is a small integer to V8, not a floating point number', async (t) => {
+test('an offset below 2 GiB is a small integer to V8, not a heap number', async (t) => {
   const log = open()
   const copy = `${filename}-copy`
   fs.copyFileSync(filename, copy)
@@ -193,12 +193,12 @@ test('an offset below 2 GiB takes no memory of its own: it is a small integer to
   await appended.close()
 })
 
-/** As V8 writes it: I, or N for a floating point number. */
+/** As printed by V8: I, or N for a heap number. */
 function isSmallInteger (value) {
   return v8.serialize(value)[2] === 'I'.charCodeAt(0)
 }
 
-test('a paused reader does not make the log read on', async (t) => {
+test('the log does not read on while its reader pauses', async (t) => {
   const log = open({ cacheSize: 0 })
   const sources = Array.from({ length: 20 }, () => log.log.stream({ cache: false }))
   for (const source of sources) {
@@ -214,7 +214,7 @@ test('a paused reader does not make the log read on', async (t) => {
   await log.close()
 })
 
-test('a million appends, no more than a thousand in flight, hold no more memory late than early', async (t) => {
+test('memory use does not grow over a million appends with at most a thousand in flight', async (t) => {
   const log = promises(FlumeLog(`${filename}-appended`, { cacheSize: CACHE_SIZE, sync: 'never' }))
   const watched = watch()
   let appended = 0
@@ -240,7 +240,7 @@ test('a million appends, no more than a thousand in flight, hold no more memory 
   t.ok(fs.readFileSync(`${filename}-appended`).equals(whole), 'and the file is as it should be')
 })
 
-test('a read of the whole log leaves in the cache what was got before, and takes no more than a quarter of it', async (t) => {
+test('a read of the whole log keeps recently used blocks in the cache, and uses at most a quarter of it', async (t) => {
   const log = open({ cacheSize: 8 * MIB })
   const seqs = await event(resolve => {
     const firsts = []

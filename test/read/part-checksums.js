@@ -1,7 +1,7 @@
 'use strict'
 
-// Records that are read without their whole block: which are found, what is read for
-// them, and that nothing that was not checked is ever given.
+// Reads of records without their whole block: which records are found, what is read, and
+// that unverified bytes are never returned.
 
 const fs = require('fs')
 const fc = require('fast-check')
@@ -55,7 +55,7 @@ function recordAt (buffer, now, position) {
   return parts && { parts, data: checksums.verifiedRecord(0, parts, now.subarray(parts.from, parts.from + parts.size), position) }
 }
 
-test('of a block that was checked every record is found by itself, and nothing where none starts', (t) => {
+test('every record of a verified block is found on its own, and nothing where none starts', (t) => {
   fc.assert(fc.property(records, fc.nat(BLOCK_SIZE - 1), (list, anywhere) => {
     const buffer = sealedBlock(BLOCK_SIZE, list)
     const starts = new Map()
@@ -74,7 +74,7 @@ test('of a block that was checked every record is found by itself, and nothing w
   t.end()
 })
 
-test('the checksum of a block is the same taken by parts', (t) => {
+test('the checksum of a block can be computed from those of its parts', (t) => {
   fc.assert(fc.property(records, fc.constantFrom(4, 8, 16), (list, parts) => {
     const buffer = sealedBlock(BLOCK_SIZE, list)
     return checksumByParts(buffer, new Uint32Array(parts)) === checksumOf(buffer)
@@ -83,7 +83,7 @@ test('the checksum of a block is the same taken by parts', (t) => {
   t.end()
 })
 
-test('where a byte of a record or of its frame has changed, it is not given', (t) => {
+test('a record is not returned if a byte of it or its framing has changed', (t) => {
   fc.assert(fc.property(records, fc.nat(), fc.nat(), fc.integer({ min: 1, max: 255 }), (list, which, where, change) => {
     const buffer = sealedBlock(BLOCK_SIZE, list)
     const index = which % list.length
@@ -96,7 +96,7 @@ test('where a byte of a record or of its frame has changed, it is not given', (t
   t.end()
 })
 
-test('where any byte of what was read has changed, what is given is still the record', (t) => {
+test('if any byte that was read has changed, only the original record is ever returned', (t) => {
   fc.assert(fc.property(records, fc.nat(), fc.nat(BLOCK_SIZE - 1), fc.integer({ min: 1, max: 255 }), (list, which, where, change) => {
     const buffer = sealedBlock(BLOCK_SIZE, list)
     const index = which % list.length
@@ -110,7 +110,7 @@ test('where any byte of what was read has changed, what is given is still the re
   t.end()
 })
 
-test('only so many blocks are remembered, and none where blocks have no checksums or are small', (t) => {
+test('checksums are kept for a limited number of blocks, and not for small blocks or those without checksums', (t) => {
   const buffer = sealedBlock(BLOCK_SIZE, [Buffer.from('a record')])
   const add = (options, count) => {
     const checksums = new PartChecksums({ blockSize: BLOCK_SIZE, checksum: true, cacheSize: MIB, ...options })
@@ -144,7 +144,7 @@ async function getAll (log, index) {
   return null
 }
 
-test('a get of a block that was in the cache before reads a part of it', async (t) => {
+test('a get in a block that was cached before reads a part of it', async (t) => {
   const storage = countingStorage(bytes)
   const log = promises(FlumeLog(storage, SIZES))
   await log.onReady()
@@ -159,7 +159,7 @@ test('a get of a block that was in the cache before reads a part of it', async (
   await log.close()
 })
 
-test('a block that is wanted again soon goes into the cache', async (t) => {
+test('a block that is read again soon is cached', async (t) => {
   const storage = countingStorage(bytes)
   const log = promises(FlumeLog(storage, SIZES))
   await log.onReady()
@@ -170,7 +170,7 @@ test('a block that is wanted again soon goes into the cache', async (t) => {
   await log.close()
 })
 
-test('what is no record, deleted, or behind the end gives its error, also where a part is read', async (t) => {
+test('offsets without a record, of a deleted record or after the end are errors for partial reads, too', async (t) => {
   const log = promises(FlumeLog(countingStorage(bytes), SIZES))
   await log.onReady()
   await getAll(log, 1)
@@ -185,7 +185,7 @@ test('what is no record, deleted, or behind the end gives its error, also where 
   await log.close()
 })
 
-test('records deleted while parts are being read are never given afterwards', async (t) => {
+test('records deleted during a partial read are not returned afterwards', async (t) => {
   const log = promises(FlumeLog(testFolder(t)('log'), SIZES))
   for (let number = 0; number < BLOCKS; number++) await log.append(ofBlock(number))
   const seqs = []
@@ -205,7 +205,7 @@ test('records deleted while parts are being read are never given afterwards', as
   await log.close()
 })
 
-test('bytes that change on the disk after their block was checked are not given', async (t) => {
+test('bytes that change in the file after their block was verified are not returned', async (t) => {
   const file = testFolder(t)('log')
   fs.writeFileSync(file, bytes)
   const log = promises(FlumeLog(file, { ...SIZES, readOnly: true }))

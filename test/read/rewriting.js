@@ -1,6 +1,6 @@
 'use strict'
 
-// Readers of a block while a deletion rewrites it in the file.
+// Reads a block while a deletion is rewriting it in the file.
 
 const test = require('tape')
 const RAM = require('random-access-memory')
@@ -14,7 +14,7 @@ const SETS = [
   { title: 'without checksums', options: { checksum: false } }
 ]
 
-/** Of its next write it does the first half, then waits to be told to do the rest. */
+/** Stops in the middle of the next write until it is told to continue. */
 class Torn extends RAM {
   constructor () {
     super()
@@ -32,7 +32,7 @@ class Torn extends RAM {
   }
 }
 
-test('a block that fills up while a record in it is deleted is sound', async (t) => {
+test('a block that fills up while one of its records is deleted is valid', async (t) => {
   for (const isDeletedFirst of [true, false]) {
     const storage = new RAM()
     const log = promises(FlumeLog(storage, { blockSize: BLOCK_SIZE, cacheSize: 0 }))
@@ -50,7 +50,7 @@ test('a block that fills up while a record in it is deleted is sound', async (t)
 })
 
 for (const { title, options } of SETS) {
-  test(`a block that a deletion has rewritten by half is read as it was, ${title}`, async (t) => {
+  test(`a block that a deletion has half rewritten is read as it was before, ${title}`, async (t) => {
     const storage = new Torn()
     const log = promises(FlumeLog(storage, { blockSize: BLOCK_SIZE, cacheSize: 0, ...options }))
     const seqs = []

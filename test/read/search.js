@@ -1,6 +1,6 @@
 'use strict'
 
-// Binary search: what it finds, and how little it reads for it.
+// Binary search: its results, and the number of blocks it reads.
 
 const test = require('tape')
 const RAM = require('random-access-memory')
@@ -10,7 +10,7 @@ const { countingStorage } = require('../helpers/counting')
 const { sealedBlock, tailOf } = require('../helpers/bytes')
 const { collect, codeOf } = require('../helpers/reading')
 
-/** A record is a number, in 4 bytes; large enough that none is all zeros. */
+/** A record is a 4-byte number, large enough not to be all zeros. */
 const codec = {
   encode: number => {
     const data = Buffer.alloc(4)
@@ -41,7 +41,7 @@ function openOver (numbers, options) {
   return { storage, ...promises(FlumeLog(storage, { codec, blockSize: BLOCK_SIZE, ...options })) }
 }
 
-/** What search should find, by looking at all. */
+/** The expected result, by linear search. */
 function firstOf (numbers, compare) {
   const index = numbers.findIndex(number => number !== null && compare(number) >= 0)
   return index === -1 ? 'flumelog:not-found' : { seq: seqOf(index), value: numbers[index] }
@@ -51,7 +51,7 @@ async function found (log, compare) {
   return log.search(compare).catch(err => err.code)
 }
 
-/** Searches for each of these, and gives the answers that are wrong. */
+/** Searches for each target, and returns the wrong results. */
 async function wrongAnswers (numbers, wanted, options) {
   const log = openOver(numbers, options)
   const wrong = []
@@ -66,7 +66,7 @@ async function wrongAnswers (numbers, wanted, options) {
 
 const range = (length, of = i => i) => Array.from({ length }, (_, i) => of(i))
 
-test('these tests know where records lie', async (t) => {
+test('the layout of the log is as these tests assume', async (t) => {
   const log = openOver(range(20, i => i + 1))
   t.deepEqual(await collect(log.log), range(20, i => ({ seq: seqOf(i), value: i + 1 })))
   await log.close()
@@ -98,7 +98,7 @@ test('a search on a log of thousands of blocks reads at most log2(blocks) + 2 of
   t.ok(worst > 8, 'so they were really counted')
 })
 
-test('a search reads no block twice, and with the cache none that was read before', async (t) => {
+test('a search reads no block twice, and no cached block at all', async (t) => {
   const numbers = range(1000 * A_BLOCK, i => i + 1)
   const log = openOver(numbers)
   await log.onReady()
@@ -110,7 +110,7 @@ test('a search reads no block twice, and with the cache none that was read befor
   await log.close()
 })
 
-test('for every number of records and every number searched for, the first that is not less is found', async (t) => {
+test('the first record not less than the target is found, for every number of records and every target', async (t) => {
   const wrong = []
   for (let records = 0; records <= 5 * A_BLOCK; records++) {
     const numbers = range(records, i => 2 * i + 2)
@@ -119,14 +119,14 @@ test('for every number of records and every number searched for, the first that 
   t.deepEqual(wrong, [])
 })
 
-test('an empty log has nothing to be found', async (t) => {
+test('a search in an empty log is flumelog:not-found', async (t) => {
   const log = openOver([])
   const err = await log.search(() => 0).catch(err => err)
   t.equal(err.code, 'flumelog:not-found')
   await log.close()
 })
 
-test('where all match, the first record is found; where none does, flumelog:not-found', async (t) => {
+test('if all records match, the first is found; if none does, the error is flumelog:not-found', async (t) => {
   for (const records of [1, 2, A_BLOCK, A_BLOCK + 1, 10 * A_BLOCK, 10 * A_BLOCK + 1]) {
     const log = openOver(range(records, i => i + 1))
     t.deepEqual(await found(log, () => 0), { seq: 0, value: 1 })
@@ -136,14 +136,14 @@ test('where all match, the first record is found; where none does, flumelog:not-
   }
 })
 
-test('of records that are alike, the first is found', async (t) => {
+test('the first of several equal records is found', async (t) => {
   const runs = [1, 1, 5, 6, 7, 12, 1, 13, 30, 2]
   const numbers = runs.flatMap((length, i) => new Array(length).fill(10 * i + 10))
   t.deepEqual(await wrongAnswers(numbers, range(115)), [])
   t.deepEqual(await wrongAnswers(new Array(100).fill(5), [4, 5, 6]), [])
 })
 
-test('deleted records are left out, wherever they are', async (t) => {
+test('a search skips deleted records, wherever they are', async (t) => {
   const numbers = range(5 * A_BLOCK + 3, i => 2 * i + 2)
   const wanted = range(2 * numbers.length + 4)
   for (const isDeleted of [
@@ -155,7 +155,7 @@ test('deleted records are left out, wherever they are', async (t) => {
   }
 })
 
-test('with any of its blocks deleted, the others are searched', async (t) => {
+test('a search works with any of the blocks deleted', async (t) => {
   const blocks = 6
   const numbers = range(blocks * A_BLOCK, i => 2 * i + 2)
   const wanted = range(2 * numbers.length + 4)
@@ -167,7 +167,7 @@ test('with any of its blocks deleted, the others are searched', async (t) => {
   t.deepEqual(wrong, [])
 })
 
-test('thousands of deleted blocks in a row do not stop a search, nor overflow the stack', async (t) => {
+test('a search passes thousands of consecutive deleted blocks without overflowing the stack', async (t) => {
   const numbers = range(20000 * A_BLOCK, i => i > A_BLOCK && i < 19999 * A_BLOCK ? null : i + 1)
   const log = openOver(numbers)
   await collect(log.log, { limit: 1, reverse: true, gt: 0 })
@@ -177,7 +177,7 @@ test('thousands of deleted blocks in a row do not stop a search, nor overflow th
   await log.close()
 })
 
-test('a search sees what was appended and deleted just now', async (t) => {
+test('a search reflects the latest appends and deletions', async (t) => {
   const log = openOver(range(10, i => i + 1))
   await log.append(11)
   t.deepEqual(await found(log, atLeast(11)), { seq: seqOf(10), value: 11 })
@@ -190,7 +190,7 @@ test('a search sees what was appended and deleted just now', async (t) => {
   await log.close()
 })
 
-test('compare is given the value as the codec decodes it, and the seq', async (t) => {
+test('compare receives the decoded value and the seq', async (t) => {
   const log = openOver(range(100, i => i + 1))
   const seen = []
   await log.search((value, seq) => {
@@ -203,17 +203,17 @@ test('compare is given the value as the codec decodes it, and the seq', async (t
   await log.close()
 })
 
-test('a search begun before the log is open waits for that', async (t) => {
+test('a search waits until the log is open', async (t) => {
   const log = openOver(range(100, i => i + 1))
   t.deepEqual(await log.search(atLeast(70)), { seq: seqOf(69), value: 70 })
   await log.close()
 })
 
-test('what compare throws, and what it gives that is no number, is an error', async (t) => {
+test('a search fails if compare throws or does not return a number', async (t) => {
   const log = openOver(range(100, i => i + 1))
   const thrown = new Error('from compare')
   t.equal(await log.search(() => { throw thrown }).catch(err => err), thrown)
-  // one that throws only in the second part of the search, within a block
+  // throws only in the second phase of the search, within a block
   let calls = 0
   t.equal(await log.search(value => {
     if (calls++ > 5) throw thrown
@@ -227,7 +227,7 @@ test('what compare throws, and what it gives that is no number, is an error', as
   await log.close()
 })
 
-test('a search that comes upon a damaged block says so', async (t) => {
+test('a search that reads a corrupt block fails with flumelog:corrupt', async (t) => {
   const bytes = bytesOf(range(100, i => i + 1))
   bytes[8 * BLOCK_SIZE + 3] ^= 1 // the middle one of 17
   const log = promises(FlumeLog(new RAM(bytes), { codec }))

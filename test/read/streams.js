@@ -1,7 +1,7 @@
 'use strict'
 
-// Streams as pull-streams: what a reader may do, and when; live streams beside
-// appends; several at once.
+// The pull-stream protocol, callbacks that call the log, live streams with concurrent
+// appends, and concurrent streams.
 
 const test = require('tape')
 const fc = require('fast-check')
@@ -16,7 +16,7 @@ const { collect, collectSource, codeOf, event, isSame } = require('../helpers/re
 const RUNS = Number(process.env.RUNS ?? 60)
 
 /**
- * A log of so many records in blocks of 64 bytes, read from its storage.
+ * A log with a number of records in blocks of 64 bytes, read from its storage.
  * @param {number} count
  * @param {object} [options] of the log
  */
@@ -34,11 +34,11 @@ async function logOf (count, options = {}) {
   return { ...log, model }
 }
 
-/** One answer of a source. */
+/** Reads once from a source. */
 const pulled = (source, abort = null) => new Promise(resolve => source(abort, (end, item) => resolve({ end, item })))
 const immediate = () => new Promise(resolve => setImmediate(resolve))
 
-/** Reads until the end, as a reader that never leaves the source's own callback. */
+/** Reads until the end, always from within the callback. */
 function drain (source, onItem) {
   return event(resolve => source(null, function next (end, item) {
     if (end) return resolve(end)
@@ -47,9 +47,9 @@ function drain (source, onItem) {
   }))
 }
 
-// What a pull-stream is
+// The protocol
 
-test('a source keeps to pull-spec, whatever its options', async (t) => {
+test('a source conforms to pull-spec with all options', async (t) => {
   for (const options of [{}, { reverse: true }, { limit: 7 }, { values: false }, { seqs: false }, { cache: false }, { gt: 100, lt: 500 }, { reverse: true, limit: 3, lt: 300 }, { limit: 1 }, { gt: 1e6 }, { old: false, limit: 1, lt: 0 }]) {
     for (const cacheSize of [0, 1 << 20]) {
       const log = await logOf(60, { cacheSize })
@@ -60,7 +60,7 @@ test('a source keeps to pull-spec, whatever its options', async (t) => {
   }
 })
 
-test('a source ends once, and gives the end again to who asks again', async (t) => {
+test('a source that has ended answers further reads with the end', async (t) => {
   const log = await logOf(3)
   for (const options of [{}, { limit: 2 }, { reverse: true }]) {
     const source = log.log.stream(options)
@@ -71,7 +71,7 @@ test('a source ends once, and gives the end again to who asks again', async (t) 
   await log.close()
 })
 
-test('an aborted source gives what it was aborted with, then and afterwards', async (t) => {
+test('an aborted source answers with the reason, then and afterwards', async (t) => {
   const log = await logOf(30)
   const reason = new Error('enough')
   for (const abort of [true, reason]) {
@@ -90,7 +90,7 @@ test('an aborted source gives what it was aborted with, then and afterwards', as
   await log.close()
 })
 
-test('a read that waits is answered with the end when the source is aborted', async (t) => {
+test('a pending read is answered when the source is aborted', async (t) => {
   const log = await logOf(30, { cacheSize: 0 })
   const seen = []
   // for more to be appended
@@ -140,9 +140,9 @@ test('streams are counted while they are open', async (t) => {
 
 // Stacks
 
-test('a reader that calls again from within its callback does not overflow the stack', async (t) => {
+test('reading from within the callback does not overflow the stack', async (t) => {
   const log = await logOf(40000)
-  await collect(log.log) // now all is in the cache, and each answer comes at once
+  await collect(log.log) // now everything is in the cache, and answers are synchronous
   for (const options of [{}, { reverse: true }, { values: false }, { seqs: false }, { cache: false }]) {
     const source = log.log.stream(options)
     let count = 0
@@ -155,7 +155,7 @@ test('a reader that calls again from within its callback does not overflow the s
   await log.close()
 })
 
-test('getting one record from within the callback of another does not overflow the stack', async (t) => {
+test('calling get from within the callback of get does not overflow the stack', async (t) => {
   const log = await logOf(20000)
   const seqs = await collect(log.log, { values: false })
   const byGet = []
@@ -212,7 +212,7 @@ test('getting one record from within the callback of another does not overflow t
   await log.close()
 })
 
-test('thousands of live streams are woken, and thousands of deleted records skipped, on a small stack', async (t) => {
+test('waking thousands of live streams and skipping thousands of deleted records take little stack', async (t) => {
   const log = await logOf(3000)
   const seqs = await collect(log.log, { values: false })
   await log.del(seqs.slice(1, -1))
@@ -224,9 +224,9 @@ test('thousands of live streams are woken, and thousands of deleted records skip
   await log.close()
 })
 
-// What a reader does from within its callback
+// Calls from within callbacks
 
-test('a reader may pause as it likes, and gets all', async (t) => {
+test('a reader that pauses at any time gets all records', async (t) => {
   const log = await logOf(200, { cacheSize: 100 })
   const pauses = [cb => cb(), cb => process.nextTick(cb), cb => setImmediate(cb), cb => Promise.resolve().then(cb), cb => setTimeout(cb, 1)]
   for (const options of [{}, { reverse: true }, { cache: false }]) {
@@ -264,7 +264,7 @@ test('a reader may abort at any record, from within its callback', async (t) => 
   await log.close()
 })
 
-test('a reader may append from within its callback: a stream that is not live ends where the log does when it gets there', async (t) => {
+test('a reader may append from within its callback: a stream that is not live ends at the end of the log as of reaching it', async (t) => {
   const log = await logOf(10)
   let appended = 0
   const got = []
@@ -281,14 +281,14 @@ test('a reader may append from within its callback: a stream that is not live en
   await log.close()
 })
 
-test('a reader may delete from within its callback: what is deleted before it comes there is not shown', async (t) => {
+test('a reader may delete from within its callback: records deleted before it reaches them are skipped', async (t) => {
   for (const cacheSize of [0, 1 << 20]) {
     for (const options of [{}, { reverse: true }, { cache: false }, { live: true }]) {
       const log = await logOf(60, { cacheSize })
       const order = log.model.stream({ ...options, values: false })
       const got = []
       const source = log.log.stream({ ...options, limit: 30 })
-      // each record deletes the one behind it
+      // each record deletes the next one
       await event(resolve => source(null, function next (end, item) {
         if (end) return resolve()
         got.push(item.seq)
@@ -336,7 +336,7 @@ test('a reader may close the log from within its callback', async (t) => {
       await closed
       const expected = log.model.stream(options)
       t.deepEqual(got, expected.slice(0, got.length), `${JSON.stringify(options)} at ${at}`)
-      // it either got all, or was told that it did not
+      // it either got all records, or an error
       if (end === true) t.equal(got.length, 60)
       else t.equal(end.code, 'flumelog:closed')
       t.ok(got.length >= at)
@@ -345,7 +345,7 @@ test('a reader may close the log from within its callback', async (t) => {
   }
 })
 
-test('closing ends a live stream that has read all, and is an error for one that has not', async (t) => {
+test('close ends a live stream that has read everything, and is an error for one that has not', async (t) => {
   const log = await logOf(60)
   const behind = log.log.stream({ live: true })
   await pulled(behind)
@@ -362,7 +362,7 @@ test('closing ends a live stream that has read all, and is an error for one that
   t.equal(await codeOf(collect(log.log)), 'flumelog:closed')
 })
 
-test('a reader that pauses after the last record when the log is closed is told of its end', async (t) => {
+test('a reader that pauses after the last record while the log is closed gets the end', async (t) => {
   for (const options of [{}, { live: true }, { reverse: true }, { reverse: true, live: true }, { lt: 300 }, { lt: 300, live: true }, { gt: 300, limit: 70 }, { values: false, cache: false }]) {
     const log = await logOf(60)
     const expected = log.model.stream(options)
@@ -380,7 +380,7 @@ test('a reader that pauses after the last record when the log is closed is told 
   }
 })
 
-test('a live reader that pauses while records are appended is told that it was closed, unless they are deleted', async (t) => {
+test('a live reader that pauses while records are appended gets flumelog:closed, unless they are deleted', async (t) => {
   for (const options of [{ live: true }, { reverse: true, live: true }]) {
     for (const isDeleted of [false, true]) {
       const log = await logOf(3)
@@ -395,7 +395,7 @@ test('a live reader that pauses while records are appended is told that it was c
   }
 })
 
-test('a stream whose reader has thrown many times answers at once again, after one answer that may take longer', async (t) => {
+test('a stream whose reader has thrown many times answers synchronously again after at most one asynchronous answer', async (t) => {
   const log = await logOf(200)
   const source = log.log.stream()
   await pulled(source)
@@ -413,7 +413,7 @@ test('a stream whose reader has thrown many times answers at once again, after o
 
 // Live streams
 
-test('live streams neither skip nor repeat, with appends, deletions and pauses at random', async (t) => {
+test('live streams neither skip nor repeat records, with random appends, deletions and pauses', async (t) => {
   const reader = fc.record({
     begin: fc.nat(40),
     gt: fc.oneof(fc.constant(undefined), fc.integer({ min: -1, max: 2500 })),
@@ -443,7 +443,7 @@ test('live streams neither skip nor repeat, with appends, deletions and pauses a
       for (let j = 0; j < pause; j++) await immediate()
     }
     await log.onDrain()
-    // each has to come to the end by itself
+    // each has to reach the end independently
     for (const reader of reading) await reader.reached(log.model)
     await log.close()
     for (const reader of reading) await reader.check(log.model)
@@ -451,7 +451,7 @@ test('live streams neither skip nor repeat, with appends, deletions and pauses a
   t.pass(`${RUNS} of them`)
 })
 
-/** Deletes one of the records that are stored; readers may have had it already, or not get it any more. */
+/** Deletes one of the stored records, which readers may or may not have read. */
 function deleteOne (log, at) {
   const stored = log.model.records.filter(({ seq }) => seq <= log.log.since.value)
   if (stored.length === 0) return
@@ -460,7 +460,7 @@ function deleteOne (log, at) {
   log.log.del(record.seq)
 }
 
-/** Reads with these pauses; knows what it has to get once all has been appended. */
+/** Reads with these pauses; knows the expected records once all are appended. */
 function follow (log, { gt, reverse, cache, old, limit, pauses }) {
   const begunAt = log.log.stats().size
   const got = []
@@ -476,7 +476,7 @@ function follow (log, { gt, reverse, cache, old, limit, pauses }) {
     if (!ended) pause[pauses[n++ % pauses.length]](() => source(null, next))
   })
 
-  /** What it gets if nothing is deleted. */
+  /** The expected records if nothing is deleted. */
   function order (model) {
     const all = model.records.filter(({ seq }) => gt === undefined || seq > gt).map(({ seq }) => seq)
     const before = all.filter(seq => old && seq < begunAt)
@@ -505,7 +505,7 @@ function follow (log, { gt, reverse, cache, old, limit, pauses }) {
 
 const isThere = (model, seq) => !model.records.find(record => record.seq === seq).deleted
 
-test('a record that is deleted while a live stream waits, or is behind, is not shown', async (t) => {
+test('a live stream skips a record that is deleted while the stream waits or lags behind', async (t) => {
   const log = await logOf(3)
   const seqs = await collect(log.log, { values: false })
   const source = log.log.stream({ live: true, values: false })
@@ -522,7 +522,7 @@ test('a record that is deleted while a live stream waits, or is behind, is not s
   await log.close()
 })
 
-test('a live stream shows a record no earlier than it is written', async (t) => {
+test('a live stream yields a record only after it is written', async (t) => {
   let release = null
   class SlowStorage extends RAM {
     _write (req) {
@@ -549,7 +549,7 @@ test('a live stream shows a record no earlier than it is written', async (t) => 
   await log.close()
 })
 
-test('since has moved, and live streams have been given the record, when append calls back', async (t) => {
+test('since and live streams are updated before append calls back', async (t) => {
   const log = await logOf(1)
   const got = []
   drain(log.log.stream({ live: true, old: false, values: false }), seq => got.push(seq))
@@ -564,7 +564,7 @@ test('since has moved, and live streams have been given the record, when append 
   await log.close()
 })
 
-test('a hundred thousand appends at once and a live stream: each record is seen once, in order', async (t) => {
+test('a live stream yields each of a hundred thousand concurrent appends once, in order', async (t) => {
   const log = promises(FlumeLog(new RAM()))
   const count = 100000
   let seen = 0
@@ -583,9 +583,9 @@ test('a hundred thousand appends at once and a live stream: each record is seen 
   await log.close()
 })
 
-// Several at once
+// Concurrent streams
 
-test('several streams at once, in both directions, from the file and from the cache, do not disturb each other', async (t) => {
+test('concurrent streams in both directions, from the file and from the cache, do not affect each other', async (t) => {
   for (const cacheSize of [0, 300, 1 << 20]) {
     const log = await logOf(500, { cacheSize })
     const all = [{}, { reverse: true }, { cache: false }, { cache: false, reverse: true }, { gt: 1000 }, { lt: 3000, reverse: true }, { limit: 100 }, { values: false }]
@@ -595,7 +595,7 @@ test('several streams at once, in both directions, from the file and from the ca
   }
 })
 
-test('streams, gets and scans at once read each block that is not in the cache, and get what is in it', async (t) => {
+test('concurrent streams, gets and scans of uncached blocks return the right records', async (t) => {
   const log = await logOf(500, { cacheSize: 300 })
   const seqs = log.model.stream({ values: false })
   const scanned = []
@@ -610,7 +610,7 @@ test('streams, gets and scans at once read each block that is not in the cache, 
   await log.close()
 })
 
-test('a source works under pull-stream, also with takes that end early', async (t) => {
+test('a source works with pull-stream, including takes that end early', async (t) => {
   const log = await logOf(100)
   t.deepEqual(await collectSource(pull(log.log.stream(), pull.take(5))), log.model.stream({ limit: 5 }))
   t.deepEqual(await collectSource(pull(log.log.stream({ live: true }), pull.take(100))), log.model.stream({}))

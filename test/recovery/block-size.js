@@ -1,6 +1,6 @@
 'use strict'
 
-// The block size of a file that exists: found in it, or contradicted by it.
+// The block size of an existing file: how it is detected, and conflicts with the option.
 
 const fs = require('fs')
 const test = require('tape')
@@ -13,7 +13,7 @@ const { collect, codeOf } = require('../helpers/reading')
 
 const USUAL = 65536
 
-/** What is found in these bytes; every read must lie within them. */
+/** The block size detected in these bytes; every read must be within them. */
 function find (bytes, given) {
   const read = async (offset, size) => {
     if (!Number.isInteger(offset) || offset < 0 || size < 0 || offset + size > bytes.length) throw new Error(`read of ${size} at ${offset} is outside`)
@@ -22,14 +22,14 @@ function find (bytes, given) {
   return findBlockSize(read, bytes.length, given, USUAL, 'the file')
 }
 
-/** As many blocks as asked for, of a few records each, and a tail. */
+/** A number of blocks, with a few records each, and a tail. */
 function fileOf (blockSize, blocks, options) {
   const third = Math.floor((blockSize - 10) / 3) - 4
   const records = [dataOf(third, 1), dataOf(third, 2), dataOf(1, 3)]
   return Buffer.concat([...new Array(blocks).fill(sealedBlock(blockSize, records, options)), tailOf([dataOf(third)])])
 }
 
-test('the block size is found in a file of any block size', async (t) => {
+test('every block size is detected', async (t) => {
   const wrong = []
   for (let blockSize = 32; blockSize <= 65536; blockSize += blockSize < 512 || blockSize > 65500 ? 1 : 499) {
     for (const checksum of [true, false]) {
@@ -40,7 +40,7 @@ test('the block size is found in a file of any block size', async (t) => {
   t.deepEqual(wrong, [])
 })
 
-test('the block size is found whatever the size of the first record, and with one block and nothing behind it', async (t) => {
+test('the block size is detected with any size of the first record, and in a file of a single block', async (t) => {
   const wrong = []
   for (let size = 1; size <= 91; size++) {
     for (const checksum of [true, false]) {
@@ -52,7 +52,7 @@ test('the block size is found whatever the size of the first record, and with on
   t.deepEqual(wrong, [])
 })
 
-test('a log opened without a block size takes the one of its file, and goes on with it', async (t) => {
+test('a log opened without a block size uses that of the file, also for appends', async (t) => {
   const file = testFolder(t)
   for (const blockSize of [32, 64, 77, 100, 1000, 1024, 4095, 4097, 16384, 32768, 65535, 65536]) {
     const data = Buffer.alloc(Math.floor(blockSize / 3), 1)
@@ -71,7 +71,7 @@ test('a log opened without a block size takes the one of its file, and goes on w
   }
 })
 
-test('a block size that the file contradicts is an error that names both, and leaves the file alone', async (t) => {
+test('a block size that differs from that of the file is an error that names both, and the file is unchanged', async (t) => {
   const file = testFolder(t)
   for (const [size, given] of [[64, 65536], [64, 128], [128, 64], [100, 99], [99, 100], [65536, 64], [65535, 65536], [65536, 65535]]) {
     const name = file('log')
@@ -91,7 +91,7 @@ test('a block size that the file contradicts is an error that names both, and le
   }
 })
 
-test('a file that is all tail takes any block size that has room for it', async (t) => {
+test('a file that is all tail can be opened with any block size large enough for it', async (t) => {
   const file = testFolder(t)
   const bytes = tailOf([dataOf(10), dataOf(20), dataOf(30)]) // 72 bytes
   t.equal(await find(bytes), USUAL)
@@ -106,12 +106,12 @@ test('a file that is all tail takes any block size that has room for it', async 
   t.equal(await find(fs.readFileSync(file('log'))), 78)
 })
 
-test('an empty file takes the block size that is given, or the usual one', async (t) => {
+test('an empty file gets the given block size, or the default', async (t) => {
   t.equal(await find(Buffer.alloc(0)), USUAL)
   t.equal(await find(Buffer.alloc(0), 99), 99)
 })
 
-test('the block size is found with the first block damaged anywhere', async (t) => {
+test('the block size is detected with the first block corrupt at any position', async (t) => {
   for (const blockSize of [32, 64, 101]) {
     for (const checksum of [true, false]) {
       const whole = fileOf(blockSize, 3, { checksum })
@@ -131,7 +131,7 @@ test('the block size is found with the first block damaged anywhere', async (t) 
   }
 })
 
-test('the block size is found in the only block there is, though its data or its checksum are damaged', async (t) => {
+test('the block size is detected in a single block with corrupt data or checksum', async (t) => {
   for (const bytes of [fileOf(101, 1), sealedBlock(101, [dataOf(10), dataOf(20)])]) {
     const wrong = []
     for (let at = 2; at < 10; at++) {
@@ -146,7 +146,7 @@ test('the block size is found in the only block there is, though its data or its
   }
 })
 
-test('a block size that the file contradicts is an error with the first block damaged, too', async (t) => {
+test('a block size that differs from that of the file is an error even if the first block is corrupt', async (t) => {
   for (const [size, given] of [[64, 128], [128, 64], [1024, 65536], [65536, 1024], [65536, 65535]]) {
     for (const at of [0, 2, size - 4]) {
       const bytes = fileOf(size, 3)
@@ -158,7 +158,7 @@ test('a block size that the file contradicts is an error with the first block da
   }
 })
 
-test('the block size is found with the first half of a file overwritten', async (t) => {
+test('the block size is detected with the first half of the file overwritten', async (t) => {
   for (const blockSize of [64, 1000, 1024, 65535, 65536]) {
     const bytes = fileOf(blockSize, Math.ceil(1e6 / blockSize))
     bytes.fill(0xa5, 0, bytes.length >> 1)
@@ -168,7 +168,7 @@ test('the block size is found with the first half of a file overwritten', async 
   }
 })
 
-test('a log with a damaged first block opens, and gives the records of the others', async (t) => {
+test('a log with a corrupt first block can be opened, and the other blocks are readable', async (t) => {
   const file = testFolder(t)
   for (const blockSize of [64, 1024, 65536]) {
     const bytes = fileOf(blockSize, 4)
@@ -184,7 +184,7 @@ test('a log with a damaged first block opens, and gives the records of the other
   }
 })
 
-test('a record that looks like a padding does not deceive', async (t) => {
+test('a record that looks like padding is not mistaken for it', async (t) => {
   // the record starts at position 5; its length, 59, is a mark for blocks of 60 bytes, and at 56 the file says that a padding starts at 5
   const record = Buffer.alloc(59)
   record.writeUInt32LE(5, 60 - 4 - 5 - 2)
@@ -196,14 +196,14 @@ test('a record that looks like a padding does not deceive', async (t) => {
   t.equal(await find(Buffer.concat([sealed, sealed])), 300)
 })
 
-test('a padding that looks like a record does not deceive', async (t) => {
+test('padding that looks like a record is not mistaken for it', async (t) => {
   // where the mark is taken for a length, the next block has the same one at the place where it is expected again
   const data = Buffer.alloc(58000, 0xff)
   const bytes = Buffer.concat([sealedBlock(65536, [dataOf(1), dataOf(1000)]), sealedBlock(65536, [data]), tailOf([data])])
   t.equal(await find(bytes), 65536)
 })
 
-test('a large file that holds no log is refused, and left alone', async (t) => {
+test('a large file that is not a log is an error, and is unchanged', async (t) => {
   const file = testFolder(t)
   for (const byte of [0, 0xff]) {
     fs.writeFileSync(file('log'), Buffer.alloc(300000, byte))

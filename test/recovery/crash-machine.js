@@ -18,10 +18,10 @@ const { Disk, randomFrom } = require('../helpers/disk')
 const { values } = parseArgs({ options: { crashes: { type: 'string', default: '300' }, seed: { type: 'string' } } })
 const CRASHES = Number(values.crashes)
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
-/** How often one disk crashes before the next begins with an empty one. */
+/** Number of crashes per disk; each disk starts empty. */
 const CRASHES_A_DISK = 12
 
-tape(`${CRASHES} crashes lose nothing that was acknowledged, and leave nothing that was not appended`, async (t) => {
+tape(`${CRASHES} crashes lose nothing acknowledged, and leave nothing that was not appended`, async (t) => {
   t.comment(`--seed ${SEED} repeats it`)
   const counts = { crashes: 0, acknowledged: 0, synced: 0, found: 0, deleted: 0, cut: 0 }
   for (let seed = SEED; counts.crashes < CRASHES; seed++) {
@@ -36,7 +36,7 @@ tape(`${CRASHES} crashes lose nothing that was acknowledged, and leave nothing t
   t.ok(counts.found > 0 && counts.synced > 0 && counts.cut > 0, 'the crashes came while there was something to lose')
 })
 
-/** One disk, with one crash after the other. */
+/** Crashes one disk repeatedly. */
 async function life (random, counts) {
   const pageSize = random.pick([64, 512, 4096])
   const settings = settingsOf({
@@ -195,7 +195,7 @@ async function readAll (log, disk) {
   return found
 }
 
-/** A record that can be told from a torn one: its number, its size, a checksum, and bytes that follow from the number. */
+/** A record that can be told from a torn one: its number, its size, a checksum, and bytes derived from the number. */
 function make (number, size) {
   const value = Buffer.alloc(Math.max(size, 12), number & 255)
   value.writeUInt32LE(number, 0)

@@ -1,7 +1,7 @@
 'use strict'
 
-// Files that were damaged, cut short, or are no logs at all: what comes back is a
-// record that was written, or an error that says where, and nothing sound is lost.
+// Files that are corrupt, truncated, or not logs: every read returns a record that was
+// written, or an error with an offset, and nothing valid is lost.
 
 const tape = require('tape')
 const fs = require('fs')
@@ -29,7 +29,7 @@ for (const checksum of [true, false]) {
     for (const hasTail of [true, false]) {
       const name = `${checksum ? 'with' : 'without'} checksums, ${hasTail ? 'with' : 'without'} a tail, ${hasPoint ? 'after a crash' : 'closed'}`
 
-      tape(`a log with one bit flipped gives what was written, or an error that says where: ${name}`, async (t) => {
+      tape(`a log with one flipped bit returns what was written, or an error with its offset: ${name}`, async (t) => {
         withoutStacks(t)
         const original = smallLog({ blocks: 2, hasTail, checksum })
         const points = hasPoint ? original.records.map(({ end }) => end) : [null]
@@ -55,7 +55,7 @@ for (const checksum of [true, false]) {
   }
 }
 
-tape('a file of every length is opened, and holds the whole records that are left', async (t) => {
+tape('a log truncated to any length can be opened, and contains the remaining whole records', async (t) => {
   const inFolder = testFolder(t)
   const { bytes, records, blocks } = smallLog({ blocks: 3, hasTail: true, checksum: true })
   for (let length = 0; length <= bytes.length; length++) {
@@ -88,7 +88,7 @@ tape('a file of every length is opened, and holds the whole records that are lef
   t.pass(`${bytes.length + 1} lengths`)
 })
 
-tape('bytes that are no log, or not quite, end with a coded error, after a bounded number of reads', async (t) => {
+tape('arbitrary bytes and mutilated logs end in an error with a code, after a bounded number of reads', async (t) => {
   t.comment(`SEED=${SEED} repeats it`)
   withoutStacks(t)
   const random = randomFrom(SEED)
@@ -177,7 +177,7 @@ function randomBytes (random) {
   return random() < 0.3 ? bytes.subarray(0, random.below(bytes.length + 1)) : random() < 0.3 ? Buffer.concat([bytes, noise]) : bytes
 }
 
-tape('without checksums too, a length, a pair or a mark that is wrong is found and not followed', async (t) => {
+tape('a wrong length, pair of lengths or mark is detected even without checksums', async (t) => {
   const records = [1, 2, 3].map(number => numbered(number, 12))
   const sound = [1, 2, 3].map(() => sealedBlock(BLOCK_SIZE, records, { checksum: false }))
   const wrong = {
@@ -246,7 +246,7 @@ tape('a recovery point that contradicts the file is ignored', async (t) => {
   }
 })
 
-tape('a recovery point that is right is used: what is torn behind it is cut off, and what is damaged before it is not', async (t) => {
+tape('a valid recovery point is used: torn writes after it are truncated, corrupt blocks before it are not', async (t) => {
   const inFolder = testFolder(t)
   const { bytes, records } = smallLog({ blocks: 4, hasTail: true, checksum: true })
   const damaged = Buffer.from(bytes)
@@ -277,7 +277,7 @@ tape('a recovery point that is right is used: what is torn behind it is cut off,
   }
 })
 
-tape('after a crash a record with a hole in it is found also in a full block without a checksum', async (t) => {
+tape('after a crash, a record with a hole is detected even in a full block without a checksum', async (t) => {
   const values = [1, 2, 3].map(number => numbered(number, 300))
   const bytes = Buffer.concat([sealedBlock(1024, values, { checksum: false }), sealedBlock(1024, values, { checksum: false })])
   bytes.fill(0, 1024 + 304 + 100, 1024 + 304 + 200)
@@ -287,7 +287,7 @@ tape('after a crash a record with a hole in it is found also in a full block wit
   await log.close()
 })
 
-tape('a follower of a log whose tail is damaged goes on when a writer does', async (t) => {
+tape('a follower of a log with a corrupt tail continues when a writer does', async (t) => {
   const file = testFolder(t)('log')
   const values = [1, 2, 3, 4].map(number => numbered(number, 50))
   const bytes = Buffer.concat([sealedBlock(256, values), tailOf(values)])
@@ -420,7 +420,7 @@ function drain ({ log }, options) {
   ))
 }
 
-/** Where errors come by the thousand, collecting their stacks takes most of the time. */
+/** With thousands of errors, capturing stacks would take most of the time. */
 function withoutStacks (t) {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0

@@ -1,8 +1,8 @@
 'use strict'
 
-// A process that appends to three logs is killed, at any moment; what it told of
-// before is in the files. The next process goes on with the same files, and is
-// killed too. `RUNS=1000 node test/recovery/kills.js` kills a thousand.
+// Kills a process that appends to three logs, at any moment; everything it has acknowledged
+// must be in the files. The next process continues with the same files, and is killed, too.
+// `RUNS=1000 node test/recovery/kills.js` kills a thousand processes.
 
 const tape = require('tape')
 const fs = require('fs')
@@ -17,9 +17,9 @@ const layout = require('../../lib/format/layout')
 
 const KILLS = Number(process.env.RUNS ?? 40)
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
-/** How many processes one set of files sees; then the next set begins empty. */
+/** Number of processes per set of files; each set starts empty. */
 const KILLS_A_SET = 12
-/** How many sets are worked on at a time: starting a process takes a while. */
+/** Number of sets tested concurrently, since starting a process is slow. */
 const AT_A_TIME = 3
 
 const VARIANTS = [
@@ -28,7 +28,7 @@ const VARIANTS = [
 ]
 const BLOCK_SIZES = [128, 1024, 4096, 65536]
 
-tape(`what ${KILLS} killed processes had told of is in the files, and nothing that they did not append`, async (t) => {
+tape(`the files contain everything that ${KILLS} killed processes had acknowledged, and only what they appended`, async (t) => {
   t.comment(`SEED=${SEED} repeats it, as far as the moments of the kills can be repeated`)
   const folder = testFolder(t)
   const counts = { kills: 0, acknowledged: 0, found: 0, deleted: 0, cut: 0 }

@@ -1,7 +1,7 @@
 'use strict'
 
-// Opening a log that was not closed: how much of it is looked at, what is changed,
-// and what is said about it.
+// Opening a log that was not closed: how much of it is read, what is changed, and what is
+// reported.
 
 const tape = require('tape')
 const fs = require('fs')
@@ -16,7 +16,7 @@ const { testFolder } = require('../helpers/folder')
 const MIB = 1024 * 1024
 const SYNC_BYTES = 2 * MIB
 
-tape('opening after a crash reads syncBytes and a little, whatever the size of the log', async (t) => {
+tape('opening after a crash reads little more than syncBytes, whatever the size of the log', async (t) => {
   for (const size of [4 * MIB, 40 * MIB]) {
     const disk = new Disk({ random: randomFrom(size) })
     const log = open(disk, { syncBytes: SYNC_BYTES })
@@ -42,7 +42,7 @@ tape('opening a log that was closed reads a few blocks', async (t) => {
   await again.close()
 })
 
-tape('a log that lost its first block in a crash begins again, and what is left of it is kept', async (t) => {
+tape('a log that lost its first block in a crash starts empty, and the remaining bytes are kept', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))
   await log.append('one')
@@ -57,7 +57,7 @@ tape('a log that lost its first block in a crash begins again, and what is left 
   await again.close()
 })
 
-tape('what is cut off is kept beside the log, and onReady and stats say how much and where', async (t) => {
+tape('truncated bytes are kept in a file next to the log, and onReady and stats report them', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))
   await log.append('one')
@@ -88,7 +88,7 @@ tape('what is cut off is kept beside the log, and onReady and stats say how much
   await fourth.close()
 })
 
-tape('a log that is opened read-only is not changed', async (t) => {
+tape('opening a log read-only does not change it', async (t) => {
   const folder = testFolder(t)
   const file = folder('log')
   const log = promises(FlumeLog(file, { blockSize: 256 }))
@@ -108,7 +108,7 @@ tape('a log that is opened read-only is not changed', async (t) => {
   t.deepEqual(contents(folder('.')), before)
 })
 
-tape('a deletion that a crash interrupted is completed on opening, and seen by who may not write', async (t) => {
+tape('an interrupted deletion is completed on opening, and visible to read-only logs', async (t) => {
   for (let seed = 1; seed < 40; seed++) {
     const disk = new Disk({ random: randomFrom(seed), pageSize: 64 })
     const log = open(disk, { blockSize: 1024 })

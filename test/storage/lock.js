@@ -1,6 +1,6 @@
 'use strict'
 
-// One writer at a time, in this process and in others; readers beside it.
+// One writer at a time, in this process and in others, and concurrent readers.
 
 const tape = require('tape')
 const fs = require('fs')
@@ -16,10 +16,11 @@ const WITHOUT_NATIVE_PART = ['-r', path.join(__dirname, '..', 'helpers', 'progra
 const openLog = (file, options) => promises(FlumeLog(file, options))
 const texts = async ({ log }) => (await collect(log, { seqs: false })).map(String)
 
-tape('a second writer in the same process is told which file is locked, and harms nothing', async (t) => {
+tape('a second writer in the same process gets an error that names the file, and has no effect', async (t) => {
   const file = testFolder(t)('log')
   const first = openLog(file)
   await first.append(Buffer.from('one'))
+  await published()
   const before = snapshot(file)
 
   const second = openLog(file)
@@ -40,10 +41,16 @@ tape('a second writer in the same process is told which file is locked, and harm
   await third.close()
 })
 
+/** The writer tells readers in other processes what it has acknowledged at the end of a turn of the event loop. */
+function published () {
+  return new Promise(resolve => setImmediate(() => setImmediate(resolve)))
+}
+
 tape('a writer that is refused leaves the torn tail of the other one alone', async (t) => {
   const file = testFolder(t)('log')
   const first = openLog(file)
   await first.append(Buffer.from('one'))
+  await published()
   // as if the first writer were in the middle of a write
   fs.appendFileSync(file, Buffer.from([200, 0, 1, 2, 3]))
   const before = snapshot(file)
@@ -54,7 +61,7 @@ tape('a writer that is refused leaves the torn tail of the other one alone', asy
   await first.close()
 })
 
-tape('a second writer in another process is refused, and gets the log when the first is killed', async (t) => {
+tape('a second writer in another process is rejected until the first one is killed', async (t) => {
   const file = testFolder(t)('log')
   const first = start(t, 'open-logs.js', [{ file, options: { lock: 'required' } }])
   await first.message(({ what }) => what === 'opened')
@@ -75,7 +82,7 @@ tape('a second writer in another process is refused, and gets the log when the f
   await next.close()
 })
 
-tape('a lock goes with a process that ends without closing', async (t) => {
+tape('a lock is released when its process exits without closing', async (t) => {
   const file = testFolder(t)('log')
   const first = start(t, 'open-logs.js', [{ file, options: { lock: 'required' } }])
   await first.message(({ what }) => what === 'opened')
@@ -86,7 +93,7 @@ tape('a lock goes with a process that ends without closing', async (t) => {
   await next.close()
 })
 
-tape('readers are not locked out, and lock nobody out', async (t) => {
+tape('readers neither need nor take the lock', async (t) => {
   const file = testFolder(t)('log')
   const writer = openLog(file)
   await writer.append(Buffer.from('one'))
@@ -99,7 +106,7 @@ tape('readers are not locked out, and lock nobody out', async (t) => {
   for (const log of [next, ...readers]) await log.close()
 })
 
-tape('with lock: false a log is opened beside a writer that has locked it', async (t) => {
+tape('with lock: false, a log that another writer has locked can be opened', async (t) => {
   const file = testFolder(t)('log')
   const locked = openLog(file)
   await locked.append(Buffer.from('one'))
@@ -113,7 +120,7 @@ tape('with lock: false a log is opened beside a writer that has locked it', asyn
   for (const log of [other, next]) await log.close()
 })
 
-tape('where files cannot be locked, lock: true warns once, for several logs', async (t) => {
+tape('lock: true warns once for all logs if files cannot be locked', async (t) => {
   const inFolder = testFolder(t)
   const logs = ['a', 'b', 'c'].map(name => ({ file: inFolder(name), options: { lock: true } }))
   const program = start(t, 'open-logs.js', logs, { nodeOptions: WITHOUT_NATIVE_PART })
@@ -128,7 +135,7 @@ tape('where files cannot be locked, lock: true warns once, for several logs', as
   t.equal((await program.over).code, 0, 'it ends well')
 })
 
-tape('where files cannot be locked, lock: "required" is an error', async (t) => {
+tape('lock: "required" is an error if files cannot be locked', async (t) => {
   const inFolder = testFolder(t)
   const logs = [{ file: inFolder('a'), options: { lock: 'required' } }, { file: inFolder('b'), options: { lock: false } },
     { file: inFolder('b'), options: { readOnly: true, lock: 'required' } }]
@@ -144,7 +151,7 @@ tape('where files cannot be locked, lock: "required" is an error', async (t) => 
 
 const told = (program, what) => program.messages.filter(message => message.what === what)
 
-/** All that is in the log's folder, by name. */
+/** All files in the directory of the log, by name. */
 function snapshot (file) {
   const folder = path.dirname(file)
   return Object.fromEntries(fs.readdirSync(folder).sort().map(name => [name, fs.readFileSync(path.join(folder, name)).toString('hex')]))

@@ -1,7 +1,7 @@
 'use strict'
 
-// The same tests over every kind of file a log can be given: a path, an instance of
-// random-access-file, and random-access-memory.
+// Runs the same tests on every kind of storage: a path, an instance of random-access-file,
+// and random-access-memory.
 
 const fs = require('fs')
 const path = require('path')
@@ -32,7 +32,7 @@ const KINDS = {
     }
   },
 
-  'a path in folders that are not there yet' (t) {
+  'a path with missing parent directories' (t) {
     const filename = path.join(testFolder(t)('a'), 'b', 'log')
     return {
       filename,
@@ -71,7 +71,7 @@ const KINDS = {
     }
   },
 
-  'a random-access-memory of small pages' () {
+  'a random-access-memory with small pages' () {
     let storage = null
     return {
       filename: null,
@@ -112,7 +112,7 @@ for (const [name, make] of Object.entries(KINDS)) {
     await again.close()
   })
 
-  test(`${name}: what is appended is there, and when it is opened again`, async (t) => {
+  test(`${name}: appended records are there, also after reopening`, async (t) => {
     const file = make(t)
     const records = numbered(200)
     let log = promises(file.open({ blockSize: 256, codec: json }))
@@ -142,7 +142,7 @@ for (const [name, make] of Object.entries(KINDS)) {
     await log.close()
   })
 
-  test(`${name}: appending goes on where it ended, however often it is opened`, async (t) => {
+  test(`${name}: appends continue at the end, however often the log is reopened`, async (t) => {
     const file = make(t)
     const records = numbered(60)
     for (let i = 0; i < 60; i += 3) {
@@ -156,7 +156,7 @@ for (const [name, make] of Object.entries(KINDS)) {
     await log.close()
   })
 
-  test(`${name}: deleted records are gone, and when it is opened again`, async (t) => {
+  test(`${name}: deleted records are gone, also after reopening`, async (t) => {
     const file = make(t)
     let log = promises(file.open({ blockSize: 128 }))
     for (let i = 0; i < 30; i++) await log.append(Buffer.alloc(20, i + 1))
@@ -175,7 +175,7 @@ for (const [name, make] of Object.entries(KINDS)) {
     await log.close()
   })
 
-  test(`${name}: what was called before it is open is done in order, once it is`, async (t) => {
+  test(`${name}: calls made before the log is open run in order once it is`, async (t) => {
     const file = make(t)
     const log = file.open({ blockSize: 128 })
     const order = []
@@ -194,7 +194,7 @@ for (const [name, make] of Object.entries(KINDS)) {
     await promises(log).close()
   })
 
-  test(`${name}: a live stream sees what is appended`, async (t) => {
+  test(`${name}: a live stream yields appended records`, async (t) => {
     const file = make(t)
     const log = promises(file.open({ blockSize: 64, codec: json }))
     const got = []
@@ -211,7 +211,7 @@ for (const [name, make] of Object.entries(KINDS)) {
     t.deepEqual(got, [1, 2, 3, 4])
   })
 
-  test(`${name}: a torn record at its end is cut off`, async (t) => {
+  test(`${name}: a torn record at the end is truncated`, async (t) => {
     const file = make(t)
     let log = promises(file.open({ blockSize: 64 }))
     await log.append(['first', 'second'])
@@ -229,7 +229,7 @@ for (const [name, make] of Object.entries(KINDS)) {
     if (cut.filename !== null) t.deepEqual([...fs.readFileSync(cut.filename)], [20, 0, 1, 2, 3])
   })
 
-  test(`${name}: opened with readOnly it is read, and not changed`, async (t) => {
+  test(`${name}: a log opened with readOnly can be read, and is not changed`, async (t) => {
     const file = make(t)
     let log = promises(file.open({ blockSize: 64 }))
     await log.append(['first', 'second'])
@@ -247,7 +247,7 @@ for (const [name, make] of Object.entries(KINDS)) {
     t.ok((await file.bytes()).equals(before))
   })
 
-  test(`${name}: many records of many sizes, in flight at once, are all there`, async (t) => {
+  test(`${name}: many concurrent appends of various sizes are all stored`, async (t) => {
     const file = make(t)
     let log = promises(file.open({ blockSize: 4096 }))
     const records = Array.from({ length: 3000 }, (_, i) => Buffer.alloc(1 + (i * 7919) % 4000, 1 + i % 255))
@@ -262,7 +262,7 @@ for (const [name, make] of Object.entries(KINDS)) {
   })
 }
 
-test('a random-access-file whose file is not there yet is made, as a path is', async (t) => {
+test('the file of a random-access-file is created if it is missing, like that of a path', async (t) => {
   const file = testFolder(t)
   const log = promises(FlumeLog(new RAF(file('log'))))
   t.equal(await log.append('first'), 0)
@@ -270,7 +270,7 @@ test('a random-access-file whose file is not there yet is made, as a path is', a
   t.equal(fs.statSync(file('log')).size, 9)
 })
 
-test('a random-access-file that is open already is taken as it is', async (t) => {
+test('a random-access-file that is already open is used', async (t) => {
   const file = testFolder(t)
   const storage = new RAF(file('log'))
   await event(resolve => storage.write(0, Buffer.alloc(0), resolve))
@@ -280,7 +280,7 @@ test('a random-access-file that is open already is taken as it is', async (t) =>
   t.ok(storage.closed, 'and closed with the log')
 })
 
-test('a storage that can sync is told to', async (t) => {
+test('a storage with a sync method is synced', async (t) => {
   let syncs = 0
   const storage = new RAM()
   storage.sync = (cb) => {
@@ -295,7 +295,7 @@ test('a storage that can sync is told to', async (t) => {
   await log.close()
 })
 
-test('any object with the methods of a random-access-storage will do', async (t) => {
+test('any object with the methods of a random-access-storage can be used', async (t) => {
   let bytes = Buffer.alloc(0)
   const storage = new RandomAccessStorage({
     read: (req) => setImmediate(() => req.callback(null, Buffer.from(bytes.subarray(req.offset, req.offset + req.size)))),
@@ -318,7 +318,7 @@ test('any object with the methods of a random-access-storage will do', async (t)
   await log.close()
 })
 
-test('a storage that cannot be opened gives its error to every call', async (t) => {
+test('every call fails with the error of a storage that cannot be opened', async (t) => {
   const storage = new RandomAccessStorage({
     open: (req) => req.callback(Object.assign(new Error('no'), { code: 'ENODISK' })),
     read: (req) => req.callback(null),
@@ -332,7 +332,7 @@ test('a storage that cannot be opened gives its error to every call', async (t) 
   t.equal(await codeOf(log.close()), 'no error, but undefined')
 })
 
-test('several buffers are filled by one read of a file, and one that ends early is an error', async (t) => {
+test('one read fills several buffers, and a short read is an error', async (t) => {
   const name = testFolder(t)('log')
   fs.writeFileSync(name, Buffer.from('0123456789'))
   const file = pathFile(name, { readOnly: true, lock: false })
@@ -343,7 +343,7 @@ test('several buffers are filled by one read of a file, and one that ends early 
   await promisify(file.close)()
 })
 
-test('a file is closed when the reads that are under way have ended, and then read no more', async (t) => {
+test('a file is closed after the reads in progress, and not read again', async (t) => {
   const name = testFolder(t)('log')
   fs.writeFileSync(name, Buffer.from('0123456789'))
   const file = pathFile(name, { readOnly: true, lock: false })

@@ -1,6 +1,6 @@
 'use strict'
 
-// Calls that block: when they are made, and that nobody can tell from what he gets.
+// Synchronous I/O: when it is used, and that results do not depend on it.
 
 const fs = require('fs')
 const fc = require('fast-check')
@@ -24,14 +24,14 @@ function replace (t, object, methods) {
   }
 }
 
-/** Time that only passes when it is told to, in milliseconds. */
+/** A clock that advances only when told to, in milliseconds. */
 function clock (t) {
   const made = { time: 1000 }
   replace(t, performance, { now: () => () => made.time })
   return made
 }
 
-/** Counts calls that block, of files other than the standard streams. */
+/** Counts synchronous calls on files other than the standard streams. */
 function countCalls (t) {
   const counts = { readSync: 0, writeSync: 0 }
   const counting = (name) => (before) => (fd, ...rest) => {
@@ -42,7 +42,7 @@ function countCalls (t) {
   return counts
 }
 
-/** A log whose blocks are not in memory. */
+/** A log without cached blocks. */
 async function openLog (t, options) {
   const file = testFolder(t)('log')
   const writer = promises(FlumeLog(file, { blockSize: BLOCK_SIZE }))
@@ -59,7 +59,7 @@ async function wrongRecords ({ log, seqs }) {
   return wrong
 }
 
-test('gets beyond the cache and small appends are calls that block, and with blocking: false none is', async (t) => {
+test('uncached gets and small appends use synchronous I/O, except with blocking: false', async (t) => {
   for (const blocking of [true, false]) {
     clock(t)
     const opened = await openLog(t, { blocking })
@@ -75,7 +75,7 @@ test('gets beyond the cache and small appends are calls that block, and with blo
   }
 })
 
-test('a call that does less than it was asked to, or fails, is made good', async (t) => {
+test('a synchronous call that is incomplete or fails is repeated asynchronously', async (t) => {
   const opened = await openLog(t)
   let made = 0
   const faulty = (before) => (fd, buffer, offset, length, position) => {
@@ -92,11 +92,11 @@ test('a call that does less than it was asked to, or fails, is made good', async
   await opened.log.close()
 })
 
-test('a write of several blocks that is done in part, or fails, is made good', async (t) => {
+test('a synchronous write of several blocks that is incomplete or fails is repeated asynchronously', async (t) => {
   const log = promises(FlumeLog(testFolder(t)('log'), { blockSize: 1024, cacheSize: 0 }))
   await log.onReady()
   let made = 0
-  /** The first of the buffers only, or none. */
+  /** Writes only the first buffer, or none. */
   const inPart = (before) => (fd, buffers, ...rest) => before(fd, buffers.slice(0, ++made % 2), ...rest)
   replace(t, fs, { writevSync: inPart, writev: inPart })
   const small = await append(10)
@@ -112,7 +112,7 @@ test('a write of several blocks that is done in part, or fails, is made good', a
   }
 })
 
-test('when a read had to wait for a device, those after it do not block, for nearly twenty times as long', async (t) => {
+test('after a read that waited for a device, reads are asynchronous for almost twenty times as long', async (t) => {
   const time = clock(t)
   const opened = await openLog(t)
   let made = 0
@@ -134,7 +134,7 @@ test('when a read had to wait for a device, those after it do not block, for nea
   await opened.log.close()
 })
 
-test('whatever calls take, the program waits for devices a twentieth of its time', (t) => {
+test('however long calls take, the program is blocked for at most a twentieth of the time', (t) => {
   const time = clock(t)
   const step = fc.record({ pause: fc.integer({ min: 0, max: 2000 }), took: fc.integer({ min: 1, max: 30000 }) })
   fc.assert(fc.property(fc.array(step, { minLength: 1, maxLength: 200 }), (steps) => {
@@ -156,7 +156,7 @@ test('whatever calls take, the program waits for devices a twentieth of its time
   t.end()
 })
 
-test('in one turn of the event loop there are only so many; the others are made in the turns after it, in order', async (t) => {
+test('synchronous I/O is limited per turn of the event loop, and further calls follow in later turns, in order', async (t) => {
   const time = clock(t)
   const calls = new SyncIoBudget(true)
   const turns = []
@@ -190,14 +190,14 @@ test('in one turn of the event loop there are only so many; the others are made 
   t.end()
 })
 
-test('what is long, or not wanted, is never a call that blocks', (t) => {
+test('large reads and writes, and all with blocking: false, are never synchronous', (t) => {
   t.notOk(new SyncIoBudget(true).begin(MOST_BYTES + 1))
   t.notOk(new SyncIoBudget(false).begin(1))
   t.ok(new SyncIoBudget(true).begin(MOST_BYTES))
   t.end()
 })
 
-test('gets that wait for their turn when the log closes are answered, with the record or that it is closed', async (t) => {
+test('gets deferred to a later turn are answered when the log closes, with the record or flumelog:closed', async (t) => {
   const time = clock(t)
   const { log, seqs } = await openLog(t)
   replace(t, fs, {

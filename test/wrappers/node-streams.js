@@ -1,7 +1,6 @@
 'use strict'
 
-// The log as streams of Node.js: what goes through them, and that neither side runs
-// ahead of the other.
+// The log as Node.js streams: what they pass, and backpressure in both directions.
 
 const assert = require('assert/strict')
 const fs = require('fs')
@@ -22,7 +21,7 @@ const { uncaughtDuring } = require('../helpers/uncaught')
 
 const json = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
 
-tape('what is piped into a write stream is stored in order, all of it at finish', async (t) => {
+tape('records piped into a write stream are stored in order, all of them at finish', async (t) => {
   const log = await open(new RAM(), { codec: json, blockSize: 1024 })
   const writing = log.createWriteStream()
   t.equal(writing.stored, null)
@@ -43,7 +42,7 @@ tape('what is piped into a write stream is stored in order, all of it at finish'
   await log.close()
 })
 
-tape('a write stream begins while the log is being opened', async (t) => {
+tape('a write stream accepts records while the log is being opened', async (t) => {
   const file = testFolder(t)('log')
   const log = wrap(require('../..')(file, { codec: json }))
   const writing = log.createWriteStream()
@@ -54,7 +53,7 @@ tape('a write stream begins while the log is being opened', async (t) => {
   await log.close()
 })
 
-tape('a read stream gives what the pull-stream gives', async (t) => {
+tape('a read stream yields the same as the pull-stream', async (t) => {
   const log = await logOf(300)
   const { seq } = (await collect(log.flumelog))[100]
   for (const options of [undefined, { reverse: true }, { gt: seq, limit: 50 }, { values: false }, { seqs: false, lte: seq }, { gt: Infinity }]) {
@@ -64,7 +63,7 @@ tape('a read stream gives what the pull-stream gives', async (t) => {
   await log.close()
 })
 
-tape('a log goes through a pipeline into a text file, and back', async (t) => {
+tape('a log can be exported through a pipeline to a text file, and imported back', async (t) => {
   const folder = testFolder(t)
   const log = await logOf(200)
   const toLine = new Transform({ writableObjectMode: true, transform: (value, _, cb) => cb(null, JSON.stringify(value) + '\n') })
@@ -79,7 +78,7 @@ tape('a log goes through a pipeline into a text file, and back', async (t) => {
   await log.close()
 })
 
-tape('a write stream takes no more than highWaterMark of the log allows, and goes on when there is room', async (t) => {
+tape('a write stream accepts no more than highWaterMark of the log permits, and continues when there is room', async (t) => {
   const { log, release } = await heldLog({ highWaterMark: 10000 })
   let made = 0
   const source = new Readable({ objectMode: true, read () { this.push(made === 1000 ? null : Buffer.alloc(100, ++made % 255 + 1)) } })
@@ -96,7 +95,7 @@ tape('a write stream takes no more than highWaterMark of the log allows, and goe
   await log.close()
 })
 
-tape('what is written to a write stream is stored in groups', async (t) => {
+tape('records written to a write stream are stored in batches', async (t) => {
   const disk = new Disk()
   const log = wrap(createLog(disk.file('log'), settingsOf({})))
   await pipeline(Readable.from(Array.from({ length: 20000 }, () => Buffer.alloc(100, 1))), log.createWriteStream())
@@ -106,7 +105,7 @@ tape('what is written to a write stream is stored in groups', async (t) => {
   await log.close()
 })
 
-tape('a read stream reads no further than what is taken from it', async (t) => {
+tape('a read stream reads no further than its consumer', async (t) => {
   let decoded = 0
   const log = await open(new RAM(), { codec: { ...json, decode: (text) => { decoded++; return JSON.parse(text) } } })
   await log.append(numbers(0, 5000))
@@ -174,7 +173,7 @@ tape('an AbortSignal ends a pipeline out of the log', async (t) => {
   await log.close()
 })
 
-tape('an AbortSignal ends a pipeline into the log; what was taken is stored', async (t) => {
+tape('an AbortSignal ends a pipeline into the log, and accepted records are stored', async (t) => {
   const { log, release } = await heldLog({ highWaterMark: 5000, codec: json })
   const controller = new AbortController()
   const writing = log.createWriteStream()
@@ -195,7 +194,7 @@ tape('an AbortSignal ends a pipeline into the log; what was taken is stored', as
 tape('a stream that is destroyed calls back for every write', async (t) => {
   const { log, release } = await heldLog({ highWaterMark: 10, codec: json })
   const writing = log.createWriteStream()
-  await event(setImmediate) // until a stream is constructed, it only gathers what is written
+  await event(setImmediate) // a stream buffers writes until it is constructed
   const outcomes = numbers(0, 20).map(n => event(resolve => writing.write('x'.repeat(8 + n), resolve)))
   writing.destroy()
   release()
@@ -208,7 +207,7 @@ tape('a stream that is destroyed calls back for every write', async (t) => {
   await log.close()
 })
 
-tape('a record that cannot be stored ends the pipeline, with those before it stored', async (t) => {
+tape('a record that cannot be stored ends the pipeline, and those before it are stored', async (t) => {
   const log = await open(new RAM(), { codec: json })
   const cyclic = {}
   cyclic.self = cyclic
@@ -220,7 +219,7 @@ tape('a record that cannot be stored ends the pipeline, with those before it sto
   await log.close()
 })
 
-tape('a write that fails ends the pipeline, and the log goes on', async (t) => {
+tape('a failed write ends the pipeline, and the log remains usable', async (t) => {
   const disk = new Disk()
   const log = wrap(createLog(disk.file('log'), settingsOf({ codec: json })))
   await log.append('before')
@@ -236,7 +235,7 @@ tape('a write that fails ends the pipeline, and the log goes on', async (t) => {
   await log.close()
 })
 
-tape('a write stream of a log that is closed or read-only gives that error', async (t) => {
+tape('a write stream of a closed or read-only log fails with that error', async (t) => {
   const file = testFolder(t)('log')
   const log = await open(file, { codec: json })
   const idle = log.createWriteStream()
@@ -253,7 +252,7 @@ tape('a write stream of a log that is closed or read-only gives that error', asy
   await reader.close()
 })
 
-tape('a read stream that is destroyed frees its walk, whatever it was about', async (t) => {
+tape('a read stream that is destroyed closes its pull-stream, in any state', async (t) => {
   const log = await logOf(1000)
   const streams = () => log.flumelog.stats().streams
   const reason = new Error('enough')
@@ -288,7 +287,7 @@ tape('a read stream that is destroyed frees its walk, whatever it was about', as
   await log.close()
 })
 
-tape('a log that is closed in the middle of a pipeline ends it with flumelog:closed, in both directions', async (t) => {
+tape('closing the log during a pipeline ends it with flumelog:closed, in both directions', async (t) => {
   const from = await logOf(10000)
   let taken = 0
   const slow = new Writable({
@@ -319,7 +318,7 @@ tape('a log that is closed in the middle of a pipeline ends it with flumelog:clo
   await again.close()
 })
 
-tape('a stream that is destroyed in the middle stores those whose callbacks were told so, and no others', async (t) => {
+tape('a write stream that is destroyed stores exactly the records whose callbacks reported success', async (t) => {
   const { log, release } = await heldLog({ highWaterMark: 100, codec: json })
   const writing = log.createWriteStream()
   writing.on('error', () => {})
@@ -339,7 +338,7 @@ tape('a stream that is destroyed in the middle stores those whose callbacks were
   await log.close()
 })
 
-tape('however a write stream is used and ended, the records whose writes were taken are stored, and no others', async (t) => {
+tape('however a write stream is used and ended, exactly the accepted records are stored', async (t) => {
   const steps = fc.array(fc.constantFrom('write', 'write', 'write', 'cork', 'uncork', 'turn', 'turn'), { maxLength: 50 })
   const ends = fc.constantFrom('end', 'destroy', 'destroy with an error')
   const marks = fc.record({ bytes: fc.constantFrom(1, 20, 300, 1e6), records: fc.constantFrom(1, 4, 16) })
@@ -367,7 +366,7 @@ tape('however a write stream is used and ended, the records whose writes were ta
   t.pass('in 60 ways')
 })
 
-tape('two write streams at a time store their records in order each', async (t) => {
+tape('two concurrent write streams each store their records in order', async (t) => {
   const log = await open(new RAM(), { codec: json, highWaterMark: 1000 })
   const writings = ['a', 'b'].map(() => log.createWriteStream())
   const sources = ['a', 'b'].map(name => numbers(0, 2000).map(n => ({ name, n })))
@@ -378,7 +377,7 @@ tape('two write streams at a time store their records in order each', async (t) 
   await log.close()
 })
 
-tape('a read stream passes on the errors of the walk', async (t) => {
+tape('a read stream passes on errors of the log', async (t) => {
   const log = await open(new RAM(), { codec: { ...json, decode: (text) => text === '1' ? JSON.parse('{') : JSON.parse(text) }, validate: () => true })
   await log.append([0, 1, 2])
   t.equal(await codeOf(log.createReadStream().toArray()), 'flumelog:corrupt')

@@ -1,7 +1,7 @@
 'use strict'
 
-// The log with promises and async iterators: it gives what the log with callbacks
-// gives, and however a loop is left, its walk has ended.
+// The log with promises and async iterators: it returns what the log with callbacks returns,
+// and leaving a loop in any way closes its stream.
 
 const { EventEmitter, once, getEventListeners } = require('events')
 const tape = require('tape')
@@ -20,7 +20,7 @@ const json = {
   buffer: false
 }
 
-tape('open resolves to a log that is open, and rejects when it cannot be opened', async (t) => {
+tape('open resolves to an open log, and rejects if the log cannot be opened', async (t) => {
   const file = testFolder(t)('log')
   const log = await open(file, { codec: json })
   t.equal(log.flumelog.since.value, -1)
@@ -34,7 +34,7 @@ tape('open resolves to a log that is open, and rejects when it cannot be opened'
   await again.close()
 })
 
-tape('each call gives what its callback is given', async (t) => {
+tape('each call resolves to what its callback receives', async (t) => {
   const log = await open(new RAM(), { codec: json, blockSize: 128 })
   const seqs = []
   for (let i = 0; i < 20; i++) seqs.push(await log.append({ i }))
@@ -62,7 +62,7 @@ tape('each call gives what its callback is given', async (t) => {
   t.equal(await codeOf(log.close()), 'no error, but undefined', 'to close twice is no error')
 })
 
-tape('a log that was opened with callbacks is given promises by wrap', async (t) => {
+tape('wrap adds promises to a log that was opened with callbacks', async (t) => {
   const flumelog = FlumeLog(new RAM(), { codec: json })
   const log = wrap(flumelog)
   t.equal(log.flumelog, flumelog)
@@ -82,7 +82,7 @@ tape('Symbol.asyncDispose closes the log', async (t) => {
   await again.close()
 })
 
-tape('a loop over stream gives what the pull-stream gives, whatever the options', async (t) => {
+tape('a loop over stream yields the same as the pull-stream, with all options', async (t) => {
   const settings = { blockSize: 64, checksum: true }
   const model = modelOf(settings)
   const log = await open(new RAM(), settings)
@@ -113,7 +113,7 @@ tape('a loop over stream gives what the pull-stream gives, whatever the options'
   await log.close()
 })
 
-tape('calls of next that do not wait for each other are answered in order', async (t) => {
+tape('concurrent calls of next are answered in order', async (t) => {
   const log = await open(new RAM(), { codec: json, blockSize: 64 })
   await log.append(numbers(0, 50))
   const walk = log.stream({ seqs: false, live: true })
@@ -129,7 +129,7 @@ tape('calls of next that do not wait for each other are answered in order', asyn
   await log.close()
 })
 
-tape('break, return and throw end the walk', async (t) => {
+tape('break, return and throw close the stream', async (t) => {
   const log = await logOf(1000)
   const open = () => log.flumelog.stats().streams
   for await (const { value } of log.stream({ live: true })) {
@@ -168,7 +168,7 @@ tape('break, return and throw end the walk', async (t) => {
   await log.close()
 })
 
-tape('a walk is freed however it is left: before its first record, in the middle, while it waits for a live one', async (t) => {
+tape('a stream is closed however the loop is left: before the first record, in the middle, or while waiting', async (t) => {
   const log = await logOf(10)
   const reason = new Error('enough')
   const endings = {
@@ -203,7 +203,7 @@ tape('a walk is freed however it is left: before its first record, in the middle
   await log.close()
 })
 
-tape('a signal that comes while the log is being opened ends the walk', async (t) => {
+tape('a signal aborted while the log is being opened ends the loop', async (t) => {
   const log = wrap(FlumeLog(new RAM()))
   const controller = new AbortController()
   const asked = log.stream({ live: true, signal: controller.signal }).next()
@@ -214,7 +214,7 @@ tape('a signal that comes while the log is being opened ends the walk', async (t
   await log.close()
 })
 
-tape('limit, live and signal go together', async (t) => {
+tape('limit, live and signal can be combined', async (t) => {
   const log = await logOf(3)
   const controller = new AbortController()
   const { signal } = controller
@@ -232,7 +232,7 @@ tape('limit, live and signal go together', async (t) => {
   await log.close()
 })
 
-tape('two loops over one iterator share its records, and it is over when one of them is left', async (t) => {
+tape('two loops over one iterator share its records, and leaving one of them ends both', async (t) => {
   const log = await logOf(10)
   const walk = log.stream({ seqs: false })
   const given = [[], []]
@@ -245,7 +245,7 @@ tape('two loops over one iterator share its records, and it is over when one of 
   await log.close()
 })
 
-tape('what a function in the options throws is thrown in the loop, and ends the walk', async (t) => {
+tape('an exception from a function in the options is thrown in the loop, and closes the stream', async (t) => {
   const decode = (text) => { if (text === '5') throw new Error('no such number'); return JSON.parse(text) }
   const log = await open(new RAM(), { codec: { ...json, decode }, validate: () => true })
   await log.append(numbers(0, 10))
@@ -262,7 +262,7 @@ tape('what a function in the options throws is thrown in the loop, and ends the 
   await log.close()
 })
 
-tape('options may be null, and a signal may be of any realm, but a signal it must be', async (t) => {
+tape('options may be null, and a signal may be of another realm, but anything else is an error', async (t) => {
   const log = await logOf(2)
   t.equal((await all(log.stream(null))).length, 2)
   t.equal((await log.createReadStream(null).toArray()).length, 2)
@@ -283,7 +283,7 @@ tape('options may be null, and a signal may be of any realm, but a signal it mus
   await log.close()
 })
 
-tape('nothing is read of a stream before the first record is asked for', async (t) => {
+tape('a stream reads nothing before the first record is requested', async (t) => {
   const log = await logOf(10)
   const controller = new AbortController()
   log.stream({ live: true, signal: controller.signal })
@@ -292,7 +292,7 @@ tape('nothing is read of a stream before the first record is asked for', async (
   await log.close()
 })
 
-tape('a signal ends the walk with its reason, and is let go of when the walk ends', async (t) => {
+tape('a signal ends the loop with its reason, and has no listeners when the loop has ended', async (t) => {
   const log = await logOf(100)
   const { flumelog } = log
   const reason = new Error('enough')
@@ -338,7 +338,7 @@ tape('a signal ends the walk with its reason, and is let go of when the walk end
   await log.close()
 })
 
-tape('a signal that comes while a record is decoded ends the walk', async (t) => {
+tape('a signal aborted while a record is decoded ends the loop', async (t) => {
   const controller = new AbortController()
   const decode = (text) => {
     if (text === '"30"') controller.abort()
@@ -355,7 +355,7 @@ tape('a signal that comes while a record is decoded ends the walk', async (t) =>
   await log.close()
 })
 
-tape('a signal that comes while a record is decoded answers all calls of next that wait', async (t) => {
+tape('a signal aborted while a record is decoded answers all pending calls of next', async (t) => {
   const controller = new AbortController()
   const decode = (text) => {
     if (text === '3') controller.abort()
@@ -372,7 +372,7 @@ tape('a signal that comes while a record is decoded answers all calls of next th
   await log.close()
 })
 
-tape('the pull-stream under a loop is never asked twice at a time, nor after its end', async (t) => {
+tape('a loop never reads its pull-stream concurrently, or after its end', async (t) => {
   const log = await open(new RAM(), { codec: json })
   const strict = wrap({ ...log.flumelog, stream: (options) => strictSource(t, log.flumelog.stream(options)) })
   const walk = strict.stream({ live: true, seqs: false })
@@ -386,7 +386,7 @@ tape('the pull-stream under a loop is never asked twice at a time, nor after its
   await log.close()
 })
 
-tape('what a loop deletes, appends or closes shows in what it is given next', async (t) => {
+tape('deletions, appends and close in a loop body are reflected in what it receives next', async (t) => {
   const log = await logOf(20)
   const records = await collect(log.flumelog)
   const given = []
@@ -401,7 +401,7 @@ tape('what a loop deletes, appends or closes shows in what it is given next', as
   t.equal(await codeOf(closed.next()), 'flumelog:closed')
 })
 
-tape('an error of the walk is thrown in the loop, after the records before it', async (t) => {
+tape('an error of the stream is thrown in the loop, after the records before it', async (t) => {
   const file = testFolder(t)('log')
   const log = await open(file, { blockSize: 64 })
   for (let i = 0; i < 40; i++) await log.append(`record ${i}`)
@@ -424,7 +424,7 @@ tape('an error of the walk is thrown in the loop, after the records before it', 
   await again.close()
 })
 
-tape('a live loop is woken by records as they come', async (t) => {
+tape('a live loop receives records as they are appended', async (t) => {
   const log = await open(new RAM(), { codec: json })
   const loop = new EventEmitter()
   const given = []
@@ -445,7 +445,7 @@ tape('a live loop is woken by records as they come', async (t) => {
   await log.close()
 })
 
-tape('a hundred thousand records are given on a flat stack', async (t) => {
+tape('a hundred thousand records are yielded with a flat stack', async (t) => {
   const log = await logOf(100000)
   let sum = 0
   for await (const value of log.stream({ seqs: false })) sum += value

@@ -1,7 +1,7 @@
 'use strict'
 
-// The log with push-streams: what a sink written for flumelog-aligned-offset or
-// async-append-only-log is given, and when.
+// The log with push-streams: what sinks written for flumelog-aligned-offset or
+// async-append-only-log receive, and when.
 
 const tape = require('tape')
 const fc = require('fast-check')
@@ -23,7 +23,7 @@ const { withAligned, appendAligned } = require('../helpers/aligned')
 const BLOCK_SIZE = 64
 const COUNT = 500
 
-tape('a sink that never pauses is given all there is, and then the end', async (t) => {
+tape('a sink that never pauses receives all records, then the end', async (t) => {
   const log = await logOf(COUNT)
   const expected = await collect(log)
   t.deepEqual(await collected(push(log).stream()), expected)
@@ -35,14 +35,14 @@ tape('a sink that never pauses is given all there is, and then the end', async (
   await promises(log).close()
 })
 
-tape('the sink of a program for flumelog-aligned-offset is given the same by both logs', async (t) => {
+tape('a sink written for flumelog-aligned-offset receives the same from both logs', async (t) => {
   const file = testFolder(t)('log')
   const records = Array.from({ length: 100 }, (_, i) => Buffer.from(`record ${i}`))
   const whole = await logOf(0, { checksum: false })
   await promises(whole).append(records)
   await appendAligned(file, BLOCK_SIZE, records, whole.stats().size)
   const seqs = await collect(whole, { values: false })
-  // its bounds have to be where records start
+  // its bounds must be offsets of records
   for (const options of [{}, { values: false }, { seqs: false }, { gt: seqs[5], lt: seqs[50] }, { gte: seqs[5] }]) {
     const ours = await written(push(whole).stream(options))
     await withAligned(file, BLOCK_SIZE, async (log) => {
@@ -52,7 +52,7 @@ tape('the sink of a program for flumelog-aligned-offset is given the same by bot
   await promises(whole).close()
 })
 
-tape('the sink of a program for async-append-only-log is given the same records by both logs', async (t) => {
+tape('a sink written for async-append-only-log receives the same records from both logs', async (t) => {
   const records = Array.from({ length: 100 }, (_, i) => Buffer.from(`record ${i}`))
   const other = AsyncAppendOnlyLog(testFolder(t)('log'), { blockSize: BLOCK_SIZE })
   for (const record of records) await event(resolve => other.append(record, resolve))
@@ -70,7 +70,7 @@ tape('the sink of a program for async-append-only-log is given the same records 
   await event(resolve => other.close(resolve))
 })
 
-tape('a sink that pauses in every write of a live stream is given all that is appended, but for what is deleted before', async (t) => {
+tape('a sink that pauses in every write of a live stream receives all records, except those deleted before', async (t) => {
   for (const pause of ['within', 'tick', 'immediate']) {
     const log = await logOf(10)
     const { append, del, close } = promises(log)
@@ -89,7 +89,7 @@ tape('a sink that pauses in every write of a live stream is given all that is ap
   }
 })
 
-tape('a sink may pause in any write, and is resumed at once or later: it is given all, in order', async (t) => {
+tape('a sink that pauses in any write, and resumes immediately or later, receives all records in order', async (t) => {
   for (const reopened of [false, true]) {
     const file = testFolder(t)('log')
     let log = await logOf(COUNT, { file })
@@ -110,7 +110,7 @@ tape('a sink may pause in any write, and is resumed at once or later: it is give
   }
 })
 
-tape('a record that comes while the sink is paused is held', async (t) => {
+tape('a record that is read while the sink is paused is held', async (t) => {
   const file = testFolder(t)('log')
   await promises(await logOf(COUNT, { file })).close()
   const log = FlumeLog(file, { cacheSize: 0 })
@@ -120,7 +120,7 @@ tape('a record that comes while the sink is paused is held', async (t) => {
     const sink = { paused: false, write: item => given.push(item), end: resolve }
     source = push(log).stream()
     source.pipe(sink)
-    // it has asked, and the block is still to be read
+    // the read is pending, and so is that of the block
     sink.paused = true
   })
   await promises(log).onReady()
@@ -134,7 +134,7 @@ tape('a record that comes while the sink is paused is held', async (t) => {
   await promises(log).close()
 })
 
-tape('a live stream goes on with what is appended, paused or not', async (t) => {
+tape('a live stream continues with new records, paused or not', async (t) => {
   const log = await logOf(10)
   const { append, close } = promises(log)
   const sink = { paused: false, items: [], ends: [], write (item) { this.items.push(String(item)) }, end (err) { this.ends.push(err) } }
@@ -154,7 +154,7 @@ tape('a live stream goes on with what is appended, paused or not', async (t) => 
   t.deepEqual(sink.ends, [null], 'it ends when the log is closed')
 })
 
-tape('abort ends the walk, and tells the sink', async (t) => {
+tape('abort closes the stream, and calls end of the sink', async (t) => {
   const log = await logOf(COUNT)
   const { append, close } = promises(log)
   const failure = new Error('no more')
@@ -178,7 +178,7 @@ tape('abort ends the walk, and tells the sink', async (t) => {
   await close()
 })
 
-tape('abort from within write ends the walk there', async (t) => {
+tape('abort from within write closes the stream', async (t) => {
   const log = await logOf(COUNT)
   const given = []
   const ends = []
@@ -197,7 +197,7 @@ tape('abort from within write ends the walk there', async (t) => {
   await promises(log).close()
 })
 
-tape('a sink that has ended by itself is given no more, and its walk is freed', async (t) => {
+tape('a sink that has set `ended` receives nothing more, and its stream is closed', async (t) => {
   const log = await logOf(COUNT)
   let count = 0
   push(log).stream({ live: true }).pipe({
@@ -211,7 +211,7 @@ tape('a sink that has ended by itself is given no more, and its walk is freed', 
   await promises(log).close()
 })
 
-tape('a sink that has ended by itself and then aborts is not told of it', async (t) => {
+tape('abort does not call end of a sink that has set `ended`', async (t) => {
   const log = await logOf(COUNT)
   const source = push(log).stream()
   let count = 0
@@ -230,7 +230,7 @@ tape('a sink that has ended by itself and then aborts is not told of it', async 
   await promises(log).close()
 })
 
-tape('the pull-stream under it is never asked twice at a time, nor after its end', async (t) => {
+tape('the underlying pull-stream is never read concurrently, or after its end', async (t) => {
   const log = await logOf(5)
   const strict = push({ ...log, stream: (options) => strictSource(t, log.stream(options)) })
   const given = []
@@ -246,7 +246,7 @@ tape('the pull-stream under it is never asked twice at a time, nor after its end
   await promises(log).close()
 })
 
-tape('the end waits until the sink takes more, an error does not', async (t) => {
+tape('the end waits while the sink is paused, an error does not', async (t) => {
   const log = await logOf(3)
   const sink = { paused: false, count: 0, ends: [], write () { this.paused = ++this.count === 3 }, end (err) { this.ends.push(err) } }
   const source = push(log).stream()
@@ -265,7 +265,7 @@ tape('the end waits until the sink takes more, an error does not', async (t) => 
   await promises(log).close()
 })
 
-tape('a write that throws throws to whoever resumed, and the stream goes on with the next record', async (t) => {
+tape('an exception in write is thrown to the caller of resume, and the stream continues with the next record', async (t) => {
   const log = await logOf(10)
   const given = []
   const source = push(log).stream({ seqs: false })
@@ -302,13 +302,13 @@ tape('a write that throws when nobody has resumed is an uncaught exception, and 
   await promises(log).close()
 })
 
-tape('throughs may stand between: what push-stream brings, and one that maps', async (t) => {
+tape('throughs work: those of push-stream, and one that maps', async (t) => {
   const log = await logOf(COUNT)
   const expected = (await collect(log, { seqs: false })).map(String)
   const later = new Async((item, cb) => setImmediate(cb, null, String(item)))
   const delayed = event(resolve => {
     push(log).stream({ seqs: false }).pipe(later).pipe(new Collect((err, items) => resolve(err ?? items)))
-    later.resume() // it begins paused
+    later.resume() // it starts paused
   })
   t.deepEqual(await delayed, expected, 'asynchronous, one at a time')
   const mapped = event(resolve => {
@@ -322,7 +322,7 @@ tape('throughs may stand between: what push-stream brings, and one that maps', a
   await promises(log).close()
 })
 
-tape('a hundred thousand records are pushed on a flat stack', async (t) => {
+tape('a hundred thousand records are pushed with a flat stack', async (t) => {
   const log = FlumeLog(new RAM())
   await promises(log).append(Array.from({ length: 100000 }, () => Buffer.from('x')))
   let count = 0
@@ -341,7 +341,7 @@ tape('a hundred thousand records are pushed on a flat stack', async (t) => {
   await promises(log).close()
 })
 
-tape('all else of a wrapped log is as it was', async (t) => {
+tape('all other members of a wrapped log are unchanged', async (t) => {
   const log = FlumeLog(new RAM(), { blockSize: BLOCK_SIZE })
   const wrapped = push(log)
   const { append, get, close, onReady } = promises(wrapped)
@@ -358,7 +358,7 @@ tape('all else of a wrapped log is as it was', async (t) => {
   await close()
 })
 
-/** A log of so many records, in a file or in memory. */
+/** A log with a number of records, in a file or in memory. */
 async function logOf (count, { file = new RAM(), ...options } = {}) {
   const log = FlumeLog(file, { blockSize: BLOCK_SIZE, ...options })
   const records = Array.from({ length: count }, (_, i) => Buffer.from(`record ${'x'.repeat(i % 30)}${i}`))
@@ -373,14 +373,14 @@ function collected (source) {
   })
 }
 
-/** What a plain sink is given, as it is written in the READMEs of other logs. */
+/** What a plain sink receives, written as in the READMEs of other logs. */
 function written (source) {
   const items = []
   return event(resolve => source.pipe({ paused: false, write: item => items.push(item), end: () => resolve(items) }))
 }
 
 /**
- * Pauses in its writes as it is told to, over and over.
+ * Pauses in its writes in a repeating pattern.
  * @param {Array<'none' | 'within' | 'tick' | 'immediate'>} pauses when it resumes
  */
 function pausing (source, pauses, startsPaused) {

@@ -11,7 +11,7 @@ const { promises } = require('../helpers/promises')
 
 const BATCH = 8
 
-tape('whenever the power goes, all of an atomic batch is there or none of it', async (t) => {
+tape('a power cut at any moment leaves all of an atomic batch or none of it', async (t) => {
   const counts = { none: 0, all: 0 }
   for (const sync of ['interval', 'always', 'never']) {
     for (let n = 1; n < 12; n++) {
@@ -38,7 +38,7 @@ tape('whenever the power goes, all of an atomic batch is there or none of it', a
   t.ok(counts.none > 50 && counts.all > 50, `${counts.none} times none, ${counts.all} times all`)
 })
 
-tape('an atomic batch gives the seqs of all its records, in a block of its own', async (t) => {
+tape('an atomic batch gets a block of its own, and calls back with the seqs of all its records', async (t) => {
   const log = open(new Disk(), {})
   await log.append('before')
   const seqs = await log.append(batch(), { atomic: true })
@@ -51,7 +51,7 @@ tape('an atomic batch gives the seqs of all its records, in a block of its own',
   await log.close()
 })
 
-tape('an atomic batch that is too large for one block is refused, and nothing of it is stored', async (t) => {
+tape('an atomic batch that does not fit into one block is rejected, and nothing of it is stored', async (t) => {
   const log = open(new Disk(), {})
   const fits = Array.from({ length: 9 }, (_, i) => Buffer.alloc(i < 8 ? 100 : 178, i + 1))
   t.equal((await log.append(fits, { atomic: true })).length, 9, 'to the last byte')

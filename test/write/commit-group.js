@@ -19,10 +19,10 @@ tape('a group calls back in order, and goes on behind a callback that throws', (
           if (i === 1) throw new Error('the caller\'s own')
         }, i * 10, i * 10 + 10, 2, 6)
   }
-  t.throws(() => group.callBack(), /the caller's own/, 'what a callback throws comes out')
+  t.throws(() => group.answer(), /the caller's own/, 'what a callback throws comes out')
   t.deepEqual(called, [[null, 0], [null, 10]])
-  group.callBack()
-  group.callBack()
+  group.answer()
+  group.answer()
   t.deepEqual(called, [[null, 0], [null, 10], [null, 20], [null, 40]], 'each once')
   t.deepEqual([group.records, group.bytes, group.end, group.lastSeq], [10, 30, 50, 40])
   t.end()

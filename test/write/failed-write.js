@@ -1,6 +1,6 @@
 'use strict'
 
-// What is appended between a failed write and the moment its callers are told of it.
+// Appends around a failed write: which of them fail with it, and which are stored.
 
 const test = require('tape')
 const RAM = require('random-access-memory')
@@ -9,49 +9,100 @@ const { promises } = require('../helpers/promises')
 const { collect } = require('../helpers/reading')
 const { dataOf } = require('../helpers/bytes')
 
-/** So many bytes fit on it. While it is cut back after a failed write, `ontruncate` runs. */
+/** A storage with room for `capacity` bytes; runs `onwrite` while a write that does not fit is pending. */
 class SmallStorage extends RAM {
-  constructor (size) {
+  constructor (capacity) {
     super()
-    this.most = size
-    this.ontruncate = () => {}
+    this.capacity = capacity
+    this.onwrite = () => {}
   }
 
   _write (req) {
-    if (req.offset + req.size <= this.most) return super._write(req)
+    if (req.offset + req.size <= this.capacity) return super._write(req)
+    this.onwrite()
     setImmediate(() => req.callback(Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })))
   }
 
   _truncate (req) {
-    this.ontruncate()
     setImmediate(() => super._truncate(req))
   }
 }
 
-test('what is appended before a failed write is told of fails with it: records never come after a gap', async (t) => {
-  const storage = new SmallStorage(5000)
-  const log = FlumeLog(storage)
-  const { append, close } = promises(log)
-  await append(dataOf(100, 1))
-
-  const told = []
-  const failing = new Promise((resolve) => {
-    const tell = (name) => (err) => {
-      told.push([name, err?.code])
-      if (name === 'small') resolve()
+test('an append made while a write is pending fails with that write: records never follow a gap', async (t) => {
+  const { storage, log, append, close } = await logWithOneRecord()
+  const answers = []
+  await new Promise((resolve) => {
+    storage.onwrite = () => {
+      storage.onwrite = () => {}
+      log.append(dataOf(100, 3), (err) => {
+        answers.push(['small', err?.code])
+        resolve()
+      })
     }
-    storage.ontruncate = () => {
-      storage.ontruncate = () => {}
-      log.append(dataOf(100, 3), tell('small'))
-    }
-    log.append(dataOf(6000, 2), tell('large'))
+    log.append(dataOf(6000, 2), (err) => answers.push(['large', err?.code]))
   })
-  await failing
-  t.deepEqual(told, [['large', 'ENOSPC'], ['small', 'ENOSPC']], 'both get the error, in the order of the calls')
+  t.deepEqual(answers, [['large', 'ENOSPC'], ['small', 'ENOSPC']], 'both get the error, in the order of the calls')
   t.equal((await collect(log)).length, 1, 'neither is stored')
   t.deepEqual(log.stats().inFlight, { records: 0, bytes: 0 })
 
   await append(dataOf(100, 4))
-  t.deepEqual((await collect(log, { seqs: false })).map(([first]) => first), [1, 4], 'the next one is')
+  t.deepEqual(await firstBytes(log), [1, 4], 'the next one is')
   await close()
 })
+
+test('an append made by a caller that has been told of the failed write is stored', async (t) => {
+  const { log, close } = await logWithOneRecord()
+  const err = await new Promise((resolve) => {
+    log.append(dataOf(6000, 2), (err) => {
+      if (err) log.append(dataOf(100, 3), resolve)
+    })
+  })
+  t.error(err, 'it succeeds')
+  t.deepEqual(await firstBytes(log), [1, 3])
+  await close()
+})
+
+test('an append without a callback that fails is reported by the next onDrain, sync or close, once', async (t) => {
+  for (const name of ['onDrain', 'sync', 'close']) {
+    const { log } = await logWithOneRecord()
+    const call = (name) => new Promise(resolve => log[name](resolve))
+    log.append(dataOf(6000, 2))
+    t.equal((await call(name))?.code, 'ENOSPC', `${name}, called while it was in flight, reports it`)
+    if (name === 'close') continue
+    t.error(await call('sync'), 'and nobody else does')
+
+    const failed = new Promise(resolve => log.append(dataOf(6000, 2), resolve))
+    log.append(dataOf(10, 3))
+    await failed
+    t.equal((await call(name))?.code, 'ENOSPC', `${name}, called after it had failed, reports it`)
+    t.error(await call('close'), 'and close does not report it again')
+  }
+})
+
+test('sync calls back when the write that it waits for fails, and no further fsync is made', async (t) => {
+  const { storage, log, close } = await logWithOneRecord()
+  let syncs = 0
+  storage.sync = (cb) => {
+    syncs++
+    process.nextTick(cb, null)
+  }
+  const failed = new Promise(resolve => log.append(dataOf(6000, 2), resolve))
+  t.error(await new Promise(resolve => log.sync(resolve)), 'the append got the error; what is left is durable')
+  t.equal((await failed).code, 'ENOSPC')
+  await new Promise(resolve => setTimeout(resolve, 20))
+  t.ok(syncs <= 1, `${syncs} fsync`)
+  await close()
+  t.ok(syncs <= 2, 'and one when the log is closed, since the file was truncated')
+})
+
+async function logWithOneRecord () {
+  const storage = new SmallStorage(5000)
+  const log = FlumeLog(storage)
+  const { append, close } = promises(log)
+  await append(dataOf(100, 1))
+  return { storage, log, append, close }
+}
+
+async function firstBytes (log) {
+  return (await collect(log, { seqs: false })).map(([first]) => first)
+}

@@ -1,7 +1,7 @@
 'use strict'
 
-// One life of a log, run again and again: the first time its 1st operation on the
-// disk goes wrong, then its 2nd, its 3rd, until a run gets through untouched.
+// Runs the same workload repeatedly, failing its 1st operation on the disk, then its 2nd, its
+// 3rd, until a run completes without a fault.
 
 const tape = require('tape')
 const pull = require('pull-stream')
@@ -16,7 +16,7 @@ const EXPECTED = ['EIO', 'ENOSPC', 'EPARTIALREAD']
 for (const sync of ['always', 'interval', 'never']) {
   for (const fate of ['fail', 'tear', 'hold']) {
     const what = { fail: 'fails', tear: 'fails halfway', hold: 'takes long' }[fate]
-    tape(`with sync '${sync}', whichever operation ${what}, nothing acknowledged is lost and the log goes on`, async (t) => {
+    tape(`with sync '${sync}', whichever operation ${what}, nothing acknowledged is lost and the log remains usable`, async (t) => {
       let runs = 0
       for (let n = 1; ; n++) {
         const reached = await life({ sync, fate, n })
@@ -66,7 +66,7 @@ tape('a failed sync in the background fails the appends that follow it', async (
   await codeOf(log.close())
 })
 
-tape('a failed read is given to the one who asked, and the next one reads again', async (t) => {
+tape('a failed read is reported to its caller, and the next call reads again', async (t) => {
   const disk = new Disk()
   const first = open(disk, {})
   for (let i = 1; i < 40; i++) await first.append(record(i, 40))
@@ -83,7 +83,7 @@ tape('a failed read is given to the one who asked, and the next one reads again'
   await log.close()
 })
 
-tape('batches are stored whole or not at all when writes fail', async (t) => {
+tape('a batch is stored completely or not at all when a write fails', async (t) => {
   for (let n = 1; n < 12; n++) {
     const disk = new Disk({ random: randomFrom(n) })
     const log = open(disk, { sync: 'interval' })
@@ -132,7 +132,7 @@ async function life ({ sync, fate, n }) {
 
   for (let opening = 0; opening < 3; opening++) {
     log = open(disk, { sync, syncBytes: 300, syncInterval: 1 })
-    // an opening that fails may be tried again
+    // a failed open may be retried
     if (await codeOf(log.onReady()) !== null) {
       await log.close()
       log = open(disk, { sync, syncBytes: 300, syncInterval: 1 })
@@ -155,13 +155,13 @@ async function life ({ sync, fate, n }) {
       await tryTo(log.del(seq), () => erased.push(i))
     }
     await append(80)
-    // whoever streams again after an error gets everything
+    // streaming again after an error yields everything
     await outcomeOf(streamOf(log))
     check(await numbersIn(log), 'while it was open')
     await codeOf(log.close())
   }
   log = open(disk, { sync })
-  // a read that is made to fail must not be taken for the end of the log
+  // a failed read must not be mistaken for the end of the log
   if (await codeOf(log.onReady()) !== null) log = open(disk, { sync })
   await outcomeOf(streamOf(log))
   check(await numbersIn(log), 'after it was opened again')

@@ -1,7 +1,7 @@
 'use strict'
 
-// A disk that is full, and a file that may not grow: what was acknowledged is there,
-// what was not is not, and when there is room the log goes on.
+// A full disk, and a limit on file size: exactly the acknowledged records are stored, and
+// appending works again when there is room.
 
 const tape = require('tape')
 const fs = require('fs')
@@ -17,7 +17,7 @@ const { promises } = require('../helpers/promises')
 const { collect, codeOf } = require('../helpers/reading')
 
 const SYNCS = [{ sync: 'always' }, { sync: 'interval', syncInterval: 1 }, { sync: 'interval', syncBytes: 20000 }, { sync: 'never' }]
-/** Log blocks smaller than the disk's pages, and larger. */
+/** Block sizes, smaller and larger than pages of the disk. */
 const BLOCK_SIZES = [1024, 65536]
 
 const onSmallDisk = (name, test) => tape(name, { skip: noSmallDisk === null ? false : `no small disk: ${noSmallDisk}` }, test)
@@ -53,7 +53,7 @@ for (const blockSize of BLOCK_SIZES) {
   }
 }
 
-onSmallDisk('of a batch that does not fit nothing is stored', async (t) => {
+onSmallDisk('nothing is stored of a batch that does not fit', async (t) => {
   const disk = smallDisk(t)
   const file = disk.file('log')
   disk.leave(100000)
@@ -69,7 +69,7 @@ onSmallDisk('of a batch that does not fit nothing is stored', async (t) => {
   await isWhole(t, file, numbersUpTo(25))
 })
 
-onSmallDisk('a deletion on a full disk deletes the record, or leaves it whole', async (t) => {
+onSmallDisk('a deletion on a full disk deletes the record, or leaves it intact', async (t) => {
   for (const room of [0, 4096, 16384, 65536, 131072]) {
     const disk = smallDisk(t)
     const file = disk.file('log')
@@ -101,7 +101,7 @@ onSmallDisk('a deletion on a full disk deletes the record, or leaves it whole', 
   }
 })
 
-onSmallDisk('a log is begun on a full disk, and takes records when there is room', async (t) => {
+onSmallDisk('a log created on a full disk accepts records when there is room', async (t) => {
   const disk = smallDisk(t)
   const file = disk.file('log')
   disk.leave(0)
@@ -116,7 +116,7 @@ onSmallDisk('a log is begun on a full disk, and takes records when there is room
   await isWhole(t, file, [2])
 })
 
-onSmallDisk('a full disk does not keep a log from being closed', async (t) => {
+onSmallDisk('a log can be closed on a full disk', async (t) => {
   const disk = smallDisk(t)
   const file = disk.file('log')
   disk.leave(200000)
@@ -127,7 +127,7 @@ onSmallDisk('a full disk does not keep a log from being closed', async (t) => {
   await isWhole(t, file, writer.acknowledged)
 })
 
-onSmallDisk('what recovery cuts off is kept whole, or not cut off: also on a full disk', async (t) => {
+onSmallDisk('recovery on a full disk keeps all truncated bytes, or does not truncate', async (t) => {
   for (const room of [0, 8192, 40960]) {
     const disk = smallDisk(t)
     const file = disk.file('log')
@@ -152,7 +152,7 @@ onSmallDisk('what recovery cuts off is kept whole, or not cut off: also on a ful
   }
 })
 
-onSmallDisk('a damaged tail is sealed off whole, or left alone: also on a full disk', async (t) => {
+onSmallDisk('recovery on a full disk seals a corrupt tail completely, or not at all', async (t) => {
   const disk = smallDisk(t)
   const file = disk.file('log')
   const log = promises(FlumeLog(file))
@@ -178,9 +178,9 @@ const limited = process.platform === 'win32' ? 'no ulimit here' : false
 
 for (const blockSize of BLOCK_SIZES) {
   for (const sync of SYNCS) {
-    tape(`a file that may not grow loses nothing that was acknowledged: blocks of ${blockSize}, ${JSON.stringify(sync)}`, { skip: limited }, async (t) => {
+    tape(`a file at its size limit loses nothing acknowledged: blocks of ${blockSize}, ${JSON.stringify(sync)}`, { skip: limited }, async (t) => {
       const file = testFolder(t)('log')
-      // not a multiple of a record, nor of a block: the last write gets through in part
+      // not a multiple of the record or block size: the last write succeeds in part
       const program = start(t, 'append-to-limit.js', { file, options: { blockSize, ...sync } }, { shell: 'ulimit -S -f 150' })
       const first = await program.message(({ what }) => what === 'failed')
       t.equal(first.code, 'EFBIG', 'what does not fit gets EFBIG')
@@ -207,7 +207,7 @@ for (const blockSize of BLOCK_SIZES) {
   }
 }
 
-/** Appends numbered records, and keeps account of what came of each. */
+/** Appends numbered records, and tracks the result of each. */
 function numbering (log) {
   const writer = {
     made: 0,
@@ -258,7 +258,7 @@ async function isWhole (t, file, numbers, when = 'opened again') {
   await log.close()
 }
 
-/** The log and what is beside it, on another disk. */
+/** Copies the log and its other files to another disk. */
 function copyOf (t, file) {
   const copy = testFolder(t)('copy')
   for (const suffix of ['', '.recovery-point', '.recovery-point.new']) {

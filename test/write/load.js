@@ -1,6 +1,6 @@
 'use strict'
 
-// Callers that append faster than the file takes it: bounded buffers, sinks, counters.
+// Callers that append faster than the log can write: bounded buffers, sinks, counters.
 
 const tape = require('tape')
 const pull = require('pull-stream')
@@ -30,7 +30,7 @@ tape("with overflow 'reject' an append past highWaterMark gets flumelog:overflow
   await log.close()
 })
 
-tape('a batch is taken whole or rejected whole, and what is larger than the mark is taken alone', async (t) => {
+tape('a batch is accepted or rejected as a whole, and one larger than the mark is accepted only on its own', async (t) => {
   const log = await open({ highWaterMark: 1000, overflow: 'reject' })
   const batch = (n, value) => Array.from({ length: n }, () => Buffer.alloc(100, value))
   const codes = await Promise.all([log.append(batch(6, 1)), log.append(batch(5, 2)), log.append(batch(4, 3)), log.append(batch(1, 4))].map(codeOf))
@@ -41,7 +41,7 @@ tape('a batch is taken whole or rejected whole, and what is larger than the mark
   await log.close()
 })
 
-tape('a record larger than the mark is taken while nothing is in flight, and only then', async (t) => {
+tape('a record larger than the mark is accepted only while nothing is in flight', async (t) => {
   const log = await open({ highWaterMark: 10, overflow: 'reject' })
   const codes = await Promise.all([log.append('larger than the mark'), log.append('x'), log.append('as large as the first')].map(codeOf))
   t.deepEqual(codes, [null, 'flumelog:overflow', 'flumelog:overflow'])
@@ -52,7 +52,7 @@ tape('a record larger than the mark is taken while nothing is in flight, and onl
   await log.close()
 })
 
-tape('an atomic batch is taken whole or rejected whole', async (t) => {
+tape('an atomic batch is accepted or rejected as a whole', async (t) => {
   const log = await open({ highWaterMark: 100, overflow: 'reject' })
   const batch = (letter) => ['a', 'b', 'c'].map(second => letter.repeat(29) + second)
   const [first, second] = await Promise.all([batch('x'), batch('y')].map(batch => log.append(batch, { atomic: true }).catch(err => err)))
@@ -63,7 +63,7 @@ tape('an atomic batch is taken whole or rejected whole', async (t) => {
   await log.close()
 })
 
-tape('an append that is refused is told so before what is in flight is written', async (t) => {
+tape('a rejected append calls back before the appends in flight are written', async (t) => {
   const { storage, release } = held()
   const log = promises(FlumeLog(storage, { highWaterMark: 10, overflow: 'reject' }))
   await log.onReady()
@@ -86,7 +86,7 @@ tape('an append that is refused is told so before what is in flight is written',
   await log.close()
 })
 
-tape('the options that are set before the log is open hold from its first append on', async (t) => {
+tape('options set before the log is open apply from the first append', async (t) => {
   const log = FlumeLog(new RAM())
   log.overflow = 'reject'
   log.highWaterMark = 2
@@ -95,7 +95,7 @@ tape('the options that are set before the log is open hold from its first append
   await close()
 })
 
-tape('highWaterMark and overflow can be changed while the log runs', async (t) => {
+tape('highWaterMark and overflow can be changed while the log is open', async (t) => {
   const log = await open({ highWaterMark: 100 })
   const append = () => codeOf(log.append(Buffer.alloc(100, 1)))
   t.deepEqual(await Promise.all([append(), append()]), [null, null], "'queue' refuses nothing")
@@ -111,7 +111,7 @@ tape('highWaterMark and overflow can be changed while the log runs', async (t) =
   await log.close()
 })
 
-tape('what is in flight is none after a failed write, and rejected counts it', async (t) => {
+tape('after a failed write, nothing is in flight, and the failed appends count as rejected', async (t) => {
   const disk = new Disk()
   const log = promises(createLog(disk.file('log'), settingsOf({})))
   await log.append('one')
@@ -124,7 +124,7 @@ tape('what is in flight is none after a failed write, and rejected counts it', a
   await log.close()
 })
 
-tape(`a sink stores ${RECORDS} records in order, in flat memory`, (t) => {
+tape(`a sink stores ${RECORDS} records in order, with constant memory use`, (t) => {
   const log = FlumeLog(new Forgetful(), { highWaterMark: 2 * MIB, cacheSize: MIB })
   let made = 0
   let most = 0
@@ -151,7 +151,7 @@ tape(`a sink stores ${RECORDS} records in order, in flat memory`, (t) => {
   }))
 })
 
-tape('a sink takes what comes later, and from a source that fails keeps what it was given', async (t) => {
+tape('a sink accepts asynchronous records, and keeps those received before its source fails', async (t) => {
   const log = await open({})
   const sunk = (source) => new Promise(resolve => pull(source, log.log.sink((err, stored) => resolve({ err, stored }))))
   const later = (n, end) => (abort, cb) => setImmediate(() => abort || n-- === 0 ? cb(abort || end) : cb(null, `record ${n}`))
@@ -167,12 +167,12 @@ tape('a sink takes what comes later, and from a source that fails keeps what it 
   t.equal((await sunk(pull.values(['late']))).err.code, 'flumelog:closed')
 })
 
-tape('a sink fills the buffer to highWaterMark, then waits until half of it is written', async (t) => {
+tape('a sink fills the buffer up to highWaterMark, then waits until half of it is written', async (t) => {
   const { storage, release } = held()
   const log = promises(FlumeLog(storage, { highWaterMark: 1000 }))
   await log.onReady()
   let made = 0
-  /** Bytes in flight whenever it went on after it had waited. */
+  /** Bytes in flight whenever it resumed. */
   const resumedAt = []
   let isFull = false
   const source = (abort, cb) => {
@@ -192,7 +192,7 @@ tape('a sink fills the buffer to highWaterMark, then waits until half of it is w
   await log.close()
 })
 
-tape('two sinks at a time share the mark, and each stores its records in order', async (t) => {
+tape('two concurrent sinks share the mark, and each stores its records in order', async (t) => {
   const log = await open({ highWaterMark: 1000, overflow: 'reject' })
   const records = (name) => Array.from({ length: 2000 }, (_, i) => `${name}${i}`)
   const sunk = (name) => new Promise((resolve, reject) => {
@@ -205,7 +205,7 @@ tape('two sinks at a time share the mark, and each stores its records in order',
   await log.close()
 })
 
-tape('a sink that has failed takes nothing more, though its source gives it', async (t) => {
+tape('a failed sink accepts nothing more from its source', async (t) => {
   const disk = new Disk()
   const log = promises(createLog(disk.file('log'), settingsOf({})))
   await log.append('before')
@@ -230,7 +230,7 @@ tape('a sink that has failed takes nothing more, though its source gives it', as
   await log.close()
 })
 
-tape('a sink ends with an error when the log is closed under it, and what it has stored is there', async (t) => {
+tape('a sink fails when the log is closed, and the records it has stored are kept', async (t) => {
   const storage = new RAM()
   const log = promises(FlumeLog(storage))
   let given = 0
@@ -287,7 +287,7 @@ tape('counters only grow, and add up', async (t) => {
   await log.close()
 })
 
-tape('each record that got an error is counted as rejected, with its bytes', async (t) => {
+tape('each record that fails is counted as rejected, with its bytes', async (t) => {
   const log = await open({ blockSize: 1024 })
   let expected = { records: 0, bytes: 0 }
   const refused = async (appended, code, records, bytes, what) => {
@@ -312,7 +312,7 @@ tape('each record that got an error is counted as rejected, with its bytes', asy
   t.deepEqual(log.log.stats().appended, { records: 1, bytes: 6 })
 })
 
-tape('what is appended before the log is open is counted as rejected when it is', async (t) => {
+tape('invalid records appended before the log is open are counted as rejected', async (t) => {
   const log = promises(FlumeLog(new RAM()))
   const refused = [log.append(['one', 'two', '']), log.append(['four', 'x'.repeat(70000)])].map(codeOf)
   const stored = log.append('stored')
@@ -326,7 +326,7 @@ tape('what is appended before the log is open is counted as rejected when it is'
   t.deepEqual([appended, rejected], [{ records: 1, bytes: 6 }, { records: 6, bytes: 6 + 70004 + 11 }])
 })
 
-/** A storage that keeps what it is given only as far as a writer looks back. */
+/** A storage that keeps only as much of what is written as a writer reads back. */
 class Forgetful extends RAM {
   _write (req) {
     const last = Math.floor(req.offset / this.pageSize)

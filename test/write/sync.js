@@ -1,6 +1,6 @@
 'use strict'
 
-// When data is forced to the disk, and how often.
+// When data is fsynced, and how often.
 
 const tape = require('tape')
 const { execFileSync } = require('child_process')
@@ -37,7 +37,7 @@ tape("with sync 'interval', a lone append is acknowledged when it is written, an
   const { log, disk, ran } = await open({ sync: 'interval', syncInterval: 20 })
   await log.append('one')
   t.equal(ran('sync'), 0, 'it was not synced when it was acknowledged')
-  const alive = setInterval(() => {}, 1000) // the log's own timer does not keep the process
+  const alive = setInterval(() => {}, 1000) // the timer of the log does not keep the process alive
   await new Promise(resolve => { disk.onsync = resolve })
   clearInterval(alive)
   t.equal(ran('sync'), 1)
@@ -71,7 +71,7 @@ tape("with sync 'never', only sync and close do it", async (t) => {
   t.equal(ran('sync'), 2, 'close did')
 })
 
-tape('append with sync: true is on the disk before its callback, whatever the setting', async (t) => {
+tape('an append with sync: true is fsynced before its callback, at every setting', async (t) => {
   for (const sync of ['interval', 'never']) {
     const { log, disk, ran } = await open({ sync })
     await log.append('one')
@@ -92,7 +92,7 @@ tape('append with sync: true is on the disk before its callback, whatever the se
   }
 })
 
-tape('an empty batch with sync: true is a sync of what came before it', async (t) => {
+tape('an empty batch with sync: true syncs all appends before it', async (t) => {
   const { log, disk, ran } = await open({ sync: 'never' })
   await log.append('one')
   await log.append([], { sync: true })
@@ -102,7 +102,7 @@ tape('an empty batch with sync: true is a sync of what came before it', async (t
   await log.close()
 })
 
-tape('sync calls back when all appended so far is on the disk', async (t) => {
+tape('sync calls back when everything appended so far is fsynced', async (t) => {
   const { log, disk } = await open({ sync: 'never' })
   for (let i = 0; i < 100; i++) log.append(Buffer.alloc(5000, 1))
   await log.sync()
@@ -111,7 +111,7 @@ tape('sync calls back when all appended so far is on the disk', async (t) => {
   await log.close()
 })
 
-tape('deletions in one block are gathered into one rewrite', async (t) => {
+tape('deletions in one block are batched into one rewrite', async (t) => {
   const { log, ran } = await open({})
   const seqs = []
   for (let i = 0; i < 200; i++) seqs.push(await log.append(`record ${i}`))
@@ -123,7 +123,7 @@ tape('deletions in one block are gathered into one rewrite', async (t) => {
   await log.close()
 })
 
-tape('a writer that forgets to close does not keep its process alive', (t) => {
+tape('a writer that is never closed does not keep its process alive', (t) => {
   const file = testFolder(t)('log')
   const program = `
     const log = require(${JSON.stringify(require.resolve('../..'))})(${JSON.stringify(file)}, { syncInterval: 2 ** 31 - 1 })
@@ -145,7 +145,7 @@ async function open (options) {
   }
   const log = promises(createLog(disk.file('log'), settingsOf(options)))
   await log.onReady()
-  // opening may have synced what it looked at
+  // opening may have synced what it read
   counts.sync = 0
   return { log, disk, ran: (kind) => counts[kind] ?? 0 }
 }

@@ -1,8 +1,8 @@
 'use strict'
 
-// What flumelogs are compared in. Each feature is tried on each of them: the answer
-// is a cell of the table. To throw, or to call back with an error or never, is a no.
-// What only one feature needs is loaded by it: many processes load this file.
+// The features by which flumelogs are compared. Each is tested on each log; the result
+// is a cell of the table. Throwing, an error, or no callback at all count as a no.
+// Modules that only one feature needs are required there: many processes load this file.
 
 const fs = require('fs')
 const path = require('path')
@@ -15,7 +15,7 @@ const TRY = path.join(__dirname, 'try.js')
 /**
  * @typedef {object} Feature
  * @property {string} name
- * @property {string} how it is tried
+ * @property {string} how it is tested
  * @property {(flumelog: import('./flumelogs').Flumelog, at: (name: string) => string) => Promise<boolean | string>} works
  */
 
@@ -23,7 +23,7 @@ const TRY = path.join(__dirname, 'try.js')
 exports.features = [
   {
     name: 'a flumedb view sees every record',
-    how: 'A flumedb database with a view is made on an empty log, 100 records are appended, and the view has to have counted them.',
+    how: 'A flumedb database with a view is created on an empty log and 100 records are appended; the view must count them all.',
     async works (flumelog, at) {
       const Flume = require('flumedb')
       const Reduce = require('flumeview-reduce')
@@ -36,7 +36,7 @@ exports.features = [
   },
   {
     name: 'passes test-flumelog',
-    how: 'The published suite is run on it as it is. (It closes the log, which flumelog-offset has no method for.)',
+    how: 'The published suite is run unchanged. (It closes the log, for which flumelog-offset has no method.)',
     async works (flumelog, at) {
       const { status } = spawnSync(process.execPath, [TRY, flumelog.name, 'test-flumelog', at('.')])
       return status === 0
@@ -44,7 +44,7 @@ exports.features = [
   },
   {
     name: 'an acknowledged append is in the file',
-    how: 'Of 2,000 records that are appended at once, each 20th is looked for in the file from within its callback.',
+    how: '2,000 records are appended at once; in the callback of every 20th, the record must be in the file.',
     async works (flumelog, at) {
       const log = flumelog.open(at('log'))
       const missing = []
@@ -56,8 +56,8 @@ exports.features = [
     }
   },
   {
-    name: 'after close, all appended is in the file',
-    how: 'Of 20,000 records that are appended at once, and whose callbacks are not waited for, all have to be in the file when `close` calls back.',
+    name: 'after close, every append is in the file',
+    how: '20,000 records are appended at once, without waiting for callbacks; all must be in the file when `close` calls back.',
     async works (flumelog, at) {
       const log = flumelog.open(at('log'))
       if (log.close === undefined) return 'no close'
@@ -69,8 +69,8 @@ exports.features = [
     }
   },
   {
-    name: 'a torn last record is cut off on opening',
-    how: 'The file is cut off 3 bytes before its last record ends. Opened again, the log has to have all records but the last, and take another one that is still there when it has been opened a third time.',
+    name: 'a torn last record is truncated on opening',
+    how: 'The file is truncated 3 bytes before the end of its last record. When reopened, the log must contain all records but the last, and accept another one, which must still be there when the log is opened a third time.',
     async works (flumelog, at) {
       const all = records(50)
       await write(flumelog, at('log'), all.slice(0, 40))
@@ -84,8 +84,8 @@ exports.features = [
     }
   },
   {
-    name: 'a damaged byte is an error, not a record',
-    how: 'One byte in a record in the middle of the file is changed, so that it is still JSON. To get that record has to be an error, to get the first one not.',
+    name: 'a corrupt byte is an error, not a record',
+    how: 'One byte of a record in the middle of the file is changed such that it remains JSON. Getting that record must fail, getting the first one must succeed.',
     async works (flumelog, at) {
       const all = records(50)
       await write(flumelog, at('log'), all)
@@ -101,8 +101,8 @@ exports.features = [
     }
   },
   {
-    name: 'get of an offset that is no record is an error',
-    how: 'It is tried with each integer from 0 to 300.',
+    name: 'get of an offset where no record starts is an error',
+    how: 'Tested with every integer from 0 to 300.',
     async works (flumelog, at) {
       const log = await filled(flumelog, at('log'), records(50))
       const seqs = (await flumelog.read(log)).map(({ seq }) => seq)
@@ -113,16 +113,16 @@ exports.features = [
     }
   },
   {
-    name: 'an unusable path is an error in the callback',
-    how: 'A log is opened on a folder, and a record appended.',
+    name: 'an unusable path is reported to the callback',
+    how: 'A log is opened on a directory, and a record is appended.',
     async works (flumelog, at) {
       fs.mkdirSync(at('folder'))
       return isRejected(flumelog.append(flumelog.open(at('folder')), records(1)[0]))
     }
   },
   {
-    name: 'a failed write is an error in its callback, and no more',
-    how: 'The system is made to refuse writing past 16 KiB of a file. Appending then has to call back with an error, not throw, and each record that was acknowledged has to be there when the log is opened again.',
+    name: 'a failed write fails only its own appends',
+    how: 'The file size is limited to 16 KiB. Appends beyond the limit must call back with an error, not throw, and every acknowledged record must be there when the log is reopened.',
     async works (flumelog, at) {
       const { status, stdout } = spawnSync('bash', ['-c', 'ulimit -f 16; exec "$@"', 'bash',
         process.execPath, TRY, flumelog.name, 'full', at('.')])
@@ -134,7 +134,7 @@ exports.features = [
   },
   {
     name: 'a second writer is refused',
-    how: 'While the log is open, another process opens it and appends.',
+    how: 'While the log is open, another process opens it and appends, which must fail.',
     async works (flumelog, at) {
       const log = await filled(flumelog, at('log'), records(1))
       await flumelog.read(log)
@@ -144,8 +144,8 @@ exports.features = [
     }
   },
   {
-    name: 'follows what another process appends',
-    how: 'A live stream is opened, read-only where the log can be, and has to give what another process appends afterwards.',
+    name: 'follows the appends of another process',
+    how: 'A live stream is opened, on a read-only log if possible, and must yield what another process appends afterwards.',
     async works (flumelog, at) {
       await write(flumelog, at('log'), records(1))
       const log = flumelog.name === 'flumelog-random-access-file'
@@ -161,8 +161,8 @@ exports.features = [
     }
   },
   {
-    name: 'a live stream goes on with new records',
-    how: 'A stream that has read 50 records has to give 50 more that are then appended.',
+    name: 'a live stream continues with new records',
+    how: 'After a stream has yielded 50 records, 50 more are appended, which it must yield, too.',
     async works (flumelog, at) {
       const all = records(100)
       const log = await filled(flumelog, at('log'), all.slice(0, 50))
@@ -179,7 +179,7 @@ exports.features = [
   },
   {
     name: 'reads backward',
-    how: 'A stream with `reverse` has to give 50 records, the last one first.',
+    how: 'A stream with `reverse` must yield 50 records, last one first.',
     async works (flumelog, at) {
       const log = await filled(flumelog, at('log'), records(50))
       return isSame(await flumelog.read(log, { reverse: true }), records(50).reverse())
@@ -187,7 +187,7 @@ exports.features = [
   },
   {
     name: 'bounds of a stream may be any integers',
-    how: 'Each of `gt`, `gte`, `lt` and `lte` is tried with a record’s offset, the one before it and the one after it, for 30 records.',
+    how: '`gt`, `gte`, `lt` and `lte` are each tested with the offsets of 30 records, and with the integers before and after these.',
     async works (flumelog, at) {
       const log = await filled(flumelog, at('log'), records(30))
       const all = await flumelog.read(log)
@@ -210,7 +210,7 @@ exports.features = [
   },
   {
     name: 'binary search',
-    how: 'The log has to have a method that finds the first record with an id of at least 700 among 1,000.',
+    how: 'The log must have a method that finds the first of 1,000 records with an id of at least 700.',
     async works (flumelog, at) {
       const log = await filled(flumelog, at('log'), records(1000))
       const seq = await call(cb => log.search(record => record.id - 700, cb))
@@ -219,7 +219,7 @@ exports.features = [
   },
   {
     name: 'deletes a record',
-    how: 'A record is deleted. Its data has to be gone from the file, to get it has to be an error, and all others have to be there when the log is opened again.',
+    how: 'A record is deleted. Its data must be gone from the file, getting it must fail, and all others must be there when the log is reopened.',
     async works (flumelog, at) {
       const all = records(50)
       const log = await filled(flumelog, at('log'), all)
@@ -233,9 +233,9 @@ exports.features = [
     }
   },
   {
-    name: 'gives the space of deleted records back',
-    how: 'Of 200 records 150 are deleted; then the log’s method `compact` has to make the file smaller. ' +
-      '“by command”: its command line does, while the log is closed.',
+    name: 'reclaims the space of deleted records',
+    how: '150 of 200 records are deleted; then the log’s method `compact` must make the file smaller. ' +
+      '“by command”: its command-line tool does so, while the log is closed.',
     async works (flumelog, at) {
       const log = await filled(flumelog, at('log'), records(200))
       const before = fs.statSync(at('log')).size
@@ -255,7 +255,7 @@ exports.features = [
   },
   {
     name: 'records of any size',
-    how: 'A record of 100,000 bytes, larger than a block can be, is stored and got back.',
+    how: 'A record of 100,000 bytes, more than the largest block, is appended and read back.',
     async works (flumelog, at) {
       const log = flumelog.open(at('log'))
       const large = { id: 1, text: 'x'.repeat(100000) }
@@ -265,8 +265,8 @@ exports.features = [
     }
   },
   {
-    name: 'stores in any random-access-storage',
-    how: 'It is given an instance of random-access-memory instead of a path.',
+    name: 'works on any random-access-storage',
+    how: 'The log is given an instance of random-access-memory instead of a path.',
     async works (flumelog) {
       const RAM = require('random-access-memory')
       const storage = new RAM()
@@ -277,7 +277,7 @@ exports.features = [
   },
   {
     name: 'reads and writes files of flumelog-aligned-offset',
-    how: 'Such a file is opened, has to give its 50 records, takes 50 more, and flumelog-aligned-offset has to read all 100.',
+    how: 'The log opens such a file, must yield its 50 records, and appends 50 more; flumelog-aligned-offset must read all 100.',
     async works (flumelog, at) {
       const { Flumelog, KINDS } = require('./flumelogs')
       const aligned = new Flumelog(KINDS.find(({ name }) => name === 'flumelog-aligned-offset'))
@@ -291,9 +291,9 @@ exports.features = [
   }
 ]
 
-// What the features have in common
+// Shared by the features
 
-/** Records of about 150 bytes; every one can be told from all others by its mark. */
+/** Records of about 150 bytes, each with a unique mark. */
 function records (count) {
   return Array.from({ length: count }, (_, i) => ({ id: i + 1, text: 'abcdefghij'.repeat(10 + i % 7) }))
 }
@@ -305,7 +305,7 @@ const isInFile = (file, record) => fs.readFileSync(file).includes(mark(record))
 const isSame = (items, values) => items.length === values.length &&
   items.every(({ value }, i) => value.id === values[i].id && value.text === values[i].text)
 
-/** Whether it gives its callback an error. */
+/** Whether it calls back with an error. */
 async function isRejected (promise) {
   try {
     await promise
@@ -322,7 +322,7 @@ async function write (flumelog, file, values) {
   await flumelog.close(log)
 }
 
-/** The log in a new file with these records, opened anew. */
+/** The log in a new file with these records, reopened. */
 async function filled (flumelog, file, values) {
   await write(flumelog, file, values)
   return opened(flumelog, file)
@@ -334,7 +334,7 @@ async function opened (flumelog, file) {
   return log
 }
 
-/** Where the records end: a file may go on with zeros. */
+/** The end of the records, which zeros may follow in a file. */
 function lastByte (file) {
   const bytes = fs.readFileSync(file)
   let end = bytes.length
@@ -342,7 +342,7 @@ function lastByte (file) {
   return end
 }
 
-// What is done in processes of their own
+// Tasks that run in processes of their own
 
 exports.inProcess = {
   'test-flumelog' (flumelog, at) {
@@ -354,7 +354,7 @@ exports.inProcess = {
     await flumelog.store(log, [{ id: 2, text: 'of another process' }])
   },
 
-  /** Appends until the system refuses to write. */
+  /** Appends until a write fails. */
   async full (flumelog, at) {
     const log = flumelog.open(at('log'))
     const acknowledged = []

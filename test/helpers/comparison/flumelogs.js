@@ -1,8 +1,8 @@
 'use strict'
 
-// The flumelogs that are compared, each behind the same few calls. What a log needs
-// so that it does its best (a wrapper of its own, waiting until it has written) is
-// done here; records are JSON objects everywhere.
+// The flumelogs that are compared, behind a common interface. It uses the wrapper that comes
+// with a log, and waits for its writes where that is necessary; records are JSON objects
+// everywhere.
 
 const path = require('path')
 const { execFileSync } = require('child_process')
@@ -54,7 +54,7 @@ function asyncLog (file) {
   return require('async-append-only-log')(file, { codec, blockSize: BLOCK_SIZE, writeTimeout: 20 })
 }
 
-/** `onDrain` may call back before all is written; not, if it does so at once. */
+/** `onDrain` may call back before everything is written, except if it does so synchronously. */
 function whenDrained (log, cb) {
   let atOnce = true
   log.onDrain(() => atOnce ? cb() : whenDrained(log, cb))
@@ -80,7 +80,7 @@ class Flumelog {
     return call(cb => log.append(value, cb))
   }
 
-  /** Everything is in the file. */
+  /** Resolves when everything is in the file. */
   settle (log) {
     return new Promise(resolve => this.kind.settle ? this.kind.settle(log, resolve) : resolve())
   }
@@ -107,7 +107,7 @@ class Flumelog {
     await this.settle(log)
   }
 
-  /** What there is of closing. */
+  /** Closes the log, as far as it can be closed. */
   async close (log) {
     await this.settle(log)
     if (log.close) await call(cb => log.close(cb))
@@ -115,7 +115,7 @@ class Flumelog {
 }
 
 /**
- * A call with a callback. What is thrown instead of called back is marked as such.
+ * Makes a call with a callback. Exceptions are marked as such.
  * @param {(cb: (err: any, value?: any) => void) => void} work
  */
 function call (work) {

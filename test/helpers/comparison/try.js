@@ -1,9 +1,9 @@
 'use strict'
 
-// Tries features on one flumelog, in a process of its own, since some logs throw from
-// where nobody can catch it, or never call back: `try.js NAME features FOLDER FROM`
-// prints a line of JSON for each feature from this one on, and ends with the first
-// that brings the process down. `try.js NAME TASK FOLDER` does a task of features.js.
+// Tests features on one flumelog, in a process of its own, since some logs throw exceptions
+// that cannot be caught, or never call back. `try.js NAME features FOLDER FROM` prints a line
+// of JSON per feature, starting with this one, and exits at the first feature that crashes
+// the process. `try.js NAME TASK FOLDER` runs a task of features.js.
 
 const fs = require('fs')
 const path = require('path')

@@ -1,7 +1,7 @@
 'use strict'
 
-// Appends numbered records until that fails, tells how far it came, and tries again
-// when it is sent anything.
+// Appends numbered records until that fails, reports the number, and tries again on any
+// message.
 
 const FlumeLog = require('../../..')
 const { argument, tell, listen } = require('../processes')

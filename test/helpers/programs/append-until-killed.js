@@ -1,7 +1,7 @@
 'use strict'
 
-// Opens logs and appends to them, singly and in batches, with deletions now and
-// then, as fast as it can, telling all that it is told, until it is killed.
+// Opens logs and appends to them as fast as it can, single records and batches, with some
+// deletions, and reports every acknowledgement, until it is killed.
 
 const FlumeLog = require('../../..')
 const layout = require('../../../lib/format/layout')
@@ -9,7 +9,7 @@ const { argument, tell, listen } = require('../processes')
 const { numbered, sizeOf } = require('../numbered')
 const { randomFrom } = require('../disk')
 
-/** Calls under way at a time. */
+/** Concurrent calls. */
 const MOST = 40
 const LARGEST_BATCH = 60
 

@@ -1,7 +1,7 @@
 'use strict'
 
-// Follows a log of numbered records and tells how far it is, which numbers it did
-// not see, and what it should never see. Sent `{ look: true }` it tells the log's since.
+// Follows a log of numbered records, and reports its progress, the numbers it missed, and
+// invalid records. On the message `{ look: true }`, it reports `since`.
 
 const pull = require('pull-stream')
 const FlumeLog = require('../../..')
@@ -32,7 +32,7 @@ function look ({ seq, value }) {
   for (let missing = seen.number + 1; missing < number; missing++) seen.missing.push(missing)
   seen.number = number
   seen.count++
-  // the same clock in every process
+  // a clock common to all processes
   seen.time = Number(process.hrtime.bigint()) / 1e6
   if (telling) return
   telling = true

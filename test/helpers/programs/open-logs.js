@@ -1,8 +1,8 @@
 'use strict'
 
-// Opens logs one after the other, tells what came of it and of each warning, and
-// keeps them open. Sent `{ append: text }` it appends to the first, sent
-// `{ close: true }` it closes all and ends.
+// Opens logs in sequence, reports results and warnings, and keeps them open. On the message
+// `{ append: text }`, it appends to the first; on `{ close: true }`, it closes all and
+// exits.
 
 const FlumeLog = require('../../..')
 const { argument, tell, listen } = require('../processes')
@@ -23,7 +23,7 @@ async function main () {
       tell({ what: 'refused', file, code, message, filename })
     }
   }
-  // warnings come a little later than what they are about
+  // warnings are emitted slightly later than their cause
   setImmediate(() => tell({ what: 'ready' }))
 }
 

@@ -1,7 +1,7 @@
 'use strict'
 
-// Loaded before a program, it makes the package that locks files fail to load, as
-// where no build of it is to be had.
+// When preloaded, makes the package that locks files fail to load, as on platforms without a
+// build of it.
 
 const Module = require('module')
 

@@ -1,0 +1,84 @@
+'use strict'
+
+// What a log is at a time, and what becomes of a call then. Each state has only what it
+// needs:
+//
+//     state      a call                                           next
+//     ---------  -----------------------------------------------  -------------------------------
+//     Opening    waits until the log is open                      Open; Refusing (cannot be opened)
+//     Open       is made; while calls from before are made, it    Refusing (closing, or what a
+//                waits behind them                                follower had read was changed)
+//     Refusing   gets an error                                    Refusing (closing, closed)
+
+const { callAll } = require('./callbacks')
+
+/** @typedef {(err: Error | null) => void} Call */
+
+class Opening {
+  constructor () {
+    /** @type {Call[]} */
+    this.calls = []
+    this.opened = null
+    this.appender = null
+    this.reader = null
+  }
+
+  /** @param {Call} call */
+  whenOpen (call) {
+    this.calls.push(call)
+  }
+}
+
+class Open {
+  /**
+   * @param {import('./opening').Opened} opened
+   * @param {Call[]} calls from before it was open, which `release` makes
+   */
+  constructor (opened, calls) {
+    this.opened = opened
+    /** @type {Call[] | null} */
+    this.calls = calls
+    /** Takes appends; null: they have to wait, or the log is read-only. @type {import('./write/appender').Appender | null} */
+    this.appender = null
+    /** Reads single records; null: reads have to wait. @type {import('./read/get').RecordReader | null} */
+    this.reader = null
+  }
+
+  /**
+   * Makes the calls from before, in order, and those that come meanwhile behind them.
+   * @param {() => Error | null} refusal why a call gets an error: one before it may have closed the log
+   */
+  release (refusal) {
+    const calls = /** @type {Call[]} */ (this.calls)
+    for (let i = 0; i < calls.length; i++) callAll([calls[i]], refusal())
+    this.calls = null
+    this.appender = this.opened.writer?.appender ?? null
+    this.reader = this.opened.reader
+  }
+
+  /** @param {Call} call */
+  whenOpen (call) {
+    if (this.calls !== null) this.calls.push(call)
+    else call(null)
+  }
+}
+
+class Refusing {
+  /**
+   * @param {Error} error
+   * @param {import('./opening').Opened | null} opened what there is of the log, for its statistics
+   */
+  constructor (error, opened) {
+    this.error = error
+    this.opened = opened
+    this.appender = null
+    this.reader = null
+  }
+
+  /** @param {Call} call */
+  whenOpen (call) {
+    process.nextTick(call, this.error)
+  }
+}
+
+module.exports = { Opening, Open, Refusing }

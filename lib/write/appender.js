@@ -1,0 +1,201 @@
+'use strict'
+
+// Accepts appends: packs their records into blocks in memory at once, counts them, and
+// keeps their callbacks until the writer has stored them. No I/O.
+
+const errors = require('../errors')
+const { sizeOf } = require('../storage/path-file')
+const { Packer } = require('./packer')
+const { Waiters } = require('./waiters')
+
+/**
+ * @typedef {import('./commit-group').Appended} Appended
+ * @typedef {import('./commit-group').CommitGroup} CommitGroup
+ * @typedef {{ records: number, bytes: number }} Count
+ *
+ * @typedef {{ blockSize: number, checksum: boolean }} AppenderOptions
+ *
+ * @typedef {object} Limits may change at any time
+ * @property {number} highWaterMark bytes of data in flight
+ * @property {'queue' | 'reject'} overflow
+ */
+
+class Appender {
+  /**
+   * @param {import('../read/block').Block} tail where the log ends
+   * @param {AppenderOptions} options
+   * @param {Limits} limits
+   * @param {number} lastSeq the last record's, -1 if there is none
+   * @param {() => void} onaccepted there is something to be stored
+   */
+  constructor (tail, { blockSize, checksum }, limits, lastSeq, onaccepted) {
+    this.packer = new Packer(tail, blockSize, checksum)
+    this.waiters = new Waiters()
+    this.limits = limits
+    this.onaccepted = onaccepted
+    /** The seq of the last acknowledged record. */
+    this.lastSeq = lastSeq
+    /** The offset after the last append that asked to be synced. */
+    this.forced = 0
+    /** Why nothing is accepted any more. @type {Error | null} */
+    this.refusal = null
+    this.counts = {
+      appended: { records: 0, bytes: 0 },
+      written: { records: 0, bytes: 0 },
+      synced: { records: 0, bytes: 0 },
+      rejected: { records: 0, bytes: 0 },
+      inFlight: { records: 0, bytes: 0 },
+      writes: 0,
+      syncs: 0
+    }
+  }
+
+  /**
+   * @param {Uint8Array} data a record; the caller has made sure it is storable and not too large
+   * @param {boolean} isForced acknowledge it only when it is durable
+   * @param {Appended | undefined} cb
+   */
+  append (data, isForced, cb) {
+    if (!this.hasRoom(data.length)) return this.refuse(1, data.length, cb)
+    this.accept(this.pack(data), 1, data.length, isForced, cb)
+  }
+
+  /**
+   * For callers that wait for room of their own accord.
+   * @param {Uint8Array} data
+   * @param {Appended} cb
+   */
+  appendUnlimited (data, cb) {
+    if (this.refusal !== null) return this.refuse(1, data.length, cb)
+    this.accept(this.pack(data), 1, data.length, false, cb)
+  }
+
+  /**
+   * @param {Uint8Array[]} batch as for append; they are stored one after the other
+   * @param {boolean} isForced
+   * @param {Appended | undefined} cb
+   */
+  appendBatch (batch, isForced, cb) {
+    const bytes = sizeOf(batch)
+    if (!this.hasRoom(bytes)) return this.refuse(batch.length, bytes, cb)
+    let seq = this.waiters.lastGroup?.lastSeq ?? this.lastSeq
+    for (const data of batch) seq = this.pack(data)
+    this.accept(seq, batch.length, bytes, isForced, cb)
+  }
+
+  /**
+   * A batch of which all or nothing survives a crash: in a block of its own, whose
+   * first length is written last, when all the rest is durable. Without it the
+   * block starts with a length of 0, which is no record, and is truncated.
+   * @param {Uint8Array[]} batch as for append; the caller has made sure that it fits a block
+   * @param {boolean} isForced
+   * @param {((err: Error | null, seqs?: number[]) => void) | undefined} cb
+   */
+  appendAtomic (batch, isForced, cb) {
+    const bytes = sizeOf(batch)
+    /** @type {number[]} */
+    let seqs = []
+    const answer = cb && ((/** @type {Error | null} */ err) => err ? cb(err) : cb(null, seqs))
+    if (!this.hasRoom(bytes)) return this.refuse(batch.length, bytes, answer)
+    if (batch.length === 0) return this.appendBatch(batch, isForced, answer)
+    seqs = this.packer.addAtomic(batch)
+    this.waiters.endGroup()
+    this.accept(seqs[seqs.length - 1], batch.length, bytes, isForced, answer)
+    this.waiters.endGroup()
+  }
+
+  /**
+   * @param {number} bytes
+   * @returns {boolean} whether that much more is accepted
+   */
+  hasRoom (bytes) {
+    if (this.refusal !== null) return false
+    if (this.limits.overflow === 'queue') return true
+    const { inFlight } = this.counts
+    // a record larger than the mark is accepted when nothing else is in flight, rather than never
+    return inFlight.bytes + bytes <= this.limits.highWaterMark || inFlight.records === 0
+  }
+
+  /**
+   * @param {Uint8Array} data
+   * @returns {number} the seq of the record
+   */
+  pack (data) {
+    const { packer } = this
+    const { filling } = packer
+    const seq = packer.add(data)
+    // a group ends with its block, so that it can be acknowledged with it
+    if (packer.filling !== filling) this.waiters.endGroup()
+    return seq
+  }
+
+  /**
+   * @param {number} seq
+   * @param {number} records
+   * @param {number} bytes
+   * @param {boolean} isForced
+   * @param {Appended | undefined} cb
+   */
+  accept (seq, records, bytes, isForced, cb) {
+    const { appended, inFlight } = this.counts
+    const { end } = this.packer
+    this.waiters.newest.push(cb, seq, end, records, bytes)
+    appended.records += records
+    appended.bytes += bytes
+    inFlight.records += records
+    inFlight.bytes += bytes
+    if (isForced) this.forced = end
+    this.onaccepted()
+  }
+
+  /**
+   * @param {number} records
+   * @param {number} bytes
+   * @param {((err: Error) => void) | undefined} cb
+   */
+  refuse (records, bytes, cb) {
+    const error = this.refusal ?? errors.overflow(bytes, this.counts.inFlight.bytes, this.limits.highWaterMark)
+    this.reject(error, { records, bytes }, cb)
+  }
+
+  /**
+   * An append gets an error, once the caller's own code has run.
+   * @param {Error} error
+   * @param {Count} count of what is not stored
+   * @param {((err: Error) => void) | undefined} cb
+   */
+  reject (error, count, cb) {
+    this.countRejected(count)
+    if (cb === undefined) this.waiters.refusedSilently(error)
+    else process.nextTick(cb, error)
+  }
+
+  /** @param {Count} count of what got an error */
+  countRejected ({ records, bytes }) {
+    this.counts.rejected.records += records
+    this.counts.rejected.bytes += bytes
+  }
+
+  /** @param {CommitGroup[]} groups that are stored */
+  countAcknowledged (groups) {
+    const { written, inFlight } = this.counts
+    for (const { records, bytes } of groups) {
+      written.records += records
+      written.bytes += bytes
+      inFlight.records -= records
+      inFlight.bytes -= bytes
+    }
+  }
+
+  /** @param {CommitGroup[]} groups that will not be stored */
+  countFailed (groups) {
+    const { inFlight } = this.counts
+    for (const group of groups) {
+      this.countRejected(group)
+      inFlight.records -= group.records
+      inFlight.bytes -= group.bytes
+    }
+  }
+}
+
+module.exports = { Appender }

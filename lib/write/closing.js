@@ -1,0 +1,30 @@
+'use strict'
+
+// The last thing that a writer does with its file: everything acknowledged is durable,
+// nothing else is in it, and the recovery point is gone, which says so.
+
+const { promised } = require('../callbacks')
+
+/**
+ * @param {import('./writer').Writer} writer of which no operation is in progress
+ * @returns {Promise<void>}
+ */
+async function finish (writer) {
+  const { durability, recoveryPoint } = writer
+  // if any of this fails the recovery point stays, so that opening looks at what the file holds
+  try {
+    if (writer.failure !== null) throw writer.failure
+    await writer.deleter.restore()
+    if (writer.mustTruncate) await promised(cb => writer.truncate(cb))
+    await promised(cb => durability.syncTo(writer.written, cb))
+    // what a failed write has left must not come back after a power cut
+    if (durability.isTruncated) await promised(cb => durability.syncAll(cb))
+  } finally {
+    durability.stopTimer()
+    await promised(cb => durability.whenQuiet(cb))
+    await promised(cb => recoveryPoint.whenQuiet(cb))
+  }
+  await promised(cb => recoveryPoint.remove(cb))
+}
+
+module.exports = { finish }

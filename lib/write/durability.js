@@ -1,0 +1,207 @@
+'use strict'
+
+// Makes what is written durable: when to fsync, and what an fsync covers. An fsync
+// covers exactly what had been written when it was called, and of that only what no
+// failed write has rolled back since.
+
+const errors = require('../errors')
+
+/**
+ * @typedef {(err?: Error | null) => void} Done
+ * @typedef {{ records: number, bytes: number }} Count
+ *
+ * @typedef {object} DurabilityOptions
+ * @property {'always' | 'interval' | 'never'} sync
+ * @property {number} syncInterval in milliseconds
+ * @property {number} syncBytes
+ *
+ * @typedef {object} Progress what the writer has done
+ * @property {number} written offset
+ * @property {number} acknowledged offset
+ * @property {{ written: Count, synced: Count, syncs: number }} counts
+ *
+ * @typedef {object} Listeners
+ * @property {() => void} onsynced `synced` has moved, or an fsync is over
+ * @property {(failure: Error) => void} onfailure an fsync has failed: what the disk holds is unknown from now on
+ */
+
+class Durability {
+  /**
+   * @param {import('../storage/path-file').LogFile} file
+   * @param {DurabilityOptions} options
+   * @param {import('../clock').Clock} clock
+   * @param {Progress} progress
+   * @param {Listeners} listeners
+   */
+  constructor (file, options, clock, progress, listeners) {
+    this.file = file
+    this.options = options
+    this.clock = clock
+    this.progress = progress
+    this.listeners = listeners
+    /** Up to this offset everything is durable. */
+    this.synced = progress.written
+    this.isSyncing = false
+    /** Up to which offset the fsync in progress makes the file durable. */
+    this.covers = 0
+    /** Whether the file was truncated since the last fsync was started. */
+    this.isTruncated = false
+    /** Operations of the writer that go on once `end` is synced. @type {Array<{ end: number, cb: Done }>} */
+    this.waiting = []
+    /** @type {import('../clock').Timer | null} */
+    this.timer = null
+    /** Called when no fsync is in progress. @type {(() => void) | null} */
+    this.onquiet = null
+    /** @type {Error | null} */
+    this.failure = null
+  }
+
+  /** Up to here records are durable, and no failed write takes them back. */
+  get safeEnd () {
+    return Math.min(this.synced, this.progress.acknowledged)
+  }
+
+  get acknowledged () {
+    return this.progress.acknowledged
+  }
+
+  /**
+   * The offset that has to be synced before what is written may be acknowledged.
+   * @param {number} written offset
+   * @param {number} forced the offset after the last record whose caller asked for a sync
+   */
+  mustBeSynced (written, forced) {
+    const { sync, syncBytes } = this.options
+    if (sync === 'always' || forced > this.synced) return written
+    return sync === 'interval' ? written - syncBytes : 0
+  }
+
+  /**
+   * Calls back when everything before an offset that is written is durable; at once if it is.
+   * @param {number} end
+   * @param {Done} cb
+   */
+  syncTo (end, cb) {
+    if (this.failure !== null) return cb(this.failure)
+    if (this.synced >= end) return cb(null)
+    this.waiting.push({ end, cb })
+    this.start()
+  }
+
+  /**
+   * Makes the whole file durable, rewritten and truncated parts included.
+   * @param {Done} cb
+   */
+  syncAll (cb) {
+    if (this.failure !== null) return cb(this.failure)
+    this.fsync((err) => {
+      if (err) this.fail(err)
+      cb(this.failure)
+    })
+  }
+
+  /** After data was acknowledged: starts an fsync if it is due, or the timer that will. */
+  consider () {
+    const { sync, syncBytes } = this.options
+    const unsynced = this.progress.written - this.synced
+    if (sync !== 'interval' || unsynced <= 0 || this.isSyncing || this.failure !== null) return
+    if (unsynced >= syncBytes / 2) this.start()
+    else this.startTimer()
+  }
+
+  startTimer () {
+    if (this.timer !== null) return
+    this.timer = this.clock.setTimeout(() => {
+      this.timer = null
+      if (this.progress.written > this.synced) this.start()
+    }, this.options.syncInterval)
+    this.timer.unref()
+  }
+
+  stopTimer () {
+    if (this.timer !== null) this.clock.clearTimeout(this.timer)
+    this.timer = null
+  }
+
+  /** Starts an fsync, unless one is in progress; those who wait for more than that covers get the next one. */
+  start () {
+    if (this.isSyncing || this.failure !== null) return
+    const covered = { ...this.progress.counts.written }
+    this.isSyncing = true
+    this.covers = this.progress.written
+    this.stopTimer()
+    this.fsync((err) => {
+      this.isSyncing = false
+      if (err) this.fail(err)
+      else this.advance(covered)
+      if (!this.isSyncing) this.tellQuiet()
+    })
+  }
+
+  /** @param {() => void} cb called when no fsync is in progress; one caller at a time */
+  whenQuiet (cb) {
+    this.onquiet = cb
+    if (!this.isSyncing) this.tellQuiet()
+  }
+
+  tellQuiet () {
+    const { onquiet } = this
+    this.onquiet = null
+    if (onquiet !== null) onquiet()
+  }
+
+  /** @param {Count} covered acknowledged records when the fsync was started */
+  advance (covered) {
+    const { counts } = this.progress
+    this.synced = Math.max(this.synced, this.covers)
+    if (covered.records > counts.synced.records) counts.synced = covered
+    this.proceed()
+    this.listeners.onsynced()
+    if (this.waiting.length > 0) this.start()
+  }
+
+  /** Lets the operations go on that waited for what is synced now. */
+  proceed () {
+    const done = this.waiting.filter(({ end }) => end <= this.synced)
+    if (done.length === 0) return
+    this.waiting = this.waiting.filter(({ end }) => end > this.synced)
+    for (const { cb } of done) cb(null)
+  }
+
+  /**
+   * A failed write is rolled back: an fsync in progress does not cover what will be written in its place.
+   * @param {number} end
+   */
+  rollBack (end) {
+    this.synced = Math.min(this.synced, end)
+    this.covers = Math.min(this.covers, end)
+  }
+
+  /**
+   * @param {Done} cb
+   */
+  fsync (cb) {
+    const { file, progress } = this
+    progress.counts.syncs++
+    this.isTruncated = false
+    file.sync((err) => {
+      if (err) return cb(errors.failed(file.filename, err))
+      // what an unlinked file holds is durable for nobody
+      if (file.checkPath) file.checkPath(cb)
+      else cb(null)
+    })
+  }
+
+  /** @param {Error} failure */
+  fail (failure) {
+    if (this.failure !== null) return
+    this.failure = failure
+    this.stopTimer()
+    const waiting = this.waiting.splice(0)
+    // first, so that the operations that end now find a writer that has failed
+    this.listeners.onfailure(failure)
+    for (const { cb } of waiting) cb(failure)
+  }
+}
+
+module.exports = { Durability }

@@ -1,0 +1,147 @@
+'use strict'
+
+// Packs records into blocks in memory, and says which bytes are to be written next. Pure.
+
+const layout = require('../format/layout')
+const { writeChecksum } = require('../format/checksum')
+const { Block } = require('../read/block')
+
+/** The most bytes of one write; a longer queue is served in several, so no append waits long. */
+const MAX_WRITE = 1024 * 1024
+/** What stands in the file for the first length of an atomic batch, until the rest is durable. */
+const NO_LENGTH = Buffer.alloc(layout.LENGTH_SIZE)
+
+class Packer {
+  /**
+   * @param {Block} tail where the log ends
+   * @param {number} blockSize in bytes
+   * @param {boolean} checksum whether blocks are sealed with a checksum
+   */
+  constructor (tail, blockSize, checksum) {
+    this.blockSize = blockSize
+    this.checksum = checksum
+    /** From the block in which the log ends for readers to the one that is being filled. */
+    this.blocks = [tail]
+    /** The last of them. */
+    this.filling = tail
+    /** Where the next record starts in it. */
+    this.position = tail.end
+    /** Numbers of the blocks with an atomic batch whose first length is withheld. @type {number[]} */
+    this.atomic = []
+  }
+
+  /** The offset at which the next record would start, if it fits into the block. */
+  get end () {
+    return this.filling.number * this.blockSize + this.position
+  }
+
+  /**
+   * @param {Uint8Array} data a record that fits a block
+   * @returns {number} its seq
+   */
+  add (data) {
+    if (!layout.fits(this.blockSize, this.checksum, this.position, data.length)) this.startBlock()
+    const { filling } = this
+    const seq = filling.number * this.blockSize + this.position
+    this.position = layout.writeRecord(filling.buffer, this.position, data)
+    return seq
+  }
+
+  /**
+   * Puts a batch into a block of its own.
+   * @param {Uint8Array[]} batch at least one record; together they fit a block
+   * @returns {number[]} their seqs
+   */
+  addAtomic (batch) {
+    if (this.position > 0) this.startBlock()
+    this.atomic.push(this.filling.number)
+    const seqs = batch.map(data => this.add(data))
+    this.startBlock()
+    return seqs
+  }
+
+  /** Seals the block that is being filled, and starts the next one. */
+  startBlock () {
+    const { buffer, number } = this.filling
+    layout.seal(buffer, this.position)
+    // now, while the block is in the processor's cache
+    if (this.checksum) writeChecksum(buffer)
+    this.filling = new Block(number + 1, Buffer.allocUnsafe(this.blockSize), 0, false)
+    this.blocks.push(this.filling)
+    this.position = 0
+  }
+
+  /**
+   * @param {number} from offset up to which everything is written
+   * @returns {Buffer[]} what to write next, one after the other; at most MAX_WRITE bytes, or a block if that is more
+   */
+  nextWrite (from) {
+    const { blocks, blockSize } = this
+    const buffers = []
+    let index = Math.floor(from / blockSize) - blocks[0].number
+    let position = from % blockSize
+    let left = Math.min(this.end - from, Math.max(blockSize, MAX_WRITE - MAX_WRITE % blockSize) - position)
+    while (left > 0) {
+      const { number, buffer } = blocks[index++]
+      const end = Math.min(blockSize, position + left)
+      left -= end - position
+      if (position === 0 && this.atomic.includes(number)) {
+        buffers.push(NO_LENGTH)
+        position += NO_LENGTH.length
+      }
+      buffers.push(buffer.subarray(position, end))
+      position = 0
+    }
+    return buffers
+  }
+
+  /**
+   * @param {number} written offset
+   * @returns {{ offset: number, length: Buffer } | null} the first length of an atomic batch of which all else is written
+   */
+  withheldLength (written) {
+    if (this.atomic.length === 0) return null
+    const offset = this.atomic[0] * this.blockSize
+    if (offset >= written) return null
+    const { buffer } = this.blocks[this.atomic[0] - this.blocks[0].number]
+    return { offset, length: buffer.subarray(0, layout.LENGTH_SIZE) }
+  }
+
+  /** The length that `withheldLength` gave is written. */
+  lengthIsWritten () {
+    this.atomic.shift()
+  }
+
+  /**
+   * Moves the end of the log, as readers see it.
+   * @param {number} acknowledged offset
+   * @returns {Block[]} the blocks that are full up to there; they are not kept here any longer
+   */
+  reveal (acknowledged) {
+    const { blocks, blockSize } = this
+    let count = 0
+    while (acknowledged >= (blocks[count].number + 1) * blockSize) count++
+    const full = blocks.splice(0, count)
+    for (const block of full) {
+      block.end = layout.paddingStart(block.buffer)
+      block.sealed = true
+    }
+    this.tail.end = acknowledged - this.tail.number * blockSize
+    return full
+  }
+
+  /** The block in which the log ends for readers. */
+  get tail () {
+    return this.blocks[0]
+  }
+
+  /** Drops every record that readers do not see. */
+  rollBack () {
+    this.blocks.length = 1
+    this.filling = this.tail
+    this.position = this.tail.end
+    this.atomic = []
+  }
+}
+
+module.exports = { Packer, MAX_WRITE }

@@ -1,0 +1,219 @@
+'use strict'
+
+// Every caller that waits for an offset: appends until they are acknowledged, `onDrain`
+// until all before it is, `sync` until all before it is durable, sinks until less is in
+// flight. Pure: the writer says how far the log has come, and asks for the answers to be
+// given. Each caller is answered exactly once, appends in the order of their calls.
+
+const { rethrowLater } = require('../callbacks')
+const { CommitGroup } = require('./commit-group')
+
+/**
+ * @typedef {(err: Error | null) => void} Answer
+ *
+ * @typedef {object} Wait for an offset
+ * @property {number} end
+ * @property {boolean} mustBeSynced false: acknowledged is enough
+ * @property {Error | null} error of an append before it that has failed without a callback to tell
+ * @property {Answer | undefined} cb
+ *
+ * @typedef {{ most: number, cb: () => void }} RoomWait until no more than `most` bytes are in flight
+ *
+ * @typedef {object} Progress
+ * @property {number} acknowledged offset
+ * @property {number} synced offset
+ * @property {number} inFlight bytes of data
+ */
+
+class Waiters {
+  constructor () {
+    /** The calls to append since a block or a write was started. */
+    this.newest = new CommitGroup(0)
+    /** The groups before it that are not acknowledged, oldest first. @type {CommitGroup[]} */
+    this.groups = []
+    /** `onDrain` and `sync`, in the order of the calls. @type {Wait[]} */
+    this.waits = []
+    /** @type {RoomWait[]} */
+    this.roomWaits = []
+    /** Answers to give, in order. @type {Array<{ answer: () => void }>} */
+    this.ready = []
+    this.isAnswering = false
+    /** The first error of an append without a callback that nobody has been told. @type {Error | null} */
+    this.untold = null
+  }
+
+  // Calls
+
+  /** Calls from now on may be stored by another write than those before. */
+  endGroup () {
+    if (this.newest.isEmpty) return
+    this.groups.push(this.newest)
+    this.newest = new CommitGroup(this.newest.count)
+  }
+
+  get hasGroups () {
+    return this.groups.length > 0 || !this.newest.isEmpty
+  }
+
+  /** The group of the last call that is not acknowledged. @returns {CommitGroup | undefined} */
+  get lastGroup () {
+    return this.newest.isEmpty ? this.groups[this.groups.length - 1] : this.newest
+  }
+
+  /**
+   * @param {number} end
+   * @param {boolean} mustBeSynced
+   * @param {Answer | undefined} cb
+   */
+  wait (end, mustBeSynced, cb) {
+    this.waits.push({ end, mustBeSynced, error: cb === undefined ? null : this.takeUntold(), cb })
+  }
+
+  /**
+   * @param {number} most bytes in flight
+   * @param {() => void} cb also called when the log fails or closes
+   */
+  waitForRoom (most, cb) {
+    this.roomWaits.push({ most, cb })
+  }
+
+  /**
+   * @param {number} written offset
+   * @returns {number} of the bytes that are written, how far somebody waits for them to be synced
+   */
+  syncWanted (written) {
+    let end = 0
+    for (const wait of this.waits) if (wait.mustBeSynced && wait.end <= written) end = Math.max(end, wait.end)
+    return end
+  }
+
+  // Progress
+
+  /**
+   * Takes out the groups that are stored; they are answered with success.
+   * @param {number} written offset
+   * @returns {CommitGroup[]} them
+   */
+  acknowledge (written) {
+    const { groups } = this
+    let count = 0
+    while (count < groups.length && groups[count].end <= written) count++
+    const stored = groups.splice(0, count)
+    for (const group of stored) this.ready.push(group)
+    return stored
+  }
+
+  /**
+   * Whoever waited for less than this is answered.
+   * @param {Progress} progress
+   */
+  settle ({ acknowledged, synced, inFlight }) {
+    if (this.waits.length > 0) {
+      this.answerWaits(({ end, mustBeSynced }) => end <= acknowledged && (!mustBeSynced || end <= synced), null)
+    }
+    if (this.roomWaits.length > 0) this.answerRoomWaits(({ most }) => inFlight <= most)
+  }
+
+  /**
+   * A write failed: what is not acknowledged is not stored. Its calls get the error, and those
+   * who wait for an offset behind it wait for no more than what is left.
+   * @param {number} acknowledged offset
+   * @param {Error} error
+   * @returns {CommitGroup[]} the groups that are not stored
+   */
+  rollBack (acknowledged, error) {
+    this.endGroup()
+    const failed = this.groups
+    this.groups = []
+    const isSilent = failed.some(group => group.hasCallWithoutCallback)
+    let isTold = false
+    for (const wait of this.waits) {
+      if (wait.end <= acknowledged) continue
+      wait.end = acknowledged
+      if (wait.cb === undefined) continue
+      if (isSilent) wait.error ??= error
+      isTold = true
+    }
+    for (const group of failed) {
+      group.error = error
+      this.ready.push(group)
+    }
+    if (isSilent && !isTold) this.untold ??= error
+    return failed
+  }
+
+  /**
+   * The log has failed: nothing is stored or synced any more.
+   * @param {number} acknowledged offset
+   * @param {Error} error
+   * @returns {CommitGroup[]} the groups that are not stored
+   */
+  fail (acknowledged, error) {
+    const failed = this.rollBack(acknowledged, error)
+    this.answerWaits(() => true, error)
+    this.answerRoomWaits(() => true)
+    return failed
+  }
+
+  /**
+   * An append that was refused had no callback.
+   * @param {Error} error
+   */
+  refusedSilently (error) {
+    this.untold ??= error
+  }
+
+  /** @returns {Error | null} the first error nobody has been told, which the caller now tells */
+  takeUntold () {
+    const error = this.untold
+    this.untold = null
+    return error
+  }
+
+  // Answers
+
+  /**
+   * @param {(wait: Wait) => boolean} isOver
+   * @param {Error | null} failure
+   */
+  answerWaits (isOver, failure) {
+    const left = []
+    for (const wait of this.waits) {
+      const { cb, error } = wait
+      if (!isOver(wait)) left.push(wait)
+      else if (cb !== undefined) this.ready.push({ answer: () => cb(error ?? failure) })
+    }
+    this.waits = left
+  }
+
+  /** @param {(wait: RoomWait) => boolean} isOver */
+  answerRoomWaits (isOver) {
+    const over = this.roomWaits.filter(isOver)
+    if (over.length === 0) return
+    this.roomWaits = this.roomWaits.filter(wait => !over.includes(wait))
+    for (const { cb } of over) this.ready.push({ answer: cb })
+  }
+
+  /**
+   * Gives the answers, in order. What a callback throws concerns its own caller only: it is thrown
+   * again on a stack of its own, and the others are answered.
+   */
+  answer () {
+    if (this.isAnswering) return
+    this.isAnswering = true
+    for (let i = 0; i < this.ready.length;) {
+      try {
+        this.ready[i].answer()
+        i++
+      } catch (err) {
+        rethrowLater(err)
+        // a group goes on behind the call that threw; of the others, each is one call
+        if (!(this.ready[i] instanceof CommitGroup)) i++
+      }
+    }
+    this.ready = []
+    this.isAnswering = false
+  }
+}
+
+module.exports = { Waiters }

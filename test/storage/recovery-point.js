@@ -1,0 +1,228 @@
+'use strict'
+
+// The recovery point's file, without a log: what it says, to this process and to others,
+// and what becomes of it when its writer ends or fails.
+
+const test = require('tape')
+const fs = require('fs')
+const path = require('path')
+const { promisify } = require('util')
+const { crc32 } = require('zlib')
+const { pointFile } = require('../../lib/storage/recovery-point')
+const { testFolder } = require('../helpers/folder')
+const { start } = require('../helpers/processes')
+
+const PROGRAMS = path.join(__dirname, '..', 'helpers', 'programs')
+const WITHOUT_NATIVE_PART = ['-r', path.join(PROGRAMS, 'without-native-part.js')]
+const POINT = { offset: 128, rewrites: [], acknowledged: 200 }
+
+/** The recovery point of a log with mode 0644. */
+function pointIn (t, { mode = 0o644, folder = testFolder(t) } = {}) {
+  const log = folder('log')
+  fs.writeFileSync(log, '')
+  fs.chmodSync(log, mode)
+  const filename = folder('log.recovery-point')
+  const point = pointFile(filename, folder('.'), () => fs.promises.stat(log))
+  t.teardown(() => point.release())
+  return {
+    filename,
+    folder,
+    read: promisify(point.read),
+    write: promisify(point.write),
+    remove: promisify(point.remove),
+    publish: point.publish,
+    release: point.release
+  }
+}
+
+const holder = (t, { filename, folder }, options) => start(t, 'hold-point.js', { filename, folder: folder('.'), point: POINT }, options)
+const written = ({ what }) => what === 'written'
+
+test('what was written is read, with its deletions, another id each time, and held', async (t) => {
+  const { read, write } = pointIn(t)
+  t.equal(await read(), null, 'there is none at first')
+  await write(POINT)
+  const first = await read()
+  t.deepEqual(first, { ...POINT, id: first.id, isHeld: true })
+  const rewrites = [{ offset: 64, data: Buffer.from('what will be there') }]
+  await write({ offset: 256, rewrites, acknowledged: 300 })
+  const second = await read()
+  t.deepEqual(second, { offset: 256, rewrites, acknowledged: 300, id: second.id, isHeld: true })
+  t.notEqual(second.id, first.id)
+})
+
+test('what is published is read, and nothing else changes', async (t) => {
+  const { read, write, publish } = pointIn(t)
+  await write(POINT)
+  const { id } = await read()
+  for (const acknowledged of [201, 65536, 2 ** 40 + 1, Number.MAX_SAFE_INTEGER]) {
+    publish(acknowledged)
+    t.deepEqual(await read(), { ...POINT, acknowledged, id, isHeld: true }, String(acknowledged))
+  }
+})
+
+test('what is published while the file is being replaced is in the new one', async (t) => {
+  const { read, write, publish } = pointIn(t)
+  await write(POINT)
+  const { rename } = fs.promises
+  t.teardown(() => { fs.promises.rename = rename })
+  fs.promises.rename = async (from, to) => {
+    await rename(from, to)
+    publish(999)
+  }
+  await write({ ...POINT, acknowledged: 300 })
+  t.equal((await read()).acknowledged, 999)
+})
+
+test('after remove there is no file, and to publish does nothing', async (t) => {
+  const { filename, read, write, publish, remove } = pointIn(t)
+  publish(1)
+  t.notOk(fs.existsSync(filename), 'nor does it before the first one')
+  await write(POINT)
+  await remove()
+  publish(300)
+  t.equal(await read(), null)
+  t.notOk(fs.existsSync(filename))
+})
+
+test('once it is released, the file stays, and is not held', async (t) => {
+  const { read, write, publish, release } = pointIn(t)
+  await write(POINT)
+  const { id } = await read()
+  release()
+  publish(300)
+  // another process may close a file only when it has time to
+  let point
+  do point = await read(); while (point.isHeld)
+  t.deepEqual(point, { ...POINT, id, isHeld: false })
+})
+
+test('it is held by another process while that lives, whatever it replaces, and not after SIGKILL', async (t) => {
+  const point = pointIn(t)
+  const process = holder(t, point)
+  await process.message(written)
+  t.equal((await point.read()).isHeld, true)
+  process.send({ publish: 4096 })
+  await process.message(({ what }) => what === 'published')
+  t.equal((await point.read()).acknowledged, 4096, 'what it publishes is seen')
+  process.send({ write: { ...POINT, acknowledged: 5000 } })
+  await process.message(message => written(message) && process.messages.indexOf(message) > 1)
+  const { isHeld, acknowledged } = await point.read()
+  t.deepEqual({ isHeld, acknowledged }, { isHeld: true, acknowledged: 5000 })
+  await process.kill()
+  const left = await point.read()
+  t.deepEqual(left, { ...POINT, acknowledged: 5000, id: left.id, isHeld: false })
+})
+
+test('a reader never sees a live writer as dead, or half an offset, while it publishes and replaces the file', async (t) => {
+  const point = pointIn(t)
+  const process = holder(t, point)
+  await process.message(written)
+  const wrong = []
+  let reads = 0
+  for (let round = 0; round < 20; round++) {
+    process.send({ publishMany: 3000 })
+    process.send({ write: { ...POINT, acknowledged: 111111111111111 } })
+    const seen = () => process.messages.filter(written).length > round + 1
+    while (!seen()) {
+      const found = await point.read()
+      reads++
+      const isRight = found !== null && found.isHeld && /^(\d)\1{14}$|^200$/.test(String(found.acknowledged))
+      if (!isRight) wrong.push(found)
+    }
+  }
+  t.deepEqual(wrong, [], `of ${reads} reads`)
+})
+
+test('an offset that was read half-written is read again', async (t) => {
+  const { filename, read, write } = pointIn(t)
+  await write(POINT)
+  const whole = fs.readFileSync(filename)
+  const overwrite = (bytes) => {
+    const fd = fs.openSync(filename, 'r+')
+    fs.writeSync(fd, bytes, 0, bytes.length, 0)
+    fs.closeSync(fd)
+  }
+  const half = Buffer.from(whole)
+  half.write('9', half.length - 2)
+  overwrite(half)
+  const { open } = fs.promises
+  t.teardown(() => { fs.promises.open = open })
+  let opened = 0
+  fs.promises.open = (...args) => {
+    if (++opened === 3) overwrite(whole)
+    return open(...args)
+  }
+  t.equal((await read()).acknowledged, 200)
+  t.equal(opened, 3, 'until it is whole')
+
+  overwrite(half)
+  t.equal((await read()).acknowledged, null, 'or, if it stays as it is, not known')
+})
+
+test('a recovery point of one line, as earlier versions wrote it, is read', async (t) => {
+  const { filename, read } = pointIn(t)
+  const json = '{"offset":128,"rewrites":[]}'
+  fs.writeFileSync(filename, `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`)
+  t.deepEqual(await read(), { offset: 128, rewrites: [], id: undefined, acknowledged: null, isHeld: false })
+})
+
+test('a first line that is not whole counts as missing', async (t) => {
+  const { filename, read, write } = pointIn(t)
+  await write(POINT)
+  const whole = fs.readFileSync(filename)
+  const [first] = whole.toString().split('\n')
+  for (let length = 0; length < first.length; length++) {
+    fs.writeFileSync(filename, whole.subarray(0, length))
+    if (await read() !== null) t.fail(`cut to ${length} bytes`)
+  }
+  for (let at = 0; at < first.length; at++) {
+    const flipped = Buffer.from(whole)
+    flipped[at] ^= 1
+    fs.writeFileSync(filename, flipped)
+    if (await read() !== null) t.fail(`with another byte at ${at}`)
+  }
+  t.pass('cut anywhere, or with any byte changed')
+})
+
+test('it gets the mode of the log, whatever the umask', async (t) => {
+  const before = process.umask(0o077)
+  t.teardown(() => process.umask(before))
+  for (const mode of [0o644, 0o664, 0o600, 0o640]) {
+    const { filename, write } = pointIn(t, { mode })
+    await write(POINT)
+    t.equal(fs.statSync(filename).mode & 0o777, mode, mode.toString(8))
+    process.umask(0)
+    await write(POINT)
+    t.equal(fs.statSync(filename).mode & 0o777, mode, `${mode.toString(8)}, when it is replaced`)
+    process.umask(0o077)
+  }
+})
+
+test('it gets the owner of the log from a writer that may give files away', { skip: process.getuid?.() !== 0 }, async (t) => {
+  const { filename, folder, write } = pointIn(t)
+  fs.chownSync(folder('log'), 12345, 23456)
+  await write(POINT)
+  const { uid, gid } = fs.statSync(filename)
+  t.deepEqual({ uid, gid }, { uid: 12345, gid: 23456 })
+})
+
+test('its errors name it, not the log', async (t) => {
+  const { filename, read, write } = pointIn(t)
+  fs.mkdirSync(filename)
+  for (const failed of [await read().catch(err => err), await write(POINT).catch(err => err)]) {
+    t.ok(failed instanceof Error && failed.message.includes(filename), failed.message)
+    t.ok(failed.path.startsWith(filename), failed.path)
+  }
+  t.deepEqual(fs.readdirSync(path.dirname(filename)).sort(), ['log', 'log.recovery-point'], 'and nothing else is left')
+})
+
+test('without the package that locks files it is read and published, but never held', async (t) => {
+  const point = pointIn(t)
+  const process = holder(t, point, { nodeOptions: WITHOUT_NATIVE_PART })
+  await process.message(written)
+  process.send({ publish: 4096 })
+  await process.message(({ what }) => what === 'published')
+  const found = await point.read()
+  t.deepEqual(found, { ...POINT, acknowledged: 4096, id: found.id, isHeld: false })
+})

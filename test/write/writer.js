@@ -1,0 +1,244 @@
+'use strict'
+
+// The writer's promises while its operations are pending, one by one: what an fsync
+// covers, that every caller is answered, and that nobody waits for others for long.
+
+const test = require('tape')
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
+const { HeldFile } = require('../helpers/held-file')
+const { promises } = require('../helpers/promises')
+const { collect } = require('../helpers/reading')
+
+const NO_SPACE = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+const KIB = 1024
+
+test('an fsync that was started before a write failed does not cover what is written in its place', async (t) => {
+  const { file, log } = await open({ sync: 'never', blockSize: 65536 })
+  file.held = new Set(['write', 'sync'])
+  const first = log.append('first')
+  ;(await file.next('write')).finish()
+  await first
+
+  // three writes: the second fails, while an fsync of the first is pending
+  const batch = log.append(Array.from({ length: 50 }, () => Buffer.alloc(60 * KIB, 1))).catch(err => err)
+  ;(await file.next('write')).finish()
+  const write = await file.next('write')
+  const synced = log.sync()
+  const forcedEarly = log.append('early', { sync: true }).catch(err => err)
+  write.finish(NO_SPACE)
+  t.equal((await batch).code, 'ENOSPC')
+  t.equal((await forcedEarly).code, 'ENOSPC')
+  const pendingSync = await file.next('sync')
+  const forced = log.append('forced', { sync: true })
+  ;(await file.next('write')).finish()
+  pendingSync.finish()
+  await synced
+  // another fsync has to follow
+  ;(await file.next('sync')).finish()
+  await forced
+  t.ok(file.durable.includes('forced'), 'the append is durable when it is acknowledged')
+  file.held.clear()
+  await log.close()
+})
+
+test('no more than syncBytes are acknowledged without being durable, however small they are', async (t) => {
+  for (const syncBytes of [1, 1000, 65536]) {
+    const { file, log } = await open({ sync: 'interval', syncBytes, syncInterval: 2 ** 31 - 1 })
+    let most = 0
+    let acknowledged = 0
+    const record = Buffer.alloc(1000, 1)
+    await Promise.all(Array.from({ length: 1500 }, () => log.append(record).then((seq) => {
+      acknowledged = Math.max(acknowledged, seq + record.length + 4)
+      most = Math.max(most, acknowledged - file.durable.length)
+    })))
+    t.ok(most <= syncBytes, `${most} bytes were acknowledged and not durable, of at most ${syncBytes}`)
+    await log.close()
+  }
+})
+
+test('a truncation after a failed write is durable before the log is closed', async (t) => {
+  const { file, log } = await open({ sync: 'always' })
+  await log.append('first')
+  file.held.add('write')
+  const failing = log.append('second').catch(err => err)
+  ;(await file.next('write')).finish(NO_SPACE)
+  await failing
+  file.held.clear()
+  const { sync } = file.counts
+  await log.close()
+  t.equal(file.counts.sync, sync + 1)
+  t.ok(file.durable.equals(file.bytes))
+})
+
+test('deletions that were called before close are done before it, also while an append is being synced', async (t) => {
+  const { file, log } = await open({ blockSize: 128, sync: 'never' })
+  const seqs = []
+  for (let i = 0; i < 100; i++) seqs.push(await log.append(Buffer.alloc(100, i + 1)))
+  file.held.add('sync')
+  const order = []
+  const forced = log.append('forced', { sync: true }).then(() => order.push('append'))
+  const sync = await file.next('sync')
+  const deleted = log.del(seqs).then(() => order.push('del'))
+  const closed = log.close().then(() => order.push('close'))
+  file.held.clear()
+  sync.finish()
+  await Promise.all([forced, deleted, closed])
+  t.deepEqual(order, ['append', 'del', 'close'])
+  const again = promises(createLog(withoutPoint(file), settingsOf({})))
+  t.equal((await collect(again.log)).length, 1, 'all of them are deleted')
+  await again.close()
+})
+
+test('whatever is called while a write is pending, and then close, is answered once, in order', async (t) => {
+  const { file, log } = await open({ sync: 'never' })
+  file.held.add('write')
+  const answers = []
+  const note = (name) => (err) => answers.push(err ? `${name} ${err.code}` : name)
+  log.log.append('one', note('append'))
+  const write = await file.next('write')
+  log.log.append([], note('empty batch'))
+  log.log.append([], { sync: true }, note('synced empty batch'))
+  log.log.append([], { atomic: true }, note('atomic empty batch'))
+  log.log.onDrain(note('onDrain'))
+  log.log.sync(note('sync'))
+  log.log.close(note('close'))
+  log.log.append('late', note('late append'))
+  log.log.sync(note('late sync'))
+  file.held.clear()
+  write.finish()
+  await log.close()
+  const late = answers.filter(name => name.startsWith('late'))
+  t.deepEqual(late, ['late append flumelog:closed', 'late sync flumelog:closed'])
+  t.deepEqual(answers.filter(name => !name.startsWith('late')), ['append', 'empty batch', 'synced empty batch', 'atomic empty batch', 'onDrain', 'sync', 'close'])
+})
+
+test('a sink with sync: true whose source ends after close has started calls back', async (t) => {
+  for (const isClosed of [false, true]) {
+    const { file, log } = await open({ sync: 'never' })
+    const { read, end } = sourceOfOne('a record')
+    const sunk = new Promise(resolve => log.log.sink({ sync: true }, (err, stored) => resolve([err, stored.records]))(read))
+    await log.onDrain()
+    file.held.add('sync')
+    const closed = log.close()
+    const sync = await file.next('sync')
+    if (isClosed) {
+      sync.finish()
+      await closed
+      end()
+    } else {
+      end()
+      sync.finish()
+    }
+    t.deepEqual(await sunk, [null, 1], isClosed ? 'once it is closed' : 'while it is closing')
+    await closed
+  }
+})
+
+test('a callback that throws keeps no other caller from being answered', async (t) => {
+  const thrown = catchExceptions(t)
+  const { file, log } = await open({ sync: 'never' })
+  file.held.add('write')
+  const answers = []
+  log.log.append('one', () => { answers.push('one'); throw new Error('one') })
+  const write = await file.next('write')
+  log.log.append('two', () => { answers.push('two'); throw new Error('two') })
+  log.log.onDrain(() => { answers.push('drain'); throw new Error('drain') })
+  log.log.sync(() => { answers.push('sync'); throw new Error('sync') })
+  const last = new Promise(resolve => log.log.sync(() => { answers.push('last'); resolve() }))
+  file.held.clear()
+  write.finish()
+  await last
+  t.deepEqual(answers, ['one', 'two', 'drain', 'sync', 'last'])
+  await log.close()
+  t.deepEqual(thrown, ['one', 'two', 'drain', 'sync'], 'each exception reaches the event loop once')
+})
+
+test('an append does not wait for all of a large deletion, nor a deletion for all appends', async (t) => {
+  const { file, log } = await open({ blockSize: 128, sync: 'never' })
+  const seqs = []
+  for (let i = 0; i < 200; i++) seqs.push(await log.append(Buffer.alloc(100, 1)))
+  const { point } = file.counts
+  let atAppend = 0
+  const deleted = log.del(seqs)
+  const appended = log.append('meanwhile').then(() => { atAppend = file.counts.point - point })
+  await Promise.all([deleted, appended])
+  const whole = file.counts.point - point
+  t.ok(atAppend <= 4 && whole > 20, `acknowledged after ${atAppend} of ${whole} writes of the recovery point`)
+
+  let isAppending = true
+  const next = (err) => { if (!err && isAppending) log.log.append('more', next) }
+  log.log.append('more', next)
+  await log.del(await log.append('one to delete'))
+  t.pass('a deletion is done while appends go on')
+  isAppending = false
+  await log.close()
+})
+
+test('a failed fsync answers everybody who waits, each once, and every later call', async (t) => {
+  const { file, log } = await open({ sync: 'never' })
+  await log.append('one')
+  file.held = new Set(['sync', 'write'])
+  const answers = []
+  const note = (name) => (err) => answers.push(`${name} ${err?.code}`)
+  log.log.append('two', { sync: true }, note('synced append'))
+  ;(await file.next('write')).finish()
+  const sync = await file.next('sync')
+  log.log.append('three', note('append'))
+  log.log.del(0, note('del'))
+  log.log.sync(note('sync'))
+  log.log.onDrain(note('onDrain'))
+  sync.finish(Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' }))
+  await new Promise(resolve => setImmediate(resolve))
+  for (const name of ['append', 'del', 'sync', 'onDrain']) {
+    await new Promise(resolve => name === 'append'
+      ? log.log.append('late', (err) => resolve(note('late append')(err)))
+      : name === 'del' ? log.log.del(0, (err) => resolve(note('late del')(err))) : log.log[name]((err) => resolve(note(`late ${name}`)(err))))
+  }
+  const names = ['append', 'del', 'late append', 'late del', 'late onDrain', 'late sync', 'onDrain', 'sync', 'synced append']
+  t.deepEqual(answers.sort(), names.map(name => `${name} flumelog:failed`))
+  t.equal((await log.close().catch(err => err)).code, 'flumelog:failed')
+  t.equal(file.counts.removePoint, undefined, 'the recovery point stays')
+})
+
+/** A log on a file of which a test decides when its operations finish. */
+async function open (options) {
+  const file = new HeldFile()
+  const log = promises(createLog(file.logFile(), settingsOf(options)))
+  await log.onReady()
+  return { file, log }
+}
+
+/** The same bytes, in a file that can be opened again. */
+function withoutPoint (file) {
+  const again = new HeldFile()
+  again.bytes = file.bytes
+  return again.logFile()
+}
+
+function sourceOfOne (value) {
+  let asked = null
+  let isGiven = false
+  const read = (abort, cb) => {
+    if (abort) return cb(abort)
+    if (!isGiven) {
+      isGiven = true
+      return cb(null, value)
+    }
+    asked = cb
+  }
+  return { read, end: () => asked(true) }
+}
+
+/** The messages of exceptions that reach the event loop, until the test ends. */
+function catchExceptions (t) {
+  const thrown = []
+  const listeners = process.listeners('uncaughtException')
+  process.removeAllListeners('uncaughtException')
+  process.on('uncaughtException', (err) => thrown.push(err.message))
+  t.teardown(() => {
+    process.removeAllListeners('uncaughtException')
+    for (const listener of listeners) process.on('uncaughtException', listener)
+  })
+  return thrown
+}
