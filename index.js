@@ -11,14 +11,14 @@ const { createLog } = require('./lib/log')
  * @typedef {import('./lib/log').Stats} Stats
  * @typedef {import('./lib/log').Cut} Cut
  * @typedef {import('./lib/log').AppendOptions} AppendOptions
- * @typedef {import('./lib/read/stream').StreamOptions} StreamOptions
+ * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
  * @typedef {import('./lib/errors').LogError} LogError
  * @typedef {import('./lib/storage/path-file').RandomAccessStorage} RandomAccessStorage
  */
 
 /**
  * @template [T=Buffer] a record, as the codec decodes it
- * @template [A=T] what may be appended
+ * @template [A=T] what can be appended
  * @typedef {import('./lib/log').FlumeLog<T, A>} Log
  */
 
@@ -33,19 +33,18 @@ const { createLog } = require('./lib/log')
  */
 
 /**
- * Opens a log, or begins one. What goes wrong with the file is told to `onReady`
- * and to every call made on the log.
+ * Opens a log, or creates it. Errors of the file are given to `onReady` and to every call made on the log.
  *
  * @template T
  * @overload
- * @param {string | RandomAccessStorage} file a path (its folders are created), or a storage.
- *   A storage has no lock, no recovery point, and nothing that keeps what recovery cuts off
+ * @param {string | RandomAccessStorage} file a path (missing parent directories are created), or a storage.
+ *   A storage has no lock and no recovery point, and bytes that recovery truncates are not kept
  * @param {Options<T> & { codec: Codec<T> }} options
  * @returns {Log<T>}
- * @throws flumelog:invalid if an option, or `file`, is of the wrong kind
+ * @throws flumelog:invalid if an option or `file` is invalid
  */
 /**
- * Opens a log of Buffers, or begins one.
+ * Opens a log of Buffers, or creates it.
  *
  * @overload
  * @param {string | RandomAccessStorage} file
@@ -53,7 +52,7 @@ const { createLog } = require('./lib/log')
  * @returns {Log<Buffer, Uint8Array | string>}
  */
 /**
- * Opens a log of Buffers with a codec, or begins one.
+ * Opens a log of Buffers with a codec, or creates it.
  *
  * @overload
  * @param {string | RandomAccessStorage} file

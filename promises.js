@@ -1,7 +1,7 @@
 'use strict'
 
-// A log with promises, async iterators and streams of Node.js: a face over the log
-// with callbacks, which does the work.
+// A log with promises, async iterators and Node.js streams: a thin wrapper of the log
+// with callbacks.
 
 const openFlumeLog = require('./index')
 const { RecordIterator } = require('./lib/wrappers/iterator')
@@ -10,8 +10,8 @@ const { ReadStream, WriteStream } = require('./lib/wrappers/node-streams')
 /**
  * @typedef {import('./lib/storage/path-file').RandomAccessStorage} RandomAccessStorage
  * @typedef {import('./lib/log').AppendOptions} AppendOptions
- * @typedef {import('./lib/read/stream').StreamOptions} StreamOptions
- * @typedef {StreamOptions & { signal?: AbortSignal }} IteratorOptions signal: ends the walk, with its reason
+ * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
+ * @typedef {StreamOptions & { signal?: AbortSignal }} IteratorOptions signal: ends the stream with its reason
  * @typedef {StreamOptions & import('./lib/wrappers/node-streams').NodeStreamOptions} ReadStreamOptions
  * @typedef {import('./lib/wrappers/node-streams').NodeStreamOptions & import('./lib/write/sink').SinkOptions} WriteStreamOptions
  */
@@ -33,12 +33,12 @@ const { ReadStream, WriteStream } = require('./lib/wrappers/node-streams')
 
 /**
  * @template [T=Buffer] a record, as the codec decodes it
- * @template [A=T] what may be appended
+ * @template [A=T] what can be appended
  */
 class FlumeLog {
   /** @param {import('./lib/log').FlumeLog<T, A>} log */
   constructor (log) {
-    /** The log with callbacks, and with all that is not here. */
+    /** The log with callbacks, which has all that is not here. */
     this.flumelog = log
   }
 
@@ -47,15 +47,14 @@ class FlumeLog {
   }
 
   /**
-   * Stores a batch, all of it or none; gives the seqs of its records.
+   * Appends a batch atomically; resolves to the seqs of its records.
    * @overload
    * @param {A | A[]} value
    * @param {AppendOptions & { atomic: true }} options
    * @returns {Promise<number[]>}
    */
   /**
-   * Stores a record, or several that come to stand one after the other; gives the last one's seq. Errors as for the
-   * log with callbacks.
+   * Appends a record, or several in a row; resolves to the last one's seq. Errors as for the log with callbacks.
    * @overload
    * @param {A | A[]} value
    * @param {AppendOptions & { atomic?: false }} [options]
@@ -83,7 +82,7 @@ class FlumeLog {
   }
 
   /**
-   * The record before the one at `seq`, which may also be where the log ends.
+   * The record before the one at `seq`; `seq` may also be the end of the log.
    * @param {number} seq
    * @returns {Promise<LogRecord<T>>}
    */
@@ -94,9 +93,9 @@ class FlumeLog {
   }
 
   /**
-   * Binary search, in a log that is in the order of what `compare` looks at.
+   * Binary search in a log whose records are in the order that `compare` defines.
    * @param {(value: T, seq: number) => number | bigint} compare
-   * @returns {Promise<LogRecord<T>>} the first record for which it is 0 or more
+   * @returns {Promise<LogRecord<T>>} the first record for which it is >= 0
    */
   search (compare) {
     return new Promise((resolve, reject) => {
@@ -112,12 +111,12 @@ class FlumeLog {
     return new Promise((resolve, reject) => this.flumelog.del(seq, (err) => err ? reject(err) : resolve()))
   }
 
-  /** @returns {Promise<void>} all appended so far is on the disk */
+  /** @returns {Promise<void>} resolves when everything appended so far is fsynced */
   sync () {
     return new Promise((resolve, reject) => this.flumelog.sync((err) => err ? reject(err) : resolve()))
   }
 
-  /** @returns {Promise<void>} all appended is on the disk, and the lock is released */
+  /** @returns {Promise<void>} resolves when everything appended is fsynced and the lock is released */
   close () {
     return new Promise((resolve, reject) => this.flumelog.close((err) => err ? reject(err) : resolve()))
   }
@@ -127,7 +126,7 @@ class FlumeLog {
   }
 
   /**
-   * The records, for one `for await` loop. To leave the loop ends the walk.
+   * The records, for one `for await` loop. Leaving the loop in any way closes the stream.
    * @overload
    * @param {IteratorOptions & { seqs?: true, values?: true }} [options]
    * @returns {RecordIterator<LogRecord<T>>}
@@ -156,7 +155,7 @@ class FlumeLog {
   }
 
   /**
-   * The records as a stream of Node.js.
+   * The records as a Node.js stream.
    * @param {ReadStreamOptions} [options]
    * @returns {ReadStream}
    */
@@ -165,8 +164,8 @@ class FlumeLog {
   }
 
   /**
-   * Appends what is written to it, in order. It takes more than it has stored, up to `highWaterMark` of the log;
-   * at `finish` all of it is stored.
+   * Appends what is written to it, in order. It accepts records ahead of what is stored, up to the log's
+   * `highWaterMark`; at `finish` all of them are stored.
    * @param {WriteStreamOptions} [options]
    * @returns {WriteStream}
    */
@@ -176,7 +175,7 @@ class FlumeLog {
 }
 
 /**
- * Opens a log, or begins one; rejects if that cannot be done.
+ * Opens a log, or creates it; rejects if that fails.
  * @template T
  * @overload
  * @param {string | RandomAccessStorage} file as for the log with callbacks
@@ -184,14 +183,14 @@ class FlumeLog {
  * @returns {Promise<FlumeLog<T>>}
  */
 /**
- * Opens a log of Buffers, or begins one.
+ * Opens a log of Buffers, or creates it.
  * @overload
  * @param {string | RandomAccessStorage} file
  * @param {Options & { codec?: undefined }} [options]
  * @returns {Promise<FlumeLog<Buffer, Uint8Array | string>>}
  */
 /**
- * Opens a log of Buffers with a codec, or begins one.
+ * Opens a log of Buffers with a codec, or creates it.
  * @overload
  * @param {string | RandomAccessStorage} file
  * @param {Options} options
@@ -209,7 +208,7 @@ async function open (file, options) {
 }
 
 /**
- * Gives this face to a log that is open, or being opened.
+ * Wraps a log that is open, or being opened.
  * @template T, A
  * @param {import('./lib/log').FlumeLog<T, A>} log
  * @returns {FlumeLog<T, A>}
@@ -220,7 +219,7 @@ function wrap (log) {
 
 /**
  * @param {any} seq
- * @param {any} value what a callback is given where there is no error
+ * @param {any} value what a callback is given if there is no error
  */
 function record (seq, value) {
   return { seq, value }

@@ -1,16 +1,16 @@
 'use strict'
 
-// A log whose streams are push-streams, for sinks that were written for
-// flumelog-aligned-offset or async-append-only-log.
+// A log whose streams are push-streams, for sinks written for flumelog-aligned-offset
+// or async-append-only-log.
 
 const { PushSource } = require('./lib/wrappers/push-source')
 
 /**
- * @typedef {import('./lib/read/stream').StreamOptions} StreamOptions
+ * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
  */
 
 /**
- * What a stream gives is said by its options.
+ * What a stream gives depends on its options.
  * @template T
  * @typedef {{
  *   (options?: StreamOptions & { seqs?: true, values?: true }): PushSource<import('./lib/read/stream').LogRecord<T>>,
@@ -21,7 +21,7 @@ const { PushSource } = require('./lib/wrappers/push-source')
  */
 
 /**
- * A log with push-streams; `flumelog` is the log as it was.
+ * A log with push-streams; `flumelog` is the wrapped log.
  * @template [T=Buffer]
  * @template [A=T]
  * @typedef {Omit<import('./lib/log').FlumeLog<T, A>, 'stream'> & {
@@ -31,7 +31,7 @@ const { PushSource } = require('./lib/wrappers/push-source')
  */
 
 /**
- * Gives a log push-streams; all else of it stays as it is.
+ * Wraps a log so that its streams are push-streams; nothing else changes.
  * @template T, A
  * @param {import('./lib/log').FlumeLog<T, A>} log
  * @returns {PushLog<T, A>}

@@ -144,3 +144,13 @@ exports.closed = (filename) => createError('flumelog:closed',
 exports.failed = (filename, cause) => createError('flumelog:failed',
   `${nameOf(filename)}: forcing data to the disk failed, so what the disk holds is unknown; open the log again to append`,
   { filename, cause })
+
+/**
+ * What a function of the caller's threw, as an error that callbacks can be given.
+ * @param {string} name of the function
+ * @param {unknown} thrown
+ * @returns {Error} as it was thrown, if it is an object
+ */
+exports.thrown = (name, thrown) => typeof thrown === 'object' && thrown !== null
+  ? /** @type {Error} */ (thrown)
+  : exports.invalid(`${name} threw ${String(thrown)}, which is not an error`, thrown)

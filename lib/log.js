@@ -11,7 +11,9 @@ const { Opening, Open, Refusing } = require('./log-states')
 const { openLog } = require('./opening')
 const { RecordCodec } = require('./record-codec')
 const { problemOf } = require('./read/get')
+const { OpenStreams } = require('./read/open-streams')
 const { Stream } = require('./read/stream')
+const { TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
 const { search } = require('./read/search')
 const { sink } = require('./write/sink')
@@ -32,7 +34,7 @@ const MAX_DEPTH = 64
  * @typedef {import('./types').Cut} Cut
  * @typedef {import('./types').Count} Count
  * @typedef {import('./types').AppendOptions} AppendOptions
- * @typedef {import('./read/stream').StreamOptions} StreamOptions
+ * @typedef {import('./read/options').StreamOptions} StreamOptions
  */
 
 class Log {
@@ -55,18 +57,24 @@ class Log {
     this.closing = null
     this.isClosed = false
     this.depth = 0
-    /** @type {Set<Stream>} */
-    this.streams = new Set()
-    this.holders = new Set()
+    this.turn = new TurnBudget(clock)
+    // while a reader waits for what another process appends, this process is kept alive
+    this.streams = new OpenStreams((isWaiting) => {
+      const watch = this.state.opened?.follower?.watch
+      if (isWaiting) watch?.hold()
+      else watch?.release()
+    })
     this.whenOpen = this.whenOpen.bind(this)
     const log = this
-    /** What streams need of the log. */
+    /** What readers need of the log. */
     this.reading = {
       get blocks () { return /** @type {import('./opening').Opened} */ (log.state.opened).blocks },
       filename: file.filename,
       decode: this.records.isIdentity ? null : this.records.decode,
+      isOpen: () => this.state.reader !== null,
       whenOpen: this.whenOpen,
-      streams: this.streams
+      streams: this.streams,
+      turn: this.turn
     }
 
     const listeners = {
@@ -74,7 +82,7 @@ class Log {
       onblocksize: (/** @type {number} */ blockSize) => { this.records.blockSize = blockSize },
       onfailure: (/** @type {Error} */ err) => this.fail(err)
     }
-    openLog(file, settings, this.records, this.limits, listeners, clock)
+    openLog(file, settings, this.records, this.limits, listeners, this.turn, clock)
       .then(({ opened, lastSeq }) => process.nextTick(() => this.open(opened, lastSeq)),
         (err) => process.nextTick(() => this.cannotOpen(err)))
   }
@@ -125,13 +133,13 @@ class Log {
   advance (seq) {
     // a follower may have advanced without finding a record
     const moved = seq === this.since.value ? [] : [() => this.since.set(seq)]
-    callAll([...moved, ...[...this.streams].filter(stream => stream.isAtEnd).map(stream => stream.resume)], null)
+    callAll([...moved, () => this.streams.resumeWaiting()], null)
   }
 
   /** @param {Error} err what a follower has read cannot be relied on */
   fail (err) {
     this.state = new Refusing(err, this.state.opened)
-    callAll([...this.streams].map(stream => () => stream.finish(err)), null)
+    this.streams.fail(err)
   }
 
   // Writing
@@ -293,7 +301,7 @@ class Log {
     mustBeFunction('the callback', cb)
     const { reader } = this.state
     if (reader === null) this.whenReadable(cb, ({ reader }) => reader.get(seq, cb))
-    else if (reader.mustWait()) reader.postpone(() => this.get(seq, cb))
+    else if (reader.mustWait()) reader.postpone(() => this.refusal === null ? reader.get(seq, cb) : cb(this.refusal))
     else reader.get(seq, cb)
   }
 
@@ -308,42 +316,24 @@ class Log {
    * @returns {import('./read/stream').Source<any>}
    */
   stream (options) {
-    const made = new Stream(this.reading, options ?? {})
-    if (made.live) this.holdFor(made)
-    return made.source
+    return new Stream(this.reading, options ?? {}).source
   }
 
   /**
-   * A live stream on a log that another process writes keeps this process alive.
-   * @param {Stream} stream
-   */
-  holdFor (stream) {
-    if (!this.settings.readOnly) return
-    this.holders.add(stream)
-    const end = stream.end.bind(stream)
-    stream.end = (reason) => {
-      end(reason)
-      this.holders.delete(stream)
-      if (this.holders.size === 0) this.state.opened?.follower?.watch?.release()
-    }
-    this.whenOpen(() => { if (this.holders.has(stream)) this.state.opened?.follower?.watch?.hold() })
-  }
-
-  /**
-   * @param {import('./read/scan').ScanOptions} options
+   * @param {import('./read/options').ScanOptions} options
    * @param {import('./read/scan').OnRecord} onRecord
    * @param {(err: Error | null) => void} cb
    */
   scan (options, onRecord, cb) {
     mustBeFunction('onRecord', onRecord)
     mustBeFunction('the callback', cb)
-    this.whenReadable(cb, ({ blocks }) => scan(blocks, options, onRecord, cb))
+    this.whenReadable(cb, () => scan(this.reading, options, onRecord, cb))
   }
 
   /** @type {FlumeLog['search']} */
   search (compare, cb) {
     mustBeFunction('the callback', cb)
-    this.whenReadable(cb, ({ blocks }) => search(blocks, this.records.decode, compare, cb))
+    this.whenReadable(cb, () => search(this.reading, compare, cb))
   }
 
   /**
@@ -351,10 +341,12 @@ class Log {
    * @param {(opened: import('./opening').Opened) => void} run
    */
   whenReadable (cb, run) {
-    this.whenOpen((err) => {
+    const whenOpen = () => this.whenOpen((err) => {
       if (err) cb(err)
       else run(/** @type {import('./opening').Opened} */ (this.state.opened))
     })
+    if (this.state.reader !== null && this.turn.isSpent()) this.turn.defer(whenOpen)
+    else whenOpen()
   }
 
   /**
@@ -382,6 +374,8 @@ class Log {
 
   /** Everything called before is done. */
   closeOpened () {
+    // reads that were deferred come before the close
+    this.turn.flush()
     const { opened } = this.state
     this.state = new Refusing(errors.closed(this.filename), opened)
     if (opened === null) this.finishClosing(null)
@@ -394,7 +388,7 @@ class Log {
     const { blocks, follower } = /** @type {import('./opening').Opened} */ (this.state.opened)
     follower?.close()
     blocks.closed = true
-    callAll([...this.streams].map(stream => () => stream.close()), null)
+    this.streams.close()
     this.file.close((err) => this.finishClosing(failure || err || null))
   }
 

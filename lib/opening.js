@@ -33,10 +33,11 @@ const { DEFAULT_BLOCK_SIZE } = require('./options')
  * @param {import('./record-codec').RecordCodec} records
  * @param {import('./write/appender').Limits} limits
  * @param {Listeners} listeners
+ * @param {import('./read/turn-budget').TurnBudget} turn
  * @param {import('./clock').Clock} clock
  * @returns {Promise<{ opened: Opened, lastSeq: number }>}
  */
-async function openLog (file, settings, records, limits, listeners, clock) {
+async function openLog (file, settings, records, limits, listeners, turn, clock) {
   const io = promises(file)
   await io.open()
   /** @type {Follower | null} */
@@ -56,7 +57,7 @@ async function openLog (file, settings, records, limits, listeners, clock) {
       await follower.begin()
     }
     const cut = mustRecover && found.cut > 0 ? { offset: found.kept, bytes: found.cut, filename: cutName } : null
-    const reader = new RecordReader({ blocks, decode: records.isIdentity ? null : records.decode })
+    const reader = new RecordReader({ blocks, decode: records.isIdentity ? null : records.decode, turn })
     const opened = { blocks, reader, writer, follower, cut, recovered: mustRecover ? found.walked : 0 }
     return { opened, lastSeq: follower?.lastSeq ?? found.lastSeq }
   } catch (err) {

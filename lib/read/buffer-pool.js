@@ -1,50 +1,50 @@
 'use strict'
 
-// The memory of blocks that a reader has gone past, to be read into again. New memory
-// comes a page at a time, each with a trip to the operating system: for a walk that
-// makes no objects that is a good part of its time. It is for readers who hand out nothing
-// of what they read, or say that it is lent: whoever kept a part of it would see it change.
+// Reuses the memory of blocks that a sequential reader has passed. New memory has to be
+// mapped by the operating system page by page, which is a good part of the time of a scan
+// that allocates nothing else. Only for readers that hand out nothing of what they read, or
+// say that it is valid for a moment only: a retained view would see other bytes later.
 
 /**
- * @typedef {object} Piece what is read by one call
- * @property {number} last its block that the reader comes to last
+ * @typedef {object} PooledRead
+ * @property {number} last the last of its blocks, in the reader's direction
  * @property {Buffer[]} buffers
- * @property {boolean} isRead false: the read is under way, and fills them
+ * @property {boolean} isDone false: the read is in progress and fills the buffers
  */
 
 class BufferPool {
   /**
-   * @param {1 | -1} step in which direction the reader goes over the numbers of blocks
-   * @param {number} size of the buffers that are used again, in bytes; the last of a piece may be smaller
+   * @param {1 | -1} step the direction in which the reader goes over block numbers
+   * @param {number} size of the buffers that are reused, in bytes; the last one of a read may be smaller
    */
   constructor (step, size) {
     this.step = step
     this.size = size
-    /** In the order in which the reader comes to them. @type {Piece[]} */
-    this.pieces = []
+    /** In the order in which the reader comes to them. @type {PooledRead[]} */
+    this.reads = []
     /** @type {Buffer[]} */
-    this.spare = []
+    this.free = []
   }
 
   /**
    * @param {number[]} sizes of buffers, in bytes
-   * @param {number} last see `Piece`
-   * @returns {Piece} to be read; whoever does so tells when it is done
+   * @param {number} last see `PooledRead`
+   * @returns {PooledRead} whose `isDone` the caller sets
    */
-  take (sizes, last) {
-    const buffers = sizes.map(size => (size === this.size ? this.spare.pop() : undefined) ?? Buffer.allocUnsafeSlow(size))
-    const piece = { last, buffers, isRead: false }
-    this.pieces.push(piece)
-    return piece
+  acquire (sizes, last) {
+    const buffers = sizes.map(size => (size === this.size ? this.free.pop() : undefined) ?? Buffer.allocUnsafeSlow(size))
+    const read = { last, buffers, isDone: false }
+    this.reads.push(read)
+    return read
   }
 
   /** @param {number} number of the block that the reader has come to */
-  goneTo (number) {
-    const { pieces } = this
-    while (pieces.length > 0 && (number - pieces[0].last) * this.step > 0) {
-      const { buffers, isRead } = /** @type {Piece} */ (pieces.shift())
-      // the reader may have found all its blocks in the cache meanwhile
-      if (isRead) this.spare.push(...buffers.filter(({ length }) => length === this.size))
+  releaseBefore (number) {
+    const { reads } = this
+    while (reads.length > 0 && (number - reads[0].last) * this.step > 0) {
+      const { buffers, isDone } = /** @type {PooledRead} */ (reads.shift())
+      // a reader that found all of these blocks in the cache may pass a read that is still in progress
+      if (isDone) this.free.push(...buffers.filter(({ length }) => length === this.size))
     }
   }
 }

@@ -1,102 +1,57 @@
 'use strict'
 
-// The walk over records, forward or backward, that streams and scans share.
+// A cursor over records, forward or backward: what streams, scans and getPrevious share.
 
 const layout = require('../format/layout')
-const errors = require('../errors')
 const { Readahead } = require('./readahead')
-const { format } = require('../options')
+
+/** @typedef {import('./block').Block} Block */
+/** @typedef {import('./options').Range} Range */
 
 /** @type {Buffer} */
 const NO_BYTES = Buffer.alloc(0)
 
-/** What `next` can find: */
+/** What `next` finds: */
 const RECORD = 0 // a record
-const WAITING = 1 // its block is being read; `onready` will be called
+const WAITING = 1 // its block is being read; `onready` will be called, after `next` has returned
 const AT_END = 2 // the end of the log, where more may be appended
 const PAST_BOUND = 3 // no further record can lie within the bounds
-const FAILED = 4 // a block that is damaged or could not be read: see `error`
+const FAILED = 4 // a block that is corrupt or could not be read: see `error`
 
-/**
- * @typedef {object} Range
- * @property {number} min the least seq, inclusive; may be -Infinity
- * @property {number} max the greatest seq, inclusive; may be Infinity
- * @property {boolean} reverse
- * @property {boolean} keep whether blocks go into the cache
- * @property {boolean} [reuse] whether the memory of a block may be used again once the walk has left it
- *
- * @typedef {object} RangeOptions
- * @property {number | null} [gt] only records after this offset; any integer
- * @property {number | null} [gte] only records at or after this offset
- * @property {number | null} [lt] only records before this offset
- * @property {number | null} [lte] only records at or before this offset
- * @property {boolean} [reverse] last record first; default false
- * @property {boolean} [cache] whether blocks that are read go into the cache; default true
- */
-
-/**
- * @param {RangeOptions} options
- * @returns {Range}
- * @throws flumelog:invalid for a bound that is no integer, or options that are no object
- */
-function rangeOf (options) {
-  if (options === null || typeof options !== 'object') {
-    throw errors.invalid(`options must be an object; they are ${format(options)}`)
-  }
-  const { gt, gte, lt, lte } = options
-  return {
-    min: Math.max(bound('gt', gt, -Infinity) + 1, bound('gte', gte, -Infinity)),
-    max: Math.min(bound('lt', lt, Infinity) - 1, bound('lte', lte, Infinity)),
-    reverse: !!options.reverse,
-    keep: options.cache !== false
-  }
-}
-
-/**
- * @param {string} name
- * @param {unknown} value
- * @param {number} missing what stands for no bound
- */
-function bound (name, value, missing) {
-  if (value === undefined || value === null) return missing
-  if (Number.isInteger(value) || value === Infinity || value === -Infinity) return /** @type {number} */ (value)
-  throw errors.invalid(`${name} must be an integer, the offset of a record or any other; it is ${format(value)}`)
-}
-
-/** What walks in both directions have in common. Each has `next` of its own, and what it needs. @abstract */
+/** What both directions have in common. Each has its own `next`, and what that needs. @abstract */
 class Cursor {
   /**
    * @param {import('./block-cache').BlockCache} blocks
    * @param {Range} range
    * @param {() => void} onready called when a block that was waited for is there
    */
-  constructor (blocks, { min, max, reverse, keep, reuse = false }, onready) {
+  constructor (blocks, { min, max, reverse, useCache, reuseMemory = false }, onready) {
     this.blocks = blocks
     this.blockSize = blocks.blockSize
-    this.readahead = new Readahead(blocks, reverse, keep, reuse)
-    this.rewrites = blocks.rewrites
+    this.readahead = new Readahead(blocks, reverse, useCache, reuseMemory)
+    this.generation = blocks.generation
     this.min = min
     this.max = max
     this.reverse = reverse
     this.onready = onready
     const { end, tail } = blocks
-    /** number of the block that is, or will be, walked */
+    /** Number of the current block, or of the one to load next. */
     this.number = reverse
       ? Math.floor(Math.min(max, end) / this.blockSize)
       : Math.min(Math.floor(Math.max(min, 0) / this.blockSize), tail.number)
-    /** @type {import('./block-cache').Block | null} */
+    /** @type {Block | null} */
     this.block = null
     /** Forward: where the next record starts. Backward: where it ends; -1: not known yet. */
     this.position = reverse ? -1 : 0
-    /** Of the block: its bytes, where these are in memory, and the offset at which it starts. See `aim`. */
+    /** Of the current block: its bytes, the memory behind them, and the block's offset. See `enterBlock`. */
     this.buffer = NO_BYTES
     /** @type {ArrayBufferLike} */
     this.memory = NO_BYTES.buffer
     this.memoryStart = 0
     this.base = 0
-    /** A position that bounds what can be given of the block without a further look. */
-    this.edge = 0
-    /** The current record: its offset, and where its data is in the block. */
+    /** The position in the block up to which `next` needs no other check. */
+    this.bound = 0
+    /** The current record: its offset, and where its data starts and ends in the block. */
     this.seq = -1
     this.start = 0
     this.end = 0
@@ -105,18 +60,19 @@ class Cursor {
   }
 
   /**
-   * Goes to the next record. The hot path: what can be looked up once a block is, by `aim`, and no object is made.
+   * Moves to the next record. The hot path: it allocates nothing, and what depends on the block only is looked up
+   * once, by `enterBlock`.
    * @returns {number} what it found
    */
   next () {
-    throw new Error('each direction has its own')
+    throw new Error('implemented by each direction')
   }
 
   /**
    * Looks up what `next` needs of a block.
-   * @param {import('./block-cache').Block} block
+   * @param {Block} block
    */
-  aim (block) {
+  enterBlock (block) {
     this.buffer = block.buffer
     this.memory = block.memory
     this.memoryStart = block.memoryStart
@@ -124,14 +80,14 @@ class Cursor {
   }
 
   /** @returns {number} RECORD if the block is there now */
-  enter () {
+  loadBlock () {
     const { number, reverse, blockSize } = this
     if (number < 0 || this.max < this.min) return PAST_BOUND
     if (reverse ? (number + 1) * blockSize <= this.min : number * blockSize > this.max) return PAST_BOUND
-    // behind a damaged tail, which was skipped
+    // after a corrupt tail, which was skipped
     if (number > this.blocks.tail.number) return AT_END
-    const edge = Math.min(Math.max(reverse ? this.min : this.max, 0), this.blocks.end)
-    const block = this.readahead.take(number, Math.floor(edge / blockSize), this.onready)
+    const furthest = Math.min(Math.max(reverse ? this.min : this.max, 0), this.blocks.end)
+    const block = this.readahead.take(number, Math.floor(furthest / blockSize), this.onready)
     if (block === undefined) return WAITING
     if (block.error !== null) {
       this.error = block.error
@@ -141,27 +97,27 @@ class Cursor {
     return RECORD
   }
 
-  leave () {
+  leaveBlock () {
     this.block = null
-    this.edge = 0
+    this.bound = 0
     this.number += this.reverse ? -1 : 1
     this.position = this.reverse ? -1 : 0
   }
 
-  /** Steps over a block that `next` failed in. */
-  skip () {
+  /** Skips the block that `next` failed in. */
+  skipBlock () {
     this.error = null
-    this.leave()
+    this.leaveBlock()
   }
 
-  /** A record was deleted somewhere; if it was in the block at hand, take the new one. */
+  /** Some block was rewritten; if it was the current one, takes the new one. */
   refresh () {
-    this.rewrites = this.blocks.rewrites
+    this.generation = this.blocks.generation
     this.blockSize = this.blocks.blockSize
     if (this.block === null) return
-    if (this.block.sealed) this.block = this.blocks.peek(this.number) ?? null
-    if (this.block !== null) this.aim(this.block)
-    else this.edge = 0
+    if (this.block.sealed) this.block = this.blocks.getCached(this.number) ?? null
+    if (this.block !== null) this.enterBlock(this.block)
+    else this.bound = 0
   }
 
   /** @returns {Buffer} the data of the current record: a view, not a copy */
@@ -178,17 +134,17 @@ class Cursor {
   stop () {
     this.readahead.stop()
     this.block = null
-    this.edge = 0
+    this.bound = 0
   }
 }
 
-/** From the first record to the last. `edge`: records that start before this position can be given without a further look. */
-class Forward extends Cursor {
+/** From the first record to the last. Records that start before `bound` are within the range. */
+class ForwardCursor extends Cursor {
   /** @returns {number} */
   next () {
-    if (this.rewrites !== this.blocks.rewrites) this.refresh()
+    if (this.generation !== this.blocks.generation) this.refresh()
     const { position } = this
-    if (position >= this.edge) return this.further()
+    if (position >= this.bound) return this.advance()
     const start = position + layout.LENGTH_SIZE
     const end = start + layout.readLength(this.buffer, position)
     this.position = end + layout.LENGTH_SIZE
@@ -199,44 +155,44 @@ class Forward extends Cursor {
   }
 
   /**
-   * The block seems to be used up: the tail may have grown.
+   * At the bound: the tail may have grown; otherwise, goes to the next block.
    * @returns {number}
    */
-  further () {
+  advance () {
     for (;;) {
-      const entered = this.block === null ? this.enter() : RECORD
-      if (entered !== RECORD) return entered
-      const block = /** @type {import('./block-cache').Block} */ (this.block)
-      this.aim(block)
-      if (this.position < this.edge) return this.next()
+      const loaded = this.block === null ? this.loadBlock() : RECORD
+      if (loaded !== RECORD) return loaded
+      const block = /** @type {Block} */ (this.block)
+      this.enterBlock(block)
+      if (this.position < this.bound) return this.next()
       if (this.position < block.end) return PAST_BOUND
       if (!block.sealed) return this.blocks.end > this.max ? PAST_BOUND : AT_END
       if (block.error !== null) {
         this.error = block.error
         return FAILED
       }
-      this.leave()
+      this.leaveBlock()
     }
   }
 
-  /** @param {import('./block-cache').Block} block */
-  aim (block) {
-    super.aim(block)
+  /** @param {Block} block */
+  enterBlock (block) {
+    super.enterBlock(block)
     const first = Math.min(block.end, this.min - this.base)
     while (this.position < first) this.position = layout.nextPosition(this.buffer, this.position)
-    this.edge = Math.min(block.end, this.max - this.base + 1)
+    this.bound = Math.min(block.end, this.max - this.base + 1)
   }
 }
 
-/** From the last record to the first. `edge`: of the records before `position`, those that start from it on can be given. */
-class Backward extends Cursor {
+/** From the last record to the first. Of the records before `position`, those that start at `bound` or after it are within the range. */
+class BackwardCursor extends Cursor {
   /** @returns {number} */
   next () {
-    if (this.rewrites !== this.blocks.rewrites) this.refresh()
+    if (this.generation !== this.blocks.generation) this.refresh()
     const end = this.position
-    if (end <= 0 || this.block === null) return this.further()
+    if (end <= 0 || this.block === null) return this.advance()
     const start = layout.previousPosition(this.buffer, end)
-    if (start < this.edge) return PAST_BOUND
+    if (start < this.bound) return PAST_BOUND
     this.position = start
     this.seq = this.base + start
     this.start = start + layout.LENGTH_SIZE
@@ -244,25 +200,28 @@ class Backward extends Cursor {
     return RECORD
   }
 
-  /** @returns {number} */
-  further () {
+  /**
+   * Goes to the block before.
+   * @returns {number}
+   */
+  advance () {
     for (;;) {
       if (this.block !== null) {
         if (this.number === 0) return PAST_BOUND
-        this.leave()
+        this.leaveBlock()
       }
-      const entered = this.enter()
-      if (entered !== RECORD) return entered
-      this.aim(/** @type {import('./block-cache').Block} */ (this.block))
+      const loaded = this.loadBlock()
+      if (loaded !== RECORD) return loaded
+      this.enterBlock(/** @type {Block} */ (this.block))
       if (this.position > 0) return this.next()
     }
   }
 
-  /** @param {import('./block-cache').Block} block */
-  aim (block) {
-    super.aim(block)
+  /** @param {Block} block */
+  enterBlock (block) {
+    super.enterBlock(block)
     if (this.position === -1) this.position = endOfLastAtMost(block, this.max - this.base)
-    this.edge = this.min - this.base
+    this.bound = this.min - this.base
   }
 }
 
@@ -273,11 +232,11 @@ class Backward extends Cursor {
  * @returns {Cursor}
  */
 function openCursor (blocks, range, onready) {
-  return range.reverse ? new Backward(blocks, range, onready) : new Forward(blocks, range, onready)
+  return range.reverse ? new BackwardCursor(blocks, range, onready) : new ForwardCursor(blocks, range, onready)
 }
 
 /**
- * @param {import('./block-cache').Block} block
+ * @param {Block} block
  * @param {number} most
  * @returns {number} where the last record ends that starts at `most` or before; 0 if none does
  */
@@ -288,4 +247,4 @@ function endOfLastAtMost ({ buffer, end }, most) {
   return position
 }
 
-module.exports = { openCursor, Cursor, rangeOf, RECORD, WAITING, AT_END, PAST_BOUND, FAILED }
+module.exports = { openCursor, Cursor, RECORD, WAITING, AT_END, PAST_BOUND, FAILED }

@@ -7,7 +7,7 @@ const layout = require('../format/layout')
 const { storedChecksum } = require('../format/checksum')
 const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
 const errors = require('../errors')
-const { Block } = require('./block-cache')
+const { Block } = require('./block')
 const { detectBlockSize } = require('../format/block-size')
 const { withRewrites } = require('../recovery/recover')
 
@@ -195,9 +195,9 @@ class Follower {
   async readPoint () {
     const { blocks } = this
     this.point = await this.io.readPoint()
-    blocks.images.clear()
+    blocks.overrides.clear()
     for (const { offset, data } of this.point?.rewrites ?? []) {
-      if (data.length === blocks.blockSize) blocks.images.set(offset / blocks.blockSize, data)
+      if (data.length === blocks.blockSize) blocks.overrides.set(offset / blocks.blockSize, data)
     }
   }
 
@@ -226,10 +226,8 @@ class Follower {
   show (tail, bytes, end) {
     if (end === tail.end) return
     this.lastSeq = tail.number * this.blocks.blockSize + layout.previousPosition(bytes, end)
-    tail.hold(bytes)
+    tail.setBuffer(bytes)
     tail.end = end
-    tail.starts = null
-    tail.indexed = 0
   }
 
   /** @param {Block} tail which is full */

@@ -7,34 +7,57 @@ const errors = require('../errors')
 const { format } = require('../options')
 const { openCursor, RECORD, WAITING, FAILED } = require('./cursor')
 
+/** Answers that may be nested, each given from within the callback of the one before, until the next gets a new stack. */
+const MAX_DEPTH = 64
+
+/** @typedef {import('./block').Block} Block */
+/** @typedef {(err: Error | null, value?: any, seq?: number) => void} GetCallback */
+
 class RecordReader {
-  constructor ({ blocks, decode }) {
+  /** @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'turn'>} context of a log that is open */
+  constructor ({ blocks, decode, turn }) {
     this.blocks = blocks
-    this.decode = decode ?? ((data) => data)
+    this.decode = decode
+    this.turn = turn
     this.filename = blocks.file.filename
+    /** Answers in progress, each within the callback of the one before. */
     this.depth = 0
   }
 
-  mustWait () { return this.depth > 64 }
-
-  postpone (run) { process.nextTick(run) }
-
-  get (seq, cb) {
-    const { blocks } = this
-    const problem = problemOf(blocks, seq)
-    if (problem !== null) return process.nextTick(cb, problem)
-    const number = Math.floor(seq / blocks.blockSize)
-    const block = blocks.take(number)
-    if (block !== undefined) this.answer(null, block, seq, cb)
-    else blocks.getRecord(number, seq - number * blocks.blockSize, (data, block) => this.answer(data, block, seq, cb))
+  /** @returns {boolean} whether a read has to be postponed: on this stack, or in this turn, enough has been answered */
+  mustWait () {
+    return this.depth > MAX_DEPTH || this.turn.isSpent()
   }
 
+  /** @param {() => void} run a read that has to wait */
+  postpone (run) {
+    if (this.turn.isSpent()) this.turn.defer(run)
+    else process.nextTick(run)
+  }
+
+  /**
+   * @param {number} seq
+   * @param {GetCallback} cb called at once if the block is in memory
+   */
+  get (seq, cb) {
+    const { blocks } = this
+    if (!(Number.isInteger(seq) && seq >= 0 && seq < blocks.end)) return process.nextTick(cb, problemOf(blocks, seq))
+    const number = Math.floor(seq / blocks.blockSize)
+    const block = blocks.lookUp(number)
+    if (block !== undefined) this.answer(null, block, seq, cb)
+    else blocks.readRecord(number, seq - number * blocks.blockSize, (data, block) => this.answer(data, block, seq, cb))
+  }
+
+  /**
+   * @param {Buffer | null} data of the record
+   * @param {Block | null} block if there is no data: the block that contains it
+   * @param {number} seq
+   * @param {GetCallback} cb
+   */
   answer (data, block, seq, cb) {
     let value
     try {
-      const bytes = data ?? this.dataIn(block, seq)
-      if (!layout.isStorable(bytes)) throw errors.deleted(this.filename, seq)
-      value = this.decode(bytes, seq)
+      value = this.valueOf(data ?? this.dataIn(/** @type {Block} */ (block), seq), seq)
     } catch (err) {
       return process.nextTick(cb, err)
     }
@@ -46,57 +69,97 @@ class RecordReader {
     }
   }
 
+  /**
+   * @param {Block} block
+   * @param {number} seq
+   * @returns {Buffer} the record's data
+   * @throws flumelog:not-found, flumelog:corrupt
+   */
   dataIn (block, seq) {
     if (block.error !== null) throw block.error
     const position = seq - block.number * this.blocks.blockSize
-    if (!block.startsAt(position)) throw errors.notFound(this.filename, seq, 'it is not where a record starts')
+    if (!block.startsAt(position)) throw this.notFound(seq)
     return block.dataAt(position)
   }
 
+  /**
+   * @param {Buffer} data
+   * @param {number} seq
+   * @throws flumelog:deleted, flumelog:corrupt
+   */
+  valueOf (data, seq) {
+    if (!layout.isStorable(data)) throw errors.deleted(this.filename, seq)
+    return this.decode === null ? data : this.decode(data, seq)
+  }
+
+  /**
+   * @param {number} seq where a record starts, or where the log ends
+   * @param {GetCallback} cb given the last record before it that is not deleted; may be called at once
+   */
   getPrevious (seq, cb) {
     const { blocks } = this
-    if (seq === blocks.end) return this.walkBack(seq, cb)
+    if (seq === blocks.end) return this.getBefore(seq, cb)
     const problem = problemOf(blocks, seq)
     if (problem !== null) return process.nextTick(cb, problem)
-    blocks.get(Math.floor(seq / blocks.blockSize), true, (err, block) => {
+    const number = Math.floor(seq / blocks.blockSize)
+    blocks.get(number, true, (err, block) => {
       if (err) cb(err)
-      else if (block.startsAt(seq % blocks.blockSize)) this.walkBack(seq, cb)
-      else cb(errors.notFound(this.filename, seq, 'it is not where a record starts'))
+      else if (/** @type {Block} */ (block).startsAt(seq - number * blocks.blockSize)) this.getBefore(seq, cb)
+      else cb(this.notFound(seq))
     })
   }
 
-  walkBack (seq, cb) {
-    const { blocks, filename } = this
-    const look = () => {
-      let found = walk.next()
-      while (found === RECORD && walk.isDeleted()) found = walk.next()
+  /**
+   * @param {number} seq
+   * @param {GetCallback} cb
+   */
+  getBefore (seq, cb) {
+    const { blocks, turn, decode, filename } = this
+    const cursor = openCursor(blocks, { min: -Infinity, max: seq - 1, reverse: true, useCache: true }, find)
+    find()
+
+    function find () {
+      let found = cursor.next()
+      while (found === RECORD && cursor.isDeleted()) {
+        if (turn.isSpent()) return turn.defer(find)
+        found = cursor.next()
+      }
       if (found === WAITING) return
-      if (found === FAILED) return cb(walk.error)
-      if (found !== RECORD) return cb(errors.notFound(filename, seq, 'there is none before it'))
+      if (found !== RECORD) {
+        cursor.stop()
+        return cb(found === FAILED ? cursor.error : errors.notFound(filename, seq, 'there is none before it'))
+      }
       let value
       try {
-        value = this.decode(walk.data(), walk.seq)
+        value = decode === null ? cursor.data() : decode(cursor.data(), cursor.seq)
       } catch (err) {
-        return cb(err)
+        return cb(/** @type {Error} */ (err))
+      } finally {
+        cursor.stop()
       }
-      walk.stop()
-      cb(null, value, walk.seq)
+      cb(null, value, cursor.seq)
     }
-    const walk = openCursor(blocks, { min: -Infinity, max: seq - 1, reverse: true, keep: true }, look)
-    look()
+  }
+
+  /** @param {number} seq */
+  notFound (seq) {
+    return errors.notFound(this.filename, seq, 'it is not where a record starts')
   }
 }
 
+/**
+ * @param {import('./block-cache').BlockCache} blocks
+ * @param {unknown} seq
+ * @returns {Error | null} why it cannot be the offset of a record
+ */
 function problemOf (blocks, seq) {
   if (!Number.isInteger(seq) || Number(seq) < 0) {
     return errors.invalid(`seq must be the offset of a record, an integer of 0 or more; it is ${format(seq)}`)
   }
-  if (Number(seq) >= blocks.end) {
-    const { number, error, buffer } = blocks.tail
-    if (error !== null && Number(seq) < number * blocks.blockSize + buffer.length) return error
-    return errors.notFound(blocks.file.filename, Number(seq), `the log ends at ${blocks.end}`)
-  }
-  return null
+  const { tail, end, blockSize, file } = blocks
+  if (Number(seq) < end) return null
+  if (tail.error !== null && Number(seq) < tail.number * blockSize + tail.buffer.length) return tail.error
+  return errors.notFound(file.filename, Number(seq), `the log ends at ${end}`)
 }
 
 module.exports = { RecordReader, problemOf }

@@ -1,135 +1,136 @@
 'use strict'
 
-// What is remembered of blocks that were read and checked, so that later one record can
-// be read without its whole block. Of each part of a block we keep the checksum: bytes
-// that still have it are the bytes that were checked. Where anything differs, or is not
-// known, the whole block has to be read again.
+// Lets a single record be read without its whole block. For blocks that were verified
+// before, the checksum of each part is remembered: bytes that still have it are the bytes
+// that were verified. Where a checksum differs or is unknown, the whole block is read.
 
 const layout = require('../format/layout')
 const { checksumOfPart } = require('../format/checksum')
 
-/** Bytes of a part. Of smaller ones more have to be remembered, and they are not read noticeably faster. */
+/** Bytes per part. Smaller parts need more checksums and are not noticeably faster to read. */
 const PART_SIZE = 2048
-/** In blocks of fewer parts there is little to gain. */
-const LEAST_PARTS = 4
-/** Of the cache's size, what digests may take beside it. */
+/** Blocks of fewer parts have little to gain. */
+const MIN_PARTS = 4
+/** Memory for part checksums, as a fraction of the cache's size; it comes on top of that. */
 const SHARE_OF_CACHE = 1 / 8
-/** About what a digest takes besides its numbers. */
-const DIGEST_OVERHEAD = 300
+/** Approximate bytes per entry besides its arrays' contents. */
+const ENTRY_OVERHEAD = 300
 /**
- * A block is read whole when it was read in part so recently that this much of the cache could hold the blocks since.
- * Where records are drawn over a log ten times larger than the cache, most of these are read whole in vain: at 1/4, gets took a third longer.
+ * A block is read whole if it was read in part recently: fewer partial reads ago than blocks fit into this fraction
+ * of the cache. For gets at random in a log ten times the size of the cache, reading whole blocks rarely pays: at 1/4,
+ * they took a third longer.
  */
 const RECENT_SHARE_OF_CACHE = 1 / 16
 
 /**
- * @typedef {object} Digest
- * @property {Uint32Array} sums a part's: see `checksumByParts` in block.js
- * @property {Uint16Array} firsts a part's: where the first record starts that starts in it, or after it
+ * @typedef {object} Entry what is remembered of a block
+ * @property {Uint32Array} checksums of its parts: see `checksumByParts`
+ * @property {Uint16Array} firstRecordIn for each part: position of the first record that starts in it or after it
  * @property {number} end where the block's records end
- * @property {number} recentUntil as long as fewer blocks than this were read in part, it is recent that this one was
+ * @property {number} recentUntil the block counts as recently read until this number of partial reads
  *
- * @typedef {object} Parts where in the file to read, to have a record
- * @property {Digest} digest
- * @property {number} from position in the block, and the start of a part
+ * @typedef {object} Parts the parts of a block that contain a record
+ * @property {Entry} entry
+ * @property {number} from position in the block at which the first part starts
  * @property {number} size in bytes, of whole parts
  */
 
 class PartChecksums {
   /** @param {{ blockSize: number, checksum: boolean, cacheSize: number }} options */
   constructor ({ blockSize, checksum, cacheSize }) {
-    this.parts = blockSize / PART_SIZE
-    const isOfUse = checksum && Number.isInteger(this.parts) && this.parts >= LEAST_PARTS
-    this.most = isOfUse ? Math.floor(cacheSize * SHARE_OF_CACHE / (6 * this.parts + DIGEST_OVERHEAD)) : 0
-    this.mostRecent = Math.floor(cacheSize * RECENT_SHARE_OF_CACHE / blockSize)
-    /** By the block's number; the oldest first. @type {Map<number, Digest>} */
-    this.digests = new Map()
-    /** how often a block was read in part */
-    this.readings = 0
+    this.partsPerBlock = blockSize / PART_SIZE
+    const isUseful = checksum && Number.isInteger(this.partsPerBlock) && this.partsPerBlock >= MIN_PARTS
+    this.maxEntries = isUseful ? Math.floor(cacheSize * SHARE_OF_CACHE / (6 * this.partsPerBlock + ENTRY_OVERHEAD)) : 0
+    this.recentReads = Math.floor(cacheSize * RECENT_SHARE_OF_CACHE / blockSize)
+    /** By block number; the oldest first. @type {Map<number, Entry>} */
+    this.entries = new Map()
+    this.partialReads = 0
   }
 
-  /** @returns {Uint32Array | null} for the checksums of a block's parts, if one is to be remembered */
-  newSums () {
-    return this.most === 0 ? null : new Uint32Array(this.parts)
+  /** @returns {Uint32Array | null} to be filled with the checksums of a block's parts; null: do not remember any */
+  newChecksums () {
+    return this.maxEntries === 0 ? null : new Uint32Array(this.partsPerBlock)
   }
 
   /**
-   * @param {import('./block-cache').Block} block that is sealed and sound
-   * @param {Uint32Array} sums of its parts
+   * @param {import('./block').Block} block sealed and verified
+   * @param {Uint32Array} checksums of its parts
    */
-  add ({ number, buffer, end }, sums) {
-    if (this.digests.size === this.most) this.digests.delete(this.digests.keys().next().value ?? 0)
-    this.digests.set(number, { sums, firsts: firstsOf(buffer, end, this.parts), end, recentUntil: 0 })
+  add ({ number, buffer, end }, checksums) {
+    if (this.entries.size === this.maxEntries) this.entries.delete(this.entries.keys().next().value ?? 0)
+    this.entries.set(number, { checksums, firstRecordIn: firstRecordInParts(buffer, end, this.partsPerBlock), end, recentUntil: 0 })
   }
 
   /** @param {number} number of a block that is rewritten */
   delete (number) {
-    this.digests.delete(number)
+    this.entries.delete(number)
   }
 
   /**
    * @param {number} number
    * @param {number} position at which a record should start
-   * @returns {Parts | null} null: read the whole block
+   * @returns {Parts | null} what to read; null: the whole block
    */
   partsOf (number, position) {
-    const digest = this.digests.get(number)
-    // one that is wanted again and again belongs into the cache
-    if (digest === undefined || this.readings < digest.recentUntil) return null
-    const { firsts, end } = digest
+    const entry = this.entries.get(number)
+    // a block that is read repeatedly belongs into the cache
+    if (entry === undefined || this.partialReads < entry.recentUntil) return null
+    const { firstRecordIn, end } = entry
     const part = Math.floor(position / PART_SIZE)
-    if (position < firsts[part] || position >= end) return null
-    digest.recentUntil = ++this.readings + this.mostRecent
-    // the last record that starts in the part ends where the next one starts
-    const next = part + 1 < this.parts ? firsts[part + 1] : end
+    if (position < firstRecordIn[part] || position >= end) return null
+    entry.recentUntil = ++this.partialReads + this.recentReads
+    // the last record that starts in the part ends where the next record starts
+    const next = part + 1 < this.partsPerBlock ? firstRecordIn[part + 1] : end
     const from = part * PART_SIZE
-    return { digest, from, size: Math.ceil((next - from) / PART_SIZE) * PART_SIZE }
+    return { entry, from, size: Math.ceil((next - from) / PART_SIZE) * PART_SIZE }
   }
 
   /**
    * @param {number} number
-   * @param {Parts} parts as they were asked for
+   * @param {Parts} parts from `partsOf`
    * @param {Buffer} bytes what was read there
-   * @param {number} position at which the record should start
-   * @returns {Buffer | null} its data; null: read the whole block
+   * @param {number} position at which a record should start
+   * @returns {Buffer | null} its data; null: the whole block has to be read
    */
-  record (number, { digest, from }, bytes, position) {
+  verifiedRecord (number, { entry, from }, bytes, position) {
     // the block was rewritten meanwhile
-    if (this.digests.get(number) !== digest) return null
-    const { sums, firsts } = digest
+    if (this.entries.get(number) !== entry) return null
+    const { checksums, firstRecordIn } = entry
     const wanted = position - from
     let part = from / PART_SIZE
-    let checked = 0
+    let verifiedUntil = 0
 
     /** @param {number} end */
-    const isAsChecked = (end) => {
-      for (; checked < end; checked += PART_SIZE, part++) {
-        const sum = checksumOfPart(layout.view(bytes.buffer, bytes.byteOffset + checked, PART_SIZE), part === this.parts - 1, part === 0 ? 0 : sums[part - 1])
-        if (sum !== sums[part]) return false
+    const verifyUntil = (end) => {
+      for (; verifiedUntil < end; verifiedUntil += PART_SIZE, part++) {
+        const isLast = part === this.partsPerBlock - 1
+        const bytesOfPart = layout.view(bytes.buffer, bytes.byteOffset + verifiedUntil, PART_SIZE)
+        if (checksumOfPart(bytesOfPart, isLast, part === 0 ? 0 : checksums[part - 1]) !== checksums[part]) return false
       }
       return true
     }
 
-    if (!isAsChecked(PART_SIZE)) return null
-    let at = firsts[part - 1] - from
-    while (at < wanted) at = layout.nextPosition(bytes, at)
-    if (at !== wanted || !isAsChecked(at + layout.LENGTH_SIZE) || !isAsChecked(layout.nextPosition(bytes, at))) return null
-    return layout.dataAt(bytes, at)
+    let start = firstRecordIn[part] - from
+    if (!verifyUntil(PART_SIZE)) return null
+    while (start < wanted) start = layout.nextPosition(bytes, start)
+    if (start !== wanted || !verifyUntil(start + layout.LENGTH_SIZE) || !verifyUntil(layout.nextPosition(bytes, start))) return null
+    return layout.dataAt(bytes, start)
   }
 }
 
 /**
  * @param {Buffer} block
  * @param {number} end where its records end
- * @param {number} parts how many parts it has
+ * @param {number} parts number of its parts
+ * @returns {Uint16Array} for each part: position of the first record that starts in it or after it
  */
-function firstsOf (block, end, parts) {
-  const firsts = new Uint16Array(parts)
+function firstRecordInParts (block, end, parts) {
+  const firstRecordIn = new Uint16Array(parts)
   let part = 0
   for (let position = 0; position < end; position = layout.nextPosition(block, position)) {
-    while (part * PART_SIZE <= position) firsts[part++] = position
+    while (part * PART_SIZE <= position) firstRecordIn[part++] = position
   }
-  return firsts.fill(end, part)
+  return firstRecordIn.fill(end, part)
 }
 
 module.exports = { PartChecksums, PART_SIZE }

@@ -1,167 +1,120 @@
 'use strict'
 
-// What streams and scans read of a log: one block after the other, read before it is
-// asked for.
+// Gives a stream or a scan one block after the other, in either direction, and reads
+// ahead of it: first one block, then more and more as it goes on.
 
 const { BufferPool } = require('./buffer-pool')
+const { ReadaheadWindow } = require('./readahead-window')
 
-/** How many buffers a stream that goes on and on reads at a time. */
-const BUFFERS_A_PIECE = 8
-/** How many pieces it has under way or ready. */
-const MAX_READ_AHEAD = 4
-/**
- * What a stream reads on and on may fill so much of the cache. More would push all
- * else out and be gone itself before it is read again; and the less memory a stream
- * goes through, the more of it the processor has at hand.
- */
-const SHARE_OF_STREAMS = 1 / 4
-
-/** @typedef {import('./block-cache').Block} Block */
+/** @typedef {import('./block').Block} Block */
 /** @typedef {import('./block-cache').BlockCache} BlockCache */
 
-/**
- * Hands out one block after the other to a stream, in either direction, reading
- * ahead of it: first one block, then more and more while the stream goes on.
- */
 class Readahead {
   /**
    * @param {BlockCache} blocks
    * @param {boolean} reverse
-   * @param {boolean} keep whether blocks go into the cache
-   * @param {boolean} reuse whether the memory of blocks that the stream is done with may be used again
+   * @param {boolean} useCache whether blocks go into the cache
+   * @param {boolean} reuseMemory whether the memory of blocks that the reader has passed may be reused
    */
-  constructor (blocks, reverse, keep, reuse) {
+  constructor (blocks, reverse, useCache, reuseMemory) {
     this.blocks = blocks
     /** @type {1 | -1} */
     this.step = reverse ? -1 : 1
-    this.keep = keep
-    this.pool = reuse ? new BufferPool(this.step, blocks.blocksABuffer * blocks.blockSize) : null
-    this.rewrites = blocks.rewrites
+    this.window = new ReadaheadWindow(this.step, blocks.blocksPerBuffer, useCache)
+    this.pool = reuseMemory ? new BufferPool(this.step, blocks.blocksPerBuffer * blocks.blockSize) : null
+    this.generation = blocks.generation
     /** Blocks that were read and not yet taken. @type {Map<number, Block>} */
     this.ready = new Map()
-    /** Numbers of blocks on their way. @type {Set<number>} */
-    this.coming = new Set()
-    /** How many blocks may be ready or on their way; doubles with each block taken. */
-    this.depth = 1
-    /** The next block to ask for. */
-    this.frontier = 0
-    /** The block that is waited for. */
+    /** Numbers of the blocks that are being read. @type {Set<number>} */
+    this.pending = new Set()
+    /** The block that the reader waits for. */
     this.wanted = -1
     /** @type {(() => void) | null} */
     this.onready = null
+    this.onload = this.onload.bind(this)
+    this.isCached = (/** @type {number} */ number) => blocks.isCached(number)
   }
 
   /**
    * @param {number} number
-   * @param {number} last the furthest block that will be of use
-   * @param {() => void} onready called once when it can be taken, if it cannot be now
-   * @returns {Block | undefined} undefined: not yet here
+   * @param {number} last the furthest block of use
+   * @param {() => void} onready if the block is not there yet: called once when it can be taken, after `take` has returned
+   * @returns {Block | undefined} undefined: not there yet
    */
   take (number, last, onready) {
     const { blocks } = this
-    if (this.pool !== null) this.pool.goneTo(number)
-    if (this.rewrites !== blocks.rewrites) {
-      this.rewrites = blocks.rewrites
+    this.onready = null
+    if (this.pool !== null) this.pool.releaseBefore(number)
+    if (this.generation !== blocks.generation) {
+      this.generation = blocks.generation
       this.ready.clear()
     }
-    let block = this.ready.get(number)
-    if (block === undefined) {
-      block = blocks.peek(number)
-      if (block !== undefined) {
+    if (!this.ready.has(number)) {
+      const cached = blocks.getCached(number)
+      if (cached !== undefined) {
         blocks.hits++
-        return block
+        return cached
       }
-      if (!this.coming.has(number)) {
+      if (!this.pending.has(number)) {
         this.ready.clear()
-        this.frontier = number
+        this.window.restart(number)
       }
+    }
+    this.readAhead(number, Math.min(last, blocks.tail.number - 1))
+    const block = this.ready.get(number)
+    if (block === undefined) {
       this.wanted = number
       this.onready = onready
-    } else {
-      blocks.misses++
-      this.ready.delete(number)
+      return undefined
     }
-    this.topUp(number, Math.min(last, blocks.tail.number - 1))
+    blocks.misses++
+    this.ready.delete(number)
     return block
   }
 
   /**
-   * Starts reads until `depth` blocks from `number` on are ready or on their way.
    * @param {number} number
    * @param {number} last
    */
-  topUp (number, last) {
-    const { step } = this
-    while ((this.frontier - number) * step < this.depth && (last - this.frontier) * step >= 0) {
-      const edge = this.depth === 1 ? this.frontier : this.pieceEdge(this.frontier, last)
-      this.request(Math.min(this.frontier, edge), Math.max(this.frontier, edge))
-      this.frontier = edge + step
+  readAhead (number, last) {
+    for (const { low, high, cacheShare } of this.window.advance(number, last, this.isCached)) {
+      for (let number = low; number <= high; number++) this.pending.add(number)
+      if (this.pool !== null && !this.blocks.hasRoom(cacheShare)) this.readIntoPool(this.pool, low, high)
+      else this.blocks.load(low, high - low + 1, { cacheShare }, this.onload)
     }
-    this.depth = Math.min(this.depth * 2, MAX_READ_AHEAD * this.blocks.blocksABuffer * BUFFERS_A_PIECE)
   }
 
   /**
-   * @param {number} number
-   * @param {number} last
-   * @returns {number} the last block of the piece that begins with `number`
-   */
-  pieceEdge (number, last) {
-    const blocksAPiece = this.blocks.blocksABuffer * BUFFERS_A_PIECE
-    const start = number - number % blocksAPiece
-    return this.step === 1 ? Math.min(start + blocksAPiece - 1, last) : Math.max(start, last)
-  }
-
-  /**
-   * @param {number} low
-   * @param {number} high
-   */
-  request (low, high) {
-    while (low <= high && this.isCached(low)) low++
-    while (low <= high && this.isCached(high)) high--
-    if (low > high) return
-    for (let number = low; number <= high; number++) this.coming.add(number)
-    const share = !this.keep ? 0 : this.depth === 1 ? 1 : SHARE_OF_STREAMS
-    if (this.pool !== null && !this.blocks.keeps(share)) this.requestAgain(this.pool, low, high)
-    else this.blocks.load(low, high - low + 1, share, (loaded) => this.onload(loaded))
-  }
-
-  /**
-   * Reads into memory that was read into before.
    * @param {BufferPool} pool
    * @param {number} low
    * @param {number} high
    */
-  requestAgain (pool, low, high) {
+  readIntoPool (pool, low, high) {
     const count = high - low + 1
-    const piece = pool.take(this.blocks.bufferSizes(count), this.step === 1 ? high : low)
-    this.blocks.load(low, count, 0, (loaded) => {
-      piece.isRead = true
+    const read = pool.acquire(this.blocks.bufferSizes(count), this.step === 1 ? high : low)
+    this.blocks.load(low, count, { cacheShare: 0, buffers: read.buffers }, (loaded) => {
+      read.isDone = true
       this.onload(loaded)
-    }, { into: piece.buffers })
+    })
   }
 
-  /** @param {number} number */
-  isCached (number) {
-    return this.blocks.cache !== null && this.blocks.cache.has(number)
-  }
-
-  /** @param {Block[]} loaded */
+  /** @param {Block[]} loaded perhaps while `take` runs, if the storage answers at once */
   onload (loaded) {
     for (const block of loaded) {
-      // a block that was not on its way was read before a reader gave up on it
-      if (this.coming.delete(block.number)) this.ready.set(block.number, block)
+      // a block that is not pending was requested before the reader stopped or jumped
+      if (this.pending.delete(block.number)) this.ready.set(block.number, block)
     }
     if (this.onready === null || !this.ready.has(this.wanted)) return
-    const onready = this.onready
+    const { onready } = this
     this.onready = null
     onready()
   }
 
-  /** Lets go of what was read, and of what comes in later. */
+  /** Releases what was read, and ignores what is still being read. */
   stop () {
     this.onready = null
     this.ready.clear()
-    this.coming.clear()
+    this.pending.clear()
   }
 }
 

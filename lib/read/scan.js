@@ -1,17 +1,15 @@
 'use strict'
 
-// The walk of a stream, without a Buffer or an object a record.
+// Zero-copy iteration over records: nothing is allocated per record.
 
-const { openCursor, rangeOf, RECORD, WAITING, FAILED } = require('./cursor')
+const { openCursor, RECORD, WAITING, FAILED } = require('./cursor')
+const { rangeOf } = require('./options')
+const { CHECK_INTERVAL } = require('./turn-budget')
+const errors = require('../errors')
 
 /**
- * @typedef {import('./block-cache').Block} Block
- *
- * @typedef {object} ScanOnlyOptions
- * @property {boolean} [reuse] read into the memory of earlier blocks again, which is faster where the log does not fit
- *   the cache: then the bytes are good only until `onRecord` returns, and what is kept has to be copied; default false
- *
- * @typedef {import('./cursor').RangeOptions & ScanOnlyOptions} ScanOptions
+ * @typedef {import('./block').Block} Block
+ * @typedef {import('./options').ScanOptions} ScanOptions
  *
  * @callback OnRecord
  * @param {Buffer} block the bytes of a whole block; not to be changed
@@ -22,36 +20,43 @@ const { openCursor, rangeOf, RECORD, WAITING, FAILED } = require('./cursor')
  */
 
 /**
- * @param {import('./block-cache').BlockCache} blocks
+ * @param {Pick<import('./options').ReadContext, 'blocks' | 'turn'>} context
  * @param {ScanOptions} options
  * @param {OnRecord} onRecord
  * @param {(err: Error | null) => void} cb
  */
-function scan (blocks, options, onRecord, cb) {
+function scan ({ blocks, turn }, options, onRecord, cb) {
   /** @type {import('./cursor').Cursor} */
-  let walk
+  let cursor
   try {
-    walk = openCursor(blocks, { ...rangeOf(options), reuse: !!options.reuse }, run)
+    cursor = openCursor(blocks, { ...rangeOf(options), reuseMemory: !!options.reuse }, run)
   } catch (err) {
     return process.nextTick(cb, err)
   }
   run()
 
   function run () {
+    /** @type {number} */
     let found
-    /** @type {Error | null} */
-    let thrown = null
+    let untilCheck = CHECK_INTERVAL
     try {
-      while ((found = walk.next()) === RECORD) {
-        if (walk.isDeleted()) continue
-        if (onRecord(/** @type {Block} */ (walk.block).buffer, walk.start, walk.end, walk.seq) === false) break
+      while ((found = cursor.next()) === RECORD) {
+        if (!cursor.isDeleted() && onRecord(/** @type {Block} */ (cursor.block).buffer, cursor.start, cursor.end, cursor.seq) === false) break
+        if (--untilCheck === 0) {
+          untilCheck = CHECK_INTERVAL
+          if (turn.checkTime()) return turn.defer(run)
+        }
       }
-    } catch (err) {
-      thrown = /** @type {Error} */ (err)
+    } catch (thrown) {
+      return finish(errors.thrown('onRecord', thrown))
     }
-    if (found === WAITING && thrown === null) return
-    walk.stop()
-    cb(thrown ?? (found === FAILED ? walk.error : null))
+    if (found !== WAITING) finish(found === FAILED ? cursor.error : null)
+  }
+
+  /** @param {Error | null} err */
+  function finish (err) {
+    cursor.stop()
+    cb(err)
   }
 }
 

@@ -1,114 +1,138 @@
 'use strict'
 
-// Binary search over block starts, then inside one block.
+// Binary search over the first records of blocks, then within one block.
 
 const layout = require('../format/layout')
 const errors = require('../errors')
 const { format } = require('../options')
 
 /**
- * @typedef {(value: any, seq: number) => number | bigint} Compare negative: the record is before what is searched for
+ * @typedef {(value: any, seq: number) => number | bigint} Compare negative: the record is before the target
  * @typedef {{ seq: number, value: any }} Found
+ * @typedef {import('./block').Block} Block
+ * @typedef {(err: Error | null, seq?: number, value?: any) => void} SearchCallback
  */
 
 /**
- * Finds the first record that is not before what is searched for. Reads a block
- * for each halving of the log, so at most log2(blocks) + 2; more only where whole
- * blocks hold nothing but deleted records.
- * @param {import('./block-cache').BlockCache} blocks
- * @param {(data: Buffer, seq: number) => any} decode throws flumelog:corrupt
- * @param {Compare} compare
- * @param {(err: Error | null, seq?: number, value?: any) => void} cb flumelog:not-found if every record is before it,
- *   flumelog:invalid if compare gives no number, what it throws if it throws
+ * Finds the first record that is not before the target. Reads one block per halving of the log, so at most
+ * log2(blocks) + 2; more only where whole blocks contain nothing but deleted records.
  */
-function search (blocks, decode, compare, cb) {
-  const { blockSize } = blocks
-  const { filename } = blocks.file
-  // Records of blocks before `low` may be before it; those of `high` and after are not.
-  let low = 0
-  let high = blocks.tail.end > 0 ? blocks.tail.number + 1 : blocks.tail.number
-  /** the block in front of `low`, whose first record is before it @type {import('./block-cache').Block | null} */
-  let before = null
-  /** the first record of block `high` @type {Found | null} */
-  let after = null
+class Search {
+  /**
+   * @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'turn'>} context
+   * @param {Compare} compare
+   * @param {SearchCallback} cb
+   */
+  constructor ({ blocks, decode, turn }, compare, cb) {
+    this.blocks = blocks
+    this.decode = decode
+    this.turn = turn
+    this.compare = compare
+    this.cb = cb
+    /** The first records of all blocks before `low` are before the target; those of `high` and after are not. */
+    this.low = 0
+    this.high = blocks.tail.end > 0 ? blocks.tail.number + 1 : blocks.tail.number
+    /** The block before `low`, whose first record is before the target. @type {Block | null} */
+    this.before = null
+    /** The first record of block `high`. @type {Found | null} */
+    this.after = null
+  }
 
-  if (typeof compare !== 'function') return process.nextTick(cb, errors.invalid(`compare must be a function; it is ${format(compare)}`))
-  halve()
-
-  function halve () {
-    if (low === high) return finish()
+  halve () {
+    const { low, high } = this
+    if (low === high) return this.finish()
     const middle = low + Math.floor((high - low) / 2)
-    look(middle, middle)
+    this.compareBlock(middle, middle)
   }
 
   /**
-   * Looks at the first record of block `number`, or, where all of a block is
-   * deleted, of the next one.
+   * Compares the first record of a block, or of the next one that has any which is not deleted.
    * @param {number} number
    * @param {number} middle
    */
-  function look (number, middle) {
-    if (number === high) {
-      // nothing is left from the middle on: it is in front of it, or at what was `high`
-      high = middle
-      return halve()
+  compareBlock (number, middle) {
+    if (number === this.high) {
+      // nothing from the middle on: the target is before it, or it is `after`
+      this.high = middle
+      return this.halve()
     }
-    blocks.get(number, true, (err, block) => {
-      if (err) return cb(err)
+    this.blocks.get(number, true, (err, block) => {
+      if (err) return this.cb(err)
       let record
       let isBefore
       try {
-        record = firstRecord(/** @type {import('./block-cache').Block} */ (block))
-        isBefore = record !== null && !isAtOrAfter(record)
-      } catch (err) {
-        return cb(/** @type {Error} */ (err))
+        record = this.firstRecord(/** @type {Block} */ (block), false)
+        isBefore = record !== null && !this.isAtOrAfter(record)
+      } catch (thrown) {
+        return this.cb(errors.thrown('compare', thrown))
       }
-      // not on this stack: there may be thousands of such blocks in a row, in the cache
-      if (record === null) return process.nextTick(look, number + 1, middle)
+      // on a new stack: thousands of such blocks may follow each other in the cache
+      if (record === null) return this.later(() => this.compareBlock(number + 1, middle))
       if (isBefore) {
-        before = /** @type {import('./block-cache').Block} */ (block)
-        low = number + 1
+        this.before = /** @type {Block} */ (block)
+        this.low = number + 1
       } else {
-        after = record
-        high = middle
+        this.after = record
+        this.high = middle
       }
-      halve()
+      this.halve()
     })
   }
 
-  function finish () {
-    let found = null
-    try {
-      if (before !== null) found = firstRecord(before, isAtOrAfter)
-    } catch (err) {
-      return cb(/** @type {Error} */ (err))
-    }
-    found ??= after
-    if (found === null) cb(errors.noMatch(filename))
-    else cb(null, found.seq, found.value)
+  /** @param {() => void} run */
+  later (run) {
+    if (this.turn.isSpent()) this.turn.defer(run)
+    else process.nextTick(run)
   }
 
-  /** @param {Found} record */
-  function isAtOrAfter ({ value, seq }) {
-    const order = compare(value, seq)
-    if (typeof order === 'bigint' || (typeof order === 'number' && !Number.isNaN(order))) return order >= 0
-    throw errors.invalid(`compare must give a number; for the record at offset ${seq} it gave ${format(order)}`)
+  finish () {
+    let found = null
+    try {
+      if (this.before !== null) found = this.firstRecord(this.before, true)
+    } catch (thrown) {
+      return this.cb(errors.thrown('compare', thrown))
+    }
+    found ??= this.after
+    if (found === null) this.cb(errors.noMatch(this.blocks.file.filename))
+    else this.cb(null, found.seq, found.value)
   }
 
   /**
-   * @param {import('./block-cache').Block} block
-   * @param {(record: Found) => boolean} [isWanted]
-   * @returns {Found | null} the first that is not deleted, and is wanted
+   * @param {Block} block
+   * @param {boolean} isMatch whether it has to be at or after the target
+   * @returns {Found | null} the first record that is not deleted
    */
-  function firstRecord ({ number, buffer, end }, isWanted) {
+  firstRecord ({ number, buffer, end }, isMatch) {
     for (let position = 0; position < end; position = layout.nextPosition(buffer, position)) {
       if (layout.isDeleted(buffer, position)) continue
-      const seq = number * blockSize + position
-      const record = { seq, value: decode(layout.dataAt(buffer, position), seq) }
-      if (isWanted === undefined || isWanted(record)) return record
+      const seq = number * this.blocks.blockSize + position
+      const data = layout.dataAt(buffer, position)
+      const record = { seq, value: this.decode === null ? data : this.decode(data, seq) }
+      if (!isMatch || this.isAtOrAfter(record)) return record
     }
     return null
   }
+
+  /**
+   * @param {Found} record
+   * @throws flumelog:invalid if `compare` does not return a number
+   */
+  isAtOrAfter ({ value, seq }) {
+    const order = this.compare(value, seq)
+    if (typeof order === 'bigint' || (typeof order === 'number' && !Number.isNaN(order))) return order >= 0
+    throw errors.invalid(`compare must return a number; for the record at offset ${seq} it returned ${format(order)}`)
+  }
+}
+
+/**
+ * @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'turn'>} context
+ * @param {Compare} compare
+ * @param {SearchCallback} cb flumelog:not-found if every record is before the target, flumelog:invalid if `compare`
+ *   does not return a number, what it throws if it throws
+ */
+function search (context, compare, cb) {
+  if (typeof compare !== 'function') return process.nextTick(cb, errors.invalid(`compare must be a function; it is ${format(compare)}`))
+  new Search(context, compare, cb).halve()
 }
 
 module.exports = { search }

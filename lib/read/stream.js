@@ -1,14 +1,15 @@
 'use strict'
 
-// A pull-stream source over the records. It answers at once whenever the block is
-// at hand, so a sink that loops reads a block without a trip to the event loop.
+// A pull-stream source over the records. It answers at once while the block is in memory,
+// so a sink that loops reads a whole block without returning to the event loop.
 
-const { FRAME_SIZE } = require('../format/layout')
 const errors = require('../errors')
-const { format } = require('../options')
-const { openCursor, rangeOf, RECORD, WAITING, AT_END, PAST_BOUND, FAILED } = require('./cursor')
+const { openCursor, RECORD, WAITING, AT_END, PAST_BOUND, FAILED } = require('./cursor')
+const { rangeOf, checkLimit } = require('./options')
+const { isCorrupt, skipBlock, currentRecord } = require('./skipped')
+const { CHECK_INTERVAL } = require('./turn-budget')
 
-/** How deep a reader may call from within its own callback before it is given a new stack. */
+/** Answers that may be nested, each given from within the callback of the one before, until the next gets a new stack. */
 const MAX_DEPTH = 64
 
 /**
@@ -18,7 +19,7 @@ const MAX_DEPTH = 64
 /** @typedef {(end: End, item?: any) => void} Answer */
 
 /**
- * A pull-stream source. Where `end` is not null, there is no item.
+ * A pull-stream source. If `end` is not null, there is no item.
  * @template [I=any]
  * @typedef {(abort: End, cb: (end: End, item: I) => void) => void} Source
  */
@@ -29,27 +30,14 @@ const MAX_DEPTH = 64
  */
 
 /**
- * @typedef {object} Skipped a range that a stream with `skipCorrupt` left out
- * @property {number} start offset of its first byte
- * @property {number} end offset after its last byte
- * @property {Error} error why
- *
- * @typedef {object} StreamOnlyOptions
- * @property {boolean} [live] at the end of the log, wait for more; default false
- * @property {boolean} [old] false: only records appended from now on, and `live`; default true
- * @property {number} [limit] end after so many records; default 0, which means no limit
- * @property {boolean} [seqs] give each record's seq; default true
- * @property {boolean} [values] give each record's value; default true
- * @property {boolean} [skipCorrupt] leave out damaged blocks, and records that the codec cannot decode, instead of
- *   ending with an error; default false
- * @property {(range: Skipped) => void} [onSkip] told of each range that was left out
- *
  * @typedef {import('./cursor').Cursor} Cursor
- * @typedef {import('./cursor').RangeOptions & StreamOnlyOptions} StreamOptions
+ * @typedef {import('./options').StreamOptions} StreamOptions
+ * @typedef {import('./options').ReadContext} ReadContext
+ * @typedef {import('./options').Decode} Decode
  */
 
 /**
- * What a stream gives is said by its options.
+ * What a stream gives depends on its options.
  * @template T
  * @typedef {{
  *   (options?: StreamOptions & { seqs?: true, values?: true }): Source<LogRecord<T>>,
@@ -59,46 +47,48 @@ const MAX_DEPTH = 64
  * }} StreamFunction
  */
 
-/** @typedef {(data: Buffer, seq: number) => any} Decode throws flumelog:corrupt */
-
-/**
- * @typedef {object} Log what a stream needs of the log it reads
- * @property {import('./block-cache').BlockCache} blocks
- * @property {Decode | null} decode null: records are given as they are stored
- * @property {string | null} filename
- * @property {(cb: (err: Error | null) => void) => void} whenOpen calls back at once if the log is open
- * @property {Set<Stream>} streams those that are open
- */
-
 class Stream {
   /**
-   * @param {Log} log
+   * @param {ReadContext} context
    * @param {StreamOptions} options
    */
-  constructor (log, options) {
-    this.log = log
+  constructor (context, options) {
+    this.context = context
+    this.turn = context.turn
     this.options = options
     this.values = options.values !== false
-    /** whether it gives objects, of a seq and a value */
+    /** Whether it gives objects of a seq and a value. */
     this.both = this.values && options.seqs !== false
-    /** null: what is stored is given as it is */
-    this.decode = this.values ? log.decode : null
+    /** null: values are given as they are stored */
+    this.decode = this.values ? context.decode : null
     this.live = !!options.live || options.old === false
-    /** How many records it may still give; at most 0: there is no limit. */
-    this.left = options.limit ?? 0
+    /** The number of records that it may still give; 0 or less: no limit. */
+    this.remaining = options.limit ?? 0
     /** @type {Cursor | null} */
-    this.walk = null
-    /** What is live starts here, or before. */
+    this.cursor = null
+    /** With `old: false`, records before this offset are old. */
+    this.oldEnd = 0
+    /** What is given live starts here, or before. */
     this.liveFrom = 0
-    /** @type {Answer | null} */
+    /** The read to be answered later. @type {Answer | null} */
     this.waiting = null
     this.isAtEnd = false
     /** @type {End} */
     this.ended = null
     this.depth = 0
+    /** Reads until the next one that checks the time; the first one does. */
+    this.untilCheck = 1
     this.resume = this.resume.bind(this)
-    /** What the reader gets. Not made by `bind`: V8 would not compile it into the reader's loop. @type {Source<any>} */
+    /** What the reader gets. Not made by `bind`: V8 would not inline it into the reader's loop. @type {Source<any>} */
     this.source = (abort, cb) => this.read(abort, cb)
+    if (options.old === false) this.noteOldEnd()
+  }
+
+  /** Records that are acknowledged from now on, or once the log is open, are not old. */
+  noteOldEnd () {
+    const { context } = this
+    if (context.isOpen()) this.oldEnd = context.blocks.end
+    else context.whenOpen((err) => { if (!err) this.oldEnd = context.blocks.end })
   }
 
   /**
@@ -109,141 +99,139 @@ class Stream {
   read (abort, cb) {
     if (abort) return this.abort(abort, cb)
     if (this.ended !== null) return cb(this.ended)
-    if (this.walk === null) return this.begin(cb)
-    if (this.depth > MAX_DEPTH) {
-      this.waiting = cb
-      process.nextTick(this.resume)
-      return
-    }
+    if (this.depth > MAX_DEPTH || --this.untilCheck === 0) return this.checkAndRead(cb)
     this.depth++
-    this.answer(this.walk, cb)
+    this.answer(/** @type {Cursor} */ (this.cursor), cb)
     this.depth--
   }
 
-  /** @param {Answer} cb */
-  begin (cb) {
+  /**
+   * The first read, and each that has to check whether it may be answered on this stack and in this turn.
+   * @param {Answer} cb
+   * @returns {void}
+   */
+  checkAndRead (cb) {
+    const isFirst = this.cursor === null
+    if (this.untilCheck === 0) this.untilCheck = CHECK_INTERVAL
+    if (this.depth > MAX_DEPTH || (isFirst ? this.turn.isSpent() : this.turn.checkTime())) return this.postpone(cb)
+    if (isFirst) return this.open(cb)
+    this.depth++
+    this.answer(/** @type {Cursor} */ (this.cursor), cb)
+    this.depth--
+  }
+
+  /**
+   * Answers a read on a new stack, or in another turn.
+   * @param {Answer} cb
+   */
+  postpone (cb) {
     this.waiting = cb
-    this.log.whenOpen((err) => {
+    if (this.turn.isSpent()) this.turn.defer(this.resume)
+    else process.nextTick(this.resume)
+  }
+
+  /** @param {Answer} cb of the first read */
+  open (cb) {
+    this.waiting = cb
+    this.context.whenOpen((err) => {
       if (this.ended !== null) return
       if (err) return this.finish(err)
       try {
-        this.walk = this.makeWalk()
+        this.cursor = this.openCursor()
       } catch (err) {
         return this.finish(/** @type {Error} */ (err))
       }
-      this.log.streams.add(this)
+      this.context.streams.add(this)
       this.resume()
     })
   }
 
-  makeWalk () {
-    const { options, log } = this
+  /**
+   * @returns {Cursor}
+   * @throws flumelog:invalid
+   */
+  openCursor () {
+    const { options, context } = this
+    const { blocks } = context
     const range = rangeOf(options)
-    range.reuse = !this.values
-    const limit = options.limit ?? 0
-    if (!Number.isInteger(limit) && limit !== Infinity) {
-      throw errors.invalid(`limit must be a number of records, an integer; it is ${format(limit)}`)
+    checkLimit(options)
+    // nothing of the blocks is handed out
+    range.reuseMemory = !this.values
+    if (options.old === false) {
+      // the others come as they are appended
+      range.reverse = false
+      range.min = Math.max(range.min, this.oldEnd)
     }
-    if (options.old === false) range.min = Math.max(range.min, log.blocks.end)
-    this.liveFrom = Math.max(range.min, log.blocks.end)
-    return openCursor(log.blocks, range, this.resume)
+    this.liveFrom = Math.max(range.min, blocks.end)
+    return openCursor(blocks, range, this.resume)
   }
 
-  /** Goes on with a read that had to wait. */
+  /** Continues a read that had to wait. */
   resume () {
     const cb = this.waiting
-    if (cb === null || this.walk === null) return
+    if (cb === null) return
     this.waiting = null
-    this.isAtEnd = false
-    // what is called now begins a stack; and a reader that threw has left too much
+    if (this.isAtEnd) {
+      this.isAtEnd = false
+      this.context.streams.stopWaiting(this)
+    }
+    // this is called on a new stack, and a reader that threw has left the depth too high
     this.depth = 0
-    this.answer(this.walk, cb)
+    if (this.cursor === null) this.open(cb)
+    else this.answer(this.cursor, cb)
   }
 
   /**
-   * Answers a read, if what it asks for is at hand. The hot path is short, so that it
-   * is compiled into the reader's loop: what happens once a block is elsewhere.
-   * @param {Cursor} walk
+   * Answers a read, if there is a record in memory. The hot path is short, so that V8 inlines it into the reader's
+   * loop: what happens once per block is elsewhere.
+   * @param {Cursor} cursor
    * @param {Answer} cb
    * @returns {void}
    */
-  answer (walk, cb) {
+  answer (cursor, cb) {
     for (;;) {
-      const found = walk.next()
+      const found = cursor.next()
       if (found !== RECORD) {
-        if (!this.goOn(walk, found, cb)) return
-        walk = /** @type {Cursor} */ (this.walk)
-        continue
+        if (!this.moveOn(cursor, found, cb)) return
+        cursor = /** @type {Cursor} */ (this.cursor)
+      } else if (!cursor.isDeleted()) {
+        if (this.decode === null) return this.give(this.itemOf(cursor), cb)
+        if (this.giveDecoded(cursor, this.decode, cb)) return
       }
-      if (walk.isDeleted()) continue
-      if (this.decode === null) return this.give(this.itemOf(walk), cb)
-      if (this.giveDecoded(walk, this.decode, cb)) return
+      // something was skipped
+      if (this.turn.isSpent()) return this.postpone(cb)
     }
   }
 
   /**
-   * @param {Cursor} walk
-   * @returns {any} what the stream gives of the current record, which needs no decoding
+   * @param {Cursor} cursor
+   * @returns {any} what the stream gives for the current record, which needs no decoding
    */
-  itemOf (walk) {
-    if (this.both) return { seq: walk.seq, value: walk.data() }
-    return this.values ? walk.data() : walk.seq
+  itemOf (cursor) {
+    if (this.both) return { seq: cursor.seq, value: cursor.data() }
+    return this.values ? cursor.data() : cursor.seq
   }
 
   /**
-   * Apart from `answer`, since to be ready to catch something takes longer than all the rest.
-   * @param {Cursor} walk
+   * Not part of `answer`, since a try block in there makes all reads slower.
+   * @param {Cursor} cursor
    * @param {Decode} decode
    * @param {Answer} cb
-   * @returns {boolean} whether the read is answered; if not, look for the next record
+   * @returns {boolean} whether the read was answered; false: look for the next record
    */
-  giveDecoded (walk, decode, cb) {
-    const { seq } = walk
+  giveDecoded (cursor, decode, cb) {
+    const { seq } = cursor
     let value
     try {
-      value = decode(walk.data(), seq)
+      value = decode(cursor.data(), seq)
     } catch (err) {
-      return !this.skipRecord(walk, /** @type {Error} */ (err), cb)
+      if (this.options.skipCorrupt) return !this.reportSkipped(currentRecord(cursor, /** @type {Error} */ (err)), cb)
+      this.waiting = cb
+      this.finish(/** @type {Error} */ (err))
+      return true
     }
     this.give(this.both ? { seq, value } : value, cb)
     return true
-  }
-
-  /**
-   * There is no record at hand.
-   * @param {Cursor} walk
-   * @param {number} found what there is instead
-   * @param {Answer} cb
-   * @returns {boolean} whether to look again
-   */
-  goOn (walk, found, cb) {
-    if ((found === AT_END || found === PAST_BOUND) && this.live && this.turnToLive(walk, found)) {
-      if (this.walk !== walk) return true
-      this.isAtEnd = true
-    } else if (found === FAILED && this.options.skipCorrupt && this.skip(walk)) {
-      return true
-    }
-    this.waiting = cb
-    if (found === FAILED) this.finish(walk.error)
-    else if (found !== WAITING && !this.isAtEnd) this.finish(true)
-    return false
-  }
-
-  /**
-   * The codec cannot decode the record.
-   * @param {Cursor} walk
-   * @param {Error} err
-   * @param {Answer} cb
-   * @returns {boolean} whether to go on with the next one
-   */
-  skipRecord (walk, err, cb) {
-    if (this.options.skipCorrupt) {
-      this.report(walk.seq, walk.seq + walk.end - walk.start + FRAME_SIZE, err)
-      return true
-    }
-    this.waiting = cb
-    this.finish(err)
-    return false
   }
 
   /**
@@ -251,60 +239,81 @@ class Stream {
    * @param {Answer} cb
    */
   give (item, cb) {
-    if (this.left > 0 && --this.left === 0) this.end(true)
+    if (this.remaining > 0 && --this.remaining === 0) this.end(true)
     cb(null, item)
   }
 
   /**
-   * All there was has been read.
-   * @param {Cursor} walk
+   * The cursor has found no record.
+   * @param {Cursor} cursor
+   * @param {number} found what it found instead
+   * @param {Answer} cb
+   * @returns {boolean} whether to look for a record again; false: the read waits, or was answered
+   */
+  moveOn (cursor, found, cb) {
+    if (found === FAILED && this.options.skipCorrupt && isCorrupt(cursor.error)) return this.reportSkipped(skipBlock(cursor), cb)
+    this.waiting = cb
+    if (found === WAITING) return false
+    if (found === FAILED) {
+      this.finish(cursor.error)
+      return false
+    }
+    if (!this.live || !this.canContinue(cursor, found)) {
+      this.finish(true)
+      return false
+    }
+    if (this.cursor !== cursor) {
+      this.waiting = null
+      return true
+    }
+    this.isAtEnd = true
+    this.context.streams.wait(this)
+    return false
+  }
+
+  /**
+   * A live stream has read all records there were.
+   * @param {Cursor} cursor
    * @param {number} found
    * @returns {boolean} whether more can come
    */
-  turnToLive (walk, found) {
-    if (!walk.reverse) return found === AT_END
-    // old records come last first, new ones as they are appended
-    walk.stop()
-    const range = { min: this.liveFrom, max: walk.max, reverse: false, keep: this.options.cache !== false }
-    this.walk = openCursor(this.log.blocks, range, this.resume)
+  canContinue (cursor, found) {
+    if (!cursor.reverse) return found === AT_END
+    // after the old records, last one first, the new ones as they are appended
+    cursor.stop()
+    const range = { min: this.liveFrom, max: cursor.max, reverse: false, useCache: this.options.cache !== false }
+    this.cursor = openCursor(this.context.blocks, range, this.resume)
     return true
   }
 
   /**
-   * @param {Cursor} walk
-   * @returns {boolean} whether the walk can go on behind the block it failed in
+   * @param {import('./options').Skipped} skipped
+   * @param {Answer} cb
+   * @returns {boolean} whether to look for the next record; false: the read was answered
    */
-  skip (walk) {
-    const { number, blockSize, blocks, position, block } = walk
-    const error = /** @type {Error & { code?: string }} */ (walk.error)
-    if (error.code !== 'flumelog:corrupt') return false
-    const start = number * blockSize
-    const end = start + (number === blocks.tail.number ? blocks.tail.buffer.length : blockSize)
-    walk.skip()
-    // a follower may have read the front of a block before it was damaged
-    this.report(block === null ? start : start + position, end, error)
-    return true
-  }
-
-  /**
-   * @param {number} start
-   * @param {number} end
-   * @param {Error} error
-   */
-  report (start, end, error) {
+  reportSkipped (skipped, cb) {
     const { onSkip } = this.options
-    if (onSkip) onSkip({ start, end, error })
+    // which may abort the stream
+    this.waiting = cb
+    try {
+      if (onSkip) onSkip(skipped)
+    } catch (thrown) {
+      this.finish(errors.thrown('onSkip', thrown))
+    }
+    if (this.ended !== null) return false
+    this.waiting = null
+    return true
   }
 
   /** @param {End} end */
   end (end) {
     if (this.ended === null) this.ended = end
-    if (this.walk !== null) this.walk.stop()
-    this.log.streams.delete(this)
+    if (this.cursor !== null) this.cursor.stop()
+    this.context.streams.delete(this)
   }
 
   /**
-   * Ends, and tells the reader if it waits.
+   * Ends, and answers the read that waits.
    * @param {End} end
    */
   finish (end) {
@@ -323,24 +332,24 @@ class Stream {
     if (cb) cb(abort)
   }
 
-  /** The log is closing: who has read it to its end has all of it, whether he waits for more or pauses. */
+  /** The log is closing: a reader that has been given all of it, whether it waits for more or pauses, gets a normal end. */
   close () {
-    this.finish(this.isAtEnd || this.hasGivenAll() ? true : errors.closed(this.log.filename))
+    this.finish(this.isAtEnd || this.hasGivenAll() ? true : errors.closed(this.context.filename))
   }
 
-  /** @returns {boolean} whether no record is left, as far as can be told without reading the file; only asked at the end */
+  /** @returns {boolean} whether no record is left, as far as is known without reading the file; called only at the end */
   hasGivenAll () {
-    while (this.walk !== null) {
-      const { walk } = this
-      const found = walk.next()
+    while (this.cursor !== null) {
+      const { cursor } = this
+      const found = cursor.next()
       if (found === RECORD) {
-        if (!walk.isDeleted()) return false
+        if (!cursor.isDeleted()) return false
       } else if (found !== AT_END && found !== PAST_BOUND) {
         return false
-      } else if (!this.live || !walk.reverse) {
+      } else if (!this.live || !cursor.reverse) {
         return true
       } else {
-        this.turnToLive(walk, found)
+        this.canContinue(cursor, found)
       }
     }
     return false

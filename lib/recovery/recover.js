@@ -6,7 +6,7 @@
 const layout = require('../format/layout')
 const { storedChecksum } = require('../format/checksum')
 const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
-const { Block } = require('../read/block-cache')
+const { Block } = require('../read/block')
 
 /** Bytes read at a time while walking from a recovery point. */
 const WALK_SIZE = 1024 * 1024

@@ -1,9 +1,9 @@
 'use strict'
 
-// A pull-stream source as an async iterator. It asks the source for one record
-// at a time: an answer that comes at once costs no more than a call, and what
-// `for await` itself costs a record is several times that. To ask for many at once
-// was tried, and measured no quicker; so nothing is read that the loop does not get to.
+// A pull-stream source as an async iterator. It asks the source for one record at a
+// time: an answer from memory costs a call, and `for await` itself costs several times
+// that per record. Asking for several at once was measured and is not faster, so nothing
+// is read that the loop does not get to.
 
 const errors = require('../errors')
 const { format } = require('../options')
@@ -15,7 +15,7 @@ const { format } = require('../options')
 
 /**
  * @template I
- * @typedef {object} Reader a call of `next` that waits
+ * @typedef {object} PendingNext a call of `next` that is not answered yet
  * @property {(result: IteratorResult<I, undefined>) => void} resolve
  * @property {(reason: unknown) => void} reject
  */
@@ -27,7 +27,7 @@ const { format } = require('../options')
 class RecordIterator {
   /**
    * @param {() => Source<I>} open called when the first record is asked for
-   * @param {AbortSignal} [signal] ends the walk with its reason
+   * @param {AbortSignal} [signal] ends the stream with its reason
    * @throws flumelog:invalid
    */
   constructor (open, signal) {
@@ -36,14 +36,14 @@ class RecordIterator {
     this.signal = signal
     /** @type {Source<I> | null} */
     this.source = null
-    /** The answer, from when it has come until it is handed out. @type {I | undefined} */
+    /** The answer, until it is given to the caller. @type {I | undefined} */
     this.item = undefined
     this.hasAnswer = false
     this.isAsking = false
-    /** Calls of `next` that wait, in order. @type {Array<Reader<I>>} */
-    this.readers = []
+    /** In order. @type {Array<PendingNext<I>>} */
+    this.pending = []
     this.ended = false
-    /** Why it ended, until that has been told. @type {{ reason: unknown } | null} */
+    /** Why it ended, until a caller has been told. @type {{ reason: unknown } | null} */
     this.failure = null
     /** Not made by `bind`: see `source` in stream.js. @type {import('../read/stream').Answer} */
     this.onanswer = (end, item) => this.answered(end, item)
@@ -52,8 +52,8 @@ class RecordIterator {
 
   /** @returns {Promise<IteratorResult<I, undefined>>} */
   next () {
-    if (this.readers.length > 0 || !this.ask()) {
-      return new Promise((resolve, reject) => this.readers.push({ resolve, reject }))
+    if (this.pending.length > 0 || !this.ask()) {
+      return new Promise((resolve, reject) => this.pending.push({ resolve, reject }))
     }
     if (this.ended) {
       const failure = this.takeFailure()
@@ -61,12 +61,12 @@ class RecordIterator {
     }
     const value = /** @type {I} */ (this.item)
     this.item = undefined
-    // the object is made right here, where V8 sees that it has no `then` to look for
+    // a literal: V8 then knows that it has no `then` and skips the look-up
     return Promise.resolve({ value, done: false })
   }
 
   /**
-   * Ends the walk, as `break` does.
+   * Ends the stream, as `break` does.
    * @returns {Promise<IteratorResult<I, undefined>>}
    */
   return () {
@@ -93,10 +93,10 @@ class RecordIterator {
 
   /**
    * Asks for the next record.
-   * @returns {boolean} whether the answer is there
+   * @returns {boolean} whether it was answered at once
    */
   ask () {
-    if (this.source === null && !this.ended) this.begin()
+    if (this.source === null && !this.ended) this.start()
     if (this.ended) return true
     const source = /** @type {Source<I>} */ (this.source)
     this.hasAnswer = false
@@ -104,7 +104,7 @@ class RecordIterator {
     try {
       source(null, this.onanswer)
     } catch (reason) {
-      // what a function of the caller's threw, such as `onSkip`
+      // a source other than a log's own may throw
       this.hasAnswer = true
       this.stop({ reason })
     }
@@ -112,7 +112,7 @@ class RecordIterator {
     return this.hasAnswer
   }
 
-  begin () {
+  start () {
     const { signal } = this
     if (signal?.aborted) return this.finish({ reason: signal.reason })
     this.source = this.open()
@@ -128,17 +128,17 @@ class RecordIterator {
     if (this.ended) return
     if (end) this.finish(end === true ? null : { reason: end })
     else this.item = item
-    if (!this.isAsking) this.serve()
+    if (!this.isAsking) this.answerPending()
   }
 
-  /** Hands the answer to who waited for it, and asks for those who still wait. */
-  serve () {
+  /** Answers the first pending call, and asks the source for the others. */
+  answerPending () {
     do {
-      const { resolve, reject } = /** @type {Reader<I>} */ (this.readers.shift())
+      const { resolve, reject } = /** @type {PendingNext<I>} */ (this.pending.shift())
       const failure = this.takeFailure()
       if (failure === null) resolve(this.result())
       else reject(failure.reason)
-    } while (this.readers.length > 0 && this.ask())
+    } while (this.pending.length > 0 && this.ask())
   }
 
   /** @returns {IteratorResult<I, undefined>} */
@@ -160,15 +160,15 @@ class RecordIterator {
   }
 
   /**
-   * Ends the walk before its end.
+   * Ends the stream before its end.
    * @param {{ reason: unknown } | null} failure
    */
   stop (failure) {
     if (this.ended) return
     this.finish(failure)
     if (this.source !== null) this.source(true, () => {})
-    // while it is being asked, who asks sees that it has ended
-    if (this.readers.length > 0 && !this.isAsking) this.serve()
+    // while the source is being asked, `next` or `answerPending` sees that it has ended
+    if (this.pending.length > 0 && !this.isAsking) this.answerPending()
   }
 
   /** @param {{ reason: unknown } | null} failure */
@@ -181,7 +181,7 @@ class RecordIterator {
 }
 
 /**
- * @param {any} signal one of another realm is a signal too
+ * @param {any} signal an AbortSignal, perhaps of another realm
  * @throws flumelog:invalid
  */
 function mustBeSignal (signal) {

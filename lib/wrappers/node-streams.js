@@ -1,31 +1,32 @@
 'use strict'
 
-// A log's records as streams of Node.js, in object mode, with back-pressure both
-// ways: they pass on what a pull-stream source gives, and what a sink takes.
+// A log's records as Node.js streams in object mode: a Readable over a pull-stream source,
+// a Writable over a sink, with back-pressure in both.
 
 const { Readable, Writable, addAbortSignal } = require('stream')
 const errors = require('../errors')
+const { callAll } = require('../callbacks')
 const { mustBeSignal } = require('./iterator')
 
-/** Records that a ReadStream holds ready. */
+/** Records that a ReadStream buffers. */
 const READ_HIGH_WATER_MARK = 64
 
 /**
  * @typedef {import('../read/stream').End} End
  * @typedef {import('../read/stream').Source<any>} Source
  * @typedef {(err?: Error | null) => void} Done
- * @typedef {{ value: any, taken: Done }} Held
+ * @typedef {{ value: any, accepted: Done }} HeldRecord
  *
  * @typedef {object} NodeStreamOptions
  * @property {AbortSignal} [signal] destroys the stream
- * @property {number} [highWaterMark] records the stream itself holds; default 64 to read, 16 to write
+ * @property {number} [highWaterMark] records that the stream itself buffers; default 64 to read, 16 to write
  */
 
 class ReadStream extends Readable {
   /**
    * @param {() => Source} open called when the first record is asked for
    * @param {NodeStreamOptions} options
-   * @throws flumelog:invalid for what is no signal; a TypeError of Node.js for a wrong highWaterMark
+   * @throws flumelog:invalid if `signal` is not an AbortSignal; a TypeError of Node.js for a wrong highWaterMark
    */
   constructor (open, { signal, highWaterMark = READ_HIGH_WATER_MARK }) {
     mustBeSignal(signal)
@@ -33,9 +34,16 @@ class ReadStream extends Readable {
     this.open = open
     /** @type {Source | null} */
     this.source = null
+    /** Whether the stream has room for more records. */
     this.isWanted = false
     this.isAsking = false
-    this.isWaiting = false
+    this.isPumping = false
+    /** The answer, until it is pushed. */
+    this.hasAnswer = false
+    /** @type {End} */
+    this.answeredEnd = null
+    /** @type {any} */
+    this.item = undefined
     this.onanswer = this.onanswer.bind(this)
     if (signal !== undefined) addAbortSignal(signal, this)
   }
@@ -45,16 +53,38 @@ class ReadStream extends Readable {
     this.pump()
   }
 
-  /** Passes records on for as long as they are wanted and come at once. */
+  /** Pushes records while they are wanted and the source answers at once. */
   pump () {
-    if (this.isAsking || this.isWaiting) return
+    if (this.isPumping) return
+    this.isPumping = true
+    let hasThrown = true
+    try {
+      while (this.step());
+      hasThrown = false
+    } finally {
+      this.isPumping = false
+      if (hasThrown) this.recover()
+    }
+  }
+
+  /** A listener threw, which has got its record; the next one comes when that has been handled. */
+  recover () {
+    this.isWanted = true
+    process.nextTick(() => this.pump())
+  }
+
+  /** @returns {boolean} whether to call it again */
+  step () {
+    if (this.destroyed) return false
+    if (this.hasAnswer) {
+      this.pushAnswer()
+      return true
+    }
+    if (!this.isWanted || this.isAsking) return false
     this.isAsking = true
     this.source ??= this.open()
-    while (this.isWanted && !this.isWaiting && !this.destroyed) {
-      this.isWaiting = true
-      this.source(null, this.onanswer)
-    }
-    this.isAsking = false
+    this.source(null, this.onanswer)
+    return this.hasAnswer
   }
 
   /**
@@ -62,14 +92,23 @@ class ReadStream extends Readable {
    * @param {any} [item]
    */
   onanswer (end, item) {
-    this.isWaiting = false
-    this.isWanted = false
-    if (this.destroyed) return
-    if (end === true) this.push(null)
-    else if (end) this.destroy(end)
-    else if (item === null) this.destroy(errors.invalid('a stream of Node.js cannot give a record that is null; ask for seqs too'))
-    else if (this.push(item)) this.isWanted = true
+    this.isAsking = false
+    this.hasAnswer = true
+    this.answeredEnd = end
+    this.item = item
     this.pump()
+  }
+
+  pushAnswer () {
+    const { answeredEnd, item } = this
+    this.hasAnswer = false
+    this.item = undefined
+    // `push` may call `_read`, which sets it
+    this.isWanted = false
+    if (answeredEnd === true) this.push(null)
+    else if (answeredEnd) this.destroy(answeredEnd)
+    else if (item === null) this.destroy(errors.invalid('a Node.js stream cannot contain null; read it with seqs'))
+    else if (this.push(item)) this.isWanted = true
   }
 
   /**
@@ -90,26 +129,26 @@ class WriteStream extends Writable {
   constructor (log, { signal, highWaterMark, sync }) {
     mustBeSignal(signal)
     super({ objectMode: true, highWaterMark })
-    /** What was stored, once all of it is. @type {import('../write/sink').Stored | null} */
+    /** What the sink has stored, when it is done. @type {import('../write/sink').Stored | null} */
     this.stored = null
-    /** The sink asks for the next record. @type {import('../read/stream').Answer | null} */
+    /** The sink's request for the next record. @type {import('../read/stream').Answer | null} */
     this.asked = null
-    /** A record for which the sink had no room, and who is told when it is taken. @type {Held | null} */
+    /** A record for which the sink has no room yet. @type {HeldRecord | null} */
     this.held = null
-    /** Told when there is room again, or why there is not. @type {Done | null} */
+    /** The callback of the last record that the sink accepted; called when there is room again. @type {Done | null} */
     this.onroom = null
     this.hasEnded = false
     /** @type {Error | null} */
     this.failure = null
-    /** Told when all that was taken is stored, or has failed. @type {Done[]} */
+    /** Called when all accepted records are stored, or have failed. @type {Done[]} */
     this.waiting = []
     this.start = () => log.sink({ sync }, (err, stored) => this.onstored(err, stored))((abort, cb) => this.answer(abort, cb))
     if (signal !== undefined) addAbortSignal(signal, this)
   }
 
   /**
-   * Not in the constructor: a log that takes nothing would destroy the stream before
-   * anybody could listen to it.
+   * Not in the constructor: a log that is closed would destroy the stream before it has
+   * a listener.
    * @param {Done} done
    */
   _construct (done) {
@@ -130,34 +169,34 @@ class WriteStream extends Writable {
     }
     if (this.hasEnded) return reply(true)
     if (this.held !== null) {
-      const { value, taken } = this.held
+      const { value, accepted } = this.held
       this.held = null
-      this.onroom = taken
+      this.onroom = accepted
       return reply(null, value)
     }
     this.asked = reply
-    this.tellOfRoom(null)
+    this.callOnRoom(null)
   }
 
   /**
    * @param {any} value
    * @param {BufferEncoding} _
-   * @param {Done} taken
+   * @param {Done} accepted
    */
-  _write (value, _, taken) {
+  _write (value, _, accepted) {
     if (this.asked === null) {
-      this.held = { value, taken }
+      this.held = { value, accepted }
       return
     }
     const { asked } = this
     this.asked = null
-    this.onroom = taken
-    // where there is room, it asks again at once
+    this.onroom = accepted
+    // while there is room, the sink asks again at once
     asked(null, value)
   }
 
   /** @param {Error | null} err */
-  tellOfRoom (err) {
+  callOnRoom (err) {
     const { onroom } = this
     this.onroom = null
     if (onroom !== null) onroom(err)
@@ -170,20 +209,20 @@ class WriteStream extends Writable {
   }
 
   /**
-   * Lets go of a record that was not taken. One that was, and waits for room behind it,
-   * is stored all the same, unless it is what failed.
+   * Drops a record that was not accepted. One that was accepted is stored anyway, unless
+   * it is the one that failed.
    * @param {Error} err
    */
   drop (err) {
-    this.tellOfRoom(this.failure)
+    this.callOnRoom(this.failure)
     const { held } = this
     this.held = null
-    if (held !== null) held.taken(err)
+    if (held !== null) held.accepted(err)
   }
 
   /**
    * Ends what the sink reads.
-   * @param {Done} done called when all that was taken is stored, or has failed
+   * @param {Done} done called when all accepted records are stored, or have failed
    */
   finish (done) {
     if (this.stored !== null) return done(this.failure)
@@ -201,7 +240,7 @@ class WriteStream extends Writable {
   onstored (err, stored) {
     this.failure ??= err
     this.stored = stored
-    for (const done of this.waiting.splice(0)) done(this.failure)
+    callAll(this.waiting.splice(0), this.failure)
   }
 
   /** @param {Done} cb */
@@ -210,7 +249,7 @@ class WriteStream extends Writable {
   }
 
   /**
-   * What was taken is stored all the same, and the stream closes after that.
+   * Accepted records are stored anyway; the stream closes after that.
    * @param {Error | null} err
    * @param {Done} cb
    */

@@ -1,15 +1,15 @@
 'use strict'
 
-// A pull-stream source as the source of a push-stream. It asks for a record only
-// while the sink is not paused, and holds one that comes when the sink is.
+// A pull-stream source as the source of a push-stream. It asks for a record only while
+// the sink is not paused, and keeps a record that arrives while the sink is paused.
 
 /** @typedef {import('../read/stream').End} End */
 
 /**
- * @template [I=any] what it takes
- * @typedef {object} PushSink what a push-stream ends in
- * @property {boolean} [paused] true: nothing is written to it until it has called `resume` of its source
- * @property {boolean | Error | null} [ended] true: it wants no more, and is not told of the end
+ * @template [I=any]
+ * @typedef {object} PushSink the end of a push-stream
+ * @property {boolean} [paused] true: nothing is written to it until it calls its source's `resume`
+ * @property {boolean | Error | null} [ended] true: it wants no more, and its `end` is not called
  * @property {any} [source] set by `pipe`
  * @property {(item: I) => void} write
  * @property {(err?: Error | null) => void} [end]
@@ -25,7 +25,7 @@ class PushSource {
     this.ended = false
     this.isRunning = false
     this.isAsking = false
-    /** The answer, from when it has come until the sink has it. */
+    /** Whether there is an answer that the sink does not have yet. */
     this.hasAnswer = false
     /** @type {End} */
     this.answeredEnd = null
@@ -49,24 +49,28 @@ class PushSource {
     return sink
   }
 
-  /** Writes to the sink until it is paused. A sink calls this when it takes records again. */
+  /** Writes to the sink until it pauses. A sink calls this when it accepts records again. */
   resume () {
-    // called from within `write`: the loop that wrote goes on by itself
+    // called from within `write`: the loop that called it continues by itself
     if (this.isRunning) return
     this.isRunning = true
+    let hasThrown = true
     try {
       while (this.step());
+      hasThrown = false
     } finally {
       this.isRunning = false
+      // the sink threw; the next record comes when that has been handled
+      if (hasThrown) process.nextTick(() => this.resume())
     }
   }
 
-  /** @returns {boolean} whether to go on */
+  /** @returns {boolean} whether to call it again */
   step () {
     const { sink } = this
     if (sink === null || this.ended) return false
     if (sink.ended) this.stop(true)
-    else if (!sink.paused && this.ask()) this.hand(sink)
+    else if (!sink.paused && this.ask()) this.deliver(sink)
     else return false
     return true
   }
@@ -90,13 +94,13 @@ class PushSource {
     this.hasAnswer = true
     this.answeredEnd = end
     this.item = item
-    // an error does not wait until the sink is ready for more
+    // an error does not wait until the sink accepts more
     if (end && end !== true) this.finish(end)
     else this.resume()
   }
 
   /** @param {PushSink<I>} sink */
-  hand (sink) {
+  deliver (sink) {
     if (this.ended) return
     if (this.answeredEnd) return this.finish(null)
     const item = /** @type {I} */ (this.item)
@@ -106,34 +110,34 @@ class PushSource {
   }
 
   /**
-   * Ends the walk before its end. The sink is told so, at once.
+   * Ends the stream before its end, and calls the sink's `end` at once.
    * @param {Error | true | null} [err]
    */
   abort (err) {
     if (this.ended) return
     this.stop(err || true)
-    this.tellEnd(err === true ? null : err ?? null)
+    this.endSink(err === true ? null : err ?? null)
   }
 
   /** @param {Error | true} reason */
   stop (reason) {
-    this.finished()
+    this.markEnded()
     this.read(reason, () => {})
   }
 
   /** @param {Error | null} err */
   finish (err) {
-    this.finished()
-    this.tellEnd(err)
+    this.markEnded()
+    this.endSink(err)
   }
 
-  finished () {
+  markEnded () {
     this.ended = true
     this.item = undefined
   }
 
   /** @param {Error | null} err */
-  tellEnd (err) {
+  endSink (err) {
     const { sink } = this
     if (sink !== null && !sink.ended && typeof sink.end === 'function') sink.end(err)
   }

@@ -12,7 +12,7 @@
 const layout = require('../format/layout')
 const { storedChecksum, writeChecksum } = require('../format/checksum')
 const errors = require('../errors')
-const { Block } = require('../read/block-cache')
+const { Block } = require('../read/block')
 const { promised } = require('../callbacks')
 
 /** The most blocks rewritten at a time: all of them have to go into the recovery point. */
@@ -99,7 +99,7 @@ class Deleter {
     const finish = (/** @type {Error | null} */ err) => {
       for (const change of changes) {
         this.blocks.invalidate(change.block.number)
-        if (!change.isTorn) this.blocks.images.delete(change.block.number)
+        if (!change.isTorn) this.blocks.overrides.delete(change.block.number)
         if (err === null) this.replace(change)
         answer(change.callbacks, err)
       }
@@ -158,7 +158,7 @@ class Deleter {
 
     // a reader that meets a half-written block gets it as it was
     for (const { block, before } of changes) {
-      if (block.sealed) blocks.images.set(block.number, before)
+      if (block.sealed) blocks.overrides.set(block.number, before)
       blocks.invalidate(block.number)
     }
     try {
@@ -183,7 +183,7 @@ class Deleter {
     await this.writeAll(torn, ({ before, data }) => before.subarray(0, data.length))
     await promised(cb => this.writer.durability.syncAll(cb))
     this.torn = []
-    for (const { block } of torn) this.blocks.images.delete(block.number)
+    for (const { block } of torn) this.blocks.overrides.delete(block.number)
     await this.forget(torn)
   }
 
@@ -225,7 +225,7 @@ class Deleter {
     data.copy(whole)
     const isFull = block !== this.writer.packer.filling
     if (isFull && this.blocks.checksum) writeChecksum(whole)
-    block.hold(whole)
+    block.setBuffer(whole)
   }
 }
 

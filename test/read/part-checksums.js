@@ -7,7 +7,7 @@ const fs = require('fs')
 const fc = require('fast-check')
 const test = require('tape')
 const FlumeLog = require('../..')
-const { Block } = require('../../lib/read/block-cache')
+const { Block } = require('../../lib/read/block')
 const { PartChecksums, PART_SIZE } = require('../../lib/read/part-checksums')
 const { checksumByParts, checksumOf } = require('../../lib/format/checksum')
 const { maxRecordSize, paddingStart, FRAME_SIZE, LENGTH_SIZE } = require('../../lib/format/layout')
@@ -35,24 +35,24 @@ function fittingInto (list) {
   })
 }
 
-function digestsOf (buffer, number = 0) {
-  const digests = new PartChecksums({ blockSize: BLOCK_SIZE, checksum: true, cacheSize: 100 * MIB })
-  remember(digests, number, buffer)
-  return digests
+function checksumsOf (buffer, number = 0) {
+  const checksums = new PartChecksums({ blockSize: BLOCK_SIZE, checksum: true, cacheSize: 100 * MIB })
+  remember(checksums, number, buffer)
+  return checksums
 }
 
-function remember (digests, number, buffer) {
-  const sums = digests.newSums()
+function remember (checksums, number, buffer) {
+  const sums = checksums.newChecksums()
   if (sums === null) return
   checksumByParts(buffer, sums)
-  digests.add(new Block(number, buffer, paddingStart(buffer), true), sums)
+  checksums.add(new Block(number, buffer, paddingStart(buffer), true), sums)
 }
 
 /** What is found at a position, in bytes that are as they were or not; null: the block has to be read. */
 function recordAt (buffer, now, position) {
-  const digests = digestsOf(buffer)
-  const parts = digests.partsOf(0, position)
-  return parts && { parts, data: digests.record(0, parts, now.subarray(parts.from, parts.from + parts.size), position) }
+  const checksums = checksumsOf(buffer)
+  const parts = checksums.partsOf(0, position)
+  return parts && { parts, data: checksums.verifiedRecord(0, parts, now.subarray(parts.from, parts.from + parts.size), position) }
 }
 
 test('every record of a verified block is found on its own, and nothing where none starts', (t) => {
@@ -113,17 +113,17 @@ test('if any byte that was read has changed, only the original record is ever re
 test('checksums are kept for a limited number of blocks, and not for small blocks or those without checksums', (t) => {
   const buffer = sealedBlock(BLOCK_SIZE, [Buffer.from('a record')])
   const add = (options, count) => {
-    const digests = new PartChecksums({ blockSize: BLOCK_SIZE, checksum: true, cacheSize: MIB, ...options })
-    for (let number = 0; number < count; number++) remember(digests, number, buffer)
-    return digests
+    const checksums = new PartChecksums({ blockSize: BLOCK_SIZE, checksum: true, cacheSize: MIB, ...options })
+    for (let number = 0; number < count; number++) remember(checksums, number, buffer)
+    return checksums
   }
   const full = add({}, 100000)
-  t.equal(full.digests.size, full.most)
-  t.ok(full.most * 300 < MIB / 8, `${full.most}`)
+  t.equal(full.entries.size, full.maxEntries)
+  t.ok(full.maxEntries * 300 < MIB / 8, `${full.maxEntries}`)
   t.equal(full.partsOf(0, 0), null)
   t.ok(full.partsOf(99999, 0))
   for (const options of [{ checksum: false }, { cacheSize: 0 }, { blockSize: 4 * PART_SIZE - 1 }, { blockSize: 2 * PART_SIZE }, { blockSize: BLOCK_SIZE + 1 }]) {
-    t.equal(add(options, 10).digests.size, 0, JSON.stringify(options))
+    t.equal(add(options, 10).entries.size, 0, JSON.stringify(options))
   }
   t.end()
 })

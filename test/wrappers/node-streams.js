@@ -17,6 +17,7 @@ const { settingsOf } = require('../../lib/options')
 const { Disk } = require('../helpers/disk')
 const { testFolder } = require('../helpers/folder')
 const { collect, codeOf, event } = require('../helpers/reading')
+const { uncaughtDuring } = require('../helpers/uncaught')
 
 const json = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
 
@@ -408,6 +409,31 @@ async function heldLog (options) {
   }
   return { log, release }
 }
+
+tape('a read stream whose data listener throws goes on when it is resumed', async (t) => {
+  for (const cacheSize of [0, 1 << 20]) {
+    const file = testFolder(t)('log')
+    const first = await open(file, { codec: json, blockSize: 64 })
+    await first.append(numbers(0, 200))
+    await first.close()
+    const log = await open(file, { codec: json, cacheSize })
+    const given = []
+    const thrown = await uncaughtDuring(async () => {
+      const reading = log.createReadStream({ seqs: false })
+      reading.on('data', (value) => {
+        given.push(value)
+        if (value % 10 !== 3) return
+        // Node.js itself may stop the flow of a stream whose listener throws
+        setImmediate(() => reading.pause().resume())
+        throw new Error(`thrown at ${value}`)
+      })
+      await once(reading, 'end')
+    })
+    t.deepEqual(given, numbers(0, 200))
+    t.equal(thrown.length, 20)
+    await log.close()
+  }
+})
 
 function numbers (from, to) {
   return Array.from({ length: to - from }, (_, i) => from + i)

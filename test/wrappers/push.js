@@ -17,6 +17,7 @@ const { testFolder } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
 const { collect, event } = require('../helpers/reading')
 const { strictSource } = require('../helpers/strict-source')
+const { uncaughtDuring } = require('../helpers/uncaught')
 const { withAligned, appendAligned } = require('../helpers/aligned')
 
 const BLOCK_SIZE = 64
@@ -282,6 +283,25 @@ tape('an exception in write is thrown to the caller of resume, and the stream co
   await promises(log).close()
 })
 
+tape('a write that throws when nobody has resumed is an uncaught exception, and the sink gets the next record', async (t) => {
+  const file = testFolder(t)('log')
+  const first = await logOf(100, { file })
+  await promises(first).close()
+  const log = FlumeLog(file, { cacheSize: 0 })
+  const given = []
+  const thrown = await uncaughtDuring(() => event(end => push(log).stream({ seqs: false }).pipe({
+    paused: false,
+    write (item) {
+      given.push(String(item))
+      if (given.length % 10 === 4) throw new Error('thrown by write')
+    },
+    end
+  })))
+  t.deepEqual(given, (await collect(log, { seqs: false })).map(String))
+  t.equal(thrown.length, 10)
+  await promises(log).close()
+})
+
 tape('throughs work: those of push-stream, and one that maps', async (t) => {
   const log = await logOf(COUNT)
   const expected = (await collect(log, { seqs: false })).map(String)
@@ -307,15 +327,16 @@ tape('a hundred thousand records are pushed with a flat stack', async (t) => {
   await promises(log).append(Array.from({ length: 100000 }, () => Buffer.from('x')))
   let count = 0
   const source = push(log).stream()
-  source.pipe({
+  await event(end => source.pipe({
     paused: false,
     write () {
       count++
       this.paused = true
       this.paused = false
       source.resume()
-    }
-  })
+    },
+    end
+  }))
   t.equal(count, 100000)
   await promises(log).close()
 })

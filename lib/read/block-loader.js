@@ -1,0 +1,168 @@
+'use strict'
+
+// Reads sealed blocks from the file and verifies each one, once. Concurrent requests
+// for the same blocks share one read.
+
+const layout = require('../format/layout')
+const { storedChecksum } = require('../format/checksum')
+const { findProblem } = require('../format/validation')
+const errors = require('../errors')
+const { callAll } = require('../callbacks')
+const { Block, unreadableBlock } = require('./block')
+
+/**
+ * @typedef {object} LoadOptions
+ * @property {number} cacheShare the fraction of the cache that may be full for the blocks to be added to it; 0: never add them
+ * @property {boolean} [isSingle] one block that a caller waits for: read as a small read, and `cb` may be called at once
+ * @property {Buffer[] | null} [buffers] memory to read into, which nothing else uses; null: new memory
+ *
+ * @typedef {object} Load a read in progress
+ * @property {string | symbol} key
+ * @property {number} first
+ * @property {number} count
+ * @property {number} cacheShare
+ * @property {boolean} isSingle
+ * @property {Buffer[] | null} buffers
+ * @property {boolean} isStale a block in it was rewritten meanwhile, so it has to be read again
+ * @property {Array<(blocks: Block[]) => void>} callbacks
+ */
+
+class BlockLoader {
+  /** @param {import('./block-cache').BlockCache} blocks which decides what is kept */
+  constructor (blocks) {
+    this.blocks = blocks
+    /** @type {Map<string | symbol, Load>} */
+    this.loads = new Map()
+  }
+
+  /**
+   * Reads sealed blocks. If one is corrupt or unreadable, its `error` says so.
+   * @param {number} first
+   * @param {number} count
+   * @param {LoadOptions} options
+   * @param {(blocks: Block[]) => void} cb may be called at once
+   */
+  load (first, count, { cacheShare, isSingle = false, buffers = null }, cb) {
+    const key = buffers === null ? `${first}+${count}` : Symbol('a read that is not shared')
+    const pending = this.loads.get(key)
+    if (pending !== undefined) {
+      pending.cacheShare = Math.max(pending.cacheShare, cacheShare)
+      pending.callbacks.push(cb)
+      return
+    }
+    const load = { key, first, count, cacheShare, isSingle, buffers, isStale: false, callbacks: [cb] }
+    this.loads.set(key, load)
+    this.read(load)
+  }
+
+  /** @param {number} number of a block that was rewritten */
+  invalidate (number) {
+    for (const load of this.loads.values()) {
+      if (number >= load.first && number < load.first + load.count) load.isStale = true
+    }
+  }
+
+  /** @param {Load} load */
+  read (load) {
+    const { blocks } = this
+    const { follower } = blocks
+    if (blocks.closed) return process.nextTick(() => this.fail(load, null))
+    const point = follower?.point
+    this.readBuffers(load, (err, buffers) => {
+      if (load.isStale) {
+        load.isStale = false
+        return this.read(load)
+      }
+      if (err) return this.fail(load, err)
+      const bytes = /** @type {Buffer[]} */ (buffers)
+      const hadOverrides = blocks.overrides.size > 0
+      const loaded = this.parseAll(load, bytes)
+      if (follower === null || loaded.every(block => this.isSelfVerified(block))) return this.finish(load, loaded)
+      // another process may have rewritten a block while it was read; the recovery point tells
+      follower.compare(point, (isSame) => {
+        if (!isSame) this.read(load)
+        else this.finish(load, hadOverrides || blocks.overrides.size > 0 ? this.parseAll(load, bytes) : loaded)
+      })
+    })
+  }
+
+  /**
+   * @param {Load} load
+   * @param {(err: Error | null, buffers?: Buffer[]) => void} cb
+   */
+  readBuffers ({ first, count, isSingle, buffers }, cb) {
+    const { blockSize, file } = this.blocks
+    if (isSingle) {
+      return file.readSmall(first * blockSize, blockSize, false, (err, data) => err ? cb(err) : cb(null, data && [data]))
+    }
+    file.readMany(first * blockSize, this.blocks.bufferSizes(count), buffers, cb)
+  }
+
+  /**
+   * @param {Load} load
+   * @param {Error | null} err null: the log is closed
+   */
+  fail (load, err) {
+    const { closed, file } = this.blocks
+    const failure = err === null || closed ? errors.closed(file.filename) : err
+    this.finish(load, Array.from({ length: load.count }, (_, i) => unreadableBlock(load.first + i, failure)))
+  }
+
+  /**
+   * @param {Load} load
+   * @param {Block[]} loaded
+   */
+  finish (load, loaded) {
+    this.loads.delete(load.key)
+    for (const block of loaded) if (block.error === null) this.blocks.add(block, load.cacheShare)
+    callAll(load.callbacks, loaded)
+  }
+
+  /**
+   * @param {Load} load
+   * @param {Buffer[]} buffers
+   * @returns {Block[]}
+   */
+  parseAll ({ first, count, cacheShare }, buffers) {
+    const { blocksPerBuffer } = this.blocks
+    // a block that is read for one record is likely to be read for another one later
+    const remembersParts = cacheShare === 1
+    return Array.from({ length: count }, (_, i) =>
+      this.parse(first + i, buffers[Math.floor(i / blocksPerBuffer)], i % blocksPerBuffer, remembersParts))
+  }
+
+  /**
+   * @param {number} number
+   * @param {Buffer} data
+   * @param {number} index of the block in `data`
+   * @param {boolean} remembersParts whether to remember the checksums of its parts
+   * @returns {Block}
+   */
+  parse (number, data, index, remembersParts) {
+    const { blockSize, checksum, partChecksums, overrides, file } = this.blocks
+    const parts = remembersParts ? partChecksums.newChecksums() : null
+    let buffer = data.subarray(index * blockSize, (index + 1) * blockSize)
+    let problem = findProblem(buffer, checksum, parts)
+    const override = overrides.get(number)
+    if (override !== undefined && (problem !== null || storedChecksum(buffer) === 0)) {
+      buffer = override
+      problem = findProblem(buffer, checksum)
+    }
+    const block = new Block(number, buffer, 0, true)
+    if (problem === null) {
+      block.end = layout.paddingStart(buffer)
+      if (parts !== null && override === undefined && storedChecksum(buffer) !== 0) partChecksums.add(block, parts)
+    } else block.error = errors.corrupt(file.filename, number, blockSize, problem.position, problem.reason)
+    return block
+  }
+
+  /**
+   * @param {Block} block
+   * @returns {boolean} whether its own checksum shows that it was not read in the middle of a rewrite
+   */
+  isSelfVerified (block) {
+    return block.error === null && this.blocks.checksum && storedChecksum(block.buffer) !== 0
+  }
+}
+
+module.exports = { BlockLoader }

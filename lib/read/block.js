@@ -1,0 +1,96 @@
+'use strict'
+
+// A block in memory, and where records start in it.
+
+const layout = require('../format/layout')
+
+/** Records end at `end`; in the tail block, `end` grows. */
+class Block {
+  /**
+   * @param {number} number counted from 0
+   * @param {Buffer} buffer
+   * @param {number} end position after the last record that is visible to readers
+   * @param {boolean} sealed false: it is the tail, and records may be added
+   */
+  constructor (number, buffer, end, sealed) {
+    this.number = number
+    this.buffer = buffer
+    /** The memory behind `buffer`, for `layout.view`. */
+    this.memory = buffer.buffer
+    this.memoryStart = buffer.byteOffset
+    this.end = end
+    this.sealed = sealed
+    /** Why its records are not available: it is corrupt or could not be read. @type {Error | null} */
+    this.error = null
+    /** One bit per position, set where a record starts; built on the second query. @type {Uint8Array | null} */
+    this.recordStarts = null
+    this.wasQueried = false
+    /** The position up to which `recordStarts` is complete. */
+    this.indexedUntil = 0
+  }
+
+  /** @param {Buffer} buffer the block's bytes from now on */
+  setBuffer (buffer) {
+    this.buffer = buffer
+    this.memory = buffer.buffer
+    this.memoryStart = buffer.byteOffset
+    this.recordStarts = null
+    this.indexedUntil = 0
+  }
+
+  /**
+   * @param {number} position where a record starts
+   * @returns {Buffer} its data: a view, not a copy
+   */
+  dataAt (position) {
+    // read first: this is likely to miss the processor's cache, and the rest does not depend on it
+    const length = layout.readLength(this.buffer, position)
+    return layout.view(this.memory, this.memoryStart + position + layout.LENGTH_SIZE, length)
+  }
+
+  /**
+   * @param {number} position
+   * @returns {boolean} whether a record that is visible to readers starts there
+   */
+  startsAt (position) {
+    if (position >= this.end) return false
+    if (!this.wasQueried) {
+      this.wasQueried = true
+      return this.startsAtByScan(position)
+    }
+    if (this.recordStarts === null || this.indexedUntil < this.end) this.index()
+    const recordStarts = /** @type {Uint8Array} */ (this.recordStarts)
+    return (recordStarts[position >>> 3] & (1 << (position & 7))) !== 0
+  }
+
+  /** @param {number} position */
+  startsAtByScan (position) {
+    let start = 0
+    while (start < position) start = layout.nextPosition(this.buffer, start)
+    return start === position
+  }
+
+  index () {
+    this.recordStarts ??= new Uint8Array((this.buffer.length >>> 3) + 1)
+    const { buffer, end, recordStarts } = this
+    let position = this.indexedUntil
+    while (position < end) {
+      recordStarts[position >>> 3] |= 1 << (position & 7)
+      position = layout.nextPosition(buffer, position)
+    }
+    this.indexedUntil = position
+  }
+}
+
+/**
+ * @param {number} number
+ * @param {Error} err
+ * @returns {Block} a block that could not be read
+ */
+function unreadableBlock (number, err) {
+  const block = new Block(number, Buffer.alloc(0), 0, true)
+  block.error = err
+  return block
+}
+
+module.exports = { Block, unreadableBlock }

@@ -1,0 +1,83 @@
+'use strict'
+
+// The streams of a log that are open. An append visits only those that wait at the end.
+// All others are held weakly: a stream that its reader has dropped costs an append
+// nothing, and is collected like any other object.
+
+const { callAll } = require('../callbacks')
+
+/** @typedef {import('./stream').Stream} Stream */
+
+class OpenStreams {
+  /**
+   * @param {(isWaiting: boolean) => void} [onwaiting] told when the first stream waits at the end, and when none does
+   *   any more
+   */
+  constructor (onwaiting = () => {}) {
+    this.onwaiting = onwaiting
+    /** @type {Set<WeakRef<Stream>>} */
+    const references = new Set()
+    this.references = references
+    this.collected = new FinalizationRegistry((/** @type {WeakRef<Stream>} */ reference) => references.delete(reference))
+    /** @type {WeakMap<Stream, WeakRef<Stream>>} */
+    this.referenceOf = new WeakMap()
+    /** Each has a read to answer as soon as there is another record. @type {Set<Stream>} */
+    this.waiting = new Set()
+  }
+
+  /** The number of streams that are open; one that was dropped counts until it is collected. */
+  get size () {
+    return this.references.size
+  }
+
+  /** @param {Stream} stream */
+  add (stream) {
+    const reference = new WeakRef(stream)
+    this.references.add(reference)
+    this.referenceOf.set(stream, reference)
+    this.collected.register(stream, reference, reference)
+  }
+
+  /** @param {Stream} stream that has ended */
+  delete (stream) {
+    this.stopWaiting(stream)
+    const reference = this.referenceOf.get(stream)
+    if (reference === undefined) return
+    this.references.delete(reference)
+    this.referenceOf.delete(stream)
+    this.collected.unregister(reference)
+  }
+
+  /** @param {Stream} stream whose reader waits for the next record that is appended */
+  wait (stream) {
+    this.waiting.add(stream)
+    if (this.waiting.size === 1) this.onwaiting(true)
+  }
+
+  /** @param {Stream} stream */
+  stopWaiting (stream) {
+    if (this.waiting.delete(stream) && this.waiting.size === 0) this.onwaiting(false)
+  }
+
+  /** Records were appended. */
+  resumeWaiting () {
+    callAll([...this.waiting].map(stream => stream.resume), undefined)
+  }
+
+  /** The log is closing. */
+  close () {
+    callAll(this.all().map(stream => () => stream.close()), undefined)
+  }
+
+  /** @param {Error} err why the log cannot be read any more */
+  fail (err) {
+    callAll(this.all().map(stream => () => stream.finish(err)), undefined)
+  }
+
+  /** @returns {Stream[]} */
+  all () {
+    return [...this.references].map(reference => reference.deref()).filter(stream => stream !== undefined)
+  }
+}
+
+module.exports = { OpenStreams }

@@ -1,0 +1,103 @@
+'use strict'
+
+// What readers are given: the options of streams and scans, with their checks, and the
+// log that they read.
+
+const errors = require('../errors')
+const { format } = require('../options')
+
+/**
+ * @typedef {object} RangeOptions
+ * @property {number | null} [gt] only records after this offset; any integer
+ * @property {number | null} [gte] only records at or after this offset
+ * @property {number | null} [lt] only records before this offset
+ * @property {number | null} [lte] only records at or before this offset
+ * @property {boolean} [reverse] last record first; default false
+ * @property {boolean} [cache] whether blocks that are read go into the cache; default true
+ *
+ * @typedef {object} Skipped a range that a stream with `skipCorrupt` left out
+ * @property {number} start offset of its first byte
+ * @property {number} end offset after its last byte
+ * @property {Error} error the reason
+ *
+ * @typedef {object} StreamOnlyOptions
+ * @property {boolean} [live] at the end of the log, wait for more records; default false
+ * @property {boolean} [old] false: only records acknowledged after the call of `stream`, or after the log was opened, if
+ *   that is later; implies `live`; default true
+ * @property {number} [limit] end after this number of records; default 0: no limit
+ * @property {boolean} [seqs] give each record's seq; default true
+ * @property {boolean} [values] give each record's value; default true
+ * @property {boolean} [skipCorrupt] skip corrupt blocks, and records that the codec cannot decode, instead of
+ *   ending with an error; default false
+ * @property {(range: Skipped) => void} [onSkip] called with each range that is skipped; if it throws, the stream ends
+ *   with that error
+ *
+ * @typedef {RangeOptions & StreamOnlyOptions} StreamOptions
+ *
+ * @typedef {object} ScanOnlyOptions
+ * @property {boolean} [reuse] reuse the memory of earlier blocks, which is faster if the log does not fit into the
+ *   cache: then the bytes are valid only until `onRecord` returns, and what is kept has to be copied; default false
+ *
+ * @typedef {RangeOptions & ScanOnlyOptions} ScanOptions
+ *
+ * @typedef {object} Range what a cursor iterates over
+ * @property {number} min the least seq, inclusive; may be -Infinity
+ * @property {number} max the greatest seq, inclusive; may be Infinity
+ * @property {boolean} reverse
+ * @property {boolean} useCache whether blocks go into the cache
+ * @property {boolean} [reuseMemory] whether the memory of a block may be reused once the cursor has left it
+ */
+
+/** @typedef {(data: Buffer, seq: number) => any} Decode throws flumelog:corrupt */
+
+/**
+ * @typedef {object} ReadContext what readers need of the log that they read
+ * @property {import('./block-cache').BlockCache} blocks another one before the log is open
+ * @property {Decode | null} decode null: values are given as they are stored
+ * @property {string | null} filename
+ * @property {() => boolean} isOpen
+ * @property {(cb: (err: Error | null) => void) => void} whenOpen calls back at once if the log is open
+ * @property {import('./open-streams').OpenStreams} streams
+ * @property {import('./turn-budget').TurnBudget} turn
+ */
+
+/**
+ * @param {RangeOptions} options
+ * @returns {Range}
+ * @throws flumelog:invalid for a bound that is no integer, or options that are no object
+ */
+function rangeOf (options) {
+  if (options === null || typeof options !== 'object') {
+    throw errors.invalid(`options must be an object; they are ${format(options)}`)
+  }
+  const { gt, gte, lt, lte } = options
+  return {
+    min: Math.max(checkBound('gt', gt, -Infinity) + 1, checkBound('gte', gte, -Infinity)),
+    max: Math.min(checkBound('lt', lt, Infinity) - 1, checkBound('lte', lte, Infinity)),
+    reverse: !!options.reverse,
+    useCache: options.cache !== false
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {unknown} value
+ * @param {number} unbounded what stands for no bound
+ */
+function checkBound (name, value, unbounded) {
+  if (value === undefined || value === null) return unbounded
+  if (Number.isInteger(value) || value === Infinity || value === -Infinity) return /** @type {number} */ (value)
+  throw errors.invalid(`${name} must be an integer, the offset of a record or any other; it is ${format(value)}`)
+}
+
+/**
+ * @param {StreamOptions} options
+ * @throws flumelog:invalid
+ */
+function checkLimit (options) {
+  const limit = options.limit ?? 0
+  if (Number.isInteger(limit) || limit === Infinity) return
+  throw errors.invalid(`limit must be a number of records, an integer; it is ${format(limit)}`)
+}
+
+module.exports = { rangeOf, checkLimit }

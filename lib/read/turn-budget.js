@@ -1,0 +1,92 @@
+'use strict'
+
+// Limits how long reads that are answered from memory may occupy one turn of the event
+// loop. Such answers come at once, so a chain of them never returns to the event loop by
+// itself, whether it is linked by callbacks or by promises. Once the time is spent, further
+// answers are deferred to the next turn, after timers and I/O have had theirs.
+
+const { callAll } = require('../callbacks')
+const { systemClock } = require('../clock')
+
+/** Milliseconds of such answers per turn. */
+const MAX_TURN_TIME = 1
+/** Answers per look at the clock, which takes longer than many an answer. */
+const CHECK_INTERVAL = 128
+
+class TurnBudget {
+  /** @param {import('../clock').Clock} [clock] */
+  constructor (clock = systemClock) {
+    this.clock = clock
+    this.untilCheck = CHECK_INTERVAL
+    /** Whether the current turn is being timed, and since when. */
+    this.isTimed = false
+    this.startedAt = 0
+    /** In order; those before `next` have run. @type {Array<() => void>} */
+    this.deferred = []
+    this.next = 0
+    this.endTurn = this.endTurn.bind(this)
+  }
+
+  /**
+   * Asked before each answer. The hot path is a counter.
+   * @returns {boolean} whether the answer has to be deferred
+   */
+  isSpent () {
+    if (--this.untilCheck > 0) return false
+    return this.checkTime()
+  }
+
+  /** @returns {boolean} the same, by the clock: for loops that count by themselves */
+  checkTime () {
+    this.timeTurn()
+    const isSpent = this.clock.now() - this.startedAt >= MAX_TURN_TIME
+    // once spent, it stays so for all callers until the turn ends
+    this.untilCheck = isSpent ? 1 : CHECK_INTERVAL
+    return isSpent
+  }
+
+  /** @param {() => void} run called in a later turn, in order */
+  defer (run) {
+    this.deferred.push(run)
+    this.timeTurn()
+  }
+
+  /** Runs all that is deferred now: a log that closes answers every caller. */
+  flush () {
+    const runs = this.deferred.slice(this.next)
+    this.deferred = []
+    this.next = 0
+    callAll(runs, undefined)
+  }
+
+  timeTurn () {
+    if (this.isTimed) return
+    this.isTimed = true
+    this.startedAt = this.clock.now()
+    this.clock.setImmediate(this.endTurn)
+  }
+
+  endTurn () {
+    this.isTimed = false
+    this.untilCheck = CHECK_INTERVAL
+    if (this.deferred.length === 0) return
+    this.timeTurn()
+    const { deferred } = this
+    // what these defer themselves is for the turn after
+    const end = deferred.length
+    try {
+      while (this.deferred === deferred && this.next < end && !this.isSpent()) deferred[this.next++]()
+    } finally {
+      if (this.deferred === deferred) this.compact()
+    }
+  }
+
+  /** Releases what has run, if that is at least half of the list. */
+  compact () {
+    if (this.next * 2 < this.deferred.length) return
+    this.deferred = this.deferred.slice(this.next)
+    this.next = 0
+  }
+}
+
+module.exports = { TurnBudget, CHECK_INTERVAL, MAX_TURN_TIME }
