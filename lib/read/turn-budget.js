@@ -9,7 +9,7 @@ const { callAll } = require('../callbacks')
 const { systemClock } = require('../clock')
 
 /** Milliseconds of such answers per turn. */
-const MAX_TURN_TIME = 1
+const MAX_TURN_TIME = 5
 /** Answers per look at the clock, which takes longer than many an answer. */
 const CHECK_INTERVAL = 128
 
