@@ -144,3 +144,28 @@ exports.closed = (filename) => createError('flumelog:closed',
 exports.failed = (filename, cause) => createError('flumelog:failed',
   `${nameOf(filename)}: forcing data to the disk failed, so what the disk holds is unknown; open the log again to append`,
   { filename, cause })
+
+/** @param {string} filename */
+exports.notRegular = (filename) => createError('flumelog:invalid', `${filename}: not a regular file, so it cannot be a log`)
+
+/**
+ * @param {string | null} filename
+ * @param {string} reason what was found where the first record would be
+ */
+exports.notALog = (filename, reason) => createError('flumelog:not-a-log',
+  `${nameOf(filename)}: not a log: there is no whole record in it (at offset 0: ${reason}); it is left as it is`, { filename })
+
+/**
+ * @param {string} filename
+ * @param {boolean} isRenamed another file has its name now; otherwise none has
+ */
+exports.replaced = (filename, isRenamed) => createError('flumelog:replaced',
+  `${filename}: ${isRenamed ? 'another file was renamed over the log' : 'the log was deleted or moved'} while it was open; open it again`, { filename })
+
+/**
+ * @param {string} filename
+ * @param {number} bytes in its last part
+ * @param {number} most that fit
+ */
+exports.nameTooLong = (filename, bytes, most) => createError('ENAMETOOLONG',
+  `${filename}: the file name has ${bytes} bytes; at most ${most} fit, since the recovery point beside it has a longer name`, { filename, path: filename })

@@ -7,7 +7,7 @@ const fs = require('fs')
 const { randomUUID } = require('crypto')
 const { callbackify, promisify } = require('util')
 const { crc32 } = require('zlib')
-const { onlyMissing, syncFolder } = require('./directory')
+const { nullIfMissing, syncFolder } = require('./directory')
 const { lockIfPossible, isLocked } = require('./lock')
 
 /** Digits of an acknowledged offset: as many as the largest safe integer has. */
@@ -81,7 +81,7 @@ class PathPoint {
 
   /** @returns {Promise<{ isCurrent: boolean, point: RecoveryPoint | null }>} isCurrent: the file was not replaced meanwhile */
   async readOnce () {
-    const handle = await fs.promises.open(this.filename, 'r').catch(onlyMissing)
+    const handle = await fs.promises.open(this.filename, 'r').catch(nullIfMissing)
     if (handle === null) return { isCurrent: true, point: null }
     try {
       const text = await handle.readFile('latin1')
@@ -153,8 +153,8 @@ class PathPoint {
     const { fd } = this
     this.fd = -1
     try {
-      await fs.promises.unlink(this.filename + '.new').catch(onlyMissing)
-      await fs.promises.unlink(this.filename).catch(onlyMissing)
+      await fs.promises.unlink(this.filename + '.new').catch(nullIfMissing)
+      await fs.promises.unlink(this.filename).catch(nullIfMissing)
     } finally {
       // not before: while there is a file, readers must know that its writer is alive
       if (fd !== -1) await close(fd).catch(() => {})
@@ -194,7 +194,7 @@ function pointFile (filename, folder, logStatus) {
 async function isSameFile (handle, filename) {
   const [mine, there] = await Promise.all([
     handle.stat({ bigint: true }),
-    fs.promises.stat(filename, { bigint: true }).catch(onlyMissing)
+    fs.promises.stat(filename, { bigint: true }).catch(nullIfMissing)
   ])
   return there !== null && mine.ino === there.ino && mine.dev === there.dev
 }
