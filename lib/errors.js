@@ -148,12 +148,9 @@ exports.failed = (filename, cause) => createError('flumelog:failed',
 /** @param {string} filename */
 exports.notRegular = (filename) => createError('flumelog:invalid', `${filename}: not a regular file, so it cannot be a log`)
 
-/**
- * @param {string | null} filename
- * @param {string} reason what was found where the first record would be
- */
-exports.notALog = (filename, reason) => createError('flumelog:not-a-log',
-  `${nameOf(filename)}: not a log: there is no whole record in it (at offset 0: ${reason}); it is left as it is`, { filename })
+/** @param {string | null} filename */
+exports.notALog = (filename) => createError('flumelog:not-a-log',
+  `${nameOf(filename)}: not a log: it does not start with a record; check the name`, { filename })
 
 /**
  * @param {string} filename

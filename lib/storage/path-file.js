@@ -14,6 +14,7 @@ const { sizeOf } = require('./buffers')
 const { writeCutFile } = require('./cut-file')
 const { nullIfMissing, syncFolder } = require('./directory')
 const { hasRoomForSuffix, locate } = require('./location')
+const { lastNonZero } = require('./last-data')
 const { acquireLock } = require('./lock')
 const { pointFile } = require('./recovery-point')
 const { storageFile } = require('./storage-file')
@@ -41,6 +42,8 @@ const { watch } = require('./watch')
  * @property {import('./recovery-point').PointFile | null} point
  * @property {(offset: number, end: number, cb: (err: Error | null, name?: string) => void) => void} keepCut
  *   copies the bytes from `offset` to `end` into a file beside the log
+ * @property {(size: number, cb: (err: Error | null, offset?: number) => void) => void} [lastNonZero] the offset of the last byte
+ *   before `size` that is not zero, -1 if there is none; faster than by `read`
  * @property {((cb: Done) => void) | null} checkPath gives `flumelog:replaced` if the path no longer leads to the open file
  * @property {((onchange: () => void) => import('./watch').Watch) | null} watch tells when the file has changed
  */
@@ -175,6 +178,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     sync: (cb) => fs.fdatasync(storage.fd, cb),
     point,
     keepCut: callbackify((/** @type {number} */ offset, /** @type {number} */ end) => writeCutFile(read, location, offset, end)),
+    lastNonZero: callbackify((/** @type {number} */ size) => lastNonZero(location.path, size)),
     checkPath: (cb) => fs.stat(location.path, { bigint: true }, (err, found) => {
       if (err && !isGone(err)) cb(err)
       else if (err || found.dev !== identity.dev || found.ino !== identity.ino) cb(errors.replaced(filename, !err))

@@ -237,7 +237,7 @@ function failure (code) {
 }
 
 function clone (point) {
-  return point === null ? null : { offset: point.offset, rewrites: point.rewrites.map(({ offset, data }) => ({ offset, data: Buffer.from(data) })) }
+  return point === null ? null : { offset: point.offset, rewrites: point.rewrites.map(rewrite => ({ ...rewrite, data: Buffer.from(rewrite.data) })) }
 }
 
 module.exports = { Disk, randomFrom }
