@@ -3,7 +3,8 @@
 // Opens a log.
 
 const errors = require('./lib/errors')
-const { pathFile, storageFile } = require('./lib/storage/path-file')
+const { pathFile } = require('./lib/storage/path-file')
+const { storageFile } = require('./lib/storage/storage-file')
 const { settingsOf, format } = require('./lib/options')
 const { createLog } = require('./lib/log')
 
@@ -13,7 +14,7 @@ const { createLog } = require('./lib/log')
  * @typedef {import('./lib/log').AppendOptions} AppendOptions
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
  * @typedef {import('./lib/errors').LogError} LogError
- * @typedef {import('./lib/storage/path-file').RandomAccessStorage} RandomAccessStorage
+ * @typedef {import('./lib/storage/storage-file').RandomAccessStorage} RandomAccessStorage
  */
 
 /**
@@ -75,7 +76,7 @@ function FlumeLog (file, options = {}) {
  */
 function logFile (file, settings) {
   if (typeof file === 'string' && file !== '' && !file.includes('\0')) return pathFile(file, settings)
-  const storage = /** @type {import('./lib/storage/path-file').RandomAccessStorage} */ (file)
+  const storage = /** @type {import('./lib/storage/storage-file').RandomAccessStorage} */ (file)
   if (storage !== null && typeof storage === 'object' && typeof storage.read === 'function' && typeof storage.stat === 'function') {
     return storageFile(storage, settings)
   }

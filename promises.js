@@ -8,7 +8,7 @@ const { RecordIterator } = require('./lib/wrappers/iterator')
 const { ReadStream, WriteStream } = require('./lib/wrappers/node-streams')
 
 /**
- * @typedef {import('./lib/storage/path-file').RandomAccessStorage} RandomAccessStorage
+ * @typedef {import('./lib/storage/storage-file').RandomAccessStorage} RandomAccessStorage
  * @typedef {import('./lib/log').AppendOptions} AppendOptions
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
  * @typedef {StreamOptions & { signal?: AbortSignal }} IteratorOptions signal: ends the stream with its reason

@@ -2,6 +2,8 @@
 
 // Error messages for the user: one line that names the file and says what to do.
 
+const fs = require('fs')
+const path = require('path')
 const { paint } = require('./style')
 
 /** @typedef {Error & { code?: string }} CodedError */
@@ -36,8 +38,25 @@ function explain (err, file) {
   if (code === 'flumelog:locked') return `${file}: another program has this log open for writing; close it there first`
   if (code === 'flumelog:block-size') return `${message}; omit --block-size for an existing log`
   if (code.startsWith('flumelog:')) return message
-  if (code in SYSTEM_ERRORS) return `${file}: ${SYSTEM_ERRORS[code]}`
-  return `${file}: ${message}`
+  return `${failedFile(err, file)}: ${SYSTEM_ERRORS[code] ?? message}`
+}
+
+/**
+ * @param {any} err
+ * @param {string} file
+ * @returns {string} the file that an operation of the system failed for: the log, or one beside it
+ */
+function failedFile ({ path: failed }, file) {
+  return typeof failed === 'string' && failed.startsWith(`${realPath(file)}.`) ? failed : file
+}
+
+/** @param {string} file */
+function realPath (file) {
+  try {
+    return fs.realpathSync(file)
+  } catch {
+    return path.resolve(file)
+  }
 }
 
 /**

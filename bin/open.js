@@ -5,7 +5,6 @@
 const FlumeLog = require('..')
 const { pathFile } = require('../lib/storage/path-file')
 const { openExtent } = require('../lib/maintenance/verify')
-const { UserError } = require('./errors')
 
 /** @typedef {import('../lib/log').FlumeLog<Buffer>} Log */
 
@@ -17,7 +16,6 @@ const { UserError } = require('./errors')
 async function openToRead (file) {
   const log = FlumeLog(file, { readOnly: true, cacheSize: 0 })
   await ready(log)
-  if (log.stats().size === 0) await mustBeLog(file)
   return log
 }
 
@@ -27,28 +25,17 @@ async function openToRead (file) {
  * @returns {Promise<{ log: Log, cut: import('../lib/log').Cut | null }>} cut: what recovery truncated
  */
 async function openToWrite (file, options) {
-  await mustBeLog(file).catch((err) => { if (err.code !== 'ENOENT') throw err })
   const log = FlumeLog(file, options)
   return { log, cut: await ready(log) }
 }
 
 /**
- * Rejects a file that is not a log: it has bytes, but not one whole record, and no recovery
- * point that a crash would have left.
+ * Before a file is opened for writing, which would create it.
  * @param {string} file
  */
 async function mustBeLog (file) {
   const extent = await openExtent(pathFile(file, { readOnly: true, lock: false }))
   await extent.io.close()
-  refuseOther(file, extent)
-}
-
-/**
- * @param {string} file
- * @param {{ size: number, end: number, closed: boolean }} found
- */
-function refuseOther (file, { size, end, closed }) {
-  if (size > 0 && end === 0 && closed) throw new UserError(`${file}: not a log: it does not start with a record; check the name`)
 }
 
 /**
@@ -67,4 +54,4 @@ function close (log) {
   return new Promise((resolve, reject) => log.close((err) => err ? reject(err) : resolve()))
 }
 
-module.exports = { openToRead, openToWrite, mustBeLog, refuseOther, close }
+module.exports = { openToRead, openToWrite, mustBeLog, close }

@@ -7,7 +7,6 @@ const { pathFile } = require('../lib/storage/path-file')
 const { verify } = require('../lib/maintenance/verify')
 const { byteProgress } = require('./progress')
 const { counted } = require('./numbers')
-const { refuseOther } = require('./open')
 
 /** @typedef {import('../lib/maintenance/verify').Report} Report */
 /** @typedef {import('../lib/maintenance/verify').Range} Range */
@@ -20,9 +19,7 @@ const { refuseOther } = require('./open')
 async function survey (file, verb) {
   const progress = byteProgress(verb)
   try {
-    const report = await verify(pathFile(file, { readOnly: true, lock: false }), progress.update)
-    refuseOther(file, report)
-    return report
+    return await verify(pathFile(file, { readOnly: true, lock: false }), progress.update)
   } finally {
     progress.stop()
   }

@@ -154,3 +154,25 @@ exports.failed = (filename, cause) => createError('flumelog:failed',
 exports.thrown = (name, thrown) => typeof thrown === 'object' && thrown !== null
   ? /** @type {Error} */ (thrown)
   : exports.invalid(`${name} threw ${String(thrown)}, which is not an error`, thrown)
+
+/** @param {string} filename */
+exports.notRegular = (filename) => createError('flumelog:invalid', `${filename}: not a regular file, so it cannot be a log`)
+
+/** @param {string | null} filename */
+exports.notALog = (filename) => createError('flumelog:not-a-log',
+  `${nameOf(filename)}: not a log: it does not start with a record; check the name`, { filename })
+
+/**
+ * @param {string} filename
+ * @param {boolean} isRenamed another file has its name now; otherwise none has
+ */
+exports.replaced = (filename, isRenamed) => createError('flumelog:replaced',
+  `${filename}: ${isRenamed ? 'another file was renamed over the log' : 'the log was deleted or moved'} while it was open; open it again`, { filename })
+
+/**
+ * @param {string} filename
+ * @param {number} bytes in its last part
+ * @param {number} most that fit
+ */
+exports.nameTooLong = (filename, bytes, most) => createError('ENAMETOOLONG',
+  `${filename}: the file name has ${bytes} bytes; at most ${most} fit, since the recovery point beside it has a longer name`, { filename, path: filename })

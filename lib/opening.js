@@ -7,7 +7,8 @@ const { BlockCache } = require('./read/block-cache')
 const { Follower } = require('./read/follower')
 const { RecordReader } = require('./read/get')
 const { findBlockSize } = require('./recovery/block-size')
-const { findEnd, repair } = require('./recovery/recover')
+const { findEnd } = require('./recovery/find-end')
+const { recover } = require('./recovery/recover')
 const { promises } = require('./storage/promisified-file')
 const { Writer } = require('./write/writer')
 const { DEFAULT_BLOCK_SIZE } = require('./options')
@@ -45,7 +46,7 @@ async function openLog (file, settings, records, limits, listeners, turn, clock)
   try {
     const { blockSize, found, point } = await examine(io, file, settings, records.isWhole)
     const mustRecover = !settings.readOnly && (point !== null || found.cut > 0 || found.damagedTail !== null)
-    const cutName = mustRecover ? await repair(io, found, blockSize) : null
+    const cutName = mustRecover ? await recover(io, found, blockSize) : null
     listeners.onblocksize(blockSize)
 
     const { checksum, cacheSize, readOnly } = settings
@@ -58,7 +59,7 @@ async function openLog (file, settings, records, limits, listeners, turn, clock)
     }
     const cut = mustRecover && found.cut > 0 ? { offset: found.kept, bytes: found.cut, filename: cutName } : null
     const reader = new RecordReader({ blocks, decode: records.isIdentity ? null : records.decode, turn })
-    const opened = { blocks, reader, writer, follower, cut, recovered: mustRecover ? found.walked : 0 }
+    const opened = { blocks, reader, writer, follower, cut, recovered: mustRecover ? found.recovered : 0 }
     return { opened, lastSeq: follower?.lastSeq ?? found.lastSeq }
   } catch (err) {
     follower?.close()
@@ -76,8 +77,8 @@ async function openLog (file, settings, records, limits, listeners, turn, clock)
  */
 async function examine (io, { filename }, settings, isWhole) {
   const [size, point] = await Promise.all([io.size(), io.readPoint()])
-  const blockSize = await findBlockSize(io.read, size, settings.blockSize, DEFAULT_BLOCK_SIZE, filename, point !== null)
-  const found = await findEnd(io.read, size, point, { blockSize, checksum: settings.checksum, isWhole })
+  const blockSize = await findBlockSize(io.read, size, settings.blockSize, DEFAULT_BLOCK_SIZE, filename, point)
+  const found = await findEnd(io.read, size, point, { blockSize, checksum: settings.checksum, isWhole, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero })
   return { blockSize, found, point }
 }
 

@@ -11,7 +11,8 @@ const { endOfRecords, findProblem, frameProblem } = require('../format/validatio
 const errors = require('../errors')
 const { promises } = require('../storage/promisified-file')
 const { findBlockSize } = require('../recovery/block-size')
-const { findEnd, withRewrites } = require('../recovery/recover')
+const { findEnd } = require('../recovery/find-end')
+const { withRewrites } = require('../recovery/rewrites')
 const { DEFAULT_BLOCK_SIZE } = require('../options')
 
 /** Bytes read at a time, about. */
@@ -173,7 +174,7 @@ async function openExtent (file, exclusive = false) {
   await io.open()
   try {
     const read = whatCanBeRead(io, file.filename)
-    const blockSize = await findBlockSize(read, await io.size(), undefined, DEFAULT_BLOCK_SIZE, file.filename)
+    const blockSize = await findBlockSize(read, await io.size(), undefined, DEFAULT_BLOCK_SIZE, file.filename, await io.readPoint())
     const { size, point, found } = await findEndOnceQuiet(io, read, blockSize)
     return {
       io,
@@ -202,7 +203,7 @@ async function findEndOnceQuiet (io, read, blockSize) {
   for (let tries = 1; ; tries++) {
     const size = await io.size()
     const point = await io.readPoint()
-    const found = await findEnd(read, size, point, { blockSize, checksum: true, isWhole: () => true })
+    const found = await findEnd(read, size, point, { blockSize, checksum: true, isWhole: () => true, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero })
     if (found.cut === 0 || tries === END_RETRIES || await io.size() === size) return { size, point, found }
   }
 }

@@ -9,7 +9,7 @@ const { endOfRecords, findProblem, frameProblem } = require('../format/validatio
 const errors = require('../errors')
 const { Block } = require('./block')
 const { detectBlockSize } = require('../format/block-size')
-const { withRewrites } = require('../recovery/recover')
+const { withRewrites } = require('../recovery/rewrites')
 
 /** How often a block that looks damaged is looked at again: another process may be rewriting it. */
 const MOST_DOUBTS = 5
@@ -28,7 +28,7 @@ class Follower {
    * @param {import('../storage/path-file').LogFile} file
    * @param {import('../storage/promisified-file').Io} io
    * @param {import('./block-cache').BlockCache} blocks
-   * @param {import('../recovery/recover').Found} found where the log ended when it was opened
+   * @param {import('../recovery/find-end').Found} found where the log ended when it was opened
    * @param {import('../storage/recovery-point').RecoveryPoint | null} point that was there then
    * @param {Listeners & { blockSize: number | undefined }} options `blockSize`: what the caller asked for
    */

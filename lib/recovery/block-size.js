@@ -1,47 +1,53 @@
 'use strict'
 
 // Finds the block size of a file: from its first padding or, if the first block is corrupt,
-// from samples taken elsewhere.
+// from samples taken elsewhere. On the way it turns out whether the file is a log at all.
 
-const layout = require('../format/layout')
+const { FRAME_SIZE, MAX_BLOCK_SIZE, paddingSize } = require('../format/layout')
 const { blockSizeOfSample, blockSizesUpTo, firstPadding, isSealed } = require('../format/block-size')
-const { frameProblem } = require('../format/validation')
 const errors = require('../errors')
+const { isUnfinishedBatch, lastFrame } = require('./whole-records')
 
-/** What is looked at in one place of the file. */
-const SAMPLE_SIZE = 2 * layout.MAX_BLOCK_SIZE
-const COMMON_SIZES = Array.from({ length: 12 }, (_, i) => layout.MAX_BLOCK_SIZE >> i)
+/** Bytes read in one place of the file. */
+const SAMPLE_SIZE = 2 * MAX_BLOCK_SIZE
+/** Where samples are taken, as parts of the file. */
+const SAMPLE_PLACES = [0.25, 0.5, 0.75, 1]
+const COMMON_SIZES = Array.from({ length: 12 }, (_, i) => MAX_BLOCK_SIZE >> i)
+
+/** @typedef {import('./find-end').Read} Read */
 
 /**
- * @param {(offset: number, size: number) => Promise<Buffer>} read
+ * @param {Read} read
  * @param {number} size the file's, in bytes
  * @param {number | undefined} given the caller's, if there is one
  * @param {number} usual the size of a new log
  * @param {string | null} filename for messages
- * @param {boolean} [isLog] it is known to be one, though a crash may have left nothing that looks like it
+ * @param {import('../storage/recovery-point').RecoveryPoint | null} [point] with which it is a log, though a crash may
+ *   have left nothing that looks like one
  * @returns {Promise<number>}
  * @throws flumelog:block-size if the file contradicts what was given,
- *   flumelog:corrupt if nothing in a file of some size looks like a log
+ *   flumelog:not-a-log if no record is found in a file that is not empty
  */
-async function findBlockSize (read, size, given, usual, filename, isLog = false) {
+async function findBlockSize (read, size, given, usual, filename, point = null) {
   if (size === 0) return given ?? usual
   const head = await read(0, Math.min(size, SAMPLE_SIZE))
   if (given !== undefined && isSealed(head, given)) return given
 
   const { blockSize: found, end } = firstPadding(head)
   if (found !== undefined) return confirmed(found, given, filename)
-  const hasRoom = given === undefined || end <= given - layout.paddingSize(false)
+  const hasRoom = given === undefined || end <= given - paddingSize(false)
   if (end === size && hasRoom) return given ?? usual
 
-  // the first block is damaged, or a torn tail: look for a sound block elsewhere
-  const elsewhere = await soundBlock(read, size, head, given)
+  // the first block is corrupt, or a tail with trailing bytes: look for a valid block elsewhere
+  const elsewhere = await blockSizeElsewhere(read, size, head, given)
   if (elsewhere !== undefined) return confirmed(elsewhere, given, filename)
   if (!hasRoom) {
     throw errors.blockSize(filename, Number(given), `a block of the file holds records up to position ${end}, so its blocks are larger`)
   }
-  if (end > 0 || isLog || size < layout.MAX_BLOCK_SIZE) return given ?? usual
-  throw errors.corrupt(filename, 0, given ?? usual, 0, `${frameProblem(head, 0, head.length)}; ` +
-    'no sound block was found elsewhere either, so this is not a log, or one with another blockSize')
+  const guess = given ?? usual
+  if (end > 0 || isUnfinishedBatch(head.subarray(0, guess), guess)) return guess
+  if (await endsWithRecord(read, size) || await belongsToFile(read, size, point)) return guess
+  throw errors.notALog(filename)
 }
 
 /**
@@ -56,17 +62,17 @@ function confirmed (found, given, filename) {
 }
 
 /**
- * @param {(offset: number, size: number) => Promise<Buffer>} read
+ * @param {Read} read
  * @param {number} size the file's
  * @param {Buffer} head the file's beginning
  * @param {number | undefined} given
- * @returns {Promise<number | undefined>} the size of a block that is sound; the given size, if there is one of that
+ * @returns {Promise<number | undefined>} the size of a valid block; the given size, if there is one of that
  */
-async function soundBlock (read, size, head, given) {
+async function blockSizeElsewhere (read, size, head, given) {
   const samples = [{ offset: 0, bytes: head }]
   if (size > head.length) {
-    for (const part of [0.25, 0.5, 0.75, 1]) {
-      const offset = Math.floor((size - SAMPLE_SIZE) * part)
+    for (const place of SAMPLE_PLACES) {
+      const offset = Math.floor((size - SAMPLE_SIZE) * place)
       samples.push({ offset, bytes: await read(offset, SAMPLE_SIZE) })
     }
   }
@@ -78,6 +84,28 @@ async function soundBlock (read, size, head, given) {
       if (found !== undefined) return found
     }
   }
+}
+
+/**
+ * @param {Read} read
+ * @param {number} end an offset in the file
+ * @returns {Promise<boolean>} whether a whole record ends there
+ */
+async function endsWithRecord (read, end) {
+  const start = Math.max(0, end - MAX_BLOCK_SIZE)
+  return end - start > FRAME_SIZE && lastFrame(await read(start, end - start), 0) !== -1
+}
+
+/**
+ * @param {Read} read
+ * @param {number} size
+ * @param {import('../storage/recovery-point').RecoveryPoint | null} point
+ * @returns {Promise<boolean>} whether the recovery point belongs to the file: nothing of the log was durable, or a
+ *   record ends where it says
+ */
+async function belongsToFile (read, size, point) {
+  if (point === null || !(point.offset >= 0 && point.offset <= size)) return false
+  return point.offset === 0 || endsWithRecord(read, point.offset)
 }
 
 module.exports = { findBlockSize }

@@ -1,25 +1,16 @@
 'use strict'
 
-// The folder that a log is in, and what is made there beside it.
+// Directories, and what is created in them.
 
 const fs = require('fs')
+const path = require('path')
 
 /**
+ * Makes the names in a directory durable: which files it has, not what is in them.
  * @param {string} folder
- * @returns {unknown} null, or why it cannot be made
  */
-function makeFolder (folder) {
-  try {
-    fs.mkdirSync(folder, { recursive: true })
-    return null
-  } catch (err) {
-    return err
-  }
-}
-
-/** @param {string} folder */
 async function syncFolder (folder) {
-  if (process.platform === 'win32') return // a folder cannot be opened there
+  if (process.platform === 'win32') return // a directory cannot be opened there
   const handle = await fs.promises.open(folder, 'r')
   try {
     await handle.sync()
@@ -29,7 +20,21 @@ async function syncFolder (folder) {
 }
 
 /**
- * Creates a file that is not there yet, with a number behind its name if need be.
+ * Creates a directory, with those above it that are missing.
+ * @param {string} folder absolute
+ * @returns {string[]} the directories that were created
+ */
+function createFolders (folder) {
+  const first = fs.mkdirSync(folder, { recursive: true })
+  /** @type {string[]} */
+  const created = []
+  if (first === undefined) return created
+  for (let name = folder; name.length >= first.length; name = path.dirname(name)) created.push(name)
+  return created
+}
+
+/**
+ * Creates a file that is not there yet, with a number after its name if necessary.
  * @param {string} wanted
  */
 async function createBeside (wanted) {
@@ -44,12 +49,13 @@ async function createBeside (wanted) {
 }
 
 /**
+ * For `catch`: a file that does not exist is no error.
  * @param {NodeJS.ErrnoException} err
- * @returns {null} if what was looked for is not there
+ * @returns {null}
  */
-function onlyMissing (err) {
+function nullIfMissing (err) {
   if (err.code === 'ENOENT') return null
   throw err
 }
 
-module.exports = { makeFolder, syncFolder, createBeside, onlyMissing }
+module.exports = { syncFolder, createFolders, createBeside, nullIfMissing }

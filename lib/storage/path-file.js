@@ -1,78 +1,85 @@
 'use strict'
 
-// Where a log's bytes are: a file by its path, with its lock, its recovery point
-// and what was cut off it beside it; or any random-access-storage instance,
-// which has none of these. Above this file nobody knows which of the two it is.
+// A log's file by its path, with its lock, its recovery point and the files of what recovery
+// cut off. Callers cannot tell it from a random-access-storage (storage-file.js), except by
+// the members that a storage does not have.
 
 const fs = require('fs')
 const path = require('path')
-const { callbackify } = require('util')
+const { callbackify, promisify } = require('util')
 const RandomAccessFile = require('random-access-file')
 const errors = require('../errors')
-const { SyncIoBudget, MOST_BYTES } = require('./sync-io')
-const { createBeside, makeFolder, syncFolder } = require('./directory')
+const { systemClock } = require('../clock')
+const { sizeOf } = require('./buffers')
+const { writeCutFile } = require('./cut-file')
+const { nullIfMissing, syncFolder } = require('./directory')
+const { hasRoomForSuffix, locate } = require('./location')
+const { lastNonZero } = require('./last-data')
 const { acquireLock } = require('./lock')
 const { pointFile } = require('./recovery-point')
+const { storageFile } = require('./storage-file')
+const { SyncIoBudget, MAX_SYNC_BYTES } = require('./sync-io')
 const { watch } = require('./watch')
-
-const COPY_SIZE = 1024 * 1024
 
 /**
  * @typedef {(err: Error | null | undefined) => void} Done
- * @typedef {{
- *   open: (cb: Done) => void,
- *   read: (offset: number, size: number, cb: (err: Error | null, data?: Buffer) => void) => void,
- *   write: (offset: number, data: Buffer, cb: Done) => void,
- *   truncate: (offset: number, cb: Done) => void,
- *   stat: (cb: (err: Error | null, st?: { size: number, isFile?: () => boolean }) => void) => void,
- *   close: (cb: Done) => void,
- *   filename?: string, fd?: number,
- *   statable?: boolean, truncatable?: boolean, writable?: boolean,
- *   sync?: (cb: Done) => void
- * }} RandomAccessStorage a storage as described by the package random-access-storage;
- *   if it has a method `sync(cb)`, that is called to force data to the disk
- */
-
-/**
+ *
  * @typedef {object} LogFile
- * @property {string | null} filename
+ * @property {string | null} filename as the caller gave it
  * @property {(cb: Done) => void} open
  * @property {(cb: (err: Error | null, bytes?: number) => void) => void} size
  * @property {(offset: number, size: number, cb: (err: Error | null, data?: Buffer) => void) => void} read
  * @property {(offset: number, size: number, isShared: boolean, cb: (err: Error | null, data?: Buffer) => void) => void} readSmall
- *   for little that somebody waits for; may call back at once. If `isShared`, the data may be longer, and is good only
- *   until the next call of this
+ *   for small reads that a caller waits for; may call back at once. If `isShared`, the data may be longer, and is valid
+ *   only until the next call of this
  * @property {(offset: number, sizes: number[], into: Buffer[] | null, cb: (err: Error | null, buffers?: Buffer[]) => void) => void} readMany
  *   what follows `offset`, in buffers of these sizes: in those of `into`, if there are any and the storage can, or in new ones
  * @property {(offset: number, data: Buffer, cb: Done) => void} write may call back at once
  * @property {(offset: number, buffers: Buffer[], cb: Done) => void} writeMany one after the other; may call back at once
  * @property {(offset: number, cb: Done) => void} truncate
- * @property {(cb: Done) => void} sync what is written is on the disk
+ * @property {(cb: Done) => void} sync makes durable what was written before the call
  * @property {(cb: Done) => void} close
  * @property {import('./recovery-point').PointFile | null} point
  * @property {(offset: number, end: number, cb: (err: Error | null, name?: string) => void) => void} keepCut
  *   copies the bytes from `offset` to `end` into a file beside the log
+ * @property {(size: number, cb: (err: Error | null, offset?: number) => void) => void} [lastNonZero] the offset of the last byte
+ *   before `size` that is not zero, -1 if there is none; faster than by `read`
+ * @property {((cb: Done) => void) | null} checkPath gives `flumelog:replaced` if the path no longer leads to the open file
  * @property {((onchange: () => void) => import('./watch').Watch) | null} watch tells when the file has changed
  */
 
 /**
- * A log's file by its path.
  * @param {string} filename
  * @param {{ readOnly: boolean, lock: boolean | 'required', blocking?: boolean }} options blocking: see `Options`
+ * @param {import('../clock').Clock} [clock]
  * @returns {LogFile}
  */
-function pathFile (filename, { readOnly, lock, blocking = true }) {
-  const storage = new RandomAccessFile(filename, { writable: !readOnly })
-  const folder = path.dirname(path.resolve(filename))
-  // not later: views pendingCalls flumedb begin to put their files beside the log at once
-  const noFolder = readOnly ? null : makeFolder(folder)
+function pathFile (filename, { readOnly, lock, blocking = true }, clock = systemClock) {
+  const location = locate(filename, readOnly)
+  const storage = new RandomAccessFile(location.path, { writable: !readOnly })
+  const file = storageFile(storage, { readOnly })
+  const budget = new SyncIoBudget(blocking, clock)
+  const sharedBuffer = Buffer.allocUnsafeSlow(MAX_SYNC_BYTES)
+  const point = hasRoomForSuffix(location.path)
+    ? pointFile(location.path + '.recovery-point', location.folder, () => promisify(fs.fstat)(storage.fd))
+    : null
+  /** Of the open file. */
+  let identity = { dev: 0n, ino: 0n }
+  /** Calls that the storage does not know of, and so would not wait for before it closes. */
+  let pendingCalls = 0
+  /** @type {(() => void) | null} */
+  let closeStorage = null
 
   async function open () {
-    if (noFolder !== null) throw noFolder
-    // a storage creates its file with its first write, and we want the lock before that
-    await (readOnly ? opened() : written(0, Buffer.alloc(0)))
+    if (location.problem !== null) throw location.problem
+    await refuseSpecialFile(location.path, filename)
+    for (const folder of location.newFolders) await syncFolder(path.dirname(folder))
+    // a storage creates its file with the first write, and the lock has to come before that
+    await (readOnly ? promisify(file.open)() : promisify(file.write)(0, Buffer.alloc(0)))
     try {
-      if (!(await status()).isFile()) throw errors.invalid(`${filename}: not a regular file, so it cannot be a log`)
+      const stats = fs.fstatSync(storage.fd, { bigint: true })
+      if (!stats.isFile()) throw errors.notRegular(filename)
+      identity = stats
       if (lock && !readOnly) acquireLock(filename, storage.fd, lock)
     } catch (err) {
       await new Promise(resolve => storage.close(resolve))
@@ -80,72 +87,32 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
     }
   }
 
-  const opened = () => new Promise((resolve, reject) => storage.open(settle(resolve, reject)))
-  /** @type {() => Promise<fs.Stats>} */
-  const status = () => new Promise((resolve, reject) => storage.stat((err, st) => err ? reject(err) : resolve(st)))
-  /** @type {(offset: number, data: Buffer) => Promise<void>} */
-  const written = (offset, data) => new Promise((resolve, reject) => storage.write(offset, data, settle(resolve, reject)))
-
-  /**
-   * @param {number} offset
-   * @param {number} end
-   */
-  async function keepCut (offset, end) {
-    const { name, handle } = await createBeside(`${filename}.cut-${offset}`)
-    try {
-      for (let at = offset; at < end; at += COPY_SIZE) {
-        const size = Math.min(COPY_SIZE, end - at)
-        // goes on after a short write, as on a disk that is nearly full
-        await handle.writeFile(await new Promise((resolve, reject) => {
-          storage.read(at, size, (err, data) => err ? reject(err) : resolve(/** @type {Buffer} */ (data)))
-        }))
-      }
-      await handle.sync()
-    } catch (err) {
-      await fs.promises.unlink(name).catch(() => {})
-      throw err
-    } finally {
-      await handle.close()
-    }
-    await syncFolder(folder)
-    return name
-  }
-
-  const file = storageFile(storage, { readOnly })
-  const point = pointFile(filename + '.recovery-point', folder, status)
-  const calls = new SyncIoBudget(blocking)
-  const sharedBuffer = Buffer.allocUnsafeSlow(MOST_BYTES)
-  /** Calls that the storage does not know of, and so would not wait for before it closes. */
-  let pendingCalls = 0
-  /** @type {(() => void) | null} */
-  let closeStorage = null
-
   /** @type {LogFile['readSmall']} */
   function readSmall (offset, size, isShared, cb) {
-    if (closeStorage === null && calls.begin(size)) {
-      if (calls.isTurnSpent) return calls.wait(() => readSmall(offset, size, isShared, cb))
+    if (closeStorage === null && budget.start(size)) {
+      if (budget.isTurnSpent) return budget.defer(() => readSmall(offset, size, isShared, cb))
       const data = isShared ? sharedBuffer : Buffer.allocUnsafeSlow(size)
-      const isDone = isWhole(() => fs.readSync(storage.fd, data, 0, size, offset), size)
-      calls.end()
+      const isDone = isComplete(() => fs.readSync(storage.fd, data, 0, size, offset), size)
+      budget.finish()
       if (isDone) return cb(null, data)
     }
     readInto(offset, [Buffer.allocUnsafeSlow(size)], (err, buffers) => err ? cb(err) : cb(null, /** @type {Buffer[]} */ (buffers)[0]))
   }
 
   /**
-   * The same for writes; a read does without functions that are made for the call, since a get is that much quicker.
+   * The same for writes; `readSmall` makes no function per call, which makes a get faster.
    * @param {number} size
-   * @param {() => number} call that blocks
+   * @param {() => number} writeSync
    * @param {Done} cb
-   * @param {() => void} otherwise does the same by calls that do not block
+   * @param {() => void} writeAsync
    */
-  function writeSmall (size, call, cb, otherwise) {
-    if (closeStorage !== null || !calls.begin(size)) return otherwise()
-    if (calls.isTurnSpent) return calls.wait(() => writeSmall(size, call, cb, otherwise))
-    const isDone = isWhole(call, size)
-    calls.end()
+  function writeSmall (size, writeSync, cb, writeAsync) {
+    if (closeStorage !== null || !budget.start(size)) return writeAsync()
+    if (budget.isTurnSpent) return budget.defer(() => writeSmall(size, writeSync, cb, writeAsync))
+    const isDone = isComplete(writeSync, size)
+    budget.finish()
     if (isDone) cb(null)
-    else otherwise()
+    else writeAsync()
   }
 
   /** @type {LogFile['write']} */
@@ -169,7 +136,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
   }
 
   /**
-   * One call of the system: a trip to the thread pool costs about as much as reading 64 KiB.
+   * One system call: a trip through the thread pool costs about as much as reading 64 KiB.
    * @param {number} offset
    * @param {Buffer[]} buffers to be filled
    * @param {(err: Error | null, buffers?: Buffer[]) => void} cb given these, or others
@@ -188,6 +155,11 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
     if (--pendingCalls === 0 && closeStorage !== null) closeStorage()
   }
 
+  /** @type {(offset: number, size: number) => Promise<Buffer>} */
+  const read = (offset, size) => new Promise((resolve, reject) => {
+    file.read(offset, size, (err, data) => err ? reject(err) : resolve(/** @type {Buffer} */ (data)))
+  })
+
   return {
     ...file,
     filename,
@@ -198,68 +170,47 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
     readMany: (offset, sizes, into, cb) => readInto(offset, into ?? sizes.map(size => Buffer.allocUnsafeSlow(size)), cb),
     close (cb) {
       closeStorage = () => {
-        point.release()
+        point?.release()
         file.close(cb)
       }
       if (pendingCalls === 0) closeStorage()
     },
     sync: (cb) => fs.fdatasync(storage.fd, cb),
     point,
-    keepCut: callbackify(keepCut),
-    watch: (onchange) => watch(filename, onchange)
+    keepCut: callbackify((/** @type {number} */ offset, /** @type {number} */ end) => writeCutFile(read, location, offset, end)),
+    lastNonZero: callbackify((/** @type {number} */ size) => lastNonZero(location.path, size)),
+    checkPath: (cb) => fs.stat(location.path, { bigint: true }, (err, found) => {
+      if (err && !isGone(err)) cb(err)
+      else if (err || found.dev !== identity.dev || found.ino !== identity.ino) cb(errors.replaced(filename, !err))
+      else cb(null)
+    }),
+    watch: (onchange) => watch(location.path, onchange)
   }
 }
 
 /**
- * A log in a storage that was given ready-made.
- * @param {RandomAccessStorage} storage
- * @param {{ readOnly: boolean }} options
- * @returns {LogFile}
+ * Before it is opened: opening a FIFO waits for a process at its other end.
+ * @param {string} resolved
+ * @param {string} filename as the caller gave it
  */
-function storageFile (storage, { readOnly }) {
-  /** @type {LogFile['read']} */
-  const read = (offset, size, cb) => storage.read(offset, size, cb)
-  /** @type {LogFile['write']} */
-  const write = (offset, data, cb) => storage.write(offset, data, cb)
+async function refuseSpecialFile (resolved, filename) {
+  const stats = await fs.promises.stat(resolved).catch(nullIfMissing)
+  // what is wrong with a directory, the system says when it is opened
+  if (stats !== null && !stats.isFile() && !stats.isDirectory()) throw errors.notRegular(filename)
+}
 
-  return {
-    filename: storage.filename || null,
-    open: (cb) => storage.open((err) => {
-      // a random-access-file makes its file only when something is written
-      if (!readOnly && /** @type {NodeJS.ErrnoException | null | undefined} */ (err)?.code === 'ENOENT') storage.write(0, Buffer.alloc(0), cb)
-      else cb(err)
-    }),
-    size: (cb) => storage.stat((err, st) => {
-      if (err && /** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT') cb(null, 0)
-      else if (err) cb(err)
-      // a size from `stat` is a floating point number to V8, and so would each offset be that is computed from it
-      else cb(null, Math.floor(/** @type {{ size: number }} */ (st).size))
-    }),
-    read,
-    readSmall: (offset, size, isShared, cb) => read(offset, size, cb),
-    readMany: readEach(read),
-    write,
-    writeMany: writeJoined(write),
-    truncate: (offset, cb) => storage.truncatable === false ? process.nextTick(cb, null) : storage.truncate(offset, cb),
-    sync: (cb) => {
-      if (typeof storage.sync === 'function') storage.sync(cb)
-      else if (storage instanceof RandomAccessFile && storage.fd) fs.fdatasync(storage.fd, cb)
-      else process.nextTick(cb, null)
-    },
-    close: (cb) => storage.close(cb),
-    point: null,
-    keepCut: (offset, end, cb) => process.nextTick(cb, null),
-    watch: null
-  }
+/** @param {NodeJS.ErrnoException} err */
+function isGone ({ code }) {
+  return code === 'ENOENT' || code === 'ENOTDIR'
 }
 
 /**
  * @param {() => number} call
  * @param {number} size
- * @returns {boolean} whether the call did all of `size` bytes; if not, the storage tries again, which knows how to go
- *   on after a part of it, or gives the error
+ * @returns {boolean} whether the call did all of `size` bytes; if not, the storage tries again: it can continue after
+ *   a part, or give the error
  */
-function isWhole (call, size) {
+function isComplete (call, size) {
   try {
     return call() === size
   } catch {
@@ -267,57 +218,4 @@ function isWhole (call, size) {
   }
 }
 
-/**
- * Reads several buffers by a read for each.
- * @param {LogFile['read']} read
- * @returns {LogFile['readMany']}
- */
-function readEach (read) {
-  return (offset, sizes, into, cb) => {
-    /** @type {Buffer[]} */
-    const buffers = new Array(sizes.length)
-    /** @type {Error | null} */
-    let failure = null
-    let left = sizes.length
-    sizes.forEach((size, index) => {
-      read(offset, size, (err, data) => {
-        failure ??= err
-        buffers[index] = /** @type {Buffer} */ (data)
-        if (--left > 0) return
-        if (failure !== null) cb(failure)
-        else cb(null, buffers)
-      })
-      offset += size
-    })
-  }
-}
-
-/**
- * Writes several buffers by one write.
- * @param {LogFile['write']} write
- * @returns {LogFile['writeMany']}
- */
-function writeJoined (write) {
-  return (offset, buffers, cb) => write(offset, Buffer.concat(buffers), cb)
-}
-
-/**
- * @param {Uint8Array[]} pieces
- * @returns {number} bytes in all of them
- */
-function sizeOf (pieces) {
-  let bytes = 0
-  for (const piece of pieces) bytes += piece.length
-  return bytes
-}
-
-/**
- * @param {(value: any) => void} resolve
- * @param {(err: Error) => void} reject
- * @returns {Done}
- */
-function settle (resolve, reject) {
-  return (err) => err ? reject(err) : resolve(undefined)
-}
-
-module.exports = { pathFile, storageFile, readEach, writeJoined, sizeOf }
+module.exports = { pathFile }

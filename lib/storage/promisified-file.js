@@ -1,7 +1,7 @@
 'use strict'
 
-// A log's file with promises, for what happens once in a log's life: opening,
-// recovery, verifying. What happens a record or a block uses the callbacks.
+// A log's file with promises, for what is done once per log: opening, recovery, verifying.
+// What is done per record or per block uses the callbacks.
 
 const { promisify } = require('util')
 
@@ -17,6 +17,8 @@ const { promisify } = require('util')
  * @property {(offset: number, end: number) => Promise<string | null>} keepCut
  * @property {() => Promise<import('./recovery-point').RecoveryPoint | null>} readPoint
  * @property {() => Promise<void>} removePoint
+ * @property {((size: number) => Promise<number>) | undefined} lastNonZero see `LogFile`
+ * @property {boolean} hasPoint whether there can be a recovery point
  */
 
 /**
@@ -35,7 +37,9 @@ function promises (file) {
     close: promisify(file.close),
     keepCut: async (offset, end) => (await promisify(file.keepCut)(offset, end)) ?? null,
     readPoint: async () => point === null ? null : (await promisify(point.read)()) ?? null,
-    removePoint: async () => point === null ? undefined : promisify(point.remove)()
+    removePoint: async () => point === null ? undefined : promisify(point.remove)(),
+    lastNonZero: file.lastNonZero && /** @type {(size: number) => Promise<number>} */ (promisify(file.lastNonZero)),
+    hasPoint: point !== null
   }
 }
 

@@ -7,7 +7,7 @@ const fs = require('fs')
 const { randomUUID } = require('crypto')
 const { callbackify, promisify } = require('util')
 const { crc32 } = require('zlib')
-const { onlyMissing, syncFolder } = require('./directory')
+const { nullIfMissing, syncFolder } = require('./directory')
 const { lockIfPossible, isLocked } = require('./lock')
 
 /** Digits of an acknowledged offset: as many as the largest safe integer has. */
@@ -32,7 +32,13 @@ const fchown = promisify(fs.fchown)
  * @property {string} [id] another one each time it is written
  * @property {number | null} acknowledged up to here the writer has acknowledged appends, if it is alive; null: not known
  * @property {boolean} isHeld whether its writer is alive; false if that cannot be known here
- * @typedef {{ offset: number, data: Buffer }} Rewrite bytes that belong at `offset`
+ *
+ * @typedef {object} Rewrite
+ * @property {number} offset of a block in the log
+ * @property {Buffer} data bytes that belong there
+ * @property {Buffer} [replaces] CRC-32 (uint32, little-endian) of what was there before, for each line of the block in which
+ *   a deleted record has data (see `rewriteImage` in lib/recovery/rewrites.js); missing in recovery points of earlier versions
+ *
  * @typedef {{ offset: number, rewrites: Rewrite[], acknowledged: number }} NewPoint
  */
 
@@ -81,7 +87,7 @@ class PathPoint {
 
   /** @returns {Promise<{ isCurrent: boolean, point: RecoveryPoint | null }>} isCurrent: the file was not replaced meanwhile */
   async readOnce () {
-    const handle = await fs.promises.open(this.filename, 'r').catch(onlyMissing)
+    const handle = await fs.promises.open(this.filename, 'r').catch(nullIfMissing)
     if (handle === null) return { isCurrent: true, point: null }
     try {
       const text = await handle.readFile('latin1')
@@ -153,8 +159,8 @@ class PathPoint {
     const { fd } = this
     this.fd = -1
     try {
-      await fs.promises.unlink(this.filename + '.new').catch(onlyMissing)
-      await fs.promises.unlink(this.filename).catch(onlyMissing)
+      await fs.promises.unlink(this.filename + '.new').catch(nullIfMissing)
+      await fs.promises.unlink(this.filename).catch(nullIfMissing)
     } finally {
       // not before: while there is a file, readers must know that its writer is alive
       if (fd !== -1) await close(fd).catch(() => {})
@@ -194,7 +200,7 @@ function pointFile (filename, folder, logStatus) {
 async function isSameFile (handle, filename) {
   const [mine, there] = await Promise.all([
     handle.stat({ bigint: true }),
-    fs.promises.stat(filename, { bigint: true }).catch(onlyMissing)
+    fs.promises.stat(filename, { bigint: true }).catch(nullIfMissing)
   ])
   return there !== null && mine.ino === there.ino && mine.dev === there.dev
 }
@@ -226,7 +232,7 @@ function parseLine (line) {
 function formatPoint (offset, rewrites) {
   return JSON.stringify({
     offset,
-    rewrites: rewrites.map(({ offset, data }) => ({ offset, data: data.toString('base64') })),
+    rewrites: rewrites.map(({ offset, data, replaces }) => ({ offset, data: data.toString('base64'), replaces: replaces?.toString('base64') })),
     id: randomUUID()
   })
 }
@@ -250,7 +256,9 @@ function parsePoint (text, isHeld) {
     const { offset, rewrites, id } = JSON.parse(json)
     return {
       offset,
-      rewrites: rewrites.map((/** @type {{ offset: number, data: string }} */ r) => ({ offset: r.offset, data: Buffer.from(r.data, 'base64') })),
+      rewrites: rewrites.map((/** @type {{ offset: number, data: string, replaces?: string }} */ { offset, data, replaces }) => (
+        { offset, data: Buffer.from(data, 'base64'), replaces: replaces === undefined ? undefined : Buffer.from(replaces, 'base64') }
+      )),
       id,
       acknowledged: acknowledged === null ? null : Number(acknowledged),
       isHeld

@@ -1,85 +1,89 @@
 'use strict'
 
-// Whether a small read or write is made by a call that blocks. What the system has in
-// memory takes it some 5 µs, a trip to the thread pool and back 20 to 40; what it has to
-// fetch from a device can take milliseconds, in which the program could do other things.
-// Nobody can ask beforehand which it will be, so we watch how long the calls take.
+// Decides whether a small read or write uses synchronous I/O. From the page cache that takes
+// some 5 µs, where a trip through the thread pool takes 20 to 40; from a device it can take
+// milliseconds, during which the event loop stands still. Whether a call will block cannot be
+// known in advance, so the log measures each call, and stops making them while they are slow.
 
-const { performance } = require('perf_hooks')
+const { systemClock } = require('../clock')
 
-/** Bytes that are read or written by one such call, at most. */
-const MOST_BYTES = 64 * 1024
-/** Milliseconds: what a call takes longer, it has waited for a device. */
-const QUICK = 0.05
-/** The share of its time that the program may wait for devices: past it, there are no such calls for a while. */
-const SHARE_OF_TIME = 1 / 20
-/** Milliseconds by which it may run over, since any call is slow once in a while. */
-const CREDIT = 1
-/** Milliseconds in such calls in one turn of the event loop, so that others come to their turn. */
-const MOST_A_TURN = 1
+// all times are in milliseconds
+
+/** Bytes per call. */
+const MAX_SYNC_BYTES = 64 * 1024
+/** A call that takes longer has waited for a device. */
+const DEVICE_WAIT = 0.05
+/** The share of its time that the program may wait for devices. */
+const MAX_SHARE = 1 / 20
+/** Waiting that may run ahead of that share, since any call is slow once in a while. */
+const MAX_OVERDRAFT = 1
+/** In such calls per turn of the event loop, so that everything else gets its turn. */
+const MAX_PER_TURN = 1
 
 class SyncIoBudget {
-  /** @param {boolean} isWanted false: there are to be no such calls */
-  constructor (isWanted) {
-    this.isWanted = isWanted
-    /** Until when the waiting that was done is paid off; all times are in milliseconds. */
-    this.paidAt = 0
-    /** in calls in this turn, and whether it is known when that ends */
-    this.spent = 0
-    this.isTurnCounted = false
-    this.begunAt = 0
-    /** Calls for the next turn. @type {Array<() => void>} */
-    this.waiting = []
+  /**
+   * @param {boolean} isEnabled false: no call is synchronous
+   * @param {import('../clock').Clock} [clock]
+   */
+  constructor (isEnabled, clock = systemClock) {
+    this.isEnabled = isEnabled
+    this.clock = clock
+    /** When the time spent waiting will be down to its share of all time. */
+    this.balancedAt = 0
+    /** in calls in this turn */
+    this.spentInTurn = 0
+    this.isTurnEndScheduled = false
+    this.startedAt = 0
+    /** Calls put off to the next turn. @type {Array<() => void>} */
+    this.deferred = []
     this.endTurn = this.endTurn.bind(this)
   }
 
   /**
    * @param {number} size bytes to be read or written
-   * @returns {boolean} whether the call is to be made, between this and `end`; false: by the thread pool
+   * @returns {boolean} true: make the call now, and call `finish`; false: use the thread pool
    */
-  begin (size) {
-    if (size > MOST_BYTES || !this.isWanted) return false
-    this.begunAt = performance.now()
-    return this.paidAt - this.begunAt <= CREDIT / SHARE_OF_TIME
+  start (size) {
+    if (size > MAX_SYNC_BYTES || !this.isEnabled) return false
+    this.startedAt = this.clock.now()
+    return this.balancedAt - this.startedAt <= MAX_OVERDRAFT / MAX_SHARE
   }
 
-  end () {
-    const took = performance.now() - this.begunAt
-    this.countTurn()
-    this.spent += took
-    if (took > QUICK) this.paidAt = Math.max(this.paidAt, this.begunAt) + (took - QUICK) / SHARE_OF_TIME
+  finish () {
+    const took = this.clock.now() - this.startedAt
+    this.scheduleTurnEnd()
+    this.spentInTurn += took
+    if (took > DEVICE_WAIT) this.balancedAt = Math.max(this.balancedAt, this.startedAt) + (took - DEVICE_WAIT) / MAX_SHARE
   }
 
-  /** Whether the next call has to wait for the next turn of the event loop. */
+  /** Whether the next call has to be deferred to the next turn of the event loop. */
   get isTurnSpent () {
-    return this.spent > MOST_A_TURN
+    return this.spentInTurn > MAX_PER_TURN
   }
 
-  /**
-   * Of a turn that is spent.
-   * @param {() => void} call to be tried again in the next one
-   */
-  wait (call) {
-    this.waiting.push(call)
+  /** @param {() => void} call to be made in the next turn, when this one is spent */
+  defer (call) {
+    this.deferred.push(call)
   }
 
-  countTurn () {
-    if (!this.isTurnCounted) setImmediate(this.endTurn)
-    this.isTurnCounted = true
+  scheduleTurnEnd () {
+    if (!this.isTurnEndScheduled) this.clock.setImmediate(this.endTurn)
+    this.isTurnEndScheduled = true
   }
 
   endTurn () {
-    const { waiting } = this
-    let tried = 0
-    this.spent = 0
-    this.isTurnCounted = false
+    const { deferred } = this
+    let made = 0
+    this.spentInTurn = 0
+    this.isTurnEndScheduled = false
     try {
-      while (tried < waiting.length && !this.isTurnSpent) waiting[tried++]()
+      while (made < deferred.length && !this.isTurnSpent) deferred[made++]()
     } finally {
-      waiting.splice(0, tried)
-      if (waiting.length > 0) this.countTurn()
+      // if one throws, the others are made in the next turn
+      deferred.splice(0, made)
+      if (deferred.length > 0) this.scheduleTurnEnd()
     }
   }
 }
 
-module.exports = { SyncIoBudget, MOST_BYTES }
+module.exports = { SyncIoBudget, MAX_SYNC_BYTES }

@@ -4,7 +4,7 @@
 // keeps their callbacks until the writer has stored them. No I/O.
 
 const errors = require('../errors')
-const { sizeOf } = require('../storage/path-file')
+const { sizeOf } = require('../storage/buffers')
 const { Packer } = require('./packer')
 const { Waiters } = require('./waiters')
 

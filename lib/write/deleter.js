@@ -13,6 +13,7 @@ const layout = require('../format/layout')
 const { storedChecksum, writeChecksum } = require('../format/checksum')
 const errors = require('../errors')
 const { Block } = require('../read/block')
+const { rewriteImage } = require('../recovery/rewrites')
 const { promised } = require('../callbacks')
 
 /** The most blocks rewritten at a time: all of them have to go into the recovery point. */
@@ -138,7 +139,7 @@ class Deleter {
     const written = Math.min(blockSize, this.writer.written - start)
     if (written === blockSize && storedChecksum(before) !== 0) writeChecksum(after)
     const data = after.subarray(0, written)
-    return { block, before, data, callbacks, isTorn: false, image: { offset: start, data } }
+    return { block, before, data, callbacks, isTorn: false, image: rewriteImage(start, before, data) }
   }
 
   /** @param {Change[]} changes */

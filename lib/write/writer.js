@@ -35,7 +35,7 @@
 // possibly before the call returns; `step` is a loop, so no stack grows.
 
 const errors = require('../errors')
-const { sizeOf } = require('../storage/path-file')
+const { sizeOf } = require('../storage/buffers')
 const { Durability } = require('./durability')
 const { RecoveryPointKeeper } = require('./recovery-point-keeper')
 const { Appender } = require('./appender')

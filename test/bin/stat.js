@@ -7,7 +7,8 @@ const test = require('tape')
 const fc = require('fast-check')
 const RAM = require('random-access-memory')
 const layout = require('../../lib/format/layout')
-const { storageFile } = require('../../lib/storage/path-file')
+const { endOfRecords } = require('../../lib/format/validation')
+const { storageFile } = require('../../lib/storage/storage-file')
 const { verify } = require('../../lib/maintenance/verify')
 const { sealedBlock, tailOf, dataOf } = require('../helpers/bytes')
 const { testFolder } = require('../helpers/folder')
@@ -126,7 +127,11 @@ test('whatever a file contains, each byte is counted once', async (t) => {
       tailOf(tail.map(recordOf))
     ])
     for (const offset of damage) if (offset < bytes.length) bytes[offset] ^= 0x55
-    const { size, counts, padding, damagedBytes, end } = await verify(storageFile(new RAM(bytes.length === 0 ? undefined : bytes), { readOnly: true }))
+    const report = await verify(storageFile(new RAM(bytes.length === 0 ? undefined : bytes), { readOnly: true })).catch((err) => {
+      if (err.code !== 'flumelog:not-a-log') throw err
+    })
+    if (report === undefined) return endOfRecords(bytes, 0, bytes.length) === 0
+    const { size, counts, padding, damagedBytes, end } = report
     return size === bytes.length &&
       size === counts.bytes + counts.deletedBytes + counts.framing + padding + damagedBytes + (size - end)
   }), { numRuns: 1000 })

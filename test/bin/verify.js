@@ -7,7 +7,7 @@ const test = require('tape')
 const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { findProblem } = require('../../lib/format/validation')
-const { storageFile } = require('../../lib/storage/path-file')
+const { storageFile } = require('../../lib/storage/storage-file')
 const { verify } = require('../../lib/maintenance/verify')
 const { sealedBlock, tailOf, dataOf } = require('../helpers/bytes')
 const { countingStorage } = require('../helpers/counting')
@@ -92,7 +92,7 @@ test('--json prints the same as JSON', async (t) => {
 test('every bit flipped in a block with a checksum is found, and no other block is reported', async (t) => {
   const blockSize = 64
   const bytes = Buffer.concat([
-    sealedBlock(blockSize, [dataOf(1), dataOf(2), dataOf(30)]),
+    sealedBlock(blockSize, [dataOf(3), dataOf(2), dataOf(30)]),
     sealedBlock(blockSize, [dataOf(50)]),
     sealedBlock(blockSize, [dataOf(20), dataOf(20)]),
     tailOf([dataOf(10), dataOf(11)])
@@ -168,7 +168,8 @@ test('the file is read once, in large chunks', async (t) => {
   t.equal(counts.records, blocks)
   const read = storage.reads.reduce((sum, { size }) => sum + size, 0)
   t.ok(storage.reads.length < 16, `${storage.reads.length} reads`)
-  t.ok(read < blocks * 4096 * 1.1, `${read} bytes read of ${blocks * 4096}`)
+  // and the last MiB of a storage, for an atomic batch that was interrupted
+  t.ok(read < blocks * 4096 * 1.1 + 2 ** 20, `${read} bytes read of ${blocks * 4096}`)
 })
 
 test('nothing is reported as corrupt while another process appends and deletes', async (t) => {

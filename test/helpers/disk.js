@@ -5,7 +5,7 @@
 // each for itself, and the file's length too. It can also fail, tear, drop or
 // hold back the Nth operation. `disk.file(name)` is a file as lib/storage/path-file.js makes them.
 
-const { readEach, writeJoined } = require('../../lib/storage/path-file')
+const { readEach, writeJoined } = require('../../lib/storage/buffers')
 
 /** A random source with a seed (mulberry32), so that a run can be repeated. */
 function randomFrom (seed) {
@@ -202,6 +202,7 @@ class Disk {
         this.files.set(cut, new DiskFile(Buffer.from(get().bytes.subarray(offset, end))))
         return cut
       }),
+      checkPath: null,
       watch: null
     }
     return { ...file, readSmall: (offset, size, isShared, cb) => file.read(offset, size, cb), readMany: readEach(file.read), writeMany: writeJoined(file.write) }
@@ -236,7 +237,7 @@ function failure (code) {
 }
 
 function clone (point) {
-  return point === null ? null : { offset: point.offset, rewrites: point.rewrites.map(({ offset, data }) => ({ offset, data: Buffer.from(data) })) }
+  return point === null ? null : { offset: point.offset, rewrites: point.rewrites.map(rewrite => ({ ...rewrite, data: Buffer.from(rewrite.data) })) }
 }
 
 module.exports = { Disk, randomFrom }

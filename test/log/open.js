@@ -185,14 +185,16 @@ test('every call fails with the error of a storage that cannot be opened', async
   for (const what of ['open', 'stat', 'read']) await everyCallFails(t, FlumeLog(failing(what)), 'EIO')
 })
 
-test('a text file that is opened read-only is an empty log, and is not changed', async (t) => {
+test('a file without a whole record is refused, and left as it is', async (t) => {
   const file = testFolder(t)
-  const text = 'this is no log\n'.repeat(20)
-  fs.writeFileSync(file('notes'), text)
-  const log = promises(FlumeLog(file('notes'), { readOnly: true }))
-  t.deepEqual(await collect(log.log), [])
-  await log.close()
-  t.equal(fs.readFileSync(file('notes'), 'utf8'), text)
+  for (const text of ['a', 'not a log\n'.repeat(20), 'not a log\n'.repeat(10000), '\0'.repeat(1000)]) {
+    fs.writeFileSync(file('notes'), text)
+    for (const options of [{}, { readOnly: true }, { codec: { encode: JSON.stringify, decode: JSON.parse } }, { blockSize: 64 }]) {
+      await everyCallFails(t, FlumeLog(file('notes'), options), 'flumelog:not-a-log')
+    }
+    t.equal(fs.readFileSync(file('notes'), 'utf8'), text)
+    t.deepEqual(fs.readdirSync(file('.')), ['notes'])
+  }
 })
 
 test('a log that ends with a full block is readable, and appends start the next block', async (t) => {

@@ -32,7 +32,10 @@ for (const checksum of [true, false]) {
       tape(`a log with one flipped bit returns what was written, or an error with its offset: ${name}`, async (t) => {
         withoutStacks(t)
         const original = smallLog({ blocks: 2, hasTail, checksum })
-        const points = hasPoint ? original.records.map(({ end }) => end) : [null]
+        const deletedEnd = original.records.find(({ deleted }) => deleted).end
+        // a record is deleted when the recovery point is behind it; before that, only a checksum tells it from a torn one
+        const ends = original.records.map(({ end }) => end).filter(end => checksum || end >= deletedEnd)
+        const points = hasPoint ? ends : [null]
         const from = hasTail ? 0 : BLOCK_SIZE // what comes before is the same as with a tail
         let opened = 0
         // after a crash not every bit makes a difference; with ALL=1 they are all flipped
@@ -66,6 +69,11 @@ tape('a log truncated to any length can be opened, and contains the remaining wh
     const numbers = left.filter(({ deleted }) => !deleted).map(({ number }) => number)
     const file = inFolder(`of-${length}`)
     fs.writeFileSync(file, bytes.subarray(0, length))
+
+    if (length > 0 && left.length === 0) {
+      for (const readOnly of [true, false]) must(await codeOf(promises(FlumeLog(file, { codec, blockSize, readOnly })).onReady()) === 'flumelog:not-a-log', `${length} bytes are taken for a log`)
+      continue
+    }
 
     const reader = promises(FlumeLog(file, { codec, blockSize, readOnly: true }))
     must(String((await collect(reader.log)).map(({ value }) => numberOf(value))) === String(numbers), `a reader sees others in ${length} bytes`)

@@ -6,12 +6,19 @@
 const tape = require('tape')
 const fs = require('fs')
 const path = require('path')
+const { promisify } = require('util')
+const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
+const { rewriteImage } = require('../../lib/recovery/rewrites')
+const { pathFile } = require('../../lib/storage/path-file')
+const { storageFile } = require('../../lib/storage/storage-file')
+const { dataOf, sealedBlock, tailOf } = require('../helpers/bytes')
 const { Disk, randomFrom } = require('../helpers/disk')
 const { promises } = require('../helpers/promises')
 const { testFolder } = require('../helpers/folder')
+const { collect } = require('../helpers/reading')
 
 const MIB = 1024 * 1024
 const SYNC_BYTES = 2 * MIB
@@ -42,17 +49,17 @@ tape('opening a log that was closed reads a few blocks', async (t) => {
   await again.close()
 })
 
-tape('a log that lost its first block in a crash starts empty, and the remaining bytes are kept', async (t) => {
+tape('a log that lost all of its data in a crash starts again', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))
   await log.append('one')
   const point = fs.readFileSync(file + '.recovery-point')
   await log.close()
   fs.writeFileSync(file, Buffer.alloc(200000))
-  t.equal(await promises(FlumeLog(file)).onReady().catch(err => err.code), 'flumelog:corrupt', 'without a recovery point it could be any file')
+  t.equal(await promises(FlumeLog(file)).onReady().catch(err => err.code), 'flumelog:not-a-log', 'without a recovery point it could be any file')
   fs.writeFileSync(file + '.recovery-point', point)
   const again = promises(FlumeLog(file))
-  t.deepEqual(await again.onReady(), { offset: 0, bytes: 200000, filename: file + '.cut-0' })
+  t.deepEqual(await again.onReady(), { offset: 0, bytes: 200000, filename: null }, 'zeros are not worth keeping')
   t.equal(await again.append('a new one'), 0)
   await again.close()
 })
@@ -137,6 +144,119 @@ tape('an interrupted deletion is completed on opening, and visible to read-only 
     }
   }
   t.pass('so it is')
+})
+
+tape('a record of zeros behind the recovery point is a torn one, and what follows it is not kept', async (t) => {
+  for (const [sizes, hole] of [[[4090, 4096, 100], [4096, 8192]], [[506, 512, 100], [512, 1024]]]) {
+    const file = testFolder(t)('log')
+    const log = promises(FlumeLog(file, { sync: 'never' }))
+    for (const size of sizes) await log.append(Buffer.alloc(size, 1))
+    const bytes = fs.readFileSync(file)
+    const point = fs.readFileSync(file + '.recovery-point')
+    await log.close()
+    fs.writeFileSync(file, bytes.fill(0, ...hole))
+    fs.writeFileSync(file + '.recovery-point', point)
+    const again = promises(FlumeLog(file))
+    const cut = await again.onReady()
+    t.equal(cut.offset, sizes[0] + 4)
+    t.deepEqual((await collect(again.log)).map(({ value }) => value.length), sizes.slice(0, 1))
+    t.ok(fs.readFileSync(cut.filename).equals(bytes.subarray(cut.offset)), 'it is kept')
+    await again.close()
+  }
+})
+
+tape('a closed log keeps records that the codec, or validate, refuses', async (t) => {
+  const file = testFolder(t)('log')
+  const log = promises(FlumeLog(file))
+  await log.append(['not JSON', 'nor this'])
+  await log.close()
+  const bytes = fs.readFileSync(file)
+  for (const options of [{ codec: { encode: JSON.stringify, decode: JSON.parse } }, { validate: () => false }]) {
+    for (const readOnly of [true, false]) {
+      const again = promises(FlumeLog(file, { ...options, readOnly }))
+      t.equal(await again.onReady(), null)
+      t.equal(again.log.since.value, 12)
+      await again.close()
+    }
+  }
+  t.ok(fs.readFileSync(file).equals(bytes))
+})
+
+tape('a storage that was stopped during an atomic batch is cut in front of it, whatever was appended behind it', async (t) => {
+  for (const [before, behind] of [[3, 5], [3, 0], [0, 5], [0, 0]]) {
+    const record = dataOf(20)
+    const batch = sealedBlock(64, [dataOf(10), dataOf(20)])
+    batch.writeUInt16LE(0, 0)
+    const bytes = Buffer.concat([...new Array(before).fill(sealedBlock(64, [record, record])), batch, ...new Array(behind).fill(sealedBlock(64, [record])), tailOf(behind > 0 ? [record] : [])])
+    for (const readOnly of [true, false]) {
+      const log = promises(createLog(storageFile(new RAM(Buffer.from(bytes)), { readOnly }), settingsOf({ blockSize: 64, readOnly })))
+      const cut = await log.onReady()
+      t.equal(cut?.offset ?? null, readOnly ? null : before * 64, `${before} blocks before, ${behind} behind`)
+      t.equal((await collect(log.log)).length, before * 2)
+      if (!readOnly) t.equal(await log.append(record), before * 64)
+      await log.close()
+    }
+  }
+})
+
+tape('zeros at the end of the file are cut off however many there are, and not kept', async (t) => {
+  const file = testFolder(t)('log')
+  const log = promises(FlumeLog(file, { blockSize: 64 }))
+  await log.append(['one', 'two'])
+  await log.close()
+  for (const size of [14 + 5, 64, 65536, 10 * MIB + 3, 2 * 1024 * MIB]) {
+    fs.truncateSync(file, size)
+    const again = promises(FlumeLog(file))
+    t.deepEqual(await again.onReady(), { offset: 14, bytes: size - 14, filename: null }, `${size} bytes`)
+    t.equal((await collect(again.log)).length, 2)
+    await again.close()
+    t.equal(fs.statSync(file).size, 14)
+  }
+  const storage = new RAM(Buffer.concat([tailOf([dataOf(3)]), Buffer.alloc(3 * MIB)]))
+  const other = promises(FlumeLog(storage, { blockSize: 64 }))
+  t.deepEqual(await other.onReady(), { offset: 7, bytes: 3 * MIB, filename: null }, 'in a storage too')
+  await other.close()
+})
+
+tape('of trailing bytes between zeros, the zeros are kept as holes', async (t) => {
+  const file = testFolder(t)('log')
+  const log = promises(FlumeLog(file))
+  await log.append('one')
+  const point = fs.readFileSync(file + '.recovery-point')
+  await log.close()
+  fs.truncateSync(file, 100 * MIB)
+  const fd = fs.openSync(file, 'r+')
+  fs.writeSync(fd, 'torn', 50 * MIB)
+  fs.closeSync(fd)
+  fs.writeFileSync(file + '.recovery-point', point)
+  const again = promises(FlumeLog(file))
+  const cut = await again.onReady()
+  t.deepEqual(cut, { offset: 7, bytes: 100 * MIB - 7, filename: `${file}.cut-7` })
+  await again.close()
+  const kept = fs.readFileSync(cut.filename)
+  t.equal(kept.length, 50 * MIB + 65536 - 7, 'up to the end of the last block that has data')
+  t.equal(kept.toString('latin1', 50 * MIB - 7, 50 * MIB - 3), 'torn')
+  if (process.platform === 'linux') t.ok(fs.statSync(cut.filename).blocks * 512 < 8 * MIB, 'it takes little room')
+})
+
+tape('an interrupted deletion in the recovery point of another log is not completed in this one', async (t) => {
+  const file = testFolder(t)('log')
+  const log = promises(FlumeLog(file))
+  await log.append([dataOf(100, 1), dataOf(100, 2)])
+  await log.close()
+  const bytes = fs.readFileSync(file)
+  const before = tailOf([dataOf(100, 3), dataOf(100, 4)])
+  const after = tailOf([Buffer.alloc(100), Buffer.alloc(100)])
+  const { point } = pathFile(file, { readOnly: true, lock: false })
+  for (const [current, isDone] of [[bytes, false], [before, true], [Buffer.concat([after.subarray(0, 120), before.subarray(120)]), true]]) {
+    fs.writeFileSync(file, current)
+    await promisify(point.write)({ offset: 208, rewrites: [rewriteImage(0, before, after)] })
+    const again = promises(FlumeLog(file))
+    await again.onReady()
+    t.ok(fs.readFileSync(file).equals(isDone ? after : current))
+    t.equal((await collect(again.log)).length, isDone ? 0 : 2)
+    await again.close()
+  }
 })
 
 function open (disk, options) {

@@ -7,7 +7,7 @@ const fc = require('fast-check')
 const test = require('tape')
 const { performance } = require('perf_hooks')
 const FlumeLog = require('../..')
-const { SyncIoBudget, MOST_BYTES } = require('../../lib/storage/sync-io')
+const { SyncIoBudget, MAX_SYNC_BYTES } = require('../../lib/storage/sync-io')
 const { promises } = require('../helpers/promises')
 const { testFolder } = require('../helpers/folder')
 const { codeOf } = require('../helpers/reading')
@@ -144,9 +144,9 @@ test('however long calls take, the program is blocked for at most a twentieth of
     let longest = 0
     for (const { pause, took } of steps) {
       time.time += pause / 1000
-      if (!calls.begin(4096)) continue
+      if (!calls.start(4096)) continue
       time.time += took / 1000
-      calls.end()
+      calls.finish()
       waited += Math.max(0, took / 1000 - 0.05)
       longest = Math.max(longest, took / 1000)
     }
@@ -166,10 +166,10 @@ test('synchronous I/O is limited per turn of the event loop, and further calls f
     if (turns.length < 20) setImmediate(count)
   }
   const call = (n) => () => {
-    if (!calls.begin(4096)) t.fail('it is not slow')
-    if (calls.isTurnSpent) return calls.wait(call(n))
+    if (!calls.start(4096)) t.fail('it is not slow')
+    if (calls.isTurnSpent) return calls.defer(call(n))
     time.time += 0.04
-    calls.end()
+    calls.finish()
     turns.push([n, turn])
     if (n % 7 === 3) throw new Error('the caller threw')
   }
@@ -191,9 +191,9 @@ test('synchronous I/O is limited per turn of the event loop, and further calls f
 })
 
 test('large reads and writes, and all with blocking: false, are never synchronous', (t) => {
-  t.notOk(new SyncIoBudget(true).begin(MOST_BYTES + 1))
-  t.notOk(new SyncIoBudget(false).begin(1))
-  t.ok(new SyncIoBudget(true).begin(MOST_BYTES))
+  t.notOk(new SyncIoBudget(true).start(MAX_SYNC_BYTES + 1))
+  t.notOk(new SyncIoBudget(false).start(1))
+  t.ok(new SyncIoBudget(true).start(MAX_SYNC_BYTES))
   t.end()
 })
 

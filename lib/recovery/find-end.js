@@ -1,0 +1,207 @@
+'use strict'
+
+// Where does a log end? Determined when it is opened, whatever a crash has left: a recovery
+// point beside the file means that the log was not closed. Reads, and changes nothing.
+
+const { isZeros } = require('../format/zeros')
+const { endOfRecords, findProblem } = require('../format/validation')
+const { paddingStart, previousPosition } = require('../format/layout')
+const { Block } = require('../read/block')
+const { ownRewrites, withRewrites } = require('./rewrites')
+const { endOfLastBlock, endOfUnsynced, isBoundary, isUnfinishedBatch, lastFrame } = require('./whole-records')
+
+/** Bytes read at a time. */
+const READ_SIZE = 1024 * 1024
+/** The most that a writer writes at a time (MAX_WRITE of the writer), and so behind an unfinished atomic batch. */
+const MAX_WRITE = 1024 * 1024
+/** A block's last bytes hold where its padding starts, a tail's a length: no log ends with so many zeros. */
+const MAX_FINAL_ZEROS = 3
+
+/**
+ * @typedef {object} Found
+ * @property {Block} tail the block in which the log ends
+ * @property {number} lastSeq of the last record, -1 if there is none
+ * @property {number} kept the file's bytes up to here belong to the log
+ * @property {number} cut bytes behind them in the file, which are no whole records
+ * @property {number} dataEnd of the bytes behind `kept`, those from here on are zeros
+ * @property {number} recovered bytes behind the recovery point that are whole
+ * @property {Block | null} damagedTail the block that ends at `kept`, if it is corrupt in its
+ *   middle, so that the log continues in the block after it
+ * @property {import('./rewrites').Rewrite[]} rewrites deletions that a crash interrupted
+ *
+ * @typedef {(offset: number, size: number) => Promise<Buffer>} Read
+ * @typedef {import('./whole-records').RecoverOptions & { canHavePoint?: boolean, lastNonZero?: (size: number) => Promise<number> }} FindOptions
+ *   canHavePoint: default true; false for a storage, since its crashes leave no recovery point. lastNonZero: see `LogFile`
+ */
+
+/**
+ * @param {Read} read
+ * @param {number} size the file's, in bytes
+ * @param {import('../storage/recovery-point').RecoveryPoint | null} point
+ * @param {FindOptions} options
+ * @returns {Promise<Found>}
+ */
+async function findEnd (read, size, point, options) {
+  const { blockSize } = options
+  const rewrites = point === null ? [] : await ownRewrites(read, size, point.rewrites, blockSize)
+  const readLast = await withLastBlock(withRewrites(read, rewrites), size, blockSize)
+  const lastByte = await lastData(readLast, size, options.lastNonZero)
+  // whole blocks of zeros at the end are a hole
+  const dataEnd = Math.min(size, Math.ceil((lastByte + 1) / blockSize) * blockSize)
+  const isCrashed = point !== null && await belongsToFile(readLast, size, point.offset, blockSize)
+  const end = isCrashed
+    ? await endAfterCrash(readLast, dataEnd, point.offset, options)
+    : await endWithoutPoint(readLast, dataEnd, options)
+  const tail = await blockAt(readLast, end, blockSize)
+  // corruption in front of what is known to be whole
+  const isCorrupt = endOfRecords(tail.buffer, 0, tail.end) !== tail.end
+  return {
+    tail: isCorrupt ? new Block(tail.number + 1, Buffer.allocUnsafeSlow(blockSize), 0, false) : tail,
+    lastSeq: await lastSeqBefore(readLast, end, blockSize),
+    kept: end,
+    cut: size - end,
+    dataEnd: lastByte < end ? end : dataEnd,
+    recovered: isCrashed ? end - point.offset : 0,
+    damagedTail: isCorrupt ? tail : null,
+    rewrites: rewrites.filter(({ offset }) => offset < end)
+  }
+}
+
+/**
+ * The last block is looked at several times, and read once.
+ * @param {Read} read
+ * @param {number} size
+ * @param {number} blockSize
+ * @returns {Promise<Read>} what it gives must not be written to
+ */
+async function withLastBlock (read, size, blockSize) {
+  if (size === 0) return read
+  const start = size - 1 - (size - 1) % blockSize
+  const last = await read(start, size - start)
+  return async (offset, length) => offset >= start && offset + length <= size
+    ? last.subarray(offset - start, offset - start + length)
+    : read(offset, length)
+}
+
+/**
+ * A file that was extended but not written ends with zeros, perhaps gigabytes of them.
+ * @param {Read} read
+ * @param {number} size
+ * @param {((size: number) => Promise<number>) | undefined} lastNonZero
+ * @returns {Promise<number>} the offset of the last byte, or of the last that is not zero if there are more zeros
+ *   behind it than a log ends with; -1 if there is none
+ */
+async function lastData (read, size, lastNonZero) {
+  const few = Math.min(size, MAX_FINAL_ZEROS + 1)
+  if (few === 0 || !isZeros(await read(size - few, few))) return size - 1
+  if (lastNonZero !== undefined) return lastNonZero(size)
+  for (let end = size; end > 0; end -= READ_SIZE) {
+    const start = Math.max(0, end - READ_SIZE)
+    const bytes = await read(start, end - start)
+    if (!isZeros(bytes)) return start + bytes.findLastIndex(byte => byte !== 0)
+  }
+  return -1
+}
+
+/**
+ * @param {Read} read
+ * @param {number} size
+ * @param {number} offset of a recovery point
+ * @param {number} blockSize
+ * @returns {Promise<boolean>} false: no record ends there, so it was made for another file
+ */
+async function belongsToFile (read, size, offset, blockSize) {
+  if (!Number.isSafeInteger(offset) || offset < 0 || offset > size) return false
+  const position = offset % blockSize
+  return position === 0 || isBoundary(await read(offset - position, position))
+}
+
+/**
+ * Reads block after block from the recovery point to the first thing that is not whole.
+ * @param {Read} read
+ * @param {number} size
+ * @param {number} offset of the recovery point
+ * @param {FindOptions} options
+ * @returns {Promise<number>} where the log ends
+ */
+async function endAfterCrash (read, size, offset, options) {
+  const { blockSize } = options
+  let position = offset % blockSize
+  const step = Math.max(blockSize, READ_SIZE - READ_SIZE % blockSize)
+  for (let from = offset - position; from < size; from += step) {
+    const bytes = await read(from, Math.min(step, size - from))
+    for (let start = 0; start < bytes.length; start += blockSize) {
+      const end = endOfUnsynced(bytes.subarray(start, start + blockSize), position, options)
+      if (end < blockSize) return from + start + end
+      position = 0
+    }
+  }
+  return Math.max(offset, size)
+}
+
+/**
+ * @param {Read} read
+ * @param {number} size
+ * @param {FindOptions} options
+ * @returns {Promise<number>} where the log ends
+ */
+async function endWithoutPoint (read, size, { blockSize, canHavePoint = true }) {
+  if (size === 0) return 0
+  const batch = canHavePoint ? -1 : await unfinishedBatch(read, size, blockSize)
+  if (batch !== -1) return batch
+  const start = size - 1 - (size - 1) % blockSize
+  return start + endOfLastBlock(await read(start, size - start), blockSize)
+}
+
+/**
+ * @param {Read} read
+ * @param {number} size
+ * @param {number} blockSize
+ * @returns {Promise<number>} the offset of an atomic batch whose writing was interrupted, the first if there are
+ *   several; -1 if there is none
+ */
+async function unfinishedBatch (read, size, blockSize) {
+  const first = Math.max(0, size - MAX_WRITE - blockSize)
+  const from = first - first % blockSize
+  const bytes = await read(from, size - from)
+  for (let start = 0; start < bytes.length; start += blockSize) {
+    if (isUnfinishedBatch(bytes.subarray(start, start + blockSize), blockSize)) return from + start
+  }
+  return -1
+}
+
+/**
+ * @param {Read} read
+ * @param {number} end
+ * @param {number} blockSize
+ * @returns {Promise<Block>} the block that has the bytes before `end`, or is about to start there
+ */
+async function blockAt (read, end, blockSize) {
+  const position = end % blockSize
+  const buffer = Buffer.allocUnsafeSlow(blockSize)
+  if (position > 0) (await read(end - position, position)).copy(buffer)
+  return new Block((end - position) / blockSize, buffer, position, false)
+}
+
+/**
+ * @param {Read} read
+ * @param {number} end
+ * @param {number} blockSize
+ * @returns {Promise<number>} the seq of the last record that can be found before `end`
+ */
+async function lastSeqBefore (read, end, blockSize) {
+  const position = end % blockSize
+  const start = end - position
+  if (position > 0) {
+    const last = lastFrame(await read(start, position), 0)
+    if (last !== -1) return start + last
+  }
+  // a corrupt block does not say where its last record is; the one before it may
+  for (let at = start - blockSize; at >= 0; at -= blockSize) {
+    const block = await read(at, blockSize)
+    if (findProblem(block, false) === null) return at + previousPosition(block, paddingStart(block))
+  }
+  return -1
+}
+
+module.exports = { findEnd }

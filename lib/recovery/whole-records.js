@@ -1,0 +1,135 @@
+'use strict'
+
+// What of a block belongs to the log when nobody can say that all of it was written: the
+// decisions of recovery, on bytes. Pure; find-end.js reads the bytes.
+
+const layout = require('../format/layout')
+const { storedChecksum } = require('../format/checksum')
+const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
+
+/**
+ * @typedef {object} RecoverOptions
+ * @property {number} blockSize in bytes
+ * @property {boolean} checksum whether checksums are compared
+ * @property {(data: Buffer) => boolean} isWhole whether a record's data is what was appended, as far as can be told
+ */
+
+/**
+ * A block behind the recovery point: none of it was known to be durable, so any part of it
+ * may be old or missing.
+ * @param {Buffer} block shorter than `blockSize` if the file ends in it
+ * @param {number} position up to which it was durable
+ * @param {RecoverOptions} options
+ * @returns {number} where it stops being whole; `blockSize` if all of it is
+ */
+function endOfUnsynced (block, position, options) {
+  const { blockSize, checksum } = options
+  const isComplete = block.length === blockSize
+  const isValid = isComplete && findProblem(block, checksum) === null
+  if (isValid && checksum && storedChecksum(block) !== 0) return blockSize
+  // without a checksum, a page may be missing in the middle of a record, and its lengths do not show it
+  const end = endOfIntact(block, position, options)
+  const isCorruptBefore = endOfRecords(block, 0, position) !== position
+  const isSealed = isComplete && layout.paddingStart(block) === end && (isValid || isCorruptBefore)
+  return isSealed ? blockSize : end
+}
+
+/**
+ * @param {Buffer} block
+ * @param {number} position where a record starts
+ * @param {RecoverOptions} options
+ * @returns {number} where the first record starts that is not as it was appended
+ */
+function endOfIntact (block, position, { blockSize, isWhole }) {
+  const end = endOfRecords(block, position, Math.min(block.length, blockSize - layout.paddingSize(false)))
+  while (position < end) {
+    const next = layout.nextPosition(block, position)
+    // zeros are data that never reached the disk: a deletion waits until the recovery point is behind the record
+    if (layout.isDeleted(block, position) || !isWhole(block.subarray(position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE))) break
+    position = next
+  }
+  return position
+}
+
+/**
+ * The last block of a log without a recovery point: it was closed, copied, or written by
+ * another program. Nothing that is framed is given up, and what is corrupt before the last
+ * whole record stays.
+ * @param {Buffer} block up to the end of the file's data
+ * @param {number} blockSize in bytes
+ * @returns {number} where the log ends in it
+ */
+function endOfLastBlock (block, blockSize) {
+  const most = Math.min(block.length, blockSize - layout.paddingSize(false))
+  const end = endOfRecords(block, 0, most)
+  // a tail is never as long as a block: it was sealed, corrupt or not, unless only zeros follow its records
+  if (block.length === blockSize) return layout.isStorable(block.subarray(end)) ? blockSize : end
+  // records behind the corruption, up to the very end: nothing is torn
+  if (end < block.length && block.length <= most && lastFrame(block, end + 1) !== -1) return block.length
+  return end
+}
+
+/**
+ * @param {Buffer} bytes from the start of a block
+ * @returns {boolean} whether a record can end with the last of them; corruption before it does not count
+ */
+function isBoundary (bytes) {
+  return endOfRecords(bytes, 0, bytes.length) === bytes.length || lastFrame(bytes, 0) !== -1
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} from
+ * @returns {number} where a record starts that ends with the last byte; -1 if none does
+ */
+function lastFrame (bytes, from) {
+  if (bytes.length < layout.FRAME_SIZE + 1) return -1
+  const position = layout.previousPosition(bytes, bytes.length)
+  return position >= from && isFrame(bytes, position, bytes.length) ? position : -1
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} start
+ * @param {number} end
+ * @returns {boolean} whether they are those of one record
+ */
+function isFrame (bytes, start, end) {
+  return frameProblem(bytes, start, end) === null && layout.nextPosition(bytes, start) === end
+}
+
+/**
+ * An atomic batch has a block of its own, whose first length is written last.
+ * @param {Buffer} block shorter than `blockSize` if the file ends in it
+ * @param {number} blockSize in bytes
+ * @returns {boolean} whether nothing but the first length is missing
+ */
+function isUnfinishedBatch (block, blockSize) {
+  if (block.length < layout.FRAME_SIZE + 1 || layout.readLength(block, 0) !== 0) return false
+  const isSealed = block.length === blockSize
+  const end = isSealed ? layout.paddingStart(block) : block.length
+  if (end > block.length) return false
+  const firstEnd = endOfFirst(block, end)
+  if (firstEnd === -1) return false
+  const finished = Buffer.from(block)
+  finished.writeUInt16LE(firstEnd - layout.FRAME_SIZE, 0)
+  return isSealed ? findProblem(finished, true) === null : endOfRecords(finished, 0, end) === end
+}
+
+/**
+ * @param {Buffer} block of which the first length is unknown
+ * @param {number} end of its records
+ * @returns {number} where the first record ends, going backward; -1 if there is no such record
+ */
+function endOfFirst (block, end) {
+  let position = end
+  while (position > layout.FRAME_SIZE) {
+    const start = layout.previousPosition(block, position)
+    if (start === 0) return position
+    if (start < 0 || !isFrame(block, start, position)) return -1
+    position = start
+  }
+  return -1
+}
+
+module.exports = { endOfUnsynced, endOfLastBlock, isBoundary, lastFrame, isUnfinishedBatch }

@@ -1,0 +1,50 @@
+'use strict'
+
+// Keeps what recovery cuts off a log in a file beside it.
+
+const fs = require('fs')
+const { isZeros } = require('../format/zeros')
+const { createBeside, syncFolder } = require('./directory')
+
+const COPY_SIZE = 1024 * 1024
+
+/**
+ * Runs of zeros become holes: a file that was extended but not written can have gigabytes of them.
+ * @param {(offset: number, size: number) => Promise<Buffer>} read
+ * @param {{ path: string, folder: string }} log
+ * @param {number} offset
+ * @param {number} end
+ * @returns {Promise<string>} the name of the file; it is durable
+ */
+async function writeCutFile (read, log, offset, end) {
+  const { name, handle } = await createBeside(`${log.path}.cut-${offset}`)
+  try {
+    for (let at = offset; at < end; at += COPY_SIZE) {
+      const bytes = await read(at, Math.min(COPY_SIZE, end - at))
+      if (!isZeros(bytes)) await writeAll(handle, bytes, at - offset)
+    }
+    await handle.truncate(end - offset)
+    await handle.sync()
+  } catch (err) {
+    await fs.promises.unlink(name).catch(() => {})
+    throw err
+  } finally {
+    await handle.close()
+  }
+  await syncFolder(log.folder)
+  return name
+}
+
+/**
+ * Continues after a short write, as on a disk that is nearly full.
+ * @param {fs.promises.FileHandle} handle
+ * @param {Buffer} bytes
+ * @param {number} offset
+ */
+async function writeAll (handle, bytes, offset) {
+  for (let done = 0; done < bytes.length;) {
+    done += (await handle.write(bytes, done, bytes.length - done, offset + done)).bytesWritten
+  }
+}
+
+module.exports = { writeCutFile }

@@ -1,0 +1,83 @@
+'use strict'
+
+// lib/recovery/whole-records.js: what of a block belongs to the log after a crash, decided on
+// bytes alone.
+
+const test = require('tape')
+const layout = require('../../lib/format/layout')
+const { endOfLastBlock, endOfUnsynced, isBoundary, isUnfinishedBatch } = require('../../lib/recovery/whole-records')
+const { dataOf, sealedBlock, tailOf } = require('../helpers/bytes')
+
+const BLOCK_SIZE = 64
+const OPTIONS = { blockSize: BLOCK_SIZE, checksum: true, isWhole: () => true }
+const RECORDS = [dataOf(10), dataOf(12), dataOf(8)] // at 0, 14 and 30, to 42
+
+test('behind the recovery point, a block ends with its last whole record, and a sealed one with all of it', (t) => {
+  const tail = tailOf(RECORDS)
+  for (let length = 0; length <= tail.length; length++) {
+    t.equal(endOfUnsynced(tail.subarray(0, length), 0, OPTIONS), [0, 14, 30, 42].findLast(end => end <= length), `${length} bytes`)
+  }
+  for (const checksum of [true, false]) t.equal(endOfUnsynced(sealedBlock(BLOCK_SIZE, RECORDS, { checksum }), 0, OPTIONS), BLOCK_SIZE)
+  t.end()
+})
+
+test('behind the recovery point, a record of zeros is torn; before it, and in a block with a checksum, it is deleted', (t) => {
+  const records = [dataOf(10), Buffer.alloc(12), dataOf(8)]
+  t.equal(endOfUnsynced(tailOf(records), 0, OPTIONS), 14)
+  t.equal(endOfUnsynced(tailOf(records), 14, OPTIONS), 14)
+  t.equal(endOfUnsynced(tailOf(records), 30, OPTIONS), 42)
+  t.equal(endOfUnsynced(sealedBlock(BLOCK_SIZE, records), 0, OPTIONS), BLOCK_SIZE)
+  t.equal(endOfUnsynced(sealedBlock(BLOCK_SIZE, records, { checksum: false }), 0, OPTIONS), 14)
+  t.equal(endOfUnsynced(sealedBlock(BLOCK_SIZE, records), 0, { ...OPTIONS, checksum: false }), 14, 'if it is not compared')
+  t.end()
+})
+
+test('behind the recovery point, a record that the codec refuses is torn, unless a checksum covers it', (t) => {
+  const options = { ...OPTIONS, isWhole: data => data.length !== 12 }
+  t.equal(endOfUnsynced(tailOf(RECORDS), 0, options), 14)
+  t.equal(endOfUnsynced(sealedBlock(BLOCK_SIZE, RECORDS, { checksum: false }), 0, options), 14)
+  t.equal(endOfUnsynced(sealedBlock(BLOCK_SIZE, RECORDS), 0, options), BLOCK_SIZE)
+  t.end()
+})
+
+test('without a recovery point, the last block ends behind its whole records, and corruption in front of one stays', (t) => {
+  const tail = tailOf(RECORDS)
+  t.equal(endOfLastBlock(tail, BLOCK_SIZE), 42)
+  t.equal(endOfLastBlock(Buffer.concat([tail, Buffer.from([20, 0, 1])]), BLOCK_SIZE), 42)
+  t.equal(endOfLastBlock(Buffer.concat([tail, Buffer.alloc(22)]), BLOCK_SIZE), 42, 'zeros up to the block\'s end are not a padding')
+  const corrupt = Buffer.from(tail)
+  corrupt[14] = 99
+  t.equal(endOfLastBlock(corrupt, BLOCK_SIZE), 42)
+  t.equal(endOfLastBlock(sealedBlock(BLOCK_SIZE, RECORDS), BLOCK_SIZE), BLOCK_SIZE)
+  t.equal(endOfLastBlock(Buffer.alloc(BLOCK_SIZE, 7), BLOCK_SIZE), BLOCK_SIZE, 'a corrupt block is a block')
+  t.end()
+})
+
+test('a recovery point can be where a record ends, whatever is in front of that record', (t) => {
+  const tail = tailOf(RECORDS)
+  for (let end = 0; end <= tail.length; end++) t.equal(isBoundary(tail.subarray(0, end)), [0, 14, 30, 42].includes(end), `${end}`)
+  tail[0] = 99
+  t.ok(isBoundary(tail))
+  t.end()
+})
+
+test('an atomic batch is unfinished if its first length is 0 and all else is whole', (t) => {
+  for (const checksum of [true, false]) {
+    for (const records of [RECORDS, [dataOf(30)], [dataOf(1), dataOf(1)]]) {
+      const block = sealedBlock(BLOCK_SIZE, records, { checksum })
+      t.notOk(isUnfinishedBatch(block, BLOCK_SIZE), 'a finished one')
+      block.writeUInt16LE(0, 0)
+      t.ok(isUnfinishedBatch(block, BLOCK_SIZE))
+      const end = layout.paddingStart(block)
+      t.ok(isUnfinishedBatch(block.subarray(0, end), BLOCK_SIZE), 'the file may end in it')
+      t.notOk(isUnfinishedBatch(block.subarray(0, end - 1), BLOCK_SIZE))
+      for (let at = 2; at < BLOCK_SIZE; at++) {
+        const other = Buffer.from(block)
+        other[at] ^= 0x80
+        if (checksum && isUnfinishedBatch(other, BLOCK_SIZE)) t.fail(`byte ${at} is wrong too`)
+      }
+    }
+  }
+  for (let length = 0; length <= BLOCK_SIZE; length++) t.notOk(isUnfinishedBatch(Buffer.alloc(length), BLOCK_SIZE), `${length} zeros`)
+  t.end()
+})

@@ -1,0 +1,158 @@
+'use strict'
+
+// Where a log's files are: whatever path leads to the log, and whatever happens to the path
+// while it is open.
+
+const fs = require('fs')
+const path = require('path')
+const { execFileSync } = require('child_process')
+const { promisify } = require('util')
+const test = require('tape')
+const FlumeLog = require('../..')
+const { pathFile } = require('../../lib/storage/path-file')
+const { verify } = require('../../lib/maintenance/verify')
+const { promises } = require('../helpers/promises')
+const { testFolder } = require('../helpers/folder')
+const { collect, codeOf } = require('../helpers/reading')
+
+/** Changes the working directory until the test has ended. */
+function chdir (t, folder) {
+  const before = process.cwd()
+  process.chdir(folder)
+  t.teardown(() => process.chdir(before))
+}
+
+test('a log opened by a relative path stays where it is when the working directory changes', async (t) => {
+  const file = testFolder(t)
+  fs.mkdirSync(file('a'))
+  fs.mkdirSync(file('b'))
+  chdir(t, file('a'))
+  const log = promises(FlumeLog('log'))
+  process.chdir(file('b'))
+  await log.append('one')
+  t.deepEqual(fs.readdirSync(file('a')), ['log', 'log.recovery-point'])
+  t.equal(log.log.filename, 'log', 'filename stays what was given')
+  await log.close()
+  t.deepEqual(fs.readdirSync(file('a')), ['log'])
+  t.deepEqual(fs.readdirSync(file('b')), [])
+})
+
+test('the files beside a log that is opened through a symbolic link are beside the log itself', async (t) => {
+  const file = testFolder(t)
+  fs.mkdirSync(file('real'))
+  fs.mkdirSync(file('links'))
+  fs.symlinkSync('../real/log', file('links/log'))
+  const log = promises(FlumeLog(file('links/log')))
+  await log.append('one')
+  t.deepEqual(fs.readdirSync(file('real')), ['log', 'log.recovery-point'], 'a link to nothing creates its target')
+  t.deepEqual(fs.readdirSync(file('links')), ['log'])
+  await log.close()
+  fs.appendFileSync(file('real/log'), 'torn')
+  const again = promises(FlumeLog(file('links/log')))
+  t.deepEqual(await again.onReady(), { offset: 7, bytes: 4, filename: file('real/log.cut-7') })
+  await again.close()
+})
+
+test('a crash of a log that was opened through a symbolic link is seen under its own name', async (t) => {
+  const file = testFolder(t)
+  fs.symlinkSync('log', file('link'))
+  const log = promises(FlumeLog(file('link')))
+  await log.append('one')
+  const point = fs.readFileSync(file('log.recovery-point'))
+  await log.close()
+  fs.writeFileSync(file('log.recovery-point'), point)
+  const again = promises(FlumeLog(file('log')))
+  await again.onReady()
+  t.equal(again.log.stats().recovered, 7)
+  await again.close()
+})
+
+test('a symbolic link that leads to itself is an error', async (t) => {
+  const file = testFolder(t)
+  fs.symlinkSync('log', file('log'))
+  for (const readOnly of [false, true]) t.equal(await codeOf(promises(FlumeLog(file('log'), { readOnly })).onReady()), 'ELOOP')
+})
+
+test('each parent directory that is created is fsynced into its own parent', async (t) => {
+  const file = testFolder(t)
+  const synced = []
+  const { open } = fs.promises
+  fs.promises.open = async (name, ...rest) => {
+    const handle = await open(name, ...rest)
+    const sync = handle.sync.bind(handle)
+    handle.sync = async () => {
+      await sync()
+      synced.push(name)
+    }
+    return handle
+  }
+  t.teardown(() => { fs.promises.open = open })
+  fs.mkdirSync(file('a'))
+  const log = promises(FlumeLog(file('a/b/c/log')))
+  await log.onReady()
+  t.deepEqual(synced.toSorted(), [file('a'), file('a/b')])
+  await log.append('one')
+  t.ok(synced.includes(file('a/b/c')), 'and the log with the first append')
+  await log.close()
+})
+
+test('a name that leaves no room for the recovery point\'s is refused before anything is created', async (t) => {
+  const file = testFolder(t)
+  for (const name of ['x'.repeat(237), 'new/' + 'é'.repeat(119)]) {
+    const err = await promises(FlumeLog(file(name))).onReady().catch(err => err)
+    t.equal(err.code, 'ENAMETOOLONG')
+    t.match(err.message, /has 23[78] bytes; at most 236 fit/)
+    t.deepEqual(fs.readdirSync(file('.')), [])
+  }
+  const log = promises(FlumeLog(file('x'.repeat(236))))
+  await log.append('one')
+  await log.close()
+  fs.renameSync(file('x'.repeat(236)), file('x'.repeat(250)))
+  const reader = promises(FlumeLog(file('x'.repeat(250)), { readOnly: true }))
+  t.equal((await collect(reader.log)).length, 1, 'what has a longer name can be read')
+  await reader.close()
+})
+
+test('a FIFO is refused without opening it', async (t) => {
+  if (process.platform === 'win32') return t.comment('there are none on Windows')
+  const fifo = testFolder(t)('fifo')
+  execFileSync('mkfifo', [fifo])
+  for (const readOnly of [true, false]) t.equal(await codeOf(promises(FlumeLog(fifo, { readOnly })).onReady()), 'flumelog:invalid')
+  t.equal(await codeOf(verify(pathFile(fifo, { readOnly: true, lock: false }))), 'flumelog:invalid')
+})
+
+test('an error of a file beside the log names that file', async (t) => {
+  const file = testFolder(t)
+  fs.mkdirSync(file('log.recovery-point.new'))
+  const log = promises(FlumeLog(file('log')))
+  const err = await log.append('one').catch(err => err)
+  t.equal(err.code, 'EISDIR')
+  t.equal(err.path, file('log.recovery-point.new'))
+  await log.close().catch(() => {})
+})
+
+test('checkPath tells whether the path still leads to the open file', async (t) => {
+  const file = testFolder(t)
+  const cases = {
+    'untouched, or renamed and back': [() => {
+      fs.renameSync(file('log'), file('other'))
+      fs.renameSync(file('other'), file('log'))
+    }, null],
+    deleted: [() => fs.unlinkSync(file('log')), /the log was deleted or moved while it was open/],
+    'another file renamed over it': [() => {
+      fs.writeFileSync(file('other'), 'x')
+      fs.renameSync(file('other'), file('log'))
+    }, /another file was renamed over the log/],
+    'its folder renamed': [() => fs.renameSync(path.dirname(file('log')), path.dirname(file('log')) + '-moved'), /the log was deleted or moved/]
+  }
+  for (const [what, [change, message]] of Object.entries(cases)) {
+    const log = pathFile(file('log'), { readOnly: false, lock: true })
+    await promisify(log.open)()
+    change()
+    const err = await promisify(log.checkPath)().then(() => null, err => err)
+    t.equal(err?.code ?? null, message === null ? null : 'flumelog:replaced', what)
+    if (message !== null) t.match(err.message, message)
+    await promisify(log.close)()
+  }
+  fs.rmSync(path.dirname(file('log')) + '-moved', { recursive: true })
+})
