@@ -97,6 +97,13 @@ exports.shrunk = (filename, was, is) => createError('flumelog:corrupt',
 
 /**
  * @param {string | null} filename
+ * @param {'deleted' | 'replaced by another file'} how
+ */
+exports.replaced = (filename, how) => createError('flumelog:replaced',
+  `${nameOf(filename)}: the file was ${how} while it was open; open it again`, { filename })
+
+/**
+ * @param {string | null} filename
  * @param {number} given in bytes
  * @param {string} found what the file says
  * @param {number} [blockSize] the size found, in bytes

@@ -9,8 +9,9 @@ const path = require('path')
 const { callbackify } = require('util')
 const RandomAccessFile = require('random-access-file')
 const errors = require('../errors')
+const { systemClock } = require('../clock')
 const { SyncIoBudget, MOST_BYTES } = require('./sync-io')
-const { createBeside, makeFolder, syncFolder } = require('./directory')
+const { createBeside, makeFolder, syncFolder, onlyMissing } = require('./directory')
 const { acquireLock } = require('./lock')
 const { pointFile } = require('./recovery-point')
 const { watch } = require('./watch')
@@ -52,6 +53,7 @@ const COPY_SIZE = 1024 * 1024
  * @property {import('./recovery-point').PointFile | null} point
  * @property {(offset: number, end: number, cb: (err: Error | null, name?: string) => void) => void} keepCut
  *   copies the bytes from `offset` to `end` into a file beside the log
+ * @property {((cb: Done) => void) | null} checkPath `flumelog:replaced` if the path no longer leads to the open file
  * @property {((onchange: () => void) => import('./watch').Watch) | null} watch tells when the file has changed
  */
 
@@ -59,9 +61,10 @@ const COPY_SIZE = 1024 * 1024
  * A log's file by its path.
  * @param {string} filename
  * @param {{ readOnly: boolean, lock: boolean | 'required', blocking?: boolean }} options blocking: see `Options`
+ * @param {import('../clock').Clock} [clock]
  * @returns {LogFile}
  */
-function pathFile (filename, { readOnly, lock, blocking = true }) {
+function pathFile (filename, { readOnly, lock, blocking = true }, clock = systemClock) {
   const storage = new RandomAccessFile(filename, { writable: !readOnly })
   const folder = path.dirname(path.resolve(filename))
   // not later: views pendingCalls flumedb begin to put their files beside the log at once
@@ -109,6 +112,15 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
     }
     await syncFolder(folder)
     return name
+  }
+
+  async function checkPath () {
+    const [mine, there] = await Promise.all([
+      new Promise((resolve, reject) => fs.fstat(storage.fd, { bigint: true }, (err, st) => err ? reject(err) : resolve(st))),
+      fs.promises.stat(filename, { bigint: true }).catch(onlyMissing)
+    ])
+    if (there === null) throw errors.replaced(filename, 'deleted')
+    if (mine.ino !== there.ino || mine.dev !== there.dev) throw errors.replaced(filename, 'replaced by another file')
   }
 
   const file = storageFile(storage, { readOnly })
@@ -206,7 +218,8 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
     sync: (cb) => fs.fdatasync(storage.fd, cb),
     point,
     keepCut: callbackify(keepCut),
-    watch: (onchange) => watch(filename, onchange)
+    checkPath: callbackify(checkPath),
+    watch: (onchange) => watch(filename, filename + '.recovery-point', onchange, clock)
   }
 }
 
@@ -249,6 +262,7 @@ function storageFile (storage, { readOnly }) {
     close: (cb) => storage.close(cb),
     point: null,
     keepCut: (offset, end, cb) => process.nextTick(cb, null),
+    checkPath: null,
     watch: null
   }
 }

@@ -252,7 +252,7 @@ function parsePoint (text, isHeld) {
       offset,
       rewrites: rewrites.map((/** @type {{ offset: number, data: string }} */ r) => ({ offset: r.offset, data: Buffer.from(r.data, 'base64') })),
       id,
-      acknowledged: acknowledged === null ? null : Number(acknowledged),
+      acknowledged: acknowledged !== null && /^\d+$/.test(acknowledged) ? Number(acknowledged) : null,
       isHeld
     }
   } catch {
