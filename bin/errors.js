@@ -4,7 +4,7 @@
 
 const { paint } = require('./style')
 
-/** @typedef {Error & { code?: string }} CodedError */
+/** @typedef {Error & { code?: string, path?: string }} CodedError */
 
 /** An error whose message is complete: it names the file, and is printed as it is. */
 class UserError extends Error {}
@@ -31,12 +31,13 @@ const SYSTEM_ERRORS = {
  * @returns {string}
  */
 function explain (err, file) {
-  const { code = '', message } = /** @type {CodedError} */ (err instanceof Error ? err : new Error(String(err)))
+  const { code = '', message, path = '' } = /** @type {CodedError} */ (err instanceof Error ? err : new Error(String(err)))
   if (err instanceof UserError) return message
   if (code === 'flumelog:locked') return `${file}: another program has this log open for writing; close it there first`
   if (code === 'flumelog:block-size') return `${message}; omit --block-size for an existing log`
   if (code.startsWith('flumelog:')) return message
-  if (code in SYSTEM_ERRORS) return `${file}: ${SYSTEM_ERRORS[code]}`
+  const failed = path.includes('.recovery-point') ? path : file
+  if (code in SYSTEM_ERRORS) return `${failed}: ${SYSTEM_ERRORS[code]}`
   return `${file}: ${message}`
 }
 
