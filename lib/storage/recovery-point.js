@@ -165,7 +165,7 @@ class PathPoint {
   release () {
     const { fd } = this
     this.fd = -1
-    if (fd !== -1) fs.close(fd, () => {})
+    if (fd !== -1) fs.closeSync(fd)
   }
 }
 
