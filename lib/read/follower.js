@@ -124,7 +124,8 @@ class Follower {
     const size = await io.size()
     const acknowledged = this.acknowledged(point, blocks.end)
     const bounds = boundsOf(point, acknowledged, size, blocks.blockSize)
-    if (bounds.limit < blocks.end) throw errors.shrunk(file.filename, blocks.end, bounds.limit)
+    if (size < blocks.end) throw errors.shrunk(file.filename, blocks.end, size)
+    if (bounds.limit < blocks.end) throw this.changed(bounds.limit)
     try {
       while (!this.closed && await this.readTail(point, bounds));
     } catch (err) {
@@ -153,7 +154,7 @@ class Follower {
     const { state, end, problem } = visibleTail(shown, bounds, { blockSize, checksum, isWhole: this.isWhole })
     const mayBeLonger = tail.number === 0 && state !== 'sealed' && end < available
     if (mayBeLonger && await this.correctBlockSize(bounds.limit)) return true
-    if (state === 'changed') throw this.changed(end)
+    if (state === 'changed') throw this.changed(start + end)
     if (state === 'corrupt') return this.retryCorrupt(tail, /** @type {import('../format/validation').Problem} */ (problem))
     // a corrupt tail stays as it is until a writer goes on behind it
     if (tail.error !== null && state === 'open' && end < available) return false
@@ -207,8 +208,8 @@ class Follower {
     if (point?.id !== this.watchedId) {
       this.watchedId = point?.id
       this.watch?.pointReplaced()
-      // what was published since it was read
-      this.again = true
+      // for what was published since it was read
+      this.poll()
     }
     blocks.images.clear()
     for (const { offset, data } of point?.rewrites ?? []) {
@@ -277,10 +278,12 @@ class Follower {
     return true
   }
 
-  /** @param {number} position in the tail */
-  changed (position) {
-    const { tail, blockSize } = this.blocks
-    return errors.corrupt(this.file.filename, tail.number, blockSize, position, 'the records read before were overwritten; open the log again')
+  /** @param {number} offset from which on what was shown is there no more */
+  changed (offset) {
+    const { blockSize } = this.blocks
+    const position = offset % blockSize
+    return errors.corrupt(this.file.filename, (offset - position) / blockSize, blockSize, position,
+      'records that were read before were overwritten or rolled back; open the log again')
   }
 
   close () {
