@@ -181,7 +181,7 @@ class Follower {
       storedChecksum(bytes) !== 0 && findProblem(bytes, true) === null
     if (isCertain) return bytes
     const after = await this.readPoint()
-    if (after?.id !== point?.id || after?.isHeld !== point?.isHeld) {
+    if (after?.id !== point?.id) {
       this.again = true
       return null
     }

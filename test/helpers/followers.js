@@ -39,13 +39,13 @@ function writerOf (file, options, first = 1, size = undefined) {
 /**
  * A reader whose reads of the file can be delayed.
  * @param {string} file
- * @param {{ afterSize?: () => Promise<void>, beforeRead?: () => Promise<void>, afterRead?: () => Promise<void> }} steps
+ * @param {{ [step in 'beforeSize' | 'afterSize' | 'beforeRead' | 'afterRead']?: () => Promise<void> }} steps
  */
-function watched (file, { afterSize = nothing, beforeRead = nothing, afterRead = nothing }, options = {}) {
+function watched (file, { beforeSize = nothing, afterSize = nothing, beforeRead = nothing, afterRead = nothing }, options = {}) {
   const made = pathFile(file, { readOnly: true, lock: false })
   return createLog({
     ...made,
-    size: (cb) => made.size((err, size) => afterSize().then(() => cb(err, size))),
+    size: (cb) => beforeSize().then(() => made.size((err, size) => afterSize().then(() => cb(err, size)))),
     read: (offset, size, cb) => beforeRead().then(() => made.read(offset, size, (err, data) => afterRead().then(() => cb(err, data))))
   }, settingsOf({ readOnly: true, ...options }))
 }

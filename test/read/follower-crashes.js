@@ -20,6 +20,7 @@ tape('a follower that reads during a deletion sees the record whole, or not at a
   for (let i = 0; i < 2; i++) seqs.push(await writer.append(1))
   await writer.close()
   const point = pointOf(t, file)
+  await point.write({ offset: 0, rewrites: [], acknowledged: 2008 })
   let step = 'idle'
   const reader = watched(file, {
     // a writer appends a record and deletes it; the follower reads while half of it is zeros
@@ -29,7 +30,7 @@ tape('a follower that reads during a deletion sees the record whole, or not at a
       const before = fs.readFileSync(file)
       const position = seqs[2]
       const after = Buffer.from(before).fill(0, position + 2, position + 1002)
-      await point.write({ offset: position, rewrites: [{ offset: 0, data: after }], acknowledged: position + 2008 })
+      await point.write({ offset: position, rewrites: [{ offset: 0, data: after }], acknowledged: 4016 })
       fs.writeFileSync(file, Buffer.concat([after.subarray(0, position + 500), before.subarray(position + 500)]))
       step = 'half'
     },
@@ -38,7 +39,7 @@ tape('a follower that reads during a deletion sees the record whole, or not at a
       step = 'done'
       const after = fs.readFileSync(file).fill(0, seqs[2] + 2, seqs[2] + 1002)
       fs.writeFileSync(file, after)
-      await point.write({ offset: seqs[2], rewrites: [], acknowledged: seqs[2] + 2008 })
+      await point.write({ offset: seqs[2], rewrites: [], acknowledged: 4016 })
     }
   })
   const values = []
@@ -48,6 +49,7 @@ tape('a follower that reads during a deletion sees the record whole, or not at a
   step = 'appended'
   const records = [3, 4].map(number => numbered(number, 1000))
   fs.appendFileSync(file, Buffer.concat(records.map(record => frame(record))))
+  point.publish(4016)
   await event(resolve => reader.since(since => { if (since === seqs[2] + 1004) resolve() }))
   await event(setImmediate)
   t.equal(step, 'done', 'the follower read while the block was being rewritten')
