@@ -8,6 +8,7 @@ const fs = require('fs')
 const path = require('path')
 const { promisify } = require('util')
 const { crc32 } = require('zlib')
+const locking = require('fs-native-extensions')
 const { pointFile } = require('../../lib/storage/recovery-point')
 const { testFolder } = require('../helpers/folder')
 const { start } = require('../helpers/processes')
@@ -72,6 +73,20 @@ test('what is published while the file is being replaced is in the new one', asy
   }
   await write({ ...POINT, acknowledged: 300 })
   t.equal((await read()).acknowledged, 999)
+})
+
+test('a recovery point with large deletions is read whole', async (t) => {
+  const { read, write } = pointIn(t)
+  const rewrites = [0, 1, 2].map(number => ({ offset: number * 65536, data: Buffer.alloc(65536, number + 1) }))
+  await write({ ...POINT, rewrites })
+  t.deepEqual((await read()).rewrites, rewrites)
+  // around the size up to which one read is enough
+  for (let size = 2940; size < 3000; size += 3) {
+    const rewrites = [{ offset: 0, data: Buffer.alloc(size, 7) }]
+    await write({ ...POINT, rewrites })
+    const found = await read()
+    if (found?.acknowledged !== 200 || !found.rewrites[0].data.equals(rewrites[0].data)) t.fail(`with ${size} bytes`)
+  }
 })
 
 test('after remove there is no file, and to publish does nothing', async (t) => {
@@ -143,15 +158,16 @@ test('an offset that was read half-written is read again', async (t) => {
   const half = Buffer.from(whole)
   half.write('9', half.length - 2)
   overwrite(half)
-  const { open } = fs.promises
-  t.teardown(() => { fs.promises.open = open })
-  let opened = 0
-  fs.promises.open = (...args) => {
-    if (++opened === 3) overwrite(whole)
-    return open(...args)
+  const { tryLock } = locking
+  t.teardown(() => { locking.tryLock = tryLock })
+  let reads = 0
+  // called after each read, to know whether the writer is alive
+  locking.tryLock = (...args) => {
+    if (++reads === 2) overwrite(whole)
+    return tryLock(...args)
   }
   t.equal((await read()).acknowledged, 200)
-  t.equal(opened, 3, 'until it is whole')
+  t.equal(reads, 3, 'until it is whole')
 
   overwrite(half)
   t.equal((await read()).acknowledged, null, 'or, if it stays as it is, not known')
