@@ -5,11 +5,16 @@
 
 const tape = require('tape')
 const fs = require('fs')
+const path = require('path')
 const { testFolder } = require('../helpers/folder')
+const { numbered } = require('../helpers/numbered')
+const { start } = require('../helpers/processes')
 const { writerOf, watched, follow, isAt, summary } = require('../helpers/followers')
 const { promises } = require('../helpers/promises')
 const { event } = require('../helpers/reading')
 const { randomFrom } = require('../helpers/disk')
+
+const WITHOUT_NATIVE_PART = ['-r', path.join(__dirname, '..', 'helpers', 'programs', 'without-native-part.js')]
 
 tape('three followers started at different times see every record once, whole and in order', async (t) => {
   const file = testFolder(t)('log')
@@ -105,6 +110,23 @@ tape('followers miss only deleted records while a writer deletes', async (t) => 
     t.deepEqual(missing.filter(number => !deleted.has(number)), [], 'what is missing had been deleted')
   }
   t.deepEqual(followers.flatMap(({ messages }) => messages.filter(({ what }) => what === 'ended')), [], 'nobody met damage')
+  await writer.close()
+})
+
+tape('where files cannot be locked, followers see every record, too', async (t) => {
+  const file = testFolder(t)('log')
+  const writer = writerOf(file, { blockSize: 4096 })
+  await writer.append(1)
+  const follower = start(t, 'follow.js', { file, options: {} }, { nodeOptions: WITHOUT_NATIVE_PART })
+  const random = randomFrom(3)
+  while (writer.number < 3000) {
+    await writer.append(random.pick([1, 1, 5, 200]))
+    if (random() < 0.2) await event(setImmediate)
+    if (random() < 0.02) await isAt(writer.number)(follower)
+  }
+  await writer.log.append([numbered(++writer.number, 50), numbered(++writer.number, 50)], { atomic: true })
+  await isAt(writer.number)(follower)
+  t.deepEqual(summary(follower), { count: writer.number, missing: [], wrong: [] })
   await writer.close()
 })
 

@@ -9,15 +9,9 @@ const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
 const { start } = require('../helpers/processes')
 const { promises } = require('../helpers/promises')
-const { collect, codeOf, event } = require('../helpers/reading')
+const { collect, codeOf } = require('../helpers/reading')
 
 const WITHOUT_NATIVE_PART = ['-r', path.join(__dirname, '..', 'helpers', 'programs', 'without-native-part.js')]
-
-/** A writer tells readers in the next turn of the event loop what it has acknowledged. */
-async function published () {
-  await event(setImmediate)
-  await event(setImmediate)
-}
 
 const openLog = (file, options) => promises(FlumeLog(file, options))
 const texts = async ({ log }) => (await collect(log, { seqs: false })).map(String)

@@ -1,6 +1,6 @@
 'use strict'
 
-// The recovery point's file, without a log: what it says, to this process and to others,
+// The recovery point's file by itself: what it says, to this process and to others,
 // and what becomes of it when its writer ends or fails.
 
 const test = require('tape')
@@ -8,10 +8,12 @@ const fs = require('fs')
 const path = require('path')
 const { promisify } = require('util')
 const { crc32 } = require('zlib')
+const FlumeLog = require('../..')
 const locking = require('fs-native-extensions')
 const { pointFile } = require('../../lib/storage/recovery-point')
 const { testFolder } = require('../helpers/folder')
 const { start } = require('../helpers/processes')
+const { promises } = require('../helpers/promises')
 
 const PROGRAMS = path.join(__dirname, '..', 'helpers', 'programs')
 const WITHOUT_NATIVE_PART = ['-r', path.join(PROGRAMS, 'without-native-part.js')]
@@ -210,6 +212,18 @@ test('it gets the mode of the log, whatever the umask', async (t) => {
     t.equal(fs.statSync(filename).mode & 0o777, mode, `${mode.toString(8)}, when it is replaced`)
     process.umask(0o077)
   }
+})
+
+test('one that a writer of a log makes has the mode of the log', async (t) => {
+  const file = testFolder(t)('log')
+  fs.writeFileSync(file, '')
+  fs.chmodSync(file, 0o644)
+  const before = process.umask(0o077)
+  t.teardown(() => process.umask(before))
+  const log = promises(FlumeLog(file))
+  await log.append('one')
+  t.equal(fs.statSync(file + '.recovery-point').mode & 0o777, 0o644)
+  await log.close()
 })
 
 test('it gets the owner of the log from a writer that may give files away', { skip: process.getuid?.() !== 0 }, async (t) => {
