@@ -123,7 +123,7 @@ class Follower {
     const point = await this.readPoint()
     const size = await io.size()
     const acknowledged = this.acknowledged(point, blocks.end)
-    const bounds = boundsOf(point, acknowledged, size, blocks.blockSize)
+    const bounds = boundsOf(point, acknowledged, size, blocks.blockSize, this.found)
     if (size < blocks.end) throw errors.shrunk(file.filename, blocks.end, size)
     if (bounds.limit < blocks.end) throw this.changed(bounds.limit)
     try {

@@ -18,8 +18,7 @@ const { endOfRecords, findProblem } = require('../format/validation')
  * @property {number} limit nothing behind it is shown
  * @property {number} complete blocks that end here or before are complete: what is invalid there is corrupt. Behind
  *   it, what is invalid may be written just now, or a crash has interrupted the write: recovery would truncate it
- * @property {number} validateFrom records that start here or behind are shown only if `isWhole` accepts them, and none
- *   of zeros is: a deletion first moves the recovery point behind what it deletes, so this one is torn
+ * @property {number} validateFrom records that start here or behind are shown only if `isWhole` accepts them
  */
 
 /**
@@ -50,17 +49,20 @@ const { endOfRecords, findProblem } = require('../format/validation')
  * @param {number | null} acknowledged by the live writer; null: there is none
  * @param {number} size the file's, in bytes
  * @param {number} blockSize in bytes
+ * @param {{ kept: number, cut: number }} found where the log ended when it was opened, and what was behind that
  * @returns {Bounds}
  */
-function boundsOf (point, acknowledged, size, blockSize) {
+function boundsOf (point, acknowledged, size, blockSize, found) {
   if (acknowledged !== null) {
     const limit = Math.min(size, acknowledged)
     return { limit, complete: limit, validateFrom: Infinity }
   }
   // a crash, or a writer that cannot be seen here: as recovery would keep it
   if (point !== null) return { limit: size, complete: point.offset, validateFrom: point.offset }
-  // closed, or written by another program: only the last block can be incomplete
-  return { limit: size, complete: size - 1 - (size - 1) % blockSize, validateFrom: Infinity }
+  // closed, or written by another program: only the last block can be incomplete. What was found behind the end stays
+  // out of the log until a writer removes it; that may be gigabytes of nothing
+  const limit = size === found.kept + found.cut ? found.kept : size
+  return { limit, complete: limit - 1 - (limit - 1) % blockSize, validateFrom: Infinity }
 }
 
 /**
@@ -128,8 +130,8 @@ function isStillThere (before, now, end) {
 function endOfWhole (bytes, from, end, isWhole) {
   if (from >= end) return end
   for (let position = 0; position < end; position = layout.nextPosition(bytes, position)) {
-    if (position < from) continue
-    if (layout.isDeleted(bytes, position) || !isWhole(layout.dataAt(bytes, position))) return position
+    if (position < from || layout.isDeleted(bytes, position)) continue
+    if (!isWhole(layout.dataAt(bytes, position))) return position
   }
   return end
 }
