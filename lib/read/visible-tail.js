@@ -18,7 +18,8 @@ const { endOfRecords, findProblem } = require('../format/validation')
  * @property {number} limit nothing behind it is shown
  * @property {number} complete blocks that end here or before are complete: what is invalid there is corrupt. Behind
  *   it, what is invalid may be written just now, or a crash has interrupted the write: recovery would truncate it
- * @property {number} validateFrom records that start here or behind are shown only if `isWhole` accepts them
+ * @property {number} validateFrom records that start here or behind are shown only if `isWhole` accepts them, and none
+ *   of zeros is: a deletion first moves the recovery point behind what it deletes, so this one is torn
  */
 
 /**
@@ -130,8 +131,8 @@ function isStillThere (before, now, end) {
 function endOfWhole (bytes, from, end, isWhole) {
   if (from >= end) return end
   for (let position = 0; position < end; position = layout.nextPosition(bytes, position)) {
-    if (position < from || layout.isDeleted(bytes, position)) continue
-    if (!isWhole(layout.dataAt(bytes, position))) return position
+    if (position < from) continue
+    if (layout.isDeleted(bytes, position) || !isWhole(layout.dataAt(bytes, position))) return position
   }
   return end
 }
