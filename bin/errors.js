@@ -6,7 +6,7 @@ const fs = require('fs')
 const path = require('path')
 const { paint } = require('./style')
 
-/** @typedef {Error & { code?: string }} CodedError */
+/** @typedef {Error & { code?: string, path?: string }} CodedError */
 
 /** An error whose message is complete: it names the file, and is printed as it is. */
 class UserError extends Error {}

@@ -97,6 +97,13 @@ exports.shrunk = (filename, was, is) => createError('flumelog:corrupt',
 
 /**
  * @param {string | null} filename
+ * @param {'deleted or moved' | 'replaced by another file'} how
+ */
+exports.replaced = (filename, how) => createError('flumelog:replaced',
+  `${nameOf(filename)}: the file was ${how} while it was open; open it again`, { filename })
+
+/**
+ * @param {string | null} filename
  * @param {number} given in bytes
  * @param {string} found what the file says
  * @param {number} [blockSize] the size found, in bytes
@@ -161,13 +168,6 @@ exports.notRegular = (filename) => createError('flumelog:invalid', `${filename}:
 /** @param {string | null} filename */
 exports.notALog = (filename) => createError('flumelog:not-a-log',
   `${nameOf(filename)}: not a log: it does not start with a record; check the name`, { filename })
-
-/**
- * @param {string} filename
- * @param {boolean} isRenamed another file has its name now; otherwise none has
- */
-exports.replaced = (filename, isRenamed) => createError('flumelog:replaced',
-  `${filename}: ${isRenamed ? 'another file was renamed over the log' : 'the log was deleted or moved'} while it was open; open it again`, { filename })
 
 /**
  * @param {string} filename

@@ -5,6 +5,7 @@
 
 const { BlockCache } = require('./read/block-cache')
 const { Follower } = require('./read/follower')
+const { findVisibleEnd } = require('./read/visible-end')
 const { RecordReader } = require('./read/get')
 const { findBlockSize } = require('./recovery/block-size')
 const { findEnd } = require('./recovery/find-end')
@@ -54,7 +55,7 @@ async function openLog (file, settings, records, limits, listeners, turn, clock)
     blocks.tail = found.tail
     const writer = readOnly ? null : new Writer(file, blocks, { ...settings, blockSize }, limits, found.lastSeq, listeners.onadvance, clock)
     if (readOnly) {
-      follower = new Follower(file, io, blocks, found, point, { ...listeners, blockSize: settings.blockSize })
+      follower = new Follower(file, io, blocks, found, point, { ...listeners, blockSize: settings.blockSize, isWhole: records.isWhole, clock })
       await follower.begin()
     }
     const cut = mustRecover && found.cut > 0 ? { offset: found.kept, bytes: found.cut, filename: cutName } : null
@@ -76,9 +77,11 @@ async function openLog (file, settings, records, limits, listeners, turn, clock)
  * @param {(data: Buffer) => boolean} isWhole
  */
 async function examine (io, { filename }, settings, isWhole) {
+  const { checksum, readOnly } = settings
+  if (readOnly) return findVisibleEnd(io, io.read, filename, { blockSize: settings.blockSize, checksum, isWhole })
   const [size, point] = await Promise.all([io.size(), io.readPoint()])
   const blockSize = await findBlockSize(io.read, size, settings.blockSize, DEFAULT_BLOCK_SIZE, filename, point)
-  const found = await findEnd(io.read, size, point, { blockSize, checksum: settings.checksum, isWhole, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero })
+  const found = await findEnd(io.read, size, point, { blockSize, checksum, isWhole, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero })
   return { blockSize, found, point }
 }
 

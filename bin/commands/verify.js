@@ -40,7 +40,9 @@ function define (program) {
 async function verify (file, { json }) {
   const report = await survey(file, 'verify')
   process.stdout.write((json ? JSON.stringify(figuresOf(file, report), null, 2) : formatReport(file, report).join('\n')) + '\n')
-  if (!report.closed && !json) {
+  if (report.open && !json) {
+    writeStderr(`${file}: a program has this log open for writing; what it has not acknowledged yet was not checked`)
+  } else if (!report.closed && !json) {
     writeStderr(`${file}: a program has this log open for writing, or stopped without closing it; torn writes are truncated when it is next opened for writing`)
   }
   if (report.ranges.length > 0) process.exitCode = 1

@@ -1,26 +1,36 @@
 'use strict'
 
-// What stands in the writer's place in a log that is opened read-only: it follows
-// the file as another process appends to it. Whole records only are shown.
+// What stands in the writer's place in a log that is opened read-only: it follows the file
+// as another process appends to it, and shows what that process has acknowledged.
 
-const layout = require('../format/layout')
-const { storedChecksum } = require('../format/checksum')
 const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
-const errors = require('../errors')
-const { Block } = require('./block')
+const { storedChecksum } = require('../format/checksum')
 const { detectBlockSize } = require('../format/block-size')
+const layout = require('../format/layout')
+const errors = require('../errors')
+const { systemClock } = require('../clock')
+const { Block } = require('./block')
+const { boundsOf, visibleTail } = require('./visible-tail')
 const { withRewrites } = require('../recovery/rewrites')
 
-/** How often a block that looks damaged is looked at again: another process may be rewriting it. */
-const MOST_DOUBTS = 5
-/** Milliseconds between these looks. */
-const DOUBT_TIME = 5
+/** How often a block that is corrupt is read again, in case another process is rewriting it. */
+const CORRUPT_RETRIES = 5
+/** Milliseconds between these reads. */
+const RETRY_DELAY = 5
 
 /**
+ * @typedef {import('../storage/recovery-point').RecoveryPoint} RecoveryPoint
+ *
  * @typedef {object} Listeners
  * @property {(seq: number) => void} onadvance there is more; the last record's seq is this
  * @property {(blockSize: number) => void} onblocksize the block size had been a guess; it is this
  * @property {(err: Error) => void} onfailure what was read before cannot be relied on
+ *
+ * @typedef {object} FollowerOptions
+ * @property {number | undefined} blockSize what the caller asked for
+ * @property {(data: Buffer) => boolean} [isWhole] whether a record's data is what was once appended, as far as can be told
+ * @property {(point: RecoveryPoint | null, shown: number) => number | null} [acknowledged] see `acknowledgedByPoint`
+ * @property {import('../clock').Clock} [clock]
  */
 
 class Follower {
@@ -29,8 +39,8 @@ class Follower {
    * @param {import('../storage/promisified-file').Io} io
    * @param {import('./block-cache').BlockCache} blocks
    * @param {import('../recovery/find-end').Found} found where the log ended when it was opened
-   * @param {import('../storage/recovery-point').RecoveryPoint | null} point that was there then
-   * @param {Listeners & { blockSize: number | undefined }} options `blockSize`: what the caller asked for
+   * @param {RecoveryPoint | null} point that was there then
+   * @param {Listeners & FollowerOptions} options
    */
   constructor (file, io, blocks, found, point, options) {
     this.file = file
@@ -39,11 +49,17 @@ class Follower {
     this.found = found
     this.lastSeq = found.lastSeq
     this.options = options
-    this.firstPoint = point
-    /** The recovery point when it was last looked at. */
+    this.clock = options.clock ?? systemClock
+    this.acknowledged = options.acknowledged ?? acknowledgedByPoint
+    this.isWhole = options.isWhole ?? (() => true)
+    /** The recovery point when it was last read. */
     this.point = point
-    /** How often the block at hand looked damaged. */
-    this.doubts = 0
+    /** The id of the one that is watched. @type {string | undefined} */
+    this.watchedId = point?.id
+    /** How often the tail was corrupt when it was read. */
+    this.corruptReads = 0
+    /** @type {import('../clock').Timer | null} */
+    this.retryTimer = null
     this.running = false
     this.again = false
     this.closed = false
@@ -51,25 +67,25 @@ class Follower {
     this.watch = null
   }
 
-  /** Reads the tail, and watches it from now on. */
+  /** Reads the tail, and watches the file from now on. */
   async begin () {
     const { blocks, file } = this
     const { damagedTail } = this.found
-    // a sound one is read again: it may have been read in the middle of a deletion
-    blocks.tail = damagedTail === null ? new Block(blocks.tail.number, Buffer.alloc(0), 0, false) : this.damaged(damagedTail)
+    // a valid one is read again: it may have been read in the middle of a deletion
+    blocks.tail = damagedTail === null ? new Block(blocks.tail.number, Buffer.alloc(0), 0, false) : this.corruptTail(damagedTail)
     blocks.follower = this
     this.running = true
-    this.watch = file.watch === null ? null : file.watch(() => this.look())
+    this.watch = file.watch === null ? null : file.watch(() => this.poll())
     await this.advance()
     this.running = false
-    if (this.again) this.look()
+    if (this.again) this.poll()
   }
 
   /**
-   * @param {Block} tail which is damaged in its middle
+   * @param {Block} tail which is corrupt in its middle
    * @returns {Block} one of which nothing is shown
    */
-  damaged ({ number, buffer, end }) {
+  corruptTail ({ number, buffer, end }) {
     const block = new Block(number, buffer.subarray(0, end), 0, false)
     const position = endOfRecords(buffer, 0, end)
     const reason = /** @type {string} */ (frameProblem(buffer, position, end))
@@ -77,20 +93,20 @@ class Follower {
     return block
   }
 
-  /** Looks whether the file has grown; one look at a time. */
-  look () {
+  /** Shows what was acknowledged since the last poll; one at a time. */
+  poll () {
     if (this.closed) return
     this.again = true
     if (this.running) return
     this.running = true
-    this.lookAgain().catch(err => {
+    this.pollUntilQuiet().catch(err => {
       if (this.closed) return
       this.close()
       process.nextTick(this.options.onfailure, err)
     })
   }
 
-  async lookAgain () {
+  async pollUntilQuiet () {
     while (this.again && !this.closed) {
       this.again = false
       const { end } = this.blocks
@@ -101,109 +117,110 @@ class Follower {
   }
 
   async advance () {
-    const { blocks, io } = this
+    const { blocks, io, file } = this
+    await io.checkPath()
+    // before the size: all that a live writer has acknowledged is in the file then
+    const point = await this.readPoint()
     const size = await io.size()
-    if (size < blocks.end) throw errors.shrunk(this.file.filename, blocks.end, size)
-    await this.readPoint()
+    const acknowledged = this.acknowledged(point, blocks.end)
+    const bounds = boundsOf(point, acknowledged, size, blocks.blockSize, this.found)
+    if (size < blocks.end) throw errors.shrunk(file.filename, blocks.end, size)
+    if (bounds.limit < blocks.end) throw this.changed(bounds.limit)
     try {
-      const end = this.isLeftover(size) ? this.found.kept : size
-      while (!this.closed && await this.readTail(end));
+      while (!this.closed && await this.readTail(point, bounds));
     } catch (err) {
       if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EPARTIALREAD') throw err
-      // a writer has cut the file off since it was measured: measure it again
+      // a writer has truncated the file since its size was read
       this.again = true
     }
+    if (this.acknowledged(this.point, blocks.end) !== acknowledged) this.again = true
   }
 
   /**
-   * @param {number} size the file's, in bytes
-   * @returns {boolean} whether all is as a crash may have left it: then what recovery would cut off is not shown
+   * Shows what may be shown of the tail block.
+   * @param {RecoveryPoint | null} point
+   * @param {import('./visible-tail').Bounds} bounds
+   * @returns {Promise<boolean>} whether to go on with the block that is the tail now
    */
-  isLeftover (size) {
-    const { kept, cut } = this.found
-    return size === kept + cut && this.point?.id === this.firstPoint?.id
-  }
-
-  /**
-   * Shows what is whole of the tail block.
-   * @param {number} size of the file, as far as it is looked at
-   * @returns {Promise<boolean>} whether there is more to read
-   */
-  async readTail (size) {
-    const { blocks, file } = this
-    const { tail, blockSize } = blocks
+  async readTail (point, bounds) {
+    const { blocks } = this
+    const { tail, blockSize, checksum } = blocks
     const start = tail.number * blockSize
-    const available = Math.min(blockSize, size - start)
+    const available = Math.min(blockSize, bounds.limit - start)
     if (available <= tail.end) return false
-    const bytes = await this.read(start, available)
-    const problem = available < blockSize ? null : findProblem(bytes, blocks.checksum)
-    const isSealed = available === blockSize && problem === null
-    const end = isSealed ? layout.paddingStart(bytes) : endOfRecords(bytes, 0, Math.min(available, blockSize - layout.paddingSize(false)))
-    if (end < available && tail.number === 0 && !isSealed && await this.correctBlockSize(size)) return true
-    if (endOfRecords(bytes, 0, tail.end) !== tail.end || end < tail.end) {
-      throw errors.corrupt(file.filename, tail.number, blockSize, Math.min(end, tail.end),
-        'it is not what was read of it before; was the file replaced?')
-    }
-    if (problem !== null && size > start + blockSize) return this.doubt(tail, problem)
-    // a damaged tail stays as it is until a writer goes on behind it
-    if (tail.error !== null && !isSealed && end < available) return false
+    const bytes = await this.readStable(point, start, available)
+    if (bytes === null) return false
+    const shown = { start, bytes, shownBytes: tail.buffer, shownEnd: tail.end }
+    const { state, end, problem } = visibleTail(shown, bounds, { blockSize, checksum, isWhole: this.isWhole })
+    const mayBeLonger = tail.number === 0 && state !== 'sealed' && end < available
+    if (mayBeLonger && await this.correctBlockSize(bounds.limit)) return true
+    if (state === 'changed') throw this.changed(start + end)
+    if (state === 'corrupt') return this.retryCorrupt(tail, /** @type {import('../format/validation').Problem} */ (problem))
+    // a corrupt tail stays as it is until a writer goes on behind it
+    if (tail.error !== null && state === 'open' && end < available) return false
     tail.error = null
-    this.show(tail, bytes, end)
-    if (isSealed) this.turn(tail)
-    return isSealed
+    this.extend(tail, bytes, end)
+    if (state === 'sealed') this.startBlock(tail)
+    return state === 'sealed'
   }
 
   /**
-   * Reads bytes that no deletion is changing just then: a block with a checksum says
-   * so itself; for others, the recovery point tells, which a writer replaces before
-   * and after it rewrites a block, and which holds what will be in it.
+   * Reads bytes that no other process changes meanwhile. A writer replaces the recovery
+   * point before and after it rewrites a block, and before its first append; the point holds
+   * what will be in a block that is being rewritten.
+   * @param {RecoveryPoint | null} point that was there before
    * @param {number} offset
    * @param {number} size
+   * @returns {Promise<Buffer | null>} null: something was changed, so that all has to be read again
    */
-  async read (offset, size) {
+  async readStable (point, offset, size) {
     const { blocks, io } = this
-    for (;;) {
-      const { point } = this
-      const bytes = await io.read(offset, size)
-      const isChecked = blocks.checksum && size === blocks.blockSize && storedChecksum(bytes) !== 0
-      if (isChecked && findProblem(bytes, true) === null) return bytes
-      if (await this.isStill(point)) {
-        return withRewrites(async () => bytes, this.point?.rewrites ?? [])(offset, size)
-      }
+    const bytes = await io.read(offset, size)
+    // acknowledged, and with a valid checksum: nothing changes that
+    const isCertain = point !== null && point.isHeld && blocks.checksum && size === blocks.blockSize &&
+      storedChecksum(bytes) !== 0 && findProblem(bytes, true) === null
+    if (isCertain) return bytes
+    const after = await this.readPoint()
+    if (after?.id !== point?.id) {
+      this.again = true
+      return null
     }
-  }
-
-  /**
-   * @param {import('../storage/recovery-point').RecoveryPoint | null} point that was there before something was read
-   * @returns {Promise<boolean>} whether it still is, so that nothing was rewritten in between
-   */
-  async isStill (point) {
-    await this.readPoint()
-    return this.point?.id === point?.id || this.closed
+    return withRewrites(async () => bytes, after?.rewrites ?? [])(offset, size)
   }
 
   /**
    * For blocks that were read while `point` was there.
-   * @param {import('../storage/recovery-point').RecoveryPoint | null | undefined} point
-   * @param {(isSame: boolean) => void} cb
+   * @param {RecoveryPoint | null | undefined} point
+   * @param {(isSame: boolean) => void} cb whether it still is, so that nothing was rewritten in between
    */
   compare (point, cb) {
-    // if that cannot be read, the blocks are as they were found
-    this.isStill(point ?? null).catch(() => true).then(isSame => process.nextTick(cb, isSame))
+    this.readPoint().then(
+      (after) => process.nextTick(cb, after?.id === point?.id || this.closed),
+      // if that cannot be read, the blocks are as they were found
+      () => process.nextTick(cb, true)
+    )
   }
 
   async readPoint () {
     const { blocks } = this
-    this.point = await this.io.readPoint()
+    const point = await this.io.readPoint()
+    this.point = point
+    if (point?.id !== this.watchedId) {
+      this.watchedId = point?.id
+      this.watch?.pointReplaced()
+      // for what was published since it was read
+      this.poll()
+    }
     blocks.overrides.clear()
-    for (const { offset, data } of this.point?.rewrites ?? []) {
+    for (const { offset, data } of point?.rewrites ?? []) {
       if (data.length === blocks.blockSize) blocks.overrides.set(offset / blocks.blockSize, data)
     }
+    return point
   }
 
   /**
    * With less than a block in the file its block size is a guess, until its first padding comes.
-   * @param {number} size the file's, in bytes
+   * @param {number} size of what may be read, in bytes
    * @returns {Promise<boolean>} whether it was wrong
    */
   async correctBlockSize (size) {
@@ -223,43 +240,67 @@ class Follower {
    * @param {Buffer} bytes
    * @param {number} end
    */
-  show (tail, bytes, end) {
+  extend (tail, bytes, end) {
     if (end === tail.end) return
     this.lastSeq = tail.number * this.blocks.blockSize + layout.previousPosition(bytes, end)
     tail.setBuffer(bytes)
     tail.end = end
   }
 
-  /** @param {Block} tail which is full */
-  turn (tail) {
+  /** @param {Block} tail which is complete: the next block is the tail */
+  startBlock (tail) {
     const { blocks } = this
     tail.sealed = true
     if (tail.error === null) blocks.add(tail)
     blocks.tail = new Block(tail.number + 1, Buffer.alloc(0), 0, false)
-    this.doubts = 0
+    this.corruptReads = 0
   }
 
   /**
-   * A block is not sound, and others follow it. It is looked at again, in case it is
-   * being written after all; then it counts as damaged.
+   * A complete block is invalid. It is read again, in case it is being rewritten; then it
+   * counts as corrupt.
    * @param {Block} tail
    * @param {import('../format/validation').Problem} problem
-   * @returns {boolean} whether to go on behind it
+   * @returns {boolean} whether to go on with the next block
    */
-  doubt (tail, { position, reason }) {
-    if (this.doubts++ < MOST_DOUBTS) {
-      setTimeout(() => this.look(), DOUBT_TIME)
+  retryCorrupt (tail, { position, reason }) {
+    if (this.corruptReads++ < CORRUPT_RETRIES) {
+      this.retryTimer ??= this.clock.setTimeout(() => {
+        this.retryTimer = null
+        this.poll()
+      }, RETRY_DELAY)
       return false
     }
     tail.error = errors.corrupt(this.file.filename, tail.number, this.blocks.blockSize, position, reason)
-    this.turn(tail)
+    this.startBlock(tail)
     return true
+  }
+
+  /** @param {number} offset from which on what was shown is there no more */
+  changed (offset) {
+    const { blockSize } = this.blocks
+    const position = offset % blockSize
+    return errors.corrupt(this.file.filename, (offset - position) / blockSize, blockSize, position,
+      'records that were read before were overwritten or rolled back; open the log again')
   }
 
   close () {
     this.closed = true
+    if (this.retryTimer !== null) this.clock.clearTimeout(this.retryTimer)
     this.watch?.stop()
   }
+}
+
+/**
+ * Up to where the log's writer has acknowledged appends, by its recovery point. Another
+ * function may take the place of this, where that is told in another way.
+ * @param {RecoveryPoint | null} point
+ * @param {number} shown what is shown already
+ * @returns {number | null} null: there is no live writer that can be seen
+ */
+function acknowledgedByPoint (point, shown) {
+  if (point === null || !point.isHeld) return null
+  return point.acknowledged ?? shown
 }
 
 module.exports = { Follower }

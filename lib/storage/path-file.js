@@ -181,10 +181,10 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     lastNonZero: callbackify((/** @type {number} */ size) => lastNonZero(location.path, size)),
     checkPath: (cb) => fs.stat(location.path, { bigint: true }, (err, found) => {
       if (err && !isGone(err)) cb(err)
-      else if (err || found.dev !== identity.dev || found.ino !== identity.ino) cb(errors.replaced(filename, !err))
+      else if (err || found.dev !== identity.dev || found.ino !== identity.ino) cb(errors.replaced(filename, err ? 'deleted or moved' : 'replaced by another file'))
       else cb(null)
     }),
-    watch: (onchange) => watch(location.path, onchange)
+    watch: (onchange) => watch(location.path, location.path + '.recovery-point', onchange, clock)
   }
 }
 

@@ -14,6 +14,7 @@ const { promisify } = require('util')
  * @property {(offset: number) => Promise<void>} truncate
  * @property {() => Promise<void>} sync
  * @property {() => Promise<void>} close
+ * @property {() => Promise<void>} checkPath throws if the path no longer leads to the open file
  * @property {(offset: number, end: number) => Promise<string | null>} keepCut
  * @property {() => Promise<import('./recovery-point').RecoveryPoint | null>} readPoint
  * @property {() => Promise<void>} removePoint
@@ -26,7 +27,7 @@ const { promisify } = require('util')
  * @returns {Io}
  */
 function promises (file) {
-  const { point } = file
+  const { point, checkPath } = file
   return {
     open: promisify(file.open),
     size: /** @type {() => Promise<number>} */ (promisify(file.size)),
@@ -35,6 +36,7 @@ function promises (file) {
     truncate: promisify(file.truncate),
     sync: promisify(file.sync),
     close: promisify(file.close),
+    checkPath: checkPath ? promisify(checkPath) : async () => {},
     keepCut: async (offset, end) => (await promisify(file.keepCut)(offset, end)) ?? null,
     readPoint: async () => point === null ? null : (await promisify(point.read)()) ?? null,
     removePoint: async () => point === null ? undefined : promisify(point.remove)(),

@@ -17,7 +17,13 @@ const MAX_READS = 10
 /** Windows replaces no file that is open, so there the file is not kept open, and nothing is published. */
 const KEEPS_OPEN = process.platform !== 'win32'
 
+/** Bytes: more than a recovery point without deletions has. */
+const SHORT_POINT = 4096
+
 const open = promisify(fs.open)
+const read = promisify(fs.read)
+const readFile = promisify(fs.readFile)
+const fstat = promisify(fs.fstat)
 const close = promisify(fs.close)
 const writeFile = promisify(fs.writeFile)
 const fdatasync = promisify(fs.fdatasync)
@@ -87,18 +93,18 @@ class PathPoint {
 
   /** @returns {Promise<{ isCurrent: boolean, point: RecoveryPoint | null }>} isCurrent: the file was not replaced meanwhile */
   async readOnce () {
-    const handle = await fs.promises.open(this.filename, 'r').catch(nullIfMissing)
-    if (handle === null) return { isCurrent: true, point: null }
+    const fd = await open(this.filename, 'r').catch(nullIfMissing)
+    if (fd === null) return { isCurrent: true, point: null }
     try {
-      const text = await handle.readFile('latin1')
-      const isHeld = isLocked(handle.fd)
+      const text = await readText(fd)
+      const isHeld = isLocked(fd)
       // a writer that is alive unlocks the file only after another is in its place, or none
-      const isCurrent = isHeld || await isSameFile(handle, this.filename)
+      const isCurrent = isHeld || await isSameFile(fd, this.filename)
       return { isCurrent, point: parsePoint(text, isHeld) }
     } catch (err) {
       throw named(err, this.filename)
     } finally {
-      await handle.close()
+      fs.close(fd, () => {})
     }
   }
 
@@ -171,7 +177,7 @@ class PathPoint {
   release () {
     const { fd } = this
     this.fd = -1
-    if (fd !== -1) fs.close(fd, () => {})
+    if (fd !== -1) fs.closeSync(fd)
   }
 }
 
@@ -193,13 +199,25 @@ function pointFile (filename, folder, logStatus) {
 }
 
 /**
- * @param {fs.promises.FileHandle} handle
+ * @param {number} fd
+ * @returns {Promise<string>} all that is in the file; one call, unless deletions make it long
+ */
+async function readText (fd) {
+  const bytes = Buffer.allocUnsafe(SHORT_POINT)
+  const { bytesRead } = await read(fd, bytes, 0, SHORT_POINT, 0)
+  if (bytesRead < SHORT_POINT) return bytes.toString('latin1', 0, bytesRead)
+  // from its start: the read before was by position
+  return (await readFile(fd)).toString('latin1')
+}
+
+/**
+ * @param {number} fd
  * @param {string} filename
  * @returns {Promise<boolean>} whether the name leads to the open file
  */
-async function isSameFile (handle, filename) {
+async function isSameFile (fd, filename) {
   const [mine, there] = await Promise.all([
-    handle.stat({ bigint: true }),
+    fstat(fd, { bigint: true }),
     fs.promises.stat(filename, { bigint: true }).catch(nullIfMissing)
   ])
   return there !== null && mine.ino === there.ino && mine.dev === there.dev
@@ -260,7 +278,7 @@ function parsePoint (text, isHeld) {
         { offset, data: Buffer.from(data, 'base64'), replaces: replaces === undefined ? undefined : Buffer.from(replaces, 'base64') }
       )),
       id,
-      acknowledged: acknowledged === null ? null : Number(acknowledged),
+      acknowledged: acknowledged !== null && /^\d+$/.test(acknowledged) ? Number(acknowledged) : null,
       isHeld
     }
   } catch {

@@ -1,57 +1,123 @@
 'use strict'
 
-// Notices that a file has changed.
+// Notices that a log or its recovery point has changed, or that another file has taken
+// the log's name. Watches these two files by themselves, so that what happens to others
+// in their folder costs nothing.
 
 const fs = require('fs')
 
-/** How often a file is looked at where the system cannot tell of changes. */
+/** Milliseconds between two polls, where the system cannot tell of changes. */
 const POLL_INTERVAL = 50
 
 /**
- * @typedef {{ hold: () => void, release: () => void, stop: () => void }} Watch
- *   between hold and release, watching keeps the process alive
+ * @typedef {object} Watch between hold and release, watching keeps the process alive
+ * @property {() => void} hold
+ * @property {() => void} release
+ * @property {() => void} pointReplaced the recovery point is another file than before, or is there no more: watches the
+ *   one that is there now. What was published to it before this call is not told
+ * @property {() => void} stop
  */
 
-/**
- * Tells of changes of a file: by events, where the system has them, and by looking
- * while somebody waits, since events can be missed.
- * @param {string} filename
- * @param {() => void} onchange
- * @returns {Watch}
- */
-function watch (filename, onchange) {
-  /** @type {fs.FSWatcher | undefined} */
-  let watcher
-  /** @type {NodeJS.Timeout | undefined} */
-  let idlePoll
-  /** @type {NodeJS.Timeout | undefined} */
-  let heldPoll
-
-  function withoutEvents () {
-    watcher?.close()
-    watcher = undefined
-    idlePoll = setInterval(onchange, POLL_INTERVAL).unref()
+class FileWatch {
+  /**
+   * @param {string} filename the log's
+   * @param {string} pointName its recovery point's
+   * @param {() => void} onchange
+   * @param {import('../clock').Clock} clock
+   */
+  constructor (filename, pointName, onchange, clock) {
+    this.pointName = pointName
+    this.onchange = onchange
+    this.clock = clock
+    this.isHeld = false
+    this.stopped = false
+    /** Whether the system tells of changes. */
+    this.hasEvents = true
+    /** @type {import('../clock').Timer | null} */
+    this.timer = null
+    /** @type {fs.FSWatcher | null} */
+    this.pointWatcher = null
+    this.poll = this.poll.bind(this)
+    this.logWatcher = this.watch(filename)
+    this.pointReplaced()
   }
 
-  try {
-    watcher = fs.watch(filename, { persistent: false }, onchange)
-    watcher.on('error', withoutEvents)
-  } catch {
-    withoutEvents()
-  }
-
-  return {
-    hold: () => { heldPoll ??= setInterval(onchange, POLL_INTERVAL) },
-    release: () => {
-      clearInterval(heldPoll)
-      heldPoll = undefined
-    },
-    stop: () => {
-      watcher?.close()
-      clearInterval(idlePoll)
-      clearInterval(heldPoll)
+  /**
+   * @param {string} name
+   * @returns {fs.FSWatcher | null}
+   */
+  watch (name) {
+    try {
+      const watcher = fs.watch(name, { persistent: false }, () => this.onchange())
+      watcher.on('error', () => this.withoutEvents())
+      return watcher
+    } catch (err) {
+      // without a recovery point the log tells: its writer has one before it writes
+      const isMissing = /** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT' && name === this.pointName
+      if (!isMissing) this.withoutEvents()
+      return null
     }
   }
+
+  withoutEvents () {
+    this.hasEvents = false
+    this.startTimer()
+  }
+
+  pointReplaced () {
+    this.pointWatcher?.close()
+    this.pointWatcher = this.stopped ? null : this.watch(this.pointName)
+  }
+
+  /** Polls while a caller waits for changes, since events can be missed; and always where there are none. */
+  startTimer () {
+    if (this.timer !== null || this.stopped || !(this.isHeld || !this.hasEvents)) return
+    this.timer = this.clock.setTimeout(this.poll, POLL_INTERVAL)
+    if (!this.isHeld) this.timer.unref()
+  }
+
+  stopTimer () {
+    if (this.timer !== null) this.clock.clearTimeout(this.timer)
+    this.timer = null
+  }
+
+  poll () {
+    this.timer = null
+    this.startTimer()
+    this.onchange()
+  }
+
+  hold () {
+    if (this.isHeld) return
+    this.isHeld = true
+    this.stopTimer()
+    this.startTimer()
+  }
+
+  release () {
+    if (!this.isHeld) return
+    this.isHeld = false
+    this.stopTimer()
+    this.startTimer()
+  }
+
+  stop () {
+    this.stopped = true
+    this.stopTimer()
+    this.logWatcher?.close()
+    this.pointWatcher?.close()
+  }
+}
+
+/**
+ * @param {string} filename the log's
+ * @param {string} pointName its recovery point's
+ * @param {() => void} onchange
+ * @param {import('../clock').Clock} clock
+ * @returns {Watch}
+ */
+function watch (filename, pointName, onchange, clock) {
+  return new FileWatch(filename, pointName, onchange, clock)
 }
 
 module.exports = { watch }

@@ -36,6 +36,16 @@ test('a file that cannot be opened is reported in one line that names it and say
   t.deepEqual(fs.readdirSync(name('.')), ['text'], 'no file was left behind')
 })
 
+test('an error at the recovery point names that file, not the log', async (t) => {
+  const name = testFolder(t)
+  await makeLog(name('log'), ['a'])
+  // what cannot be opened for writing, whoever runs this
+  fs.mkdirSync(name('log.recovery-point.new'))
+  const { code, stderr } = await flumelog(['append', name('log')], { input: 'b\n' })
+  t.equal(code, 1)
+  t.match(stderr, /log\.recovery-point\.new: is a directory/)
+})
+
 test('a file of random bytes is not a log', async (t) => {
   const name = testFolder(t)
   const file = name('random')

@@ -7,6 +7,9 @@ const test = require('tape')
 const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { findProblem } = require('../../lib/format/validation')
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
+const { pathFile } = require('../../lib/storage/path-file')
 const { storageFile } = require('../../lib/storage/storage-file')
 const { verify } = require('../../lib/maintenance/verify')
 const { sealedBlock, tailOf, dataOf } = require('../helpers/bytes')
@@ -14,7 +17,9 @@ const { countingStorage } = require('../helpers/counting')
 const { testFolder } = require('../helpers/folder')
 const { flumelog } = require('../helpers/command-line')
 const { makeLog, overwrite } = require('../helpers/logs')
+const { start } = require('../helpers/processes')
 const { promises } = require('../helpers/promises')
+const { event } = require('../helpers/reading')
 
 const RECORDS = Array.from({ length: 100 }, (_, i) => `record number ${i}`)
 const READ_ONLY = { readOnly: true }
@@ -197,12 +202,60 @@ test('nothing is reported as corrupt while another process appends and deletes',
   }
 })
 
-test('a log that is open, or was not closed, is reported as such', async (t) => {
+test('a log that is open is reported as such, and what its writer has not acknowledged is not checked', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))
   await log.append('a')
+  // its writer tells readers in the next turn of the event loop
+  await event(setImmediate)
+  await event(setImmediate)
+  // as in the middle of a write
+  fs.appendFileSync(file, Buffer.alloc(1000, 1))
   const { code, stdout, stderr } = await flumelog(['verify', file])
+  t.equal(code, 0)
+  t.match(stdout, /: valid: 1 block, 1 record, 5 bytes$/m)
+  t.match(stderr, /^.*log: a program has this log open for writing; what it has not acknowledged yet was not checked\n$/)
+  const figures = JSON.parse((await flumelog(['stat', file, '--json'])).stdout)
+  t.deepEqual([figures.size, figures.torn.bytes, figures.closed], [5, 0, false], 'nor does stat count it')
+  fs.truncateSync(file, 5)
   await log.close()
+})
+
+test('a healthy log is not reported as torn while an atomic batch is synced', async (t) => {
+  const file = testFolder(t)('log')
+  const made = pathFile(file, { readOnly: false, lock: true })
+  const reports = []
+  let isWatched = false
+  const log = promises(createLog({
+    ...made,
+    sync: (cb) => (isWatched ? verifyAgain() : Promise.resolve()).then(() => made.sync(cb))
+  }, settingsOf({ blockSize: 256 })))
+  await log.append('first')
+  isWatched = true
+  await log.append(['two', 'three', 'four'], { atomic: true })
+  isWatched = false
+  await verifyAgain()
+  await log.close()
+  t.ok(reports.length > 2, `${reports.length} reports`)
+  t.deepEqual(reports.map(({ ranges }) => ranges), reports.map(() => []))
+  t.deepEqual([reports[0].counts.records, reports.at(-1).counts.records], [1, 4])
+
+  async function verifyAgain () {
+    // what is acknowledged is told in the next turn of the event loop
+    await event(setImmediate)
+    await event(setImmediate)
+    reports.push(await verify(pathFile(file, { readOnly: true, lock: false })))
+  }
+})
+
+test('a log that was not closed is reported as such', async (t) => {
+  const file = testFolder(t)('log')
+  const writer = start(t, 'open-logs.js', [{ file, options: {} }])
+  await writer.message(({ what }) => what === 'opened')
+  writer.send({ append: 'a' })
+  await writer.message(({ what }) => what === 'appended')
+  await writer.kill()
+  const { code, stdout, stderr } = await flumelog(['verify', file])
   t.equal(code, 0)
   t.match(stdout, /: valid: 1 block, 1 record, 5 bytes$/m)
   t.match(stderr, /^.*log: a program has this log open for writing, or stopped without closing it; torn writes are truncated when it is next opened for writing\n$/)

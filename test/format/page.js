@@ -10,7 +10,7 @@ const fc = require('fast-check')
 const FlumeLog = require('../..')
 const { promises } = require('../helpers/promises')
 const { testFolder } = require('../helpers/folder')
-const { collect } = require('../helpers/reading')
+const { collect, event } = require('../helpers/reading')
 
 const page = fs.readFileSync(path.join(__dirname, '..', '..', 'format.md'), 'utf8')
 
@@ -218,20 +218,28 @@ test('a reader written from the page alone notices every flipped bit of a sealed
 // What stands beside the file
 
 function readPoint (name) {
-  const [, digits, json] = fs.readFileSync(name, 'utf8').match(/^([0-9a-f]{8}) (.*)\n$/)
+  const lines = fs.readFileSync(name, 'utf8').match(/^([0-9a-f]{8}) (.*)\n([0-9a-f]{8}) (\d{16})\n$/)
+  const [json, acknowledged] = [lines[2], lines[4]]
+  const isWhole = [[lines[1], json], [lines[3], acknowledged]].every(([digits, text]) => parseInt(digits, 16) === crc32(Buffer.from(text)))
   const { offset, rewrites } = JSON.parse(json)
-  return { isWhole: parseInt(digits, 16) === crc32(Buffer.from(json)), offset, rewrites }
+  return { isWhole, offset, rewrites, acknowledged: Number(acknowledged) }
 }
 
 test('the recovery point on the page is valid, and that of an open log is as described', async (t) => {
   const [, digits, json] = page.match(/^ {4}([0-9a-f]{8}) (\{.*\})$/m)
   t.equal(parseInt(digits, 16), crc32(Buffer.from(json)))
   t.deepEqual(JSON.parse(json), { offset: 128, rewrites: [] })
+  const [, lineDigits, line] = page.match(/^ {4}([0-9a-f]{8}) (\d{16})$/m)
+  t.equal(parseInt(lineDigits, 16), crc32(Buffer.from(line)))
+  t.equal(Number(line), exampleBytes(t).length, 'and so is its second line')
 
   const file = testFolder(t)
   const log = promises(FlumeLog(file('log'), { blockSize: 64 }))
   await log.append('before')
-  t.deepEqual(readPoint(file('log.recovery-point')), { isWhole: true, offset: 0, rewrites: [] })
+  // readers are told in the next turn of the event loop
+  await event(setImmediate)
+  await event(setImmediate)
+  t.deepEqual(readPoint(file('log.recovery-point')), { isWhole: true, offset: 0, rewrites: [], acknowledged: 10 })
   await log.close()
   t.notOk(fs.existsSync(file('log.recovery-point')), 'it is removed by close')
   t.notOk(fs.existsSync(file('log.recovery-point.new')))

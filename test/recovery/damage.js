@@ -271,7 +271,8 @@ tape('a valid recovery point is used: torn writes after it are truncated, corrup
     const file = inFolder(`log-${point}`)
     fs.writeFileSync(file, damaged)
     const { point: pointFile } = pathFile(file, { readOnly: true, lock: false })
-    if (point !== null) await event(resolve => pointFile.write({ offset: point, rewrites: [] }, resolve))
+    if (point !== null) await event(resolve => pointFile.write({ offset: point, rewrites: [], acknowledged: damaged.length }, resolve))
+    pointFile.release()
     for (const readOnly of [true, false]) {
       const log = promises(FlumeLog(file, { codec, readOnly }))
       const cut = await log.onReady()

@@ -1,6 +1,6 @@
 'use strict'
 
-// The recovery point's file, without a log: what it says, to this process and to others,
+// The recovery point's file by itself: what it says, to this process and to others,
 // and what becomes of it when its writer ends or fails.
 
 const test = require('tape')
@@ -8,9 +8,12 @@ const fs = require('fs')
 const path = require('path')
 const { promisify } = require('util')
 const { crc32 } = require('zlib')
+const FlumeLog = require('../..')
+const locking = require('fs-native-extensions')
 const { pointFile } = require('../../lib/storage/recovery-point')
 const { testFolder } = require('../helpers/folder')
 const { start } = require('../helpers/processes')
+const { promises } = require('../helpers/promises')
 
 const PROGRAMS = path.join(__dirname, '..', 'helpers', 'programs')
 const WITHOUT_NATIVE_PART = ['-r', path.join(PROGRAMS, 'without-native-part.js')]
@@ -74,6 +77,20 @@ test('what is published while the file is being replaced is in the new one', asy
   t.equal((await read()).acknowledged, 999)
 })
 
+test('a recovery point with large deletions is read whole', async (t) => {
+  const { read, write } = pointIn(t)
+  const rewrites = [0, 1, 2].map(number => ({ offset: number * 65536, data: Buffer.alloc(65536, number + 1) }))
+  await write({ ...POINT, rewrites })
+  t.deepEqual((await read()).rewrites, rewrites)
+  // around the size up to which one read is enough
+  for (let size = 2940; size < 3000; size += 3) {
+    const rewrites = [{ offset: 0, data: Buffer.alloc(size, 7) }]
+    await write({ ...POINT, rewrites })
+    const found = await read()
+    if (found?.acknowledged !== 200 || !found.rewrites[0].data.equals(rewrites[0].data)) t.fail(`with ${size} bytes`)
+  }
+})
+
 test('after remove there is no file, and to publish does nothing', async (t) => {
   const { filename, read, write, publish, remove } = pointIn(t)
   publish(1)
@@ -91,10 +108,7 @@ test('once it is released, the file stays, and is not held', async (t) => {
   const { id } = await read()
   release()
   publish(300)
-  // another process may close a file only when it has time to
-  let point
-  do point = await read(); while (point.isHeld)
-  t.deepEqual(point, { ...POINT, id, isHeld: false })
+  t.deepEqual(await read(), { ...POINT, id, isHeld: false })
 })
 
 test('it is held by another process while that lives, whatever it replaces, and not after SIGKILL', async (t) => {
@@ -146,15 +160,16 @@ test('an offset that was read half-written is read again', async (t) => {
   const half = Buffer.from(whole)
   half.write('9', half.length - 2)
   overwrite(half)
-  const { open } = fs.promises
-  t.teardown(() => { fs.promises.open = open })
-  let opened = 0
-  fs.promises.open = (...args) => {
-    if (++opened === 3) overwrite(whole)
-    return open(...args)
+  const { tryLock } = locking
+  t.teardown(() => { locking.tryLock = tryLock })
+  let reads = 0
+  // called after each read, to know whether the writer is alive
+  locking.tryLock = (...args) => {
+    if (++reads === 2) overwrite(whole)
+    return tryLock(...args)
   }
   t.equal((await read()).acknowledged, 200)
-  t.equal(opened, 3, 'until it is whole')
+  t.equal(reads, 3, 'until it is whole')
 
   overwrite(half)
   t.equal((await read()).acknowledged, null, 'or, if it stays as it is, not known')
@@ -197,6 +212,18 @@ test('it gets the mode of the log, whatever the umask', async (t) => {
     t.equal(fs.statSync(filename).mode & 0o777, mode, `${mode.toString(8)}, when it is replaced`)
     process.umask(0o077)
   }
+})
+
+test('one that a writer of a log makes has the mode of the log', async (t) => {
+  const file = testFolder(t)('log')
+  fs.writeFileSync(file, '')
+  fs.chmodSync(file, 0o644)
+  const before = process.umask(0o077)
+  t.teardown(() => process.umask(before))
+  const log = promises(FlumeLog(file))
+  await log.append('one')
+  t.equal(fs.statSync(file + '.recovery-point').mode & 0o777, 0o644)
+  await log.close()
 })
 
 test('it gets the owner of the log from a writer that may give files away', { skip: process.getuid?.() !== 0 }, async (t) => {

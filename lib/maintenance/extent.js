@@ -1,0 +1,113 @@
+'use strict'
+
+// A log's file, opened to read all of it, valid or not, and where the log in it ends.
+
+const errors = require('../errors')
+const { systemClock } = require('../clock')
+const { promises } = require('../storage/promisified-file')
+const { findVisibleEnd } = require('../read/visible-end')
+const { withRewrites } = require('../recovery/rewrites')
+
+/** What a disk reads, or cannot read, as a whole. */
+const SECTOR_SIZE = 4096
+/** How often the end of a log is looked for again that seems torn while the file changes. */
+const END_RETRIES = 20
+/** How often in all blocks are read again that another process may be rewriting. */
+const BLOCK_RETRIES = 200
+
+/**
+ * @typedef {import('../storage/promisified-file').Io} Io
+ * @typedef {(offset: number, size: number) => Promise<Buffer>} Read
+ *
+ * @typedef {object} Extent
+ * @property {Io} io
+ * @property {string | null} filename
+ * @property {number} blockSize in bytes
+ * @property {number} size the file's, in bytes; if the log is open, what its writer has acknowledged: what is behind
+ *   that is being written
+ * @property {number} end of the log; what is behind it is no whole record
+ * @property {boolean} closed false: a writer has the log open, or stopped without closing it
+ * @property {boolean} open a writer is known to have the log open
+ * @property {Read} read as if deletions that were interrupted were complete
+ * @property {number} retries how often blocks that seem corrupt may still be read again
+ * @property {import('../clock').Clock} clock
+ */
+
+/**
+ * @param {import('../storage/path-file').LogFile} file not open
+ * @param {boolean} [exclusive] no other process can change it, since `file` takes the lock
+ * @param {import('../clock').Clock} [clock]
+ * @returns {Promise<Extent>} the caller closes its `io`
+ */
+async function openExtent (file, exclusive = false, clock = systemClock) {
+  const io = promises(file)
+  await io.open()
+  try {
+    const { blockSize, size, point, found } = await findEndOnceQuiet(io, file.filename)
+    return {
+      io,
+      filename: file.filename,
+      blockSize,
+      size,
+      end: found.kept,
+      closed: point === null,
+      open: point !== null && point.isHeld,
+      read: withRewrites(io.read, found.rewrites),
+      retries: exclusive ? 0 : BLOCK_RETRIES,
+      clock
+    }
+  } catch (err) {
+    await io.close().catch(() => {})
+    throw err
+  }
+}
+
+/**
+ * While a process appends that cannot be seen to be alive, the file may end within a
+ * record; a moment later that is whole.
+ * @param {Io} io
+ * @param {string | null} filename
+ */
+async function findEndOnceQuiet (io, filename) {
+  const read = readableParts(io, filename)
+  for (let tries = 1; ; tries++) {
+    const end = await findVisibleEnd(io, read, filename, { blockSize: undefined, checksum: true, isWhole: () => true })
+    if (end.found.cut === 0 || tries === END_RETRIES || await io.size() === end.size) return end
+  }
+}
+
+/**
+ * A disk that is failing cannot read some of its sectors.
+ * @param {Io} io
+ * @param {string | null} filename
+ * @returns {Read} zeros stand for these
+ */
+function readableParts (io, filename) {
+  return async (offset, size) => {
+    try {
+      return await io.read(offset, size)
+    } catch (err) {
+      await mustNotShrink(io, filename, offset + size)
+    }
+    const bytes = Buffer.alloc(size)
+    for (let at = 0; at < size;) {
+      const next = Math.min(size, at + SECTOR_SIZE - (offset + at) % SECTOR_SIZE)
+      const sector = await io.read(offset + at, next - at).catch(() => null)
+      if (sector !== null) sector.copy(bytes, at)
+      at = next
+    }
+    return bytes
+  }
+}
+
+/**
+ * @param {Io} io
+ * @param {string | null} filename
+ * @param {number} size that it had
+ */
+async function mustNotShrink (io, filename, size) {
+  const now = await io.size()
+  if (now < size) throw errors.shrunk(filename, size, now)
+}
+
+module.exports = { openExtent, mustNotShrink }

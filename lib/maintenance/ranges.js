@@ -1,0 +1,55 @@
+'use strict'
+
+// Ranges of a log's file that hold nothing that can be relied on.
+
+const { findProblem, frameProblem } = require('../format/validation')
+
+/**
+ * @typedef {object} Range
+ * @property {'damaged' | 'torn'} kind damaged: corrupt blocks. torn: behind the end of the log
+ * @property {number} start offset of its first byte
+ * @property {number} end offset after its last byte
+ * @property {number} blocks
+ * @property {number} offset at which the first of them is invalid
+ * @property {string} reason what was found there, and what was expected
+ */
+
+/**
+ * @param {import('./blocks').ScannedBlock} block that is corrupt
+ * @returns {Range}
+ */
+function damagedRange ({ offset, buffer, problem }) {
+  const { position, reason } = /** @type {import('../format/validation').Problem} */ (problem)
+  return { kind: 'damaged', start: offset, end: offset + buffer.length, blocks: 1, offset: offset + position, reason }
+}
+
+/**
+ * Consecutive blocks that are all invalid in the same way (a hole of zeros, say) make one range.
+ * @param {Range[]} ranges
+ * @param {Range} range
+ */
+function addRange (ranges, range) {
+  const last = ranges.at(-1)
+  if (last !== undefined && last.end === range.start && last.reason === range.reason) {
+    last.end = range.end
+    last.blocks += range.blocks
+  } else {
+    ranges.push(range)
+  }
+}
+
+/**
+ * @param {import('./extent').Extent} extent that has bytes behind the log's end
+ * @returns {Promise<Range>} these
+ */
+async function tornRange ({ io, blockSize, size, end }) {
+  const position = end % blockSize
+  const start = end - position
+  const bytes = await io.read(start, Math.min(blockSize, size - start))
+  const problem = bytes.length === blockSize ? findProblem(bytes, true) : null
+  const reason = problem?.reason ?? frameProblem(bytes, position, bytes.length) ?? 'no whole block'
+  const blocks = Math.ceil(size / blockSize) - Math.floor(end / blockSize)
+  return { kind: 'torn', start: end, end: size, blocks, offset: end, reason }
+}
+
+module.exports = { damagedRange, addRange, tornRange }

@@ -1,0 +1,101 @@
+'use strict'
+
+// What the tests of readers beside a writer share: writers that number their records,
+// readers whose reads can be delayed, and readers in processes of their own.
+
+const fs = require('fs')
+const path = require('path')
+const { promisify } = require('util')
+const FlumeLog = require('../..')
+const layout = require('../../lib/format/layout')
+const { createLog } = require('../../lib/log')
+const { pathFile } = require('../../lib/storage/path-file')
+const { pointFile } = require('../../lib/storage/recovery-point')
+const { settingsOf } = require('../../lib/options')
+const { start } = require('./processes')
+const { numbered, sizeOf } = require('./numbered')
+const { promises } = require('./promises')
+const { event } = require('./reading')
+
+/** A writer in this process, which numbers its records. */
+function writerOf (file, options, first = 1, size = undefined) {
+  const log = promises(FlumeLog(file, options))
+  const most = layout.maxRecordSize(options.blockSize ?? 65536, options.checksum ?? true)
+  const writer = {
+    log,
+    number: first - 1,
+    append (count) {
+      const batch = Array.from({ length: count }, () => {
+        const number = ++writer.number
+        return numbered(number, size === undefined ? sizeOf(number, most) : size(number))
+      })
+      return log.append(count === 1 ? batch[0] : batch)
+    },
+    close: () => log.close()
+  }
+  return writer
+}
+
+/**
+ * A reader whose reads of the file can be delayed.
+ * @param {string} file
+ * @param {{ [step in 'beforeSize' | 'afterSize' | 'beforeRead' | 'afterRead']?: () => Promise<void> }} steps
+ */
+function watched (file, { beforeSize = nothing, afterSize = nothing, beforeRead = nothing, afterRead = nothing }, options = {}) {
+  const made = pathFile(file, { readOnly: true, lock: false })
+  return createLog({
+    ...made,
+    size: (cb) => beforeSize().then(() => made.size((err, size) => afterSize().then(() => cb(err, size)))),
+    read: (offset, size, cb) => beforeRead().then(() => made.read(offset, size, (err, data) => afterRead().then(() => cb(err, data))))
+  }, settingsOf({ readOnly: true, ...options }))
+}
+
+/**
+ * The recovery point of a writer that the test plays itself: what it writes to the log, it
+ * writes with `fs`.
+ * @param {import('tape').Test} t when it ends, the writer is gone
+ * @param {string} file
+ */
+function pointOf (t, file) {
+  const point = pointFile(file + '.recovery-point', path.dirname(file), () => fs.promises.stat(file))
+  t.teardown(() => point.release())
+  return {
+    write: promisify(point.write),
+    remove: promisify(point.remove),
+    publish: point.publish,
+    release: point.release
+  }
+}
+
+const nothing = async () => {}
+
+async function until (isSo) {
+  while (!isSo()) await event(setImmediate)
+}
+
+/** @param {Buffer} record */
+function frame (record) {
+  const bytes = Buffer.alloc(record.length + layout.FRAME_SIZE)
+  layout.writeRecord(bytes, 0, record)
+  return bytes
+}
+
+const follow = (t, file, more = {}) => start(t, 'follow.js', { file, options: {}, ...more })
+
+/** Resolves when a follower has seen a record, or a later one. */
+const isAt = (wanted) => async (follower) => {
+  const message = await follower.message(({ what, number }) => (what === 'at' && number >= wanted) || ['ended', 'refused'].includes(what))
+  if (message.what !== 'at') throw new Error(`the follower ended before it saw record ${wanted}: ${message.message ?? message.code}`)
+  return message
+}
+
+function summary ({ messages }) {
+  const told = messages.filter(({ what }) => what === 'at')
+  return {
+    count: told.at(-1)?.count ?? 0,
+    missing: told.flatMap(({ missing }) => missing),
+    wrong: messages.filter(({ what }) => what === 'wrong').map(({ why }) => why)
+  }
+}
+
+module.exports = { writerOf, watched, pointOf, until, frame, follow, isAt, summary }
