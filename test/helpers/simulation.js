@@ -10,7 +10,7 @@ const { randomFrom } = require('./random')
 /** Milliseconds from one turn of the simulated event loop to the next. */
 const TURN = 0.001
 /** Lines of the trace that are kept for a report. */
-const RECENT_LINES = 60
+const RECENT_LINES = Number(process.env.HIST ?? 60)
 
 class Simulation {
   /** @param {number} seed */
@@ -22,6 +22,8 @@ class Simulation {
     this.scheduled = 0
     /** Called when nothing else is scheduled. */
     this.idleWaiting = []
+    /** Turns of the real event loop to wait before the next event. */
+    this.turnsToWait = 0
     /** A checksum over everything that was noted: two runs with the same one did the same. */
     this.hash = 0
     this.recent = []
@@ -80,6 +82,10 @@ class Simulation {
     return new Promise((resolve, reject) => {
       const turn = () => {
         if (isDone) return resolve(work)
+        if (this.turnsToWait > 0) {
+          this.turnsToWait--
+          return setImmediate(turn)
+        }
         const event = this.next()
         if (event === null) return reject(new Error('nothing is scheduled, and callers still wait'))
         // first, since the event may throw
@@ -88,6 +94,11 @@ class Simulation {
       }
       setImmediate(turn)
     })
+  }
+
+  /** To be told of each uncaught exception: after one, Node runs the ticks that are left in a later turn of its event loop. */
+  interrupted () {
+    this.turnsToWait = 2
   }
 
   next () {

@@ -58,6 +58,7 @@ class Life {
   }
 
   uncaught (err) {
+    this.world.simulation?.interrupted()
     if (err instanceof Thrown && this.calls !== null) this.calls.caught(err)
     else this.world.violate(`an exception that nobody threw on purpose: ${err?.stack ?? err}`)
   }
@@ -180,7 +181,7 @@ class Life {
     if (opened) return world.violate(`the log cannot be opened: ${opened.stack}`)
     const closed = await new Promise(resolve => log.close(err => resolve(err)))
     if (closed) return world.violate(`the log cannot be closed: ${closed.stack}`)
-    reconcile(this.model, framesOf(world.bytes(), this.options.blockSize), how)
+    reconcile(this.model, framesOf(world.bytes(), this.options.blockSize, world.violate), how)
   }
 
   checkMisuses () {

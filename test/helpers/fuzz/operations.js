@@ -9,10 +9,10 @@ const { drawSink } = require('./sinks')
 
 /** Each operation and how often it is drawn. @type {Array<[number, (session: Session) => void]>} */
 const OPERATIONS = [
-  [30, appendOne], [12, appendBatch], [4, appendAtomic], [2, appendEmpty], [3, appendInvalid], [0.4, appendHuge],
+  [30, appendOne], [12, appendBatch], [4, appendAtomic], [2, appendEmpty], [3, appendInvalid], [0.15, appendHuge],
   [6, del], [1, delInvalid], [4, sync], [4, onDrain], [2, onReady],
   [6, get], [3, getPrevious], [5, stream], [2, liveStream], [3, scan], [3, search],
-  [2, (session) => drawSink(session)], [3, stats], [2, changeLimits], [1, world]
+  [2, sink], [3, stats], [2, changeLimits], [1, world]
 ]
 /** Those that a callback may call. */
 const NESTED = [[4, appendOne], [1, appendBatch], [1, appendAtomic], [1, appendEmpty], [2, del], [2, sync], [2, onDrain], [2, get], [1, stream], [1, stats], [0.3, close]]
@@ -84,7 +84,7 @@ function appendHuge (session) {
 function append (session, { sizes, isArray, sync = false, atomic = false }) {
   const { model, log, calls, random } = session
   const hasCallback = random() < 0.85
-  const batch = { isAtomic: atomic, hasCallback, madeAt: calls.moment + 1, mayBeRefused: log.overflow === 'reject' || !session.isOpen || session.closeCalledAt < Infinity }
+  const batch = { isAtomic: atomic, hasCallback, madeAt: ++calls.moment, mayBeRefused: log.overflow === 'reject' || !session.isOpen || session.closeCalledAt < Infinity }
   const records = sizes.map(size => model.make(size, batch))
   const values = records.map(({ value }) => value)
   const options = sync || atomic ? [{ sync, atomic }] : []
@@ -101,9 +101,28 @@ function append (session, { sizes, isArray, sync = false, atomic = false }) {
       return session.checkError(call, err, { codes: session.hasRejected ? ['flumelog:overflow'] : [] })
     }
     if (atomic && result.length !== records.length) session.violate(`${call.name} was given ${result.length} seqs`)
-    acknowledged(session, call, records, atomic ? result : records.map((record, i) => i < records.length - 1 ? undefined : result))
+    acknowledged(session, call, records, atomic ? result : seqsOf(session, records, result))
     if (sync || (atomic && records.length > 0) || session.settings.sync === 'always') session.checkDurable(call)
   })
+}
+
+/**
+ * @param {Session} session
+ * @param {Array<import('./model').Record>} records of one batch
+ * @param {number} last the last one's seq
+ * @returns {number[]} where they stand, one after the other
+ */
+function seqsOf ({ world }, records, last) {
+  const seqs = []
+  let next = last
+  for (let i = records.length - 1; i >= 0; i--) {
+    if (i < records.length - 1) {
+      const end = next % world.blockSize > 0 ? next : next - world.blockSize + world.paddingStart(next - world.blockSize)
+      next = end - records[i].data.length - 4
+    }
+    seqs.unshift(next)
+  }
+  return seqs
 }
 
 function acknowledged (session, call, records, seqs) {
@@ -123,6 +142,11 @@ function appendInvalid (session) {
     if (!err) session.violate(`${call.name} succeeded`)
     else session.checkError(call, err, { codes: ['flumelog:invalid', 'flumelog:too-large'] })
   })
+}
+
+/** Once the log is open: before that, a sink appends in the order in which it is opened, not in that of its values. */
+function sink (session) {
+  if (session.isOpen) drawSink(session)
 }
 
 // Deleting

@@ -13,13 +13,18 @@ const layout = require('../../../lib/format/layout')
 /**
  * @param {Buffer} bytes of a log that has been recovered
  * @param {number} blockSize
+ * @param {(message: string) => void} violate
  * @returns {Frame[]} its records, the deleted ones too
  */
-function framesOf (bytes, blockSize) {
+function framesOf (bytes, blockSize, violate) {
   const frames = []
   for (let start = 0; start < bytes.length; start += blockSize) {
     const block = bytes.subarray(start, start + blockSize)
     const end = block.length === blockSize ? layout.paddingStart(block) : block.length
+    if (layout.endOfRecords(block, 0, Math.min(end, block.length)) !== end) {
+      violate(`the block at ${start} is corrupt`)
+      continue
+    }
     for (let position = 0; position < end; position = layout.nextPosition(block, position)) {
       frames.push({ seq: start + position, data: Buffer.from(layout.dataAt(block, position)), isDeleted: layout.isDeleted(block, position) })
     }
@@ -59,14 +64,27 @@ function reconcile (model, frames, { isCrash, isCertain, hasFaults }) {
  */
 function matchFrames (model, frames) {
   const found = new Map()
-  const byData = new Map(model.records.map(record => [record.data.toString('latin1'), record]))
   for (const frame of frames) {
-    const record = frame.isDeleted ? model.bySeq.get(frame.seq) : byData.get(frame.data.toString('latin1'))
-    if (record === undefined) model.violate(`what is at ${frame.seq} was never ${frame.isDeleted ? 'deleted' : 'appended'}`)
+    const record = frame.isDeleted ? model.bySeq.get(frame.seq) : model.byNumber.get(numberOf(model, frame.data))
+    if (record === undefined || !(frame.isDeleted || record.data.equals(frame.data))) model.violate(`what is at ${frame.seq} was never ${frame.isDeleted ? 'deleted' : 'appended'}`)
     else if (found.has(record.number)) model.violate(`record ${record.number} is there twice`)
     else found.set(record.number, frame)
   }
   return found
+}
+
+/**
+ * @param {Model} model
+ * @param {Buffer} data
+ * @returns {number | null} of the record that this is
+ */
+function numberOf ({ values }, data) {
+  const { decode } = values.options.codec ?? { decode: () => data }
+  try {
+    return values.numberOf(decode(data))
+  } catch {
+    return null
+  }
 }
 
 /**

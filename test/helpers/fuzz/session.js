@@ -69,7 +69,8 @@ class Session {
     const { faults } = this.world
     if (codes.includes(code)) return
     if (this.openError !== null && code === this.openError.code) return
-    if (code === 'flumelog:closed' && (isRead ? this.closeCalledAt < Infinity : call.madeAt > this.closeCalledAt)) return
+    // after a failed sync, close waits for nobody
+    if (code === 'flumelog:closed' && (isRead || faults.sync > 0 ? this.closeCalledAt < Infinity : call.madeAt > this.closeCalledAt)) return
     if (!isRead && code === 'flumelog:failed' && faults.sync > 0) return
     if (SYSTEM_ERRORS.includes(code) && (faults.read > 0 || (!isRead && faults.change > 0))) return
     this.violate(`${call.name} got ${err.stack}`)

@@ -10,7 +10,7 @@ function drawSink (session) {
   const pause = random.pick([0, 0.1, 1])
   const size = Math.min(world.mostBytes, random.pick([20, 100, 1000]))
   const end = random() < 0.2 ? Object.assign(new Error('made by the source'), { code: 'SOURCE' }) : true
-  const batch = { isAtomic: false, hasCallback: false, madeAt: calls.moment + 1, mayBeRefused: true }
+  const batch = { isAtomic: false, hasCallback: false, mayBeRefused: true }
   const records = []
   let left = random.below(40)
   let ended = null
@@ -30,7 +30,7 @@ function drawSink (session) {
       ended = end
       return cb(end)
     }
-    const record = model.make(size, { ...batch, madeAt: calls.moment })
+    const record = model.make(size, { ...batch, madeAt: ++calls.moment })
     records.push(record)
     model.add(record)
     cb(null, record.value)

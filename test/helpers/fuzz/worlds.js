@@ -53,6 +53,11 @@ class World {
     this.note(`VIOLATION ${message}`)
   }
 
+  /** @param {number} block the offset of a full block */
+  paddingStart (block) {
+    return this.bytes(block + this.blockSize - 4, 4).readUInt32LE(0)
+  }
+
   resetFaults () {
     /** How many operations were made to fail since the log was opened. */
     this.faults = { read: 0, change: 0, sync: 0 }
@@ -157,8 +162,8 @@ class SimulatedWorld extends World {
     return this.disk.misuses
   }
 
-  bytes () {
-    return this.disk.get('log').bytes
+  bytes (offset = 0, size = Infinity) {
+    return this.disk.get('log').bytes.subarray(offset, offset + size)
   }
 
   run (work) {
@@ -236,8 +241,12 @@ class RealWorld extends World {
     return this.descriptors.misuses
   }
 
-  bytes () {
-    return fs.readFileSync(this.file)
+  bytes (offset = 0, size = fs.statSync(this.file).size) {
+    const bytes = Buffer.alloc(size)
+    const fd = fs.openSync(this.file, 'r')
+    fs.readSync(fd, bytes, 0, size, offset)
+    fs.closeSync(fd)
+    return bytes
   }
 
   async run (work) {
