@@ -62,7 +62,8 @@ class Disk {
     if (this.isOff) return
     const planned = this.kinds === null || this.kinds.includes(kind) ? this.plan.get(++this.operations) : undefined
     const fate = planned ?? this.fateOf(kind)
-    this.note(`  ${kind}${fate === undefined ? '' : `: ${fate}`}`)
+    // the many reads that go well show in the times of what comes after them
+    if (kind !== 'read' || fate !== undefined) this.note(`  ${kind}${fate === undefined ? '' : `: ${fate}`}`)
     if (fate === 'off') {
       // the power goes while this is in progress: not at all, in part, or just done
       this.random.pick([() => {}, applyPart, apply])()
@@ -75,24 +76,18 @@ class Disk {
       return this.answer(cb, failure('ENOSPC'))
     }
     if (fate === 'drop') return this.answer(cb, null) // a lying disk
-    if (this.delay !== undefined && this.random() < 0.5) return this.answer(() => this.finish(cb, apply))
+    if (this.delay !== undefined && this.random() < 0.5) {
+      return this.answer(() => {
+        const { err, result } = outcomeOf(apply)
+        cb(err, result)
+      })
+    }
     if (fate === 'hold') {
       const result = apply()
       return this.clock.setImmediate(() => this.answer(cb, null, result))
     }
-    this.finish(cb, apply, true)
-  }
-
-  /** Does it now, and answers: now or later. */
-  finish (cb, apply, isAnsweredLater = false) {
-    let result
-    try {
-      result = apply()
-    } catch (err) {
-      return isAnsweredLater ? this.answer(cb, err) : cb(err)
-    }
-    if (isAnsweredLater) this.answer(cb, null, result)
-    else cb(null, result)
+    const { err, result } = outcomeOf(apply)
+    this.answer(cb, err, result)
   }
 
   answer (cb, err, result) {
@@ -240,6 +235,14 @@ class Disk {
     disk.points = [point]
     disk.note = this.note
     return disk
+  }
+}
+
+function outcomeOf (apply) {
+  try {
+    return { err: null, result: apply() }
+  } catch (err) {
+    return { err, result: undefined }
   }
 }
 
