@@ -95,6 +95,16 @@ class DiskFile {
     return true
   }
 
+  /** @returns {DiskFile} that changes by itself from now on */
+  copy () {
+    const copy = new DiskFile(Buffer.from(this.bytes))
+    copy.version = this.version
+    copy.pages = new Map([...this.pages].map(([number, versions]) => [number, [...versions]]))
+    copy.lengths = [...this.lengths]
+    copy.syncedLength = this.syncedLength
+    return copy
+  }
+
   /** What the disk holds after the power was gone. */
   afterPowerLoss (random, pageSize) {
     const length = random.pick(this.lengths).value
