@@ -205,6 +205,7 @@ class Disk {
         if (state.isClosed) this.misuses.push('publish after close')
         this.note(`  publish ${acknowledged}`)
       },
+      release: () => {},
       remove: (cb) => start('point.remove', cb, () => { this.points = [null] }, () => { this.points.push(null) })
     }
   }

@@ -1,7 +1,7 @@
 'use strict'
 
-// Watches the file descriptors of this process from now on: none may be used after it was
-// closed. Can also make the disk full.
+// Watches the file descriptors of this process: none may be used after it was closed. Can
+// also make the disk full. To be required before the log, which keeps functions of `fs`.
 
 const fs = require('fs')
 
@@ -22,12 +22,11 @@ const watch = {
   /** Bytes that a file can have. */
   capacity: Infinity
 }
-let isWatching = false
+
+replaceAll()
 
 /** @returns {typeof watch} */
 function watchDescriptors () {
-  if (!isWatching) replaceAll()
-  isWatching = true
   watch.misuses = []
   watch.capacity = Infinity
   return watch
@@ -46,6 +45,17 @@ function replaceAll () {
     open.add(fd)
     return fd
   })
+  const openHandle = fs.promises.open
+  fs.promises.open = async (...args) => {
+    const handle = await openHandle(...args)
+    const { fd, close } = handle
+    open.add(fd)
+    handle.close = () => {
+      open.delete(fd)
+      return close.call(handle)
+    }
+    return handle
+  }
   for (const name of ['close', 'closeSync']) {
     replace(name, (close, fd, ...args) => {
       check(name, fd)

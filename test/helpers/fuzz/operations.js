@@ -207,7 +207,8 @@ function onDrain (session) {
 
 /** Errors of appends without a callback, which are told to whoever asks next. */
 function unreported (session) {
-  return session.hasRejected ? ['flumelog:overflow'] : []
+  const codes = session.hasRejected ? ['flumelog:overflow'] : []
+  return session.closeCalledAt < Infinity ? [...codes, 'flumelog:closed'] : codes
 }
 
 /** Those appended before have been acknowledged, or got their error. */

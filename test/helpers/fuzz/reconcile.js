@@ -3,6 +3,7 @@
 // What a log's file holds after it was closed, or after a crash, against the model.
 
 const layout = require('../../../lib/format/layout')
+const { endOfRecords } = require('../../../lib/format/validation')
 
 /**
  * @typedef {import('./model').Model} Model
@@ -21,7 +22,7 @@ function framesOf (bytes, blockSize, violate) {
   for (let start = 0; start < bytes.length; start += blockSize) {
     const block = bytes.subarray(start, start + blockSize)
     const end = block.length === blockSize ? layout.paddingStart(block) : block.length
-    if (layout.endOfRecords(block, 0, Math.min(end, block.length)) !== end) {
+    if (endOfRecords(block, 0, Math.min(end, block.length)) !== end) {
       violate(`the block at ${start} is corrupt`)
       continue
     }

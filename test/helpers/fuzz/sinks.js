@@ -45,7 +45,7 @@ function drawSink (session) {
     }
     if (kept.length > 0) model.learnSeq(kept.at(-1), stored.seq)
     model.fail(records.slice(stored.records))
-    if (err) return session.checkError(call, err, { codes: ['SOURCE', 'flumelog:closed'] })
+    if (err) return session.checkError(call, err, { codes: ['SOURCE', 'flumelog:closed', ...sync && session.hasRejected ? ['flumelog:overflow'] : []] })
     if (stored.records !== records.length) session.violate(`${call.name} stored ${stored.records} of ${records.length} records`)
     if (sync) session.checkDurable({ name: call.name, madeAt: records.at(-1)?.batch.madeAt ?? 0 })
   })

@@ -3,6 +3,7 @@
 // Where a fuzzed log lives: a simulated disk that is healthy, slow, faulty, full or
 // answers at once, in simulated time; or a real file, in real time.
 
+const { watchDescriptors } = require('./descriptors')
 const fs = require('fs')
 const path = require('path')
 const { crc32 } = require('zlib')
@@ -13,7 +14,6 @@ const { storageFile } = require('../../../lib/storage/path-file')
 const { Disk } = require('../disk')
 const { randomFrom } = require('../random')
 const { Simulation } = require('../simulation')
-const { watchDescriptors } = require('./descriptors')
 
 /** Milliseconds after which a real log that owes a callback hangs. */
 const MOST_WAIT = 30000
