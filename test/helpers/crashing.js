@@ -35,7 +35,6 @@ class Crashing {
     const values = random() < 0.3 ? objects(violate) : buffers
     this.isPlain = values === buffers && random() < 0.3
     this.model = new Model(values, violate)
-    this.pageSize = random.pick([64, 512, 4096])
     this.settings = settingsOf({
       blockSize: random.pick([128, 256, 1024, 4096, 16384, 65536]),
       checksum: random() < 0.8,
@@ -46,6 +45,8 @@ class Crashing {
       ...values.options,
       ...this.isPlain ? { validate: undefined } : {}
     })
+    // the smallest pages only where there are not thousands of them per write
+    this.pageSize = random.pick(this.settings.blockSize > 1024 ? [512, 4096] : [64, 512, 4096])
     this.atomicPart = random.pick([0, 0.1, 0.6])
     // a plain record that lost a page is told from others by where it stands, so nothing else may be missing
     this.failing = this.isPlain ? 0 : random.pick([0, 0, 0.2])
