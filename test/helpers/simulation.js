@@ -10,7 +10,7 @@ const { randomFrom } = require('./random')
 /** Milliseconds from one turn of the simulated event loop to the next. */
 const TURN = 0.001
 /** Lines of the trace that are kept for a report. */
-const RECENT_LINES = Number(process.env.HIST ?? 60)
+const RECENT_LINES = 60
 
 class Simulation {
   /** @param {number} seed */

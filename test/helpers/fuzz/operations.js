@@ -216,7 +216,8 @@ function checkAnswered (session, call) {
   if (session.calls.throwing > 0) return
   for (const record of session.model.records) {
     if (record.batch.madeAt > call.madeAt) return
-    if (record.batch.hasCallback && record.acknowledgedAt === Infinity && !record.isFailed) {
+    // one that is refused is called back on its own
+    if (record.batch.hasCallback && !record.batch.mayBeRefused && record.acknowledgedAt === Infinity && !record.isFailed) {
       return session.violate(`${call.name} was called back before the append of record ${record.number}`)
     }
   }
