@@ -61,7 +61,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
   const budget = new SyncIoBudget(blocking, clock)
   const sharedBuffer = Buffer.allocUnsafeSlow(MAX_SYNC_BYTES)
   const point = hasRoomForSuffix(location.path)
-    ? pointFile(location.path + '.recovery-point', location.folder, () => promisify(fs.fstat)(storage.fd))
+    ? pointFile(location.path + '.recovery-point', location.folder, () => promisify(fs.fstat)(storage.fd), blocking)
     : null
   /** Of the open file. */
   let identity = { dev: 0n, ino: 0n }

@@ -26,6 +26,7 @@ const readFile = promisify(fs.readFile)
 const fstat = promisify(fs.fstat)
 const close = promisify(fs.close)
 const writeFile = promisify(fs.writeFile)
+const write = promisify(fs.write)
 const fdatasync = promisify(fs.fdatasync)
 const fchmod = promisify(fs.fchmod)
 const fchown = promisify(fs.fchown)
@@ -69,11 +70,15 @@ class PathPoint {
    * @param {string} filename
    * @param {string} folder that it is in
    * @param {() => Promise<fs.Stats>} logStatus of the log, whose mode and owner the file gets
+   * @param {boolean} blocking whether `publish` may use synchronous I/O
    */
-  constructor (filename, folder, logStatus) {
+  constructor (filename, folder, logStatus, blocking) {
     this.filename = filename
     this.folder = folder
     this.logStatus = logStatus
+    this.blocking = blocking
+    /** Settled when nothing is being published by asynchronous I/O. */
+    this.published = Promise.resolve()
     /** The file that is in place, locked; -1: none. */
     this.fd = -1
     /** Where its second line starts. */
@@ -133,7 +138,7 @@ class PathPoint {
     this.lineOffset = first.length
     if (this.acknowledged !== acknowledged) this.publish(this.acknowledged)
     if (!KEEPS_OPEN) this.release()
-    if (before !== -1) await close(before).catch(() => {})
+    if (before !== -1) await this.closeFile(before)
     await syncFolder(this.folder)
   }
 
@@ -154,11 +159,21 @@ class PathPoint {
   publish (acknowledged) {
     this.acknowledged = acknowledged
     if (this.fd === -1) return
+    if (!this.blocking) {
+      // one after the other, so that the last one stays
+      this.published = this.published.then(() => this.publishAsync())
+      return
+    }
     try {
       fs.writeSync(this.fd, formatOffset(acknowledged), this.lineOffset, 'latin1')
     } catch {
       // readers see the log end where it did until the next one
     }
+  }
+
+  async publishAsync () {
+    const { fd } = this
+    if (fd !== -1) await write(fd, formatOffset(this.acknowledged), this.lineOffset, 'latin1').catch(() => {})
   }
 
   async remove () {
@@ -169,15 +184,23 @@ class PathPoint {
       await fs.promises.unlink(this.filename).catch(nullIfMissing)
     } finally {
       // not before: while there is a file, readers must know that its writer is alive
-      if (fd !== -1) await close(fd).catch(() => {})
+      if (fd !== -1) await this.closeFile(fd)
     }
     await syncFolder(this.folder)
+  }
+
+  /** @param {number} fd */
+  async closeFile (fd) {
+    await this.published
+    await close(fd).catch(() => {})
   }
 
   release () {
     const { fd } = this
     this.fd = -1
-    if (fd !== -1) fs.closeSync(fd)
+    if (fd === -1) return
+    if (this.blocking) fs.closeSync(fd)
+    else this.closeFile(fd)
   }
 }
 
@@ -185,10 +208,11 @@ class PathPoint {
  * @param {string} filename
  * @param {string} folder that it is in
  * @param {() => Promise<fs.Stats>} logStatus of the log
+ * @param {boolean} [blocking] whether `publish` may use synchronous I/O
  * @returns {PointFile}
  */
-function pointFile (filename, folder, logStatus) {
-  const point = new PathPoint(filename, folder, logStatus)
+function pointFile (filename, folder, logStatus, blocking = true) {
+  const point = new PathPoint(filename, folder, logStatus, blocking)
   return {
     read: callbackify(() => point.read()),
     write: callbackify((/** @type {NewPoint} */ next) => point.write(next)),

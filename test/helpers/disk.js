@@ -1,114 +1,38 @@
 'use strict'
 
-// A disk in memory that forgets like a real one. It keeps every version of a page
-// since the last sync; when the power goes, each page comes back as one of them,
-// each for itself, and the file's length too. It can also fail, tear, drop or
-// hold back the Nth operation. `disk.file(name)` is a file as lib/storage/path-file.js makes them.
+// A disk in memory that forgets like a real one (see disk-file.js). It can fail, tear,
+// drop or hold back operations, by number or by chance, and be full. `disk.file(name)`
+// is a file as lib/storage/path-file.js makes them, `disk.storage(name)` a random-access-storage.
 
+const { systemClock } = require('../../lib/clock')
 const { readEach, writeJoined } = require('../../lib/storage/buffers')
+const { DiskFile } = require('./disk-file')
+const { randomFrom } = require('./random')
 
-/** A random source with a seed (mulberry32), so that a run can be repeated. */
-function randomFrom (seed) {
-  let state = seed >>> 0
-  const random = () => {
-    state = (state + 0x6D2B79F5) >>> 0
-    let mixed = state
-    mixed = Math.imul(mixed ^ mixed >>> 15, mixed | 1)
-    mixed ^= mixed + Math.imul(mixed ^ mixed >>> 7, mixed | 61)
-    return ((mixed ^ mixed >>> 14) >>> 0) / 4294967296
-  }
-  random.below = (n) => Math.floor(random() * n)
-  random.pick = (list) => list[random.below(list.length)]
-  return random
-}
-
-class DiskFile {
-  constructor (bytes = Buffer.alloc(0)) {
-    this.bytes = bytes
-    /** the bytes, and zeros behind them */
-    this.room = bytes
-    /** how often the file was changed */
-    this.version = 0
-    /** page number -> what it was since the last sync, the synced one first, each with its version */
-    this.pages = new Map()
-    this.lengths = [{ version: 0, value: bytes.length }]
-  }
-
-  page (number, pageSize) {
-    const page = Buffer.alloc(pageSize)
-    this.bytes.subarray(number * pageSize, (number + 1) * pageSize).copy(page)
-    return page
-  }
-
-  change (offset, end, pageSize, apply) {
-    const first = Math.floor(offset / pageSize)
-    const last = Math.floor(Math.max(offset, end - 1) / pageSize)
-    for (let number = first; number <= last; number++) {
-      if (!this.pages.has(number)) this.pages.set(number, [{ version: this.version, value: this.page(number, pageSize) }])
-    }
-    apply()
-    const version = ++this.version
-    for (let number = first; number <= last; number++) this.pages.get(number).push({ version, value: this.page(number, pageSize) })
-    this.lengths.push({ version, value: this.bytes.length })
-  }
-
-  write (offset, data, pageSize) {
-    this.change(offset, offset + data.length, pageSize, () => {
-      this.resize(Math.max(this.bytes.length, offset + data.length))
-      data.copy(this.bytes, offset)
-    })
-  }
-
-  truncate (length, pageSize) {
-    this.change(length, this.bytes.length, pageSize, () => {
-      this.resize(length)
-    })
-  }
-
-  /** What is new is zeros. */
-  resize (length) {
-    const before = this.bytes.length
-    if (length > this.room.length) {
-      this.room = Buffer.alloc(length * 2)
-      this.bytes.copy(this.room)
-    } else if (length < before) this.room.fill(0, length, before)
-    this.bytes = this.room.subarray(0, length)
-  }
-
-  /** @param {number} version up to which the file is on the disk */
-  sync (version) {
-    this.lengths = since(this.lengths, version)
-    for (const [number, versions] of this.pages) {
-      const left = since(versions, version)
-      if (left.length === 1) this.pages.delete(number)
-      else this.pages.set(number, left)
-    }
-  }
-
-  /** What the disk holds after the power was gone. */
-  afterPowerLoss (random, pageSize) {
-    const length = random.pick(this.lengths).value
-    const longest = Math.max(length, this.bytes.length)
-    const bytes = Buffer.alloc(Math.ceil(longest / pageSize) * pageSize)
-    this.bytes.copy(bytes)
-    for (const [number, versions] of this.pages) {
-      if (number * pageSize < bytes.length) random.pick(versions).value.copy(bytes, number * pageSize)
-    }
-    return Buffer.from(bytes.subarray(0, length))
-  }
-}
+/** Bytes that a recovery point takes on a disk that may be full. */
+const POINT_SIZE = 512
+/** Operations of which at most one may be in progress at a time. */
+const CHANGES = ['write', 'truncate']
 
 class Disk {
   /**
-   * @param {{ random?: ReturnType<typeof randomFrom>, pageSize?: number }} [options]
+   * @param {object} [options]
+   * @param {ReturnType<typeof randomFrom>} [options.random]
+   * @param {number} [options.pageSize]
+   * @param {import('../../lib/clock').Clock} [options.clock]
+   * @param {() => number} [options.delay] milliseconds that an operation takes; -1: it calls back before it returns;
+   *   default: until the next turn of the event loop
    */
-  constructor ({ random = randomFrom(1), pageSize = 4096 } = {}) {
+  constructor ({ random = randomFrom(1), pageSize = 4096, clock = systemClock, delay } = {}) {
     this.random = random
     this.pageSize = pageSize
+    this.clock = clock
+    this.delay = delay
     /** name -> DiskFile */
     this.files = new Map()
     /** a recovery point's versions since it was last certain, the certain one first */
     this.points = [null]
+    this.pointsWritten = 0
     this.operations = 0
     this.isOff = false
     /** resolves when the disk goes off */
@@ -117,6 +41,14 @@ class Disk {
     this.plan = new Map()
     /** which kinds of operation are counted */
     this.kinds = null
+    /** what is to happen to an operation that the plan says nothing about @type {(kind: string) => string | undefined} */
+    this.fateOf = () => undefined
+    /** bytes a file can have */
+    this.capacity = Infinity
+    /** Called with each operation, as it starts and as it is answered. @type {(line: string) => void} */
+    this.note = () => {}
+    /** What was done that must not be: an operation on a closed file, or two changes at a time. @type {string[]} */
+    this.misuses = []
   }
 
   /**
@@ -128,9 +60,12 @@ class Disk {
    */
   operation (kind, cb, apply, applyPart = () => {}) {
     if (this.isOff) return
-    const fate = this.kinds === null || this.kinds.includes(kind) ? this.plan.get(++this.operations) : undefined
+    const planned = this.kinds === null || this.kinds.includes(kind) ? this.plan.get(++this.operations) : undefined
+    const fate = planned ?? this.fateOf(kind)
+    // the many reads that go well show in the times of what comes after them
+    if (kind !== 'read' || fate !== undefined) this.note(`  ${kind}${fate === undefined ? '' : `: ${fate}`}`)
     if (fate === 'off') {
-      // the power goes while this is under way: not at all, in part, or just done
+      // the power goes while this is in progress: not at all, in part, or just done
       this.random.pick([() => {}, applyPart, apply])()
       this.turnOff()
       return
@@ -141,13 +76,95 @@ class Disk {
       return this.answer(cb, failure('ENOSPC'))
     }
     if (fate === 'drop') return this.answer(cb, null) // a lying disk
-    const result = apply()
-    if (fate === 'hold') return setImmediate(() => setImmediate(() => this.isOff || cb(null, result)))
-    this.answer(cb, null, result)
+    if (this.delay !== undefined && this.random() < 0.5) {
+      return this.answer(() => {
+        const { err, result } = outcomeOf(apply)
+        cb(err, result)
+      })
+    }
+    if (fate === 'hold') {
+      const result = apply()
+      return this.clock.setImmediate(() => this.answer(cb, null, result))
+    }
+    const { err, result } = outcomeOf(apply)
+    this.answer(cb, err, result)
   }
 
   answer (cb, err, result) {
-    setImmediate(() => { if (!this.isOff) cb(err, result) })
+    const run = () => { if (!this.isOff) cb(err, result) }
+    if (this.delay === undefined) return this.clock.setImmediate(run)
+    const delay = this.delay()
+    if (delay < 0) run()
+    else this.clock.setTimeout(run, delay)
+  }
+
+  /** @param {string} name */
+  get (name) {
+    if (!this.files.has(name)) this.files.set(name, new DiskFile())
+    return this.files.get(name)
+  }
+
+  /** A write that stops where the disk is full. */
+  put (name, offset, data) {
+    const room = Math.max(0, Math.max(this.capacity, this.get(name).bytes.length) - offset)
+    if (room > 0) this.get(name).write(offset, data.subarray(0, room), this.pageSize)
+    if (room < data.length) throw failure('ENOSPC')
+  }
+
+  /**
+   * The operations on one opened file, each with its check that it may be made now.
+   * @param {string} name
+   */
+  opened (name) {
+    const { pageSize, random } = this
+    const state = { isClosed: false, changes: 0 }
+    const start = (kind, cb, apply, applyPart) => {
+      if (this.isOff) return
+      if (state.isClosed) {
+        // a reader may not know yet
+        if (kind !== 'read') this.misuses.push(`${kind} after close`)
+        return this.answer(cb, failure('EBADF'))
+      }
+      if (!CHANGES.includes(kind)) return this.operation(kind, cb, apply, applyPart)
+      if (state.changes++ > 0) this.misuses.push(`${kind} while another change is in progress`)
+      this.operation(kind, (err, result) => {
+        state.changes--
+        cb(err, result)
+      }, apply, applyPart)
+    }
+    return {
+      state,
+      start,
+      open: (cb) => this.operation('open', cb, () => { this.get(name) }),
+      size: (cb) => start('size', cb, () => this.get(name).bytes.length),
+      read: (offset, size, cb) => start('read', (err, data) => {
+        if (!err && data.length < size) err = failure('EPARTIALREAD')
+        cb(err, data)
+      }, () => Buffer.from(this.get(name).bytes.subarray(offset, offset + size))),
+      write: (offset, data, cb) => {
+        const kept = Buffer.from(data)
+        const put = (from, to) => this.get(name).write(offset + from, kept.subarray(from, to), pageSize)
+        start('write', cb, () => this.put(name, offset, kept), () => {
+          // pages go to the disk in any order, and a system call may stop between two
+          if (random() < 0.5) return put(0, random.below(kept.length + 1))
+          const edge = pageSize - offset % pageSize
+          for (let at = 0, end = edge; at < kept.length; at = end, end += pageSize) {
+            if (random() < 0.5) put(at, end)
+          }
+        })
+      },
+      truncate: (length, cb) => start('truncate', cb, () => this.get(name).truncate(length, pageSize)),
+      sync: (cb) => {
+        // what was written before the call is synced, not what comes while it runs
+        const file = this.get(name)
+        const covered = file.state()
+        start('sync', cb, () => file.sync(covered))
+      },
+      close: (cb) => {
+        start('close', cb, () => {})
+        state.isClosed = true
+      }
+    }
   }
 
   /**
@@ -155,57 +172,51 @@ class Disk {
    * @returns {import('../../lib/storage/path-file').LogFile}
    */
   file (name) {
-    const { pageSize, random } = this
-    const get = () => {
-      if (!this.files.has(name)) this.files.set(name, new DiskFile())
-      return this.files.get(name)
-    }
-    const file = {
+    const { state, start, ...file } = this.opened(name)
+    return {
+      ...file,
       filename: name,
-      open: (cb) => this.operation('open', cb, get),
-      size: (cb) => this.operation('size', cb, () => get().bytes.length),
-      read: (offset, size, cb) => this.operation('read', (err, data) => {
-        if (!err && data.length < size) err = failure('EPARTIALREAD')
-        cb(err, data)
-      }, () => Buffer.from(get().bytes.subarray(offset, offset + size))),
-      write: (offset, data, cb) => {
-        const kept = Buffer.from(data)
-        this.operation('write', cb, () => get().write(offset, kept, pageSize), () => {
-          // pages go to the disk in any order, and a system call may stop between two
-          if (random() < 0.5) return get().write(offset, kept.subarray(0, random.below(kept.length + 1)), pageSize)
-          const edge = pageSize - offset % pageSize
-          for (let at = 0, end = edge; at < kept.length; at = end, end += pageSize) {
-            if (random() < 0.5) get().write(offset + at, kept.subarray(at, end), pageSize)
-          }
-        })
-      },
-      truncate: (length, cb) => this.operation('truncate', cb, () => get().truncate(length, pageSize)),
-      sync: (cb) => {
-        // what was written before the call is synced, not what comes while it runs
-        const file = get()
-        const { version } = file
-        this.operation('sync', cb, () => file.sync(version))
-      },
-      close: (cb) => this.operation('close', cb, () => {}),
-      point: {
-        read: (cb) => this.operation('point.read', cb, () => clone(this.points[this.points.length - 1])),
-        write: (point, cb) => {
-          const kept = clone(point)
-          this.operation('point.write', cb, () => { this.points = [kept] }, () => { if (random() < 0.5) this.points.push(kept) })
-        },
-        publish: () => {},
-        release: () => {},
-        remove: (cb) => this.operation('point.remove', cb, () => { this.points = [null] }, () => { this.points.push(null) })
-      },
-      keepCut: (offset, end, cb) => this.operation('keepCut', cb, () => {
+      point: this.pointFile(name, state, start),
+      keepCut: (offset, end, cb) => start('keepCut', cb, () => {
         const cut = `${name}.cut-${offset}`
-        this.files.set(cut, new DiskFile(Buffer.from(get().bytes.subarray(offset, end))))
+        this.files.set(cut, new DiskFile(Buffer.from(this.get(name).bytes.subarray(offset, end))))
         return cut
       }),
       checkPath: null,
-      watch: null
+      watch: null,
+      readSmall: (offset, size, isShared, cb) => file.read(offset, size, cb),
+      readMany: readEach(file.read),
+      writeMany: writeJoined(file.write)
     }
-    return { ...file, readSmall: (offset, size, isShared, cb) => file.read(offset, size, cb), readMany: readEach(file.read), writeMany: writeJoined(file.write) }
+  }
+
+  /** The recovery point beside the file. */
+  pointFile (name, state, start) {
+    return {
+      read: (cb) => start('point.read', cb, () => clone(this.points[this.points.length - 1])),
+      write: (point, cb) => {
+        const kept = { ...clone(point), id: `point ${++this.pointsWritten}`, isHeld: false }
+        start('point.write', cb, () => {
+          if (this.get(name).bytes.length + POINT_SIZE > this.capacity) throw failure('ENOSPC')
+          this.points = [kept]
+        }, () => { if (this.random() < 0.5) this.points.push(kept) })
+      },
+      publish: (acknowledged) => {
+        if (state.isClosed) this.misuses.push('publish after close')
+        this.note(`  publish ${acknowledged}`)
+      },
+      release: () => {},
+      remove: (cb) => start('point.remove', cb, () => { this.points = [null] }, () => { this.points.push(null) })
+    }
+  }
+
+  /**
+   * @param {string} name
+   * @returns {import('../../lib/storage/path-file').RandomAccessStorage}
+   */
+  storage (name) {
+    const { state, start, size, ...storage } = this.opened(name)
+    return { ...storage, stat: (cb) => size((err, bytes) => err ? cb(err) : cb(null, { size: bytes })) }
   }
 
   /** The process was killed, the machine goes on: everything the system was given is there. */
@@ -220,16 +231,21 @@ class Disk {
 
   next (bytesOf, point) {
     this.turnOff()
-    const disk = new Disk({ random: this.random, pageSize: this.pageSize })
+    const { random, pageSize, clock, delay } = this
+    const disk = new Disk({ random, pageSize, clock, delay })
     for (const [name, file] of this.files) disk.files.set(name, new DiskFile(bytesOf(file)))
     disk.points = [point]
+    disk.note = this.note
     return disk
   }
 }
 
-/** The last that is not newer than `version`, and all after it. */
-function since (versions, version) {
-  return versions.slice(Math.max(0, versions.findLastIndex(one => one.version <= version)))
+function outcomeOf (apply) {
+  try {
+    return { err: null, result: apply() }
+  } catch (err) {
+    return { err, result: undefined }
+  }
 }
 
 function failure (code) {
@@ -237,7 +253,7 @@ function failure (code) {
 }
 
 function clone (point) {
-  return point === null ? null : { offset: point.offset, rewrites: point.rewrites.map(rewrite => ({ ...rewrite, data: Buffer.from(rewrite.data) })) }
+  return point === null ? null : { ...point, rewrites: point.rewrites.map(rewrite => ({ ...rewrite, data: Buffer.from(rewrite.data) })) }
 }
 
 module.exports = { Disk, randomFrom }

@@ -1,0 +1,300 @@
+'use strict'
+
+// One simulated disk with one crash after the other, all of it from one seed.
+
+const pull = require('pull-stream')
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
+const { Disk } = require('./disk')
+const { Model } = require('./fuzz/model')
+const { framesOf, reconcile } = require('./fuzz/reconcile')
+const { buffers, objects, HEAD_SIZE } = require('./fuzz/values')
+const { Simulation } = require('./simulation')
+
+/** How often one disk crashes before the next starts with an empty one. */
+const CRASHES_PER_DISK = 12
+/** Bytes around the data of records and of blocks. */
+const FRAME_SIZE = 4
+const PADDING_SIZE = 10
+/** Operations of which any may be the last one. Not the reads: there are so many that it would mostly be one of them. */
+const LAST = ['open', 'size', 'write', 'truncate', 'sync', 'close', 'point.read', 'point.write', 'point.remove', 'keepCut']
+/** What an append may get from a disk that fails. */
+const WRITE_ERRORS = ['EIO', 'ENOSPC']
+
+class Crashing {
+  /**
+   * @param {number} seed
+   * @param {{ [what: string]: number }} counts
+   */
+  constructor (seed, counts) {
+    this.simulation = new Simulation(seed)
+    const random = this.random = this.simulation.random
+    this.counts = counts
+    this.violation = null
+    const violate = (message) => { this.violation ??= message }
+    const values = random() < 0.3 ? objects(violate) : buffers
+    this.isPlain = values === buffers && random() < 0.3
+    this.model = new Model(values, violate)
+    this.settings = settingsOf({
+      blockSize: random.pick([128, 256, 1024, 4096, 16384, 65536]),
+      checksum: random() < 0.8,
+      cacheSize: random.pick([0, 6000, 1 << 20]),
+      sync: random.pick(['always', 'interval', 'interval', 'never']),
+      syncInterval: random.pick([0, 1, 1000]),
+      syncBytes: random.pick([1, 1000, 20000, 1 << 24]),
+      ...values.options,
+      ...this.isPlain ? { validate: undefined } : {}
+    })
+    // the smallest pages only where there are not thousands of them per write
+    this.pageSize = random.pick(this.settings.blockSize > 1024 ? [512, 4096] : [64, 512, 4096])
+    this.atomicPart = random.pick([0, 0.1, 0.6])
+    // a plain record that lost a page is told from others by where it stands, so nothing else may be missing
+    this.failing = this.isPlain ? 0 : random.pick([0, 0, 0.2])
+    this.isAligning = random() < 0.3
+    this.disk = this.wired(new Disk({ random, pageSize: this.pageSize, clock: this.simulation.clock, delay: () => random() * 2 }))
+    this.moment = 0
+    /** Writes have failed since the log was last compared. */
+    this.hasFailed = false
+    /** Where the next record is expected to stand. @type {number | undefined} */
+    this.end = undefined
+  }
+
+  get history () {
+    return this.simulation.recent
+  }
+
+  get hash () {
+    return this.simulation.hash
+  }
+
+  count (what, by = 1) {
+    this.counts[what] = (this.counts[what] ?? 0) + by
+  }
+
+  /** @param {Disk} disk whose writes fail at times, mostly during a sync */
+  wired (disk) {
+    let isSyncing = false
+    disk.note = (line) => this.simulation.note(line)
+    disk.fateOf = (kind) => {
+      if (kind === 'sync') isSyncing = true
+      if (kind !== 'write') return undefined
+      const chance = isSyncing ? this.failing : this.failing / 10
+      isSyncing = false
+      if (!this.isWorking || !(this.random() < chance)) return undefined
+      this.hasFailed = true
+      this.count('failed')
+      return this.random.pick(['fail', 'tear'])
+    }
+    return disk
+  }
+
+  /** @param {number} most crashes in all */
+  async run (most) {
+    for (let n = 0; n < CRASHES_PER_DISK && (this.counts.crashes ?? 0) < most; n++) {
+      await this.simulation.run(this.untilCrash())
+      this.check()
+      this.crash()
+    }
+    this.disk.plan.clear()
+    await this.simulation.run(this.lastTime())
+    this.check()
+  }
+
+  check () {
+    if (this.violation !== null) throw new Error(this.violation)
+  }
+
+  async untilCrash () {
+    const { disk, random, settings, simulation } = this
+    this.isWorking = false
+    disk.kinds = LAST
+    disk.plan.set(1 + random.below(random.pick([20, 60, 400])), 'off')
+    const log = createLog(disk.file('log'), settings, simulation.clock)
+    if (!await this.survives(called(cb => log.onReady(cb)))) return
+    if (log.stats().cut !== null) this.count('cut')
+    if (!await this.survives(this.compare(log))) return
+    this.isWorking = true
+    await this.survives(this.work(log))
+  }
+
+  /** The power stays on, and nobody is to stop. */
+  async lastTime () {
+    const log = createLog(this.disk.file('log'), this.settings, this.simulation.clock)
+    await called(cb => log.onReady(cb))
+    await this.compare(log)
+    await called(cb => log.close(cb))
+  }
+
+  /** @returns {Promise<boolean>} whether it was done before the power went */
+  async survives (work) {
+    await Promise.race([work, this.disk.off])
+    return !this.disk.isOff
+  }
+
+  crash () {
+    const { model, random, disk } = this
+    const isKill = random() < 0.3
+    this.simulation.note(isKill ? 'KILLED' : 'POWER CUT')
+    this.simulation.events = []
+    this.disk = this.wired(isKill ? disk.afterKill() : disk.afterPowerLoss())
+    this.count('crashes')
+    for (const record of model.records) {
+      if (isKill && record.acknowledgedAt < Infinity) record.isDurable = true
+      if (!isKill && !record.isDurable) record.acknowledgedAt = Infinity
+      if (record.isDurable) this.count('synced')
+      if (record.deletedAt < Infinity) this.count('deleted')
+    }
+  }
+
+  /** What was found must be a prefix of what was appended, and hold all that was promised; the log shows just that. */
+  async compare (log) {
+    const shown = await called(cb => pull(log.stream(), pull.collect(cb)))
+    const { model, settings, disk } = this
+    const frames = framesOf(disk.get('log').bytes, settings.blockSize, model.violate)
+    const live = frames.filter(({ isDeleted }) => !isDeleted)
+    const { encode } = model.values
+    if (live.length !== shown.length || !live.every(({ seq, data }, i) => seq === shown[i].seq && data.equals(encode(shown[i].value)))) {
+      model.violate('the log does not show what is in the file')
+    }
+    this.count('found', frames.length)
+    if (this.isPlain) this.fillHoles(frames)
+    reconcile(model, frames, { isCrash: true, isCertain: false, hasFaults: this.hasFailed })
+    this.hasFailed = false
+  }
+
+  /** Nothing covers a plain record that was not synced: a page of it may be missing, but not all of it. */
+  fillHoles (frames) {
+    const { records } = this.model
+    frames.forEach((frame, i) => {
+      const { data, isDurable } = records[i] ?? {}
+      if (data === undefined || isDurable || frame.isDeleted || data.length !== frame.data.length) return
+      if (frame.data.every((byte, at) => byte === data[at] || byte === 0)) frame.data = data
+    })
+  }
+
+  /** Appends, deletes and syncs until the power goes. */
+  async work (log) {
+    const { random, simulation, disk } = this
+    /** @type {Set<Promise<void>>} */
+    let pending = new Set()
+    for (let i = 0; i < 200 && !disk.isOff; i++) {
+      const what = random()
+      if (what < 0.75) pending.add(this.append(log))
+      else if (what < 0.85) pending.add(this.del(log))
+      else if (what < 0.9) pending.add(this.sync(log))
+      if (random() < 0.4) {
+        await this.survives(Promise.all(pending))
+        pending = new Set()
+      } else if (random() < 0.3) await simulation.pause(random())
+    }
+    await Promise.all(pending)
+    if (random() < 0.5) await this.close(log)
+  }
+
+  drawSize (log) {
+    const { random, settings, model, pageSize } = this
+    const most = settings.blockSize - PADDING_SIZE - FRAME_SIZE
+    if (this.isAligning && random() < 0.7) {
+      const end = this.end ?? log.stats().size
+      // the data starts at a page already: let it cover whole pages; or let the next record's start at one
+      const isAtPage = (end + FRAME_SIZE / 2) % pageSize === 0
+      const size = isAtPage ? pageSize * (1 + random.below(2)) : pageSize - (end + FRAME_SIZE * 1.5) % pageSize
+      if (size <= most && size >= (model.values === buffers ? HEAD_SIZE : 40)) return size
+    }
+    return Math.min(most, random.pick([12, 20, 40, 100, 506, 512, 1000, 4090, 4096, 9000, most]))
+  }
+
+  append (log) {
+    const { random, model, settings } = this
+    const count = random() < 0.7 - this.atomicPart ? 1 : random.below(12)
+    const sync = random() < 0.1
+    const batch = { isAtomic: false, hasCallback: true, madeAt: ++this.moment, mayBeRefused: false }
+    const records = []
+    for (let i = 0; i < count; i++) {
+      const record = model.make(this.drawSize(log), batch)
+      // an object may come out larger than asked for
+      if (record.data.length > settings.blockSize - PADDING_SIZE - FRAME_SIZE) break
+      records.push(record)
+      this.place(record.data.length)
+    }
+    const together = records.reduce((sum, { data }) => sum + data.length + FRAME_SIZE, 0)
+    const atomic = random() < this.atomicPart && together <= settings.blockSize - PADDING_SIZE
+    batch.isAtomic = atomic
+    for (const record of records) model.add(record)
+    const values = records.map(({ value }) => value)
+    this.simulation.note(`append ${records.map(({ data }) => data.length)}${sync ? ' sync' : ''}${atomic ? ' atomic' : ''}`)
+    return new Promise((resolve) => {
+      log.append(values, { sync, atomic }, (err, result) => {
+        this.moment++
+        this.simulation.note(`  appended ${err?.code ?? result}`)
+        resolve()
+        if (err) {
+          this.end = undefined
+          model.fail(records)
+          return this.checkError(err)
+        }
+        const last = atomic ? result.at(-1) : result
+        model.acknowledge(records, records.map((record, i) => atomic ? result[i] : i === records.length - 1 ? last : undefined), this.moment)
+        // whatever was appended before has been acknowledged, and synced with it
+        if (settings.sync === 'always' || sync || (atomic && count > 0)) this.synced(batch.madeAt)
+      })
+    })
+  }
+
+  /** Keeps count of where the next record will stand; a wrong guess only costs the alignment. */
+  place (length) {
+    const { blockSize } = this.settings
+    const end = this.end ?? 0
+    const position = end % blockSize
+    const fits = position + length + FRAME_SIZE <= blockSize - PADDING_SIZE
+    this.end = (fits ? end : end - position + blockSize) + length + FRAME_SIZE
+  }
+
+  del (log) {
+    const { random, model } = this
+    const record = model.records.length > 0 ? random.pick(model.records) : undefined
+    if (record?.seq === undefined || record.acknowledgedAt === Infinity) return Promise.resolve()
+    record.deletingAt = Math.min(record.deletingAt, this.moment)
+    this.simulation.note(`del ${record.seq}`)
+    return new Promise(resolve => log.del(record.seq, (err) => {
+      this.simulation.note(`  deleted ${record.seq} ${err?.code ?? ''}`)
+      resolve()
+      if (err) this.checkError(err)
+      else record.deletedAt = ++this.moment
+    }))
+  }
+
+  sync (log) {
+    const madeAt = ++this.moment
+    this.simulation.note('sync')
+    return new Promise(resolve => log.sync((err) => {
+      this.simulation.note(`  synced ${err?.code ?? ''}`)
+      resolve()
+      if (err) this.checkError(err)
+      else this.synced(madeAt)
+    }))
+  }
+
+  async close (log) {
+    this.simulation.note('close')
+    await this.survives(called(cb => log.close(cb)).then(() => this.synced(Infinity), err => this.checkError(err)))
+  }
+
+  /** All that was appended before has to be there from now on. */
+  synced (madeAt) {
+    for (const record of this.model.records) {
+      if (record.batch.madeAt <= madeAt && record.acknowledgedAt < Infinity) record.isDurable = true
+    }
+  }
+
+  checkError (err) {
+    if (!WRITE_ERRORS.includes(err.code) || !this.hasFailed) this.model.violate(err.stack)
+  }
+}
+
+/** @returns {Promise<any>} what `start` calls back with */
+function called (start) {
+  return new Promise((resolve, reject) => start((err, result) => err ? reject(err) : resolve(result)))
+}
+
+module.exports = { Crashing }

@@ -1,0 +1,154 @@
+'use strict'
+
+// What a log's file holds after it was closed, or after a crash, against the model.
+
+const layout = require('../../../lib/format/layout')
+const { endOfRecords } = require('../../../lib/format/validation')
+
+/**
+ * @typedef {import('./model').Model} Model
+ * @typedef {import('./model').Record} Record
+ * @typedef {{ seq: number, data: Buffer, isDeleted: boolean }} Frame
+ */
+
+/**
+ * @param {Buffer} bytes of a log that has been recovered
+ * @param {number} blockSize
+ * @param {(message: string) => void} violate
+ * @returns {Frame[]} its records, the deleted ones too
+ */
+function framesOf (bytes, blockSize, violate) {
+  const frames = []
+  for (let start = 0; start < bytes.length; start += blockSize) {
+    const block = bytes.subarray(start, start + blockSize)
+    const end = block.length === blockSize ? layout.paddingStart(block) : block.length
+    if (endOfRecords(block, 0, Math.min(end, block.length)) !== end) {
+      violate(`the block at ${start} is corrupt`)
+      continue
+    }
+    for (let position = 0; position < end; position = layout.nextPosition(block, position)) {
+      frames.push({ seq: start + position, data: Buffer.from(layout.dataAt(block, position)), isDeleted: layout.isDeleted(block, position) })
+    }
+  }
+  return frames
+}
+
+/**
+ * @param {Model} model
+ * @param {Frame[]} frames
+ * @param {object} how the log ended
+ * @param {boolean} how.isCrash the power went
+ * @param {boolean} how.isCertain false: what failed may be there, since the log could not be closed without an error
+ * @param {boolean} how.hasFaults operations have failed, so that appends may have been rolled back that nobody was told of
+ */
+function reconcile (model, frames, { isCrash, isCertain, hasFaults }) {
+  const found = matchFrames(model, frames)
+  const lastFound = Math.max(-1, ...found.keys())
+  let previous = -1
+  for (const record of model.records) {
+    const frame = found.get(record.number)
+    if (frame === undefined) checkMissing(model, record, { isCrash, hasFaults, isBefore: record.number < lastFound })
+    else {
+      if (frame.seq <= previous) model.violate(`record ${record.number} stands before an earlier one`)
+      previous = frame.seq
+      checkFound(model, record, frame, isCertain && !isCrash)
+    }
+  }
+  if (isCrash) checkAtomic(model, found)
+  adopt(model, found)
+}
+
+/**
+ * @param {Model} model
+ * @param {Frame[]} frames
+ * @returns {Map<number, Frame>} by the number of the record
+ */
+function matchFrames (model, frames) {
+  const found = new Map()
+  for (const frame of frames) {
+    const record = frame.isDeleted ? model.bySeq.get(frame.seq) : model.byNumber.get(numberOf(model, frame.data))
+    if (record === undefined || !(frame.isDeleted || record.data.equals(frame.data))) model.violate(`what is at ${frame.seq} was never ${frame.isDeleted ? 'deleted' : 'appended'}`)
+    else if (found.has(record.number)) model.violate(`record ${record.number} is there twice`)
+    else found.set(record.number, frame)
+  }
+  return found
+}
+
+/**
+ * @param {Model} model
+ * @param {Buffer} data
+ * @returns {number | null} of the record that this is
+ */
+function numberOf ({ values }, data) {
+  const { decode } = values.options.codec ?? { decode: () => data }
+  try {
+    return values.numberOf(decode(data))
+  } catch {
+    return null
+  }
+}
+
+/**
+ * @param {Model} model
+ * @param {Record} record
+ * @param {{ isCrash: boolean, hasFaults: boolean, isBefore: boolean }} how
+ */
+function checkMissing (model, record, { isCrash, hasFaults, isBefore }) {
+  const name = `record ${record.number} at ${record.seq}`
+  const isAcknowledged = record.acknowledgedAt < Infinity
+  if (record.isFailed) return
+  if (record.isDurable) return model.violate(`${name} was synced, and is lost`)
+  if (!isCrash && isAcknowledged) return model.violate(`${name} was acknowledged, and is lost`)
+  if (!isCrash && record.isShown) return model.violate(`${name} was shown, and is lost`)
+  if (isCrash && isBefore && (isAcknowledged || !(hasFaults || record.batch.mayBeRefused))) return model.violate(`${name} is lost, and a later one is there`)
+  if (!isCrash && model.isSilentlyLost(record)) model.violate(`${name}, appended without a callback, is lost, and nobody was told`)
+}
+
+/**
+ * @param {Model} model
+ * @param {Record} record
+ * @param {Frame} frame
+ * @param {boolean} isCertain
+ */
+function checkFound (model, record, frame, isCertain) {
+  const name = `record ${record.number} at ${frame.seq}`
+  if (record.isFailed && isCertain) model.violate(`${name} is there, and its append got an error`)
+  if (record.seq !== undefined && record.seq !== frame.seq && !record.isFailed) model.violate(`${name} was at ${record.seq}`)
+  if (frame.isDeleted && record.deletingAt === Infinity) model.violate(`${name} is deleted, and nobody asked for that`)
+  if (!frame.isDeleted && record.deletedAt < Infinity) model.violate(`${name} was deleted, and is there`)
+}
+
+/**
+ * @param {Model} model
+ * @param {Map<number, Frame>} found
+ */
+function checkAtomic (model, found) {
+  for (const { batch, number } of model.records) {
+    if (!batch.isAtomic || found.has(number)) continue
+    if (model.records.some(other => other.batch === batch && found.has(other.number))) {
+      return model.violate(`an atomic batch is there in part, without record ${number}`)
+    }
+  }
+}
+
+/**
+ * What was found is what there is, from now on.
+ * @param {Model} model
+ * @param {Map<number, Frame>} found
+ */
+function adopt (model, found) {
+  model.records = model.records.filter(({ number }) => found.has(number))
+  model.byNumber = new Map(model.records.map(record => [record.number, record]))
+  model.bySeq = new Map()
+  model.reports = []
+  model.successes = []
+  for (const record of model.records) {
+    const { seq, isDeleted } = found.get(record.number)
+    Object.assign(record, { seq, isFailed: false, isDurable: true, acknowledgedAt: 0, deletingAt: isDeleted ? 0 : Infinity, deletedAt: isDeleted ? 0 : Infinity })
+    model.bySeq.set(seq, record)
+    model.lastSeq = seq
+  }
+  if (model.records.length === 0) model.lastSeq = -1
+}
+
+module.exports = { framesOf, reconcile }

@@ -1,0 +1,117 @@
+'use strict'
+
+// What a folder may hold after a power cut, by the calls that were made until then: what
+// was fsynced is there; of the rest each sector, each length and each name may be.
+
+const fs = require('fs')
+const path = require('path')
+const { DiskFile } = require('./disk-file')
+
+const SECTOR = 512
+
+class ReplayedFolder {
+  /** @param {string} root the folder in which the program worked; what it did elsewhere is left out */
+  constructor (root) {
+    this.root = root
+    /** path -> the versions of what the name stands for since its folder was fsynced, the certain one first */
+    this.names = new Map()
+    /** @type {Map<number, { file: DiskFile | null, path: string, position: number }>} */
+    this.descriptors = new Map()
+    /** Calls that were started and have not ended, with what an fsync among them covers. */
+    this.pending = new Map()
+    /** Lines that the program has written to stdout. @type {string[]} */
+    this.told = []
+  }
+
+  /** @param {import('./recorded-calls').CallEvent} event */
+  apply (event) {
+    if (event.start !== undefined) return this.pending.set(event.id, { ...event, covered: this.coveredBy(event) })
+    const call = this.pending.get(event.id)
+    this.pending.delete(event.id)
+    if (event.result >= 0) this.take(call, event.result)
+  }
+
+  /** What an fsync that starts now will have made durable when it ends. */
+  coveredBy ({ start, fd }) {
+    const open = this.descriptors.get(fd)
+    if (start !== 'fsync' || open === undefined) return null
+    if (open.file !== null) return open.file.state()
+    return [...this.names].filter(([name]) => path.dirname(name) === open.path).map(([name, versions]) => [name, versions.length])
+  }
+
+  take ({ start, fd, path: name, from, creates, empties, data, offset, size, covered }, result) {
+    const open = this.descriptors.get(fd)
+    if (start === 'open') return this.open(result, path.resolve(name), creates, empties)
+    if (start === 'write' && fd === 1) return this.told.push(...data.toString().split('\n').filter(line => line !== ''))
+    if (start === 'rename' || start === 'unlink' || start === 'mkdir') return this.changeNames(start, path.resolve(name), from && path.resolve(from))
+    if (open === undefined) return
+    if (start === 'close') return this.descriptors.delete(fd)
+    if (start === 'write') {
+      const at = offset ?? open.position
+      if (offset === null) open.position += data.length
+      if (data.length > 0) open.file?.write(at, data, SECTOR)
+    } else if (start === 'ftruncate') open.file.truncate(size, SECTOR)
+    else if (open.file !== null) open.file.sync(covered)
+    else for (const [covers, count] of covered) this.names.set(covers, this.names.get(covers).slice(count - 1))
+  }
+
+  open (fd, name, creates, empties) {
+    if (!this.isInside(name)) return
+    let file = this.current(name)
+    if (file === undefined && creates) {
+      file = new DiskFile()
+      this.setName(name, file)
+    }
+    if (empties && file?.bytes.length > 0) file.truncate(0, SECTOR)
+    this.descriptors.set(fd, { file: file ?? null, path: name, position: 0 })
+  }
+
+  changeNames (start, name, from) {
+    if (!this.isInside(name)) return
+    if (start === 'unlink') this.setName(name, undefined)
+    if (start !== 'rename') return
+    this.setName(name, this.current(from))
+    this.setName(from, undefined)
+  }
+
+  isInside (name) {
+    return name === this.root || name.startsWith(this.root + path.sep)
+  }
+
+  current (name) {
+    return this.names.get(name)?.at(-1)
+  }
+
+  setName (name, file) {
+    if (!this.names.has(name)) this.names.set(name, [undefined])
+    this.names.get(name).push(file)
+  }
+
+  /**
+   * Makes the folder as one of the power cuts that may come now would leave it.
+   * @param {string} folder that is there, and empty
+   * @param {ReturnType<import('./random').randomFrom>} random
+   */
+  materialize (folder, random) {
+    const isAllLost = random() < 0.2
+    for (const [name, versions] of this.names) {
+      const file = isAllLost ? versions[0] : random.pick(versions)
+      if (file === undefined) continue
+      fs.writeFileSync(path.join(folder, path.relative(this.root, name)), this.bytesOf(file, random))
+    }
+  }
+
+  /** @param {DiskFile} file */
+  bytesOf (file, random) {
+    const copy = file.copy()
+    for (const call of this.pending.values()) {
+      // what is in progress may have done a part of it
+      if (call.start === 'write' && call.offset !== null && this.descriptors.get(call.fd)?.file === file && random() < 0.5) {
+        copy.write(call.offset, call.data.subarray(0, random.below(call.data.length + 1)), SECTOR)
+      } else if (call.start === 'ftruncate' && this.descriptors.get(call.fd)?.file === file && random() < 0.5) copy.truncate(call.size, SECTOR)
+    }
+    return copy.afterPowerLoss(random, SECTOR)
+  }
+}
+
+module.exports = { ReplayedFolder }

@@ -1,0 +1,125 @@
+'use strict'
+
+// A crash machine that works from what the program asks of the system: a writer's calls are
+// recorded, some of those that were not fsynced are left out, and the log is opened in
+// what is left. By strace where there is one, and by wrapping the module `fs`.
+//
+//     node test/recovery/replayed-calls.js [--seconds 15] [--seed 1] [--strace | --fs]
+
+const fs = require('fs')
+const path = require('path')
+const tape = require('tape')
+const { parseArgs } = require('util')
+const FlumeLog = require('../..')
+const { processFolder } = require('../helpers/folder')
+const { Model } = require('../helpers/fuzz/model')
+const { framesOf, reconcile } = require('../helpers/fuzz/reconcile')
+const { buffers } = require('../helpers/fuzz/values')
+const { randomFrom } = require('../helpers/random')
+const { record, hasStrace } = require('../helpers/recorded-calls')
+const { ReplayedFolder } = require('../helpers/replayed-folder')
+const { promises } = require('../helpers/promises')
+
+const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'traced-writer.js')
+/** Power cuts tried with the calls of one run of the program. */
+const CUTS_PER_RUN = 60
+
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: '14' }, seed: { type: 'string' }, strace: { type: 'boolean' }, fs: { type: 'boolean' } }
+})
+const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
+const RECORDERS = [
+  { name: 'the module fs', strace: false, isWanted: values.fs || !values.strace },
+  { name: 'strace', strace: true, isWanted: values.strace || (!values.fs && hasStrace()) }
+].filter(({ isWanted }) => isWanted)
+const SECONDS = Number(values.seconds) / RECORDERS.length
+
+const folder = processFolder()
+
+for (const { name, strace } of RECORDERS) {
+  tape(`whatever a power cut leaves of the calls that were not fsynced, the promises hold (${name})`, async (t) => {
+    t.comment(`--seed ${SEED} ${strace ? '--strace' : '--fs'} repeats it`)
+    const until = Date.now() + SECONDS * 1000
+    const counts = { runs: 0, cuts: 0, found: 0, synced: 0, cut: 0 }
+    for (let seed = SEED; Date.now() < until && counts.violation === undefined; seed++) await replay(seed, strace, counts)
+    t.comment(JSON.stringify(counts))
+    t.equal(counts.violation, undefined, `${counts.cuts} power cuts`)
+    t.ok(counts.found > 0 && counts.synced > 0, 'there was something to lose')
+  })
+}
+
+/** One run of the program, and many power cuts in it. */
+async function replay (seed, strace, counts) {
+  const root = path.join(folder, `${strace ? 'strace' : 'fs'}-${seed}`)
+  fs.mkdirSync(root)
+  const events = record([PROGRAM, path.join(root, 'log'), String(seed)], { strace, output: path.join(folder, 'calls') })
+  const random = randomFrom(seed)
+  const moments = Array.from({ length: CUTS_PER_RUN }, () => random.below(events.length + 1)).sort((a, b) => a - b)
+  const replayed = new ReplayedFolder(root)
+  let at = 0
+  counts.runs++
+  for (const moment of moments) {
+    while (at < moment) replayed.apply(events[at++])
+    counts.cuts++
+    const violation = await cut(replayed, random, counts)
+    if (violation === null) continue
+    counts.violation ??= `${violation} (--seed ${seed} ${strace ? '--strace' : '--fs'}, cut after event ${at} of ${events.length})`
+    return
+  }
+  fs.rmSync(root, { recursive: true })
+}
+
+/** @returns {Promise<string | null>} what is wrong */
+async function cut (replayed, random, counts) {
+  const told = replayed.told.map(line => JSON.parse(line))
+  if (told.length === 0) return null
+  const { details: { blockSize, checksum } } = told[0]
+  let violation = null
+  const model = modelOf(told.slice(1), message => { violation ??= message })
+  const left = fs.mkdtempSync(path.join(folder, 'left-'))
+  replayed.materialize(left, random)
+  const file = path.join(left, 'log')
+  try {
+    const log = promises(FlumeLog(file, { blockSize, checksum, ...buffers.options }))
+    await log.onReady()
+    const { cut } = log.log.stats()
+    await log.close()
+    if (cut !== null) counts.cut++
+    const isClosed = ['closed', 'opened'].includes(told.at(-1).what)
+    if (isClosed && cut !== null) violation ??= `a log that was closed is truncated to ${cut.offset}`
+    const frames = framesOf(fs.readFileSync(file), blockSize, message => { violation ??= message })
+    counts.found += frames.length
+    counts.synced += model.records.filter(({ isDurable }) => isDurable).length
+    reconcile(model, frames, { isCrash: true, isCertain: false, hasFaults: false })
+  } catch (err) {
+    violation ??= err.stack
+  }
+  if (violation === null) fs.rmSync(left, { recursive: true })
+  return violation
+}
+
+/** What the program has told of, until the power went. */
+function modelOf (told, violate) {
+  const model = new Model(buffers, violate)
+  told.forEach(({ what, details }, moment) => {
+    if (what === 'appending') {
+      const { sizes, isAtomic } = details
+      const batch = { isAtomic, hasCallback: true, madeAt: moment, mayBeRefused: false }
+      for (const size of sizes) model.add(model.make(size, batch))
+    } else if (what === 'appended') {
+      const { first, seqs, isSynced } = details
+      model.acknowledge(seqs.map((_, i) => model.byNumber.get(first + i)), seqs.map(seq => seq ?? undefined), moment)
+      if (isSynced) synced(model, first + seqs.length - 1)
+    } else if (what === 'synced' || what === 'closed') {
+      synced(model, details)
+    } else if (what === 'deleting' || what === 'deleted') {
+      for (const seq of details) model.bySeq.get(seq)[what === 'deleting' ? 'deletingAt' : 'deletedAt'] = moment
+    }
+  })
+  return model
+}
+
+/** All records up to this one are to stay. */
+function synced (model, number) {
+  for (const record of model.records) if (record.number <= number) record.isDurable = true
+}
