@@ -299,7 +299,7 @@ function parsePoint (text, isHeld) {
     return {
       offset,
       rewrites: rewrites.map((/** @type {{ offset: number, data: string, replaces?: string }} */ { offset, data, replaces }) => (
-        { offset, data: Buffer.from(data, 'base64'), replaces: replaces === undefined ? undefined : Buffer.from(replaces, 'base64') }
+        { offset, data: Buffer.from(data, 'base64'), ...(replaces === undefined ? {} : { replaces: Buffer.from(replaces, 'base64') }) }
       )),
       id,
       acknowledged: acknowledged !== null && /^\d+$/.test(acknowledged) ? Number(acknowledged) : null,

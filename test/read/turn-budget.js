@@ -6,7 +6,10 @@
 const test = require('tape')
 const pull = require('pull-stream')
 const RAM = require('random-access-memory')
-const FlumeLog = require('../..')
+const { systemClock } = require('../../lib/clock')
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
+const { storageFile } = require('../../lib/storage/storage-file')
 const { wrap } = require('../../promises')
 const push = require('../../push')
 const { TurnBudget, CHECK_INTERVAL, MAX_TURN_TIME } = require('../../lib/read/turn-budget')
@@ -124,8 +127,12 @@ test('flush runs what is deferred at once, and nothing of it runs again', (t) =>
 
 const COUNT = 30000
 
+/** A log for which time passes with each look at the clock: how fast the machine is does not matter. */
 async function cachedLog () {
-  const log = promises(FlumeLog(new RAM(), { blockSize: 4096, cacheSize: 100e6 }))
+  let now = 0
+  const clock = { ...systemClock, now: () => { now += 2; return now } }
+  const settings = settingsOf({ blockSize: 4096, cacheSize: 100e6 })
+  const log = promises(createLog(storageFile(new RAM(), settings), settings, clock))
   await log.append(Array.from({ length: COUNT }, () => Buffer.from('a record of the log')))
   const seqs = await collect(log.log, { values: false })
   return { ...log, seqs }

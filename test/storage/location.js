@@ -138,12 +138,12 @@ test('checkPath tells whether the path still leads to the open file', async (t) 
       fs.renameSync(file('log'), file('other'))
       fs.renameSync(file('other'), file('log'))
     }, null],
-    deleted: [() => fs.unlinkSync(file('log')), /the log was deleted or moved while it was open/],
+    deleted: [() => fs.unlinkSync(file('log')), /the file was deleted or moved while it was open/],
     'another file renamed over it': [() => {
       fs.writeFileSync(file('other'), 'x')
       fs.renameSync(file('other'), file('log'))
-    }, /another file was renamed over the log/],
-    'its folder renamed': [() => fs.renameSync(path.dirname(file('log')), path.dirname(file('log')) + '-moved'), /the log was deleted or moved/]
+    }, /the file was replaced by another file/],
+    'its folder renamed': [() => fs.renameSync(path.dirname(file('log')), path.dirname(file('log')) + '-moved'), /the file was deleted or moved/]
   }
   for (const [what, [change, message]] of Object.entries(cases)) {
     const log = pathFile(file('log'), { readOnly: false, lock: true })
