@@ -9,6 +9,8 @@ const { randomFrom } = require('./random')
 
 /** Milliseconds from one turn of the simulated event loop to the next. */
 const TURN = 0.001
+/** Events after which a run that has not ended never will. */
+const MOST_EVENTS = 1e6
 /** Lines of the trace that are kept for a report. */
 const RECENT_LINES = 60
 
@@ -20,6 +22,7 @@ class Simulation {
     /** Earliest first; of those at the same time, the one that was scheduled first. */
     this.events = []
     this.scheduled = 0
+    this.turns = 0
     /** Called when nothing else is scheduled. */
     this.idleWaiting = []
     /** Turns of the real event loop to wait before the next event. */
@@ -86,6 +89,7 @@ class Simulation {
           this.turnsToWait--
           return setImmediate(turn)
         }
+        if (++this.turns > MOST_EVENTS) return reject(new Error('it never comes to rest'))
         const event = this.next()
         if (event === null) return reject(new Error('nothing is scheduled, and callers still wait'))
         // first, since the event may throw

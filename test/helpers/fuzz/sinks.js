@@ -45,6 +45,8 @@ function drawSink (session) {
     }
     if (kept.length > 0) model.learnSeq(kept.at(-1), stored.seq)
     model.fail(records.slice(stored.records))
+    // its sync may be told of an append without a callback
+    if (sync && err) model.told(call.madeAt, moment, err)
     if (err) return session.checkError(call, err, { codes: ['SOURCE', 'flumelog:closed', ...sync && session.hasRejected ? ['flumelog:overflow'] : []] })
     if (stored.records !== records.length) session.violate(`${call.name} stored ${stored.records} of ${records.length} records`)
     if (sync) session.checkDurable({ name: call.name, madeAt: records.at(-1)?.batch.madeAt ?? 0 })
