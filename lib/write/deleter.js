@@ -48,6 +48,10 @@ class Deleter {
     return this.requests.size > 0
   }
 
+  get hasTorn () {
+    return this.torn.length > 0
+  }
+
   /**
    * @param {number} seq
    * @param {Done} cb
@@ -99,14 +103,22 @@ class Deleter {
     if (changes.length === 0) return done()
     const finish = (/** @type {Error | null} */ err) => {
       for (const change of changes) {
-        this.blocks.invalidate(change.block.number)
-        if (!change.isTorn) this.blocks.overrides.delete(change.block.number)
+        this.settleBlock(change)
         if (err === null) this.replace(change)
         answer(change.callbacks, err)
       }
       done()
     }
     this.rewrite(changes).then(() => process.nextTick(finish, null), err => process.nextTick(finish, err))
+  }
+
+  /**
+   * A block is not being rewritten any more. What was read of it meanwhile is read again.
+   * @param {Change} change
+   */
+  settleBlock ({ block, isTorn }) {
+    this.blocks.invalidate(block.number)
+    if (!isTorn) this.blocks.overrides.delete(block.number)
   }
 
   /**
@@ -180,11 +192,11 @@ class Deleter {
    */
   async restore () {
     const { torn } = this
-    if (torn.length === 0) return
+    if (!this.hasTorn) return
     await this.writeAll(torn, ({ before, data }) => before.subarray(0, data.length))
     await promised(cb => this.writer.durability.syncAll(cb))
     this.torn = []
-    for (const { block } of torn) this.blocks.overrides.delete(block.number)
+    for (const change of torn) this.settleBlock(change)
     await this.forget(torn)
   }
 

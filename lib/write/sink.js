@@ -82,7 +82,8 @@ class SinkReader {
   readOne () {
     const { appender, whenRoom } = /** @type {import('./writer').Writer} */ (this.writer)
     const { highWaterMark } = appender.limits
-    if (appender.counts.inFlight.bytes >= highWaterMark) {
+    // what is refused needs no room
+    if (appender.refusal === null && appender.counts.inFlight.bytes >= highWaterMark) {
       this.isReading = false
       whenRoom.call(this.writer, highWaterMark / 2, this.pump)
       return false

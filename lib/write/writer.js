@@ -17,7 +17,8 @@
 //     state         the file                                          next
 //     ------------  ------------------------------------------------  ------------------------------------
 //     idle          is left alone                                     what `nextStep` says
-//     preparing     gets its recovery point, before it is changed     writing; idle if that fails
+//     preparing     gets its recovery point, before it is changed;    writing; idle if that fails
+//                   a deletion that failed halfway is undone
 //     writing       gets packed blocks behind `written`               completing, settling; rollingBack
 //     completing    gets the first lengths of atomic batches, when    settling; rollingBack, failed
 //                   all else of them is durable
@@ -35,6 +36,7 @@
 // possibly before the call returns; `step` is a loop, so no stack grows.
 
 const errors = require('../errors')
+const { promised } = require('../callbacks')
 const { sizeOf } = require('../storage/buffers')
 const { Durability } = require('./durability')
 const { RecoveryPointKeeper } = require('./recovery-point-keeper')
@@ -238,14 +240,23 @@ class Writer {
 
   prepare () {
     this.hasJustDeleted = false
-    if (!this.recoveryPoint.isMissing) return this.write()
+    if (!this.recoveryPoint.isMissing && !this.deleter.hasTorn) return this.write()
     this.enter('preparing')
-    this.recoveryPoint.write((err) => {
-      if (this.failure !== null) return this.becomeIdle()
-      if (!err) return this.write()
-      this.dropUnwritten(err)
-      this.becomeIdle()
-    })
+    this.makeReady().then(() => null, err => err).then(err => process.nextTick(() => this.onready(err)))
+  }
+
+  /** A block that a failed deletion has left half-written must be whole before more follows it. */
+  async makeReady () {
+    await this.deleter.restore()
+    if (this.recoveryPoint.isMissing) await promised(cb => this.recoveryPoint.write(cb))
+  }
+
+  /** @param {Error | null} err */
+  onready (err) {
+    if (this.failure !== null) return this.becomeIdle()
+    if (err === null) return this.write()
+    this.dropUnwritten(err)
+    this.becomeIdle()
   }
 
   write () {
