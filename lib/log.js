@@ -7,6 +7,7 @@ const Obv = require('obz')
 const errors = require('./errors')
 const { systemClock } = require('./clock')
 const { callAll, mustBeFunction, optional } = require('./callbacks')
+const { Appending } = require('./appending')
 const { Opening, Open, Refusing } = require('./log-states')
 const { openLog } = require('./opening')
 const { RecordCodec } = require('./record-codec')
@@ -17,6 +18,7 @@ const { TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
 const { search } = require('./read/search')
 const { sink } = require('./write/sink')
+const { statsOf } = require('./statistics')
 const { checkHighWaterMark, checkOverflow, DEFAULT_BLOCK_SIZE } = require('./options')
 
 /** How deep a caller may call from within its own callback before it is given a new stack. */
@@ -53,6 +55,7 @@ class Log {
     this.records = new RecordCodec(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
     /** @type {Opening | Open | Refusing} */
     this.state = new Opening()
+    this.appending = new Appending(this)
     /** Callbacks of `close`; null: it was not called. @type {Done[] | null} */
     this.closing = null
     this.isClosed = false
@@ -140,104 +143,6 @@ class Log {
   fail (err) {
     this.state = new Refusing(err, this.state.opened)
     this.streams.fail(err)
-  }
-
-  // Writing
-
-  /**
-   * @param {any} value
-   * @param {any} options
-   * @param {any} [cb]
-   */
-  append (value, options, cb) {
-    if (typeof options === 'function') {
-      cb = options
-      options = undefined
-    }
-    cb = optional(cb)
-    const { sync = false, atomic = false } = typeof options === 'object' && options !== null ? options : NO_OPTIONS
-    const { appender } = this.state
-    if (appender === null) return this.appendOtherwise(value, sync, atomic, cb)
-    const { records } = this
-    let data
-    try {
-      data = Array.isArray(value) ? records.encodeBatch(value) : records.encode(value)
-      if (atomic) data = records.fittingTogether(Array.isArray(data) ? data : [data])
-    } catch (err) {
-      return appender.reject(/** @type {Error} */ (err), this.countOfLast(value), cb)
-    }
-    store(appender, data, sync, atomic, cb)
-  }
-
-  /**
-   * The log is not open yet, read-only, or takes no calls.
-   * @param {any} value
-   * @param {boolean} isForced
-   * @param {boolean} atomic
-   * @param {((err: any, seq?: any) => void) | undefined} cb
-   */
-  appendOtherwise (value, isForced, atomic, cb) {
-    const { refusal } = this
-    const writer = this.state.opened?.writer ?? null
-    if (refusal === null && (this.state instanceof Opening || writer !== null)) return this.appendWhenOpen(value, isForced, atomic, cb)
-    const error = refusal ?? errors.readOnly(this.filename, 'append')
-    if (writer !== null) return writer.appender.reject(error, this.countOf(value), cb)
-    if (cb !== undefined) process.nextTick(cb, error)
-  }
-
-  /**
-   * @param {any} value
-   * @param {boolean} isForced
-   * @param {boolean} atomic
-   * @param {((err: any, seq?: any) => void) | undefined} cb
-   */
-  appendWhenOpen (value, isForced, atomic, cb) {
-    const { records } = this
-    /** @type {Uint8Array[]} */
-    let batch = []
-    /** @type {unknown} */
-    let problem = null
-    try {
-      batch = records.encodeEarly(Array.isArray(value) ? value : [value])
-    } catch (err) {
-      problem = err
-    }
-    const count = this.countOfLast(value)
-    this.whenOpen((err) => {
-      const appender = this.state.opened?.writer?.appender
-      if (err || appender === undefined) {
-        // at once: `close` may be called back next
-        if (appender !== undefined) appender.countRejected(count)
-        return cb && cb(err ?? errors.readOnly(this.filename, 'append'))
-      }
-      try {
-        if (problem !== null) throw problem
-        for (const data of batch) records.fitting(data)
-        if (atomic) records.fittingTogether(batch)
-      } catch (err) {
-        return appender.reject(/** @type {Error} */ (err), count, cb)
-      }
-      store(appender, Array.isArray(value) || atomic ? batch : batch[0], isForced, atomic, cb)
-    })
-  }
-
-  /**
-   * @param {any} value that was encoded last, successfully or not
-   * @returns {Count}
-   */
-  countOfLast (value) {
-    return { records: Array.isArray(value) ? value.length : 1, bytes: this.records.encodedBytes }
-  }
-
-  /**
-   * @param {any} value that was not encoded
-   * @returns {Count} what the codec cannot encode has no bytes
-   */
-  countOf (value) {
-    try {
-      this.records.encodeEarly(Array.isArray(value) ? value : [value])
-    } catch {}
-    return this.countOfLast(value)
   }
 
   /** @param {(err: Error | null, cut?: Cut | null) => void} cb */
@@ -397,49 +302,7 @@ class Log {
     this.isClosed = true
     callAll(/** @type {Done[]} */ (this.closing), err)
   }
-
-  /** @returns {Stats} */
-  stats () {
-    const { opened } = this.state
-    const writer = opened?.writer ?? null
-    const { appended, written, synced, rejected, inFlight, writes, syncs } = writer?.counts ?? NO_COUNTS
-    const { hits, misses, evictions, end, tail } = opened?.blocks ?? NO_BLOCKS
-    return {
-      appended: { ...appended },
-      written: { ...written },
-      synced: { ...synced },
-      rejected: { ...rejected },
-      inFlight: { ...inFlight },
-      writes,
-      syncs,
-      unsynced: writer === null ? 0 : Math.max(0, writer.acknowledged - writer.synced),
-      cache: { hits, misses, evictions },
-      streams: this.streams.size,
-      size: end,
-      blocks: tail.number + (tail.end > 0 ? 1 : 0),
-      recovered: opened?.recovered ?? 0,
-      cut: opened?.cut ?? null
-    }
-  }
 }
-
-/**
- * @param {import('./write/appender').Appender} appender
- * @param {Uint8Array | Uint8Array[]} data
- * @param {boolean} isForced
- * @param {boolean} atomic
- * @param {((err: Error | null, seq?: any) => void) | undefined} cb
- */
-function store (appender, data, isForced, atomic, cb) {
-  if (!Array.isArray(data)) appender.append(data, isForced, cb)
-  else if (atomic) appender.appendAtomic(data, isForced, cb)
-  else appender.appendBatch(data, isForced, cb)
-}
-
-const NO_OPTIONS = { sync: false, atomic: false }
-const NO_COUNT = { records: 0, bytes: 0 }
-const NO_COUNTS = { appended: NO_COUNT, written: NO_COUNT, synced: NO_COUNT, rejected: NO_COUNT, inFlight: NO_COUNT, writes: 0, syncs: 0 }
-const NO_BLOCKS = { hits: 0, misses: 0, evictions: 0, end: 0, tail: { number: 0, end: 0 } }
 
 function noop () {}
 
@@ -457,7 +320,7 @@ function createLog (file, settings, clock = systemClock) {
     filename: log.filename,
     codec: settings.codec,
     since: log.since,
-    append: (/** @type {any} */ value, /** @type {any} */ options, /** @type {any} */ cb = undefined) => log.append(value, options, cb),
+    append: (/** @type {any} */ value, /** @type {any} */ options, /** @type {any} */ cb = undefined) => log.appending.append(value, options, cb),
     get: (seq, cb) => log.get(seq, cb),
     getPrevious: (seq, cb) => log.getPrevious(seq, cb),
     stream: (/** @type {StreamOptions | undefined} */ options) => log.stream(options),
@@ -469,7 +332,7 @@ function createLog (file, settings, clock = systemClock) {
     onDrain: (cb) => log.onDrain(cb),
     sync: (cb) => log.sync(cb),
     close: (cb) => log.close(cb),
-    stats: () => log.stats(),
+    stats: () => statsOf(log.state.opened, log.streams.size),
     methods: { del: 'async' }
   }
   // `get` and `set` in the literal would make V8 look up every member of the log in a table, at each use
@@ -480,4 +343,4 @@ function createLog (file, settings, clock = systemClock) {
   }))
 }
 
-module.exports = { createLog }
+module.exports = { createLog, Log }

@@ -166,8 +166,9 @@ class Appender {
    */
   reject (error, count, cb) {
     this.countRejected(count)
-    if (cb === undefined) this.waiters.refusedSilently(error)
-    else process.nextTick(cb, error)
+    if (cb !== undefined) process.nextTick(cb, error)
+    // after it was closed, or has failed, every other call says so
+    else if (this.refusal === null) this.waiters.refusedSilently(error)
   }
 
   /** @param {Count} count of what got an error */

@@ -1,0 +1,36 @@
+'use strict'
+
+// What `stats` counts.
+
+const NO_COUNT = { records: 0, bytes: 0 }
+const NO_COUNTS = { appended: NO_COUNT, written: NO_COUNT, synced: NO_COUNT, rejected: NO_COUNT, inFlight: NO_COUNT, writes: 0, syncs: 0 }
+const NO_BLOCKS = { hits: 0, misses: 0, evictions: 0, end: 0, tail: { number: 0, end: 0 } }
+
+/**
+ * @param {import('./opening').Opened | null} opened null: the log is not open yet, or could not be opened
+ * @param {number} streams that are open
+ * @returns {import('./types').Stats}
+ */
+function statsOf (opened, streams) {
+  const writer = opened?.writer ?? null
+  const { appended, written, synced, rejected, inFlight, writes, syncs } = writer?.counts ?? NO_COUNTS
+  const { hits, misses, evictions, end, tail } = opened?.blocks ?? NO_BLOCKS
+  return {
+    appended: { ...appended },
+    written: { ...written },
+    synced: { ...synced },
+    rejected: { ...rejected },
+    inFlight: { ...inFlight },
+    writes,
+    syncs,
+    unsynced: writer === null ? 0 : Math.max(0, writer.acknowledged - writer.synced),
+    cache: { hits, misses, evictions },
+    streams,
+    size: end,
+    blocks: tail.number + (tail.end > 0 ? 1 : 0),
+    recovered: opened?.recovered ?? 0,
+    cut: opened?.cut ?? null
+  }
+}
+
+module.exports = { statsOf }
