@@ -141,13 +141,10 @@ class BlockLoader {
   parse (number, data, index, remembersParts) {
     const { blockSize, checksum, partChecksums, overrides, file } = this.blocks
     const parts = remembersParts ? partChecksums.newChecksums() : null
-    let buffer = data.subarray(index * blockSize, (index + 1) * blockSize)
-    let problem = findProblem(buffer, checksum, parts)
+    // what counts of a block that is being rewritten, whatever the file holds of it
     const override = overrides.get(number)
-    if (override !== undefined && (problem !== null || storedChecksum(buffer) === 0)) {
-      buffer = override
-      problem = findProblem(buffer, checksum)
-    }
+    const buffer = override ?? data.subarray(index * blockSize, (index + 1) * blockSize)
+    const problem = findProblem(buffer, checksum, parts)
     const block = new Block(number, buffer, 0, true)
     if (problem === null) {
       block.end = layout.paddingStart(buffer)

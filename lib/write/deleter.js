@@ -28,7 +28,6 @@ const MAX_BLOCKS = 16
  * @property {Buffer} before its bytes
  * @property {Buffer} data what the file is to hold of it: all of it, or as much of the tail as is written
  * @property {Done[]} callbacks of the requests
- * @property {boolean} isTorn what the file holds may be neither the one nor the other
  * @property {import('../storage/recovery-point').Rewrite} image its entry in the recovery point
  */
 
@@ -64,7 +63,7 @@ class Deleter {
   }
 
   /**
-   * Answers what was not started.
+   * None of the deletions that were asked for will be done.
    * @param {Error} err
    */
   fail (err) {
@@ -77,6 +76,14 @@ class Deleter {
    * @param {() => void} done
    */
   run (done) {
+    this.restore().then(() => process.nextTick(() => this.load(done)), (err) => process.nextTick(() => {
+      this.fail(err)
+      done()
+    }))
+  }
+
+  /** @param {() => void} done */
+  load (done) {
     const numbers = [...this.requests.keys()].slice(0, MAX_BLOCKS)
     /** @type {Change[]} */
     const changes = []
@@ -116,9 +123,10 @@ class Deleter {
    * A block is not being rewritten any more. What was read of it meanwhile is read again.
    * @param {Change} change
    */
-  settleBlock ({ block, isTorn }) {
-    this.blocks.invalidate(block.number)
-    if (!isTorn) this.blocks.overrides.delete(block.number)
+  settleBlock (change) {
+    const { number } = change.block
+    this.blocks.invalidate(number)
+    if (!this.torn.includes(change)) this.blocks.overrides.delete(number)
   }
 
   /**
@@ -151,14 +159,13 @@ class Deleter {
     const written = Math.min(blockSize, this.writer.written - start)
     if (written === blockSize && storedChecksum(before) !== 0) writeChecksum(after)
     const data = after.subarray(0, written)
-    return { block, before, data, callbacks, isTorn: false, image: rewriteImage(start, before, data) }
+    return { block, before, data, callbacks, image: rewriteImage(start, before, data) }
   }
 
   /** @param {Change[]} changes */
   async rewrite (changes) {
     const { writer, blocks } = this
     const { durability, recoveryPoint } = writer
-    await this.restore()
     // what the images hold must be durable before they are
     await promised(cb => durability.syncTo(writer.written, cb))
     recoveryPoint.rewrites = recoveryPoint.rewrites.concat(changes.map(({ image }) => image))
@@ -197,6 +204,7 @@ class Deleter {
     await promised(cb => this.writer.durability.syncAll(cb))
     this.torn = []
     for (const change of torn) this.settleBlock(change)
+    this.writer.recoveryPoint.isOutdated = true
     await this.forget(torn)
   }
 
@@ -217,9 +225,7 @@ class Deleter {
    */
   async writeAll (changes, dataOf) {
     for (const change of changes) {
-      change.isTorn = true
       await promised(cb => this.file.write(change.block.number * this.blocks.blockSize, dataOf(change), cb))
-      change.isTorn = false
     }
   }
 

@@ -24,6 +24,8 @@ class RecoveryPointKeeper {
     this.offset = -1
     /** Deletions in progress, by the bytes that will be in the file. @type {Rewrite[]} */
     this.rewrites = []
+    /** Whether the file still has a deletion that was undone: it must not be completed on a block that has grown since. */
+    this.isOutdated = false
     this.isWriting = false
     /** Callers of `write` who came while one was in progress. @type {Done[]} */
     this.waiting = []
@@ -34,9 +36,9 @@ class RecoveryPointKeeper {
     this.publishNow = this.publishNow.bind(this)
   }
 
-  /** Whether it has to be written before the file is changed. */
-  get isMissing () {
-    return this.point !== null && this.offset === -1
+  /** Whether it has to be written before the file is extended. */
+  get mustBeWritten () {
+    return this.point !== null && (this.offset === -1 || this.isOutdated)
   }
 
   /**
@@ -50,10 +52,12 @@ class RecoveryPointKeeper {
       return
     }
     const { safeEnd, acknowledged } = this.progress
+    const { rewrites } = this
     this.isWriting = true
-    this.point.write({ offset: safeEnd, rewrites: this.rewrites, acknowledged }, (err) => {
+    this.point.write({ offset: safeEnd, rewrites, acknowledged }, (err) => {
       this.isWriting = false
       if (!err) this.offset = safeEnd
+      if (!err && rewrites === this.rewrites) this.isOutdated = false
       // readers may have been told more meanwhile than the new one says
       this.publishSoon()
       const waiting = this.waiting.splice(0)

@@ -240,7 +240,7 @@ class Writer {
 
   prepare () {
     this.hasJustDeleted = false
-    if (!this.recoveryPoint.isMissing && !this.deleter.hasTorn) return this.write()
+    if (!this.recoveryPoint.mustBeWritten && !this.deleter.hasTorn) return this.write()
     this.enter('preparing')
     this.makeReady().then(() => null, err => err).then(err => process.nextTick(() => this.onready(err)))
   }
@@ -248,7 +248,7 @@ class Writer {
   /** A block that a failed deletion has left half-written must be whole before more follows it. */
   async makeReady () {
     await this.deleter.restore()
-    if (this.recoveryPoint.isMissing) await promised(cb => this.recoveryPoint.write(cb))
+    if (this.recoveryPoint.mustBeWritten) await promised(cb => this.recoveryPoint.write(cb))
   }
 
   /** @param {Error | null} err */

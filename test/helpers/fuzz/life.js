@@ -134,7 +134,8 @@ class Life {
     const { world, calls } = this
     const isDone = () => {
       const waiting = [...session.readers].filter(({ mayWait }) => mayWait).length
-      return calls.pending.size <= waiting
+      // appends without a callback are not pending, and in flight all the same
+      return calls.pending.size <= waiting && session.log.stats().inFlight.records === 0
     }
     await world.rest(isDone)
     if (world.violation === null) session.checkRest()
