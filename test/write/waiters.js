@@ -52,6 +52,8 @@ function live (steps) {
   let throwing = 0
   /** The error of a silent append that nobody was told. */
   let untold = null
+  /** Calls that are acknowledged together. */
+  let group = { end: 0 }
   const answers = []
   const expected = []
 
@@ -85,9 +87,11 @@ function live (steps) {
       appended += step.size
       inFlight += step.size
       waiters.newest.push(callback(name, step.isSilent, step.throws), appended - step.size, appended, 1, step.size)
-      calls.push({ kind: 'append', name, end: appended, size: step.size, isSilent: step.isSilent })
+      group.end = appended
+      calls.push({ kind: 'append', name, group, size: step.size, isSilent: step.isSilent })
     } else if (step.do === 'endGroup') {
       waiters.endGroup()
+      group = { end: 0 }
     } else if (step.do === 'wait') {
       waiters.wait(appended, step.mustBeSynced, callback(name, step.isSilent, step.throws))
       calls.push({ kind: 'wait', name, end: appended, mustBeSynced: step.mustBeSynced, isSilent: step.isSilent, error: step.isSilent ? null : untold })
@@ -97,13 +101,14 @@ function live (steps) {
       calls.push({ kind: 'room', name, most: step.most })
     } else if (step.do === 'write') {
       waiters.endGroup()
+      group = { end: 0 }
       // a write ends where a group does
       const ends = waiters.groups.map(group => group.end)
       const written = ends[Math.floor(step.part * ends.length)] ?? acknowledged
       waiters.acknowledge(written)
       acknowledged = Math.max(acknowledged, written)
       calls = calls.filter((call) => {
-        if (call.kind !== 'append' || call.end > acknowledged) return true
+        if (call.kind !== 'append' || call.group.end > acknowledged) return true
         inFlight -= call.size
         expect(call, null)
         return false
@@ -117,7 +122,7 @@ function live (steps) {
     } else {
       const error = new Error(`failure ${++failures}`)
       waiters.rollBack(acknowledged, error)
-      const failed = calls.filter(call => call.kind === 'append' && call.end >= acknowledged)
+      const failed = calls.filter(call => call.kind === 'append')
       const isSilent = failed.some(call => call.isSilent)
       const told = calls.filter(call => call.kind === 'wait' && call.end > acknowledged && !call.isSilent)
       if (isSilent) for (const call of told) call.error ??= error.message
@@ -127,6 +132,7 @@ function live (steps) {
       calls = calls.filter(call => call.kind !== 'append')
       appended = acknowledged
       inFlight = 0
+      group = { end: 0 }
       settle()
     }
     waiters.answer()
