@@ -5,7 +5,7 @@
 // gets here, so readers never verify one again.
 
 const { LRUCache } = require('lru-cache')
-const { Block } = require('./block')
+const { Block } = require('../format/block')
 const { BlockLoader } = require('./block-loader')
 const { PartChecksums } = require('./part-checksums')
 

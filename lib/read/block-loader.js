@@ -8,7 +8,7 @@ const { storedChecksum } = require('../format/checksum')
 const { findProblem } = require('../format/validation')
 const errors = require('../errors')
 const { callAll } = require('../callbacks')
-const { Block, unreadableBlock } = require('./block')
+const { Block, unreadableBlock } = require('../format/block')
 
 /**
  * @typedef {object} LoadOptions

@@ -5,7 +5,7 @@
 const layout = require('../format/layout')
 const { Readahead } = require('./readahead')
 
-/** @typedef {import('./block').Block} Block */
+/** @typedef {import('../format/block').Block} Block */
 /** @typedef {import('./options').Range} Range */
 
 /** @type {Buffer} */

@@ -9,7 +9,7 @@ const { detectBlockSize } = require('../format/block-size')
 const layout = require('../format/layout')
 const errors = require('../errors')
 const { systemClock } = require('../clock')
-const { Block } = require('./block')
+const { Block } = require('../format/block')
 const { boundsOf, visibleTail } = require('./visible-tail')
 const { withRewrites } = require('../recovery/rewrites')
 

@@ -10,7 +10,7 @@ const { openCursor, RECORD, WAITING, FAILED } = require('./cursor')
 /** Answers that may be nested, each given from within the callback of the one before, until the next gets a new stack. */
 const MAX_DEPTH = 64
 
-/** @typedef {import('./block').Block} Block */
+/** @typedef {import('../format/block').Block} Block */
 /** @typedef {(err: Error | null, value?: any, seq?: number) => void} GetCallback */
 
 class RecordReader {

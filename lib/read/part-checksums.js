@@ -53,7 +53,7 @@ class PartChecksums {
   }
 
   /**
-   * @param {import('./block').Block} block sealed and verified
+   * @param {import('../format/block').Block} block sealed and verified
    * @param {Uint32Array} checksums of its parts
    */
   add ({ number, buffer, end }, checksums) {

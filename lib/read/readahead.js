@@ -6,7 +6,7 @@
 const { BufferPool } = require('./buffer-pool')
 const { ReadaheadWindow } = require('./readahead-window')
 
-/** @typedef {import('./block').Block} Block */
+/** @typedef {import('../format/block').Block} Block */
 /** @typedef {import('./block-cache').BlockCache} BlockCache */
 
 class Readahead {

@@ -8,7 +8,7 @@ const { CHECK_INTERVAL } = require('./turn-budget')
 const errors = require('../errors')
 
 /**
- * @typedef {import('./block').Block} Block
+ * @typedef {import('../format/block').Block} Block
  * @typedef {import('./options').ScanOptions} ScanOptions
  *
  * @callback OnRecord

@@ -9,7 +9,7 @@ const { format } = require('../options')
 /**
  * @typedef {(value: any, seq: number) => number | bigint} Compare negative: the record is before the target
  * @typedef {{ seq: number, value: any }} Found
- * @typedef {import('./block').Block} Block
+ * @typedef {import('../format/block').Block} Block
  * @typedef {(err: Error | null, seq?: number, value?: any) => void} SearchCallback
  */
 

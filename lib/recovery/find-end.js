@@ -6,7 +6,7 @@
 const { isZeros } = require('../format/zeros')
 const { endOfRecords, findProblem } = require('../format/validation')
 const { paddingStart, previousPosition } = require('../format/layout')
-const { Block } = require('../read/block')
+const { Block } = require('../format/block')
 const { ownRewrites, withRewrites } = require('./rewrites')
 const { endOfLastBlock, endOfUnsynced, isBoundary, isUnfinishedBatch, lastFrame } = require('./whole-records')
 

@@ -22,7 +22,7 @@ const { Waiters } = require('./waiters')
 
 class Appender {
   /**
-   * @param {import('../read/block').Block} tail where the log ends
+   * @param {import('../format/block').Block} tail where the log ends
    * @param {AppenderOptions} options
    * @param {Limits} limits
    * @param {number} lastSeq the last record's, -1 if there is none

@@ -12,7 +12,7 @@
 const layout = require('../format/layout')
 const { storedChecksum, writeChecksum } = require('../format/checksum')
 const errors = require('../errors')
-const { Block } = require('../read/block')
+const { Block } = require('../format/block')
 const { rewriteImage } = require('../recovery/rewrites')
 const { promised } = require('../callbacks')
 

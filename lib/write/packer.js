@@ -4,7 +4,7 @@
 
 const layout = require('../format/layout')
 const { writeChecksum } = require('../format/checksum')
-const { Block } = require('../read/block')
+const { Block } = require('../format/block')
 
 /** The most bytes of one write; a longer queue is served in several, so no append waits long. */
 const MAX_WRITE = 1024 * 1024

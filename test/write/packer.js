@@ -5,7 +5,7 @@
 
 const test = require('tape')
 const fc = require('fast-check')
-const { Block } = require('../../lib/read/block')
+const { Block } = require('../../lib/format/block')
 const { Packer, MAX_WRITE } = require('../../lib/write/packer')
 const { findProblem, endOfRecords } = require('../../lib/format/validation')
 const { dataAt, nextPosition, paddingStart } = require('../../lib/format/layout')

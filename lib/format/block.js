@@ -2,7 +2,7 @@
 
 // A block in memory, and where records start in it.
 
-const layout = require('../format/layout')
+const layout = require('./layout')
 
 /** Records end at `end`; in the tail block, `end` grows. */
 class Block {
