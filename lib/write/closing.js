@@ -21,6 +21,7 @@ async function finish (writer) {
     if (durability.isTruncated) await promised(cb => durability.syncAll(cb))
   } finally {
     durability.stopTimer()
+    recoveryPoint.stop()
     await promised(cb => durability.whenQuiet(cb))
     await promised(cb => recoveryPoint.whenQuiet(cb))
   }

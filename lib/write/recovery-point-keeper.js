@@ -32,7 +32,7 @@ class RecoveryPointKeeper {
     /** Called when no write is in progress. @type {(() => void) | null} */
     this.onquiet = null
     this.isPublishing = false
-    this.isRemoved = false
+    this.isStopped = false
     this.publishNow = this.publishNow.bind(this)
   }
 
@@ -72,7 +72,7 @@ class RecoveryPointKeeper {
    * @param {number} step bytes
    */
   considerMove (step) {
-    if (this.offset === -1 || this.isWriting || this.isRemoved) return
+    if (this.offset === -1 || this.isWriting || this.isStopped) return
     if (this.progress.safeEnd - this.offset < step) return
     // should it fail, the one that is there still holds
     this.write(() => {})
@@ -87,7 +87,12 @@ class RecoveryPointKeeper {
 
   publishNow () {
     this.isPublishing = false
-    if (this.point !== null && !this.isRemoved) this.point.publish(this.progress.acknowledged)
+    if (this.point !== null && !this.isStopped) this.point.publish(this.progress.acknowledged)
+  }
+
+  /** The file is about to be closed: nothing more is published, and it is not moved any more. */
+  stop () {
+    this.isStopped = true
   }
 
   /**
@@ -95,7 +100,6 @@ class RecoveryPointKeeper {
    * @param {Done} cb
    */
   remove (cb) {
-    this.isRemoved = true
     const { point } = this
     if (point === null || this.offset === -1) cb(null)
     else point.remove(cb)

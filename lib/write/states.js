@@ -6,7 +6,7 @@
 /** What may follow each state. @type {Record<string, string[]>} */
 const TRANSITIONS = {
   idle: ['preparing', 'writing', 'settling', 'rollingBack', 'deleting', 'closing', 'failed'],
-  preparing: ['writing', 'idle', 'failed'],
+  preparing: ['writing', 'rollingBack', 'failed'],
   writing: ['completing', 'settling', 'idle', 'rollingBack', 'failed'],
   completing: ['settling', 'idle', 'rollingBack', 'failed'],
   settling: ['idle', 'failed'],

@@ -17,7 +17,7 @@
 //     state         the file                                          next
 //     ------------  ------------------------------------------------  ------------------------------------
 //     idle          is left alone                                     what `nextStep` says
-//     preparing     gets its recovery point, before it is changed;    writing; idle if that fails
+//     preparing     gets its recovery point, before it is changed;    writing; rollingBack
 //                   a deletion that failed halfway is undone
 //     writing       gets packed blocks behind `written`               completing, settling; rollingBack
 //     completing    gets the first lengths of atomic batches, when    settling; rollingBack, failed
@@ -254,9 +254,8 @@ class Writer {
   /** @param {Error | null} err */
   onready (err) {
     if (this.failure !== null) return this.becomeIdle()
-    if (err === null) return this.write()
-    this.dropUnwritten(err)
-    this.becomeIdle()
+    if (err === null) this.write()
+    else this.rollBack(err)
   }
 
   write () {
@@ -364,8 +363,11 @@ class Writer {
    */
   rollBack (err) {
     this.enter('rollingBack')
+    // of a batch that takes several writes, some may be in the file already
+    const isExtended = this.target > this.acknowledged
     this.dropUnwritten(err)
-    this.truncate(() => this.becomeIdle())
+    if (isExtended) this.truncate(() => this.becomeIdle())
+    else this.becomeIdle()
   }
 
   /** A truncation that failed is tried again before the next write. */
