@@ -14,7 +14,13 @@ const SEEDS = [
   ['an append without a callback that failed is told of by the next sync, onDrain or close', 'faults', 45],
   ['a sink with sync is called back when the log closes meanwhile', 'full disk', 7],
   ['a deletion that fails leaves nothing that a power cut turns into a torn record', 'faults', 44],
-  ['an append is called back while syncs fail', 'failed syncs', 1]
+  ['an append is called back while syncs fail', 'failed syncs', 1],
+  ['a sink that waits for room in a log that is closing does not spin', 'faults', 66],
+  ['a block that a failed deletion left half-written is whole before more follows it', 'failed writes at once', 18],
+  ['a block that was read while a deletion failed is read again', 'faults', 5075177],
+  ['a deletion that was undone does not count as done', 'failed writes at once', 5075187],
+  ['what a batch has written is truncated when a later part of it cannot be written', 'faults', 5409390],
+  ['nothing is published after the log is closed', 'failed writes at once', 5409432]
 ]
 const REPEATED = [['disk', 1], ['faults', 2], ['full disk', 3], ['answers at once', 4], ['failed syncs', 5]]
 
