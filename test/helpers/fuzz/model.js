@@ -175,7 +175,8 @@ class Model {
   isSilentlyLost ({ batch }) {
     if (batch.mayBeRefused) return false
     return this.successes.some(success => success.madeAt > batch.madeAt &&
-      !this.reports.some(report => report.moment > batch.madeAt && report.moment <= success.moment))
+      // the first to ask is told, though its answer may come later
+      !this.reports.some(report => report.moment > batch.madeAt && (report.moment <= success.moment || report.madeAt < success.madeAt)))
   }
 }
 
