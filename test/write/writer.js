@@ -3,11 +3,14 @@
 // The writer's promises while its operations are pending, one by one: what an fsync
 // covers, that every caller is answered, and that nobody waits for others for long.
 
+const fs = require('fs')
 const test = require('tape')
+const FlumeLog = require('../..')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { HeldFile } = require('../helpers/held-file')
 const { promises } = require('../helpers/promises')
+const { testFolder } = require('../helpers/folder')
 const { collect } = require('../helpers/reading')
 
 const NO_SPACE = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
@@ -199,6 +202,50 @@ test('a failed fsync answers everybody who waits, each once, and every later cal
   t.deepEqual(answers.sort(), names.map(name => `${name} flumelog:failed`))
   t.equal((await log.close().catch(err => err)).code, 'flumelog:failed')
   t.equal(file.counts.removePoint, undefined, 'the recovery point stays')
+})
+
+test('a deletion in the tail that is called while a write fails deletes that record and nothing else', async (t) => {
+  const { file, log } = await open({ sync: 'never' })
+  const seqs = [await log.append('one'), await log.append('two'), await log.append('three')]
+  file.held.add('write')
+  const failing = log.append('four').catch(err => err)
+  const write = await file.next('write')
+  const deleted = log.del(seqs[1])
+  const later = log.append('five').catch(err => err)
+  file.held.clear()
+  write.finish(NO_SPACE)
+  t.deepEqual([(await failing).code, (await later).code], ['ENOSPC', 'ENOSPC'])
+  await deleted
+  await log.append('six')
+  const texts = async (log) => (await collect(log.log, { seqs: false })).map(String)
+  t.deepEqual(await texts(log), ['one', 'three', 'six'])
+  await log.close()
+  const again = promises(createLog(withoutPoint(file), settingsOf({})))
+  t.deepEqual(await texts(again), ['one', 'three', 'six'], 'in the file, too')
+  await again.close()
+})
+
+test('a log whose file is deleted, moved or replaced under its writer says so at the next sync, and when it is closed', async (t) => {
+  const folder = testFolder(t)
+  const changes = {
+    deleted: (file) => fs.unlinkSync(file),
+    moved: (file) => fs.renameSync(file, file + '-moved'),
+    replaced: (file) => {
+      fs.writeFileSync(file + '-other', 'another file')
+      fs.renameSync(file + '-other', file)
+    }
+  }
+  for (const [name, change] of Object.entries(changes)) {
+    const file = folder(name)
+    const log = promises(FlumeLog(file))
+    await log.append('one', { sync: true })
+    change(file)
+    const codes = []
+    for (const call of [() => log.append('two', { sync: true }), () => log.append('three'), () => log.sync(), () => log.close()]) {
+      codes.push(await call().then(() => null, err => err.code))
+    }
+    t.deepEqual(codes, Array(4).fill('flumelog:replaced'), name)
+  }
 })
 
 /** A log on a file of which a test decides when its operations finish. */
