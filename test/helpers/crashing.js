@@ -31,6 +31,8 @@ class Crashing {
     const random = this.random = this.simulation.random
     this.counts = counts
     this.violation = null
+    /** Records in which a power cut has left a hole, by seq: what is there of them. @type {Map<number, Buffer>} */
+    this.holes = new Map()
     const violate = (message) => { this.violation ??= message }
     const values = random() < 0.3 ? objects(violate) : buffers
     this.isPlain = values === buffers && random() < 0.3
@@ -167,8 +169,12 @@ class Crashing {
     const { records } = this.model
     frames.forEach((frame, i) => {
       const { data, isDurable } = records[i] ?? {}
-      if (data === undefined || isDurable || frame.isDeleted || data.length !== frame.data.length) return
-      if (frame.data.every((byte, at) => byte === data[at] || byte === 0)) frame.data = data
+      if (data === undefined || frame.isDeleted || data.length !== frame.data.length) return
+      // a hole stays: what was found once is durable from then on
+      if (isDurable && !this.holes.get(frame.seq)?.equals(frame.data)) return
+      if (!frame.data.every((byte, at) => byte === data[at] || byte === 0)) return
+      this.holes.set(frame.seq, frame.data)
+      frame.data = data
     })
   }
 
