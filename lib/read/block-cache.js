@@ -41,8 +41,8 @@ class BlockCache {
     this.cache = this.createCache()
     this.partChecksums = new PartChecksums(this)
     this.loader = new BlockLoader(this)
-    /** Set if another process writes the log: tells whether a block may have been rewritten. @type {import('./follower').Follower | null} */
-    this.follower = null
+    /** Set if another process writes the log: tells whether a block may have been rewritten. @type {import('./followed-point').FollowedPoint | null} */
+    this.followedPoint = null
     /**
      * Contents that replace what the file has for a block which is being rewritten, perhaps by a process that was
      * stopped in the middle of it.
