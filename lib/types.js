@@ -60,7 +60,7 @@
  * @property {(seq: number, cb: (err: Error | null, value?: T, seq?: number) => void) => void} getPrevious
  *   the record before the one at `seq`, deleted ones left out; `seq` may also be where the log ends.
  *   Errors as for get; `flumelog:not-found` if there is none before it
- * @property {import('./read/stream').StreamFunction<T>} stream a pull-stream source of `{ seq, value }`, of seqs or of values
+ * @property {import('./read/source').StreamFunction<T>} stream a pull-stream source of `{ seq, value }`, of seqs or of values
  * @property {(options: import('./read/options').ScanOptions, onRecord: import('./read/scan').OnRecord, cb: (err: Error | null) => void) => void} scan
  *   the same walk without making a Buffer or an object a record; ends with the first record for which false is returned
  * @property {(options?: import('./write/sink').SinkOptions | import('./write/sink').Sunk, cb?: import('./write/sink').Sunk) => import('./write/sink').Sink<A>} sink

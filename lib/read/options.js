@@ -80,6 +80,25 @@ function rangeOf (options) {
 }
 
 /**
+ * @param {StreamOptions} options
+ * @param {number} oldEnd with `old: false`, records before this offset are old
+ * @returns {Range}
+ * @throws flumelog:invalid
+ */
+function streamRangeOf (options, oldEnd) {
+  const range = rangeOf(options)
+  checkLimit(options)
+  // a stream of seqs gives no view of a block
+  range.reuseMemory = options.values === false
+  if (options.old === false) {
+    // the new records come as they are appended
+    range.reverse = false
+    range.min = Math.max(range.min, oldEnd)
+  }
+  return range
+}
+
+/**
  * @param {string} name
  * @param {unknown} value
  * @param {number} unbounded what stands for no bound
@@ -100,4 +119,4 @@ function checkLimit (options) {
   throw errors.invalid(`limit must be a number of records, an integer; it is ${format(limit)}`)
 }
 
-module.exports = { rangeOf, checkLimit }
+module.exports = { rangeOf, streamRangeOf }
