@@ -35,7 +35,7 @@ class BlockCache {
     this.hits = 0
     this.misses = 0
     this.evictions = 0
-    /** The file is being closed: nothing is read any more, and reads in progress fail with `flumelog:closed`. */
+    /** The file is being closed: no reads are started, and those in progress fail with `flumelog:closed`. */
     this.closed = false
     /** @type {LRUCache<number, Block> | null} */
     this.cache = this.createCache()

@@ -1,7 +1,7 @@
 'use strict'
 
-// What stands in the writer's place in a log that is opened read-only: it follows the file
-// as another process appends to it, and shows what that process has acknowledged.
+// Takes the writer's place in a read-only log: follows the file as another process appends to
+// it, and shows readers what that process has acknowledged.
 
 const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
 const { storedChecksum } = require('../format/checksum')
@@ -23,13 +23,13 @@ const RETRY_DELAY = 5
  * @typedef {import('../storage/recovery-point').RecoveryPoint} RecoveryPoint
  *
  * @typedef {object} Listeners
- * @property {(seq: number) => void} onadvance there is more; the last record's seq is this
- * @property {(blockSize: number) => void} onblocksize the block size had been a guess; it is this
- * @property {(err: Error) => void} onfailure what was read before cannot be relied on
+ * @property {(seq: number) => void} onadvance readers see more; the last record's seq is this
+ * @property {(blockSize: number) => void} onblocksize the block size is this; until now it was a guess
+ * @property {(err: Error) => void} onfailure records that were shown have changed, or the file cannot be read
  *
  * @typedef {object} FollowerOptions
  * @property {number | undefined} blockSize what the caller asked for
- * @property {(data: Buffer) => boolean} [isWhole] whether a record's data is what was once appended, as far as can be told
+ * @property {(data: Buffer) => boolean} [isWhole] whether a record's data seems to be as it was appended
  * @property {typeof acknowledgedByPoint} [acknowledged]
  * @property {import('../clock').Clock} [clock]
  */
@@ -117,7 +117,7 @@ class Follower {
   async advance () {
     const { blocks, io, file } = this
     await io.checkPath()
-    // before the size: all that a live writer has acknowledged is in the file then
+    // before the size, which then includes everything that a live writer has acknowledged
     const point = await this.point.read()
     const size = await io.size()
     const acknowledged = this.acknowledged(point, blocks.end)
@@ -251,7 +251,7 @@ class Follower {
     return true
   }
 
-  /** @param {number} offset from which on what was shown is there no more */
+  /** @param {number} offset from which on records that were shown have changed */
   changed (offset) {
     const { blockSize } = this.blocks
     const position = offset % blockSize

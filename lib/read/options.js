@@ -1,7 +1,6 @@
 'use strict'
 
-// What readers are given: the options of streams and scans, with their checks, and the
-// log that they read.
+// The options of streams and scans, with their validation, and what readers need of a log.
 
 const errors = require('../errors')
 const { format } = require('../options')
@@ -36,7 +35,7 @@ const { format } = require('../options')
  *
  * @typedef {object} ScanOnlyOptions
  * @property {boolean} [reuse] reuse the memory of earlier blocks, which is faster if the log does not fit into the
- *   cache: then the bytes are valid only until `onRecord` returns, and what is kept has to be copied; default false
+ *   cache: then the bytes are valid only until `onRecord` returns; copy what you keep; default false
  *
  * @typedef {RangeOptions & ScanOnlyOptions} ScanOptions
  *

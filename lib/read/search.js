@@ -79,7 +79,7 @@ class Search {
     })
   }
 
-  /** @param {() => void} run called after a whole block has been searched: a look at the clock costs less than that */
+  /** @param {() => void} run called after a whole block has been searched: checking the clock costs less than that */
   later (run) {
     if (this.turn.checkTime()) this.turn.defer(run)
     else process.nextTick(run)

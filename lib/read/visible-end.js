@@ -25,7 +25,7 @@ const MAX_READS = 100
  * @typedef {object} VisibleEndOptions
  * @property {number | undefined} blockSize what the caller asked for
  * @property {boolean} checksum whether checksums are compared
- * @property {(data: Buffer) => boolean} isWhole whether a record's data is what was appended, as far as can be told
+ * @property {(data: Buffer) => boolean} isWhole whether a record's data seems to be as it was appended
  */
 
 /**
@@ -37,7 +37,7 @@ const MAX_READS = 100
  */
 async function findVisibleEnd (io, read, filename, options) {
   for (let reads = 1; ; reads++) {
-    // before the size: all that a live writer has acknowledged is in the file then
+    // before the size, which then includes everything that a live writer has acknowledged
     const point = await io.readPoint()
     const size = await io.size()
     try {

@@ -1,7 +1,7 @@
 'use strict'
 
-// The text of a recovery point's file: two lines, each with a checksum. The first says what
-// is durable, as JSON; the second, which is rewritten in place, what is acknowledged.
+// The text of a recovery point's file: two lines, each with a checksum. The first has the
+// durable offset, as JSON; the second, which is rewritten in place, the acknowledged one.
 
 const { randomUUID } = require('crypto')
 const { crc32 } = require('zlib')

@@ -60,7 +60,7 @@ const fchown = promisify(fs.fchown)
  * A recovery point by its path. The file is replaced by renaming a new one over it, so its
  * first line is always whole; the second is rewritten in place, and has a checksum for a
  * reader to notice that it was read half-written. The writer keeps the file open and locked:
- * whoever gets a lock knows that the writer is gone.
+ * if a reader can lock it, the writer is gone.
  */
 class PathPoint {
   /**
@@ -221,7 +221,7 @@ function pointFile (filename, folder, logStatus, blocking = true) {
 
 /**
  * @param {number} fd
- * @returns {Promise<string>} all that is in the file; one call, unless deletions make it long
+ * @returns {Promise<string>} its contents; one read, unless deletions make it long
  */
 async function readText (fd) {
   const bytes = Buffer.allocUnsafe(SHORT_POINT)

@@ -43,7 +43,7 @@ class RecordIterator {
     /** In order. @type {Array<PendingNext<I>>} */
     this.pending = []
     this.ended = false
-    /** Why it ended, until a caller has been told. @type {{ reason: unknown } | null} */
+    /** Why it ended, until that was passed to a caller. @type {{ reason: unknown } | null} */
     this.failure = null
     /** Not made by `bind`: see `source` in stream.js. @type {import('../read/source').Answer} */
     this.onanswer = (end, item) => this.answered(end, item)
