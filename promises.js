@@ -28,7 +28,7 @@ const { ReadStream, WriteStream } = require('./lib/wrappers/node-streams')
 
 /**
  * @template [T=Buffer]
- * @typedef {import('./lib/read/stream').LogRecord<T>} LogRecord
+ * @typedef {import('./lib/read/source').LogRecord<T>} LogRecord
  */
 
 /**

@@ -13,7 +13,7 @@ const { PushSource } = require('./lib/wrappers/push-source')
  * What a stream gives depends on its options.
  * @template T
  * @typedef {{
- *   (options?: StreamOptions & { seqs?: true, values?: true }): PushSource<import('./lib/read/stream').LogRecord<T>>,
+ *   (options?: StreamOptions & { seqs?: true, values?: true }): PushSource<import('./lib/read/source').LogRecord<T>>,
  *   (options: StreamOptions & { values: false }): PushSource<number>,
  *   (options: StreamOptions & { seqs: false, values?: true }): PushSource<T>,
  *   (options: StreamOptions): PushSource<any>

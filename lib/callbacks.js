@@ -1,13 +1,13 @@
 'use strict'
 
-// Callbacks that are not ours: they may be missing, be no functions, and throw.
+// Callbacks of callers: they can be missing, not be functions, and throw.
 
 const errors = require('./errors')
 const { format } = require('./options')
 
 /**
- * Calls all of them. What one throws is its owner's affair: it is thrown again by
- * itself, where it keeps nothing else from being done.
+ * Calls all of them. What one throws is thrown again on a stack of its own, where it
+ * affects nothing else.
  * @template T
  * @param {Array<(argument: T) => void>} functions
  * @param {T} argument
@@ -36,7 +36,7 @@ function rethrow (err) {
 }
 
 /**
- * What is no function is refused where the call is made: later there would be nobody to tell.
+ * Throws in the call itself if a callback is not a function: an error could not be reported later.
  * @param {string} name
  * @param {unknown} value
  * @throws flumelog:invalid

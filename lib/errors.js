@@ -1,9 +1,8 @@
 'use strict'
 
-// Every error the log can give. Each has a `code` that programs test and a
-// message that says which file, which offset, what was found and what would be
-// right. Errors of the operating system (ENOSPC, EIO, ENOENT) pass through as
-// they are.
+// All errors of the log. Each has a `code` that programs test, and a message with the file,
+// the offset, what was found and what would be right. Errors of the operating system
+// (ENOSPC, EIO, ENOENT) pass through unchanged.
 
 /**
  * @typedef {Error & {
@@ -27,7 +26,7 @@ function createError (code, message, details) {
   return Object.assign(err, details)
 }
 
-/** How a file without a name (a storage that was given ready-made) is called in messages. */
+/** The name in messages; a storage may have none. */
 const nameOf = (/** @type {string | null} */ filename) => filename === null ? 'the log' : filename
 
 /**
@@ -40,17 +39,23 @@ exports.deleted = (filename, seq) => createError('flumelog:deleted',
 /**
  * @param {string | null} filename
  * @param {number} seq
- * @param {string} why
+ * @param {string} message which record there is not
  */
-exports.notFound = (filename, seq, why) => createError('flumelog:not-found',
-  `${nameOf(filename)}: no record at offset ${seq}: ${why}`, { filename, offset: seq })
+exports.notFound = (filename, seq, message) => createError('flumelog:not-found',
+  `${nameOf(filename)}: ${message}`, { filename, offset: seq })
+
+/**
+ * @param {string | null} filename
+ * @param {number} seq
+ */
+exports.noRecordStarts = (filename, seq) => exports.notFound(filename, seq, `no record starts at offset ${seq}`)
 
 /** @param {string | null} filename */
 exports.noMatch = (filename) => createError('flumelog:not-found',
-  `${nameOf(filename)}: no record is at or after what was searched for`, { filename })
+  `${nameOf(filename)}: no record matches the search`, { filename })
 
 /**
- * @param {string} message what was given, and what would be right
+ * @param {string} message what was given, and what is valid
  * @param {unknown} [cause]
  */
 exports.invalid = (message, cause) => createError('flumelog:invalid', message,
@@ -62,7 +67,7 @@ exports.invalid = (message, cause) => createError('flumelog:invalid', message,
  * @param {number} blockSize in bytes
  */
 exports.tooLarge = (length, most, blockSize) => createError('flumelog:too-large',
-  `a record of ${length} bytes does not fit: with blocks of ${blockSize} bytes a record has at most ${most}`,
+  `a record of ${length} bytes is too large: the maximum is ${most} bytes, with blocks of ${blockSize}`,
   { length, most, blockSize })
 
 /**
@@ -71,7 +76,7 @@ exports.tooLarge = (length, most, blockSize) => createError('flumelog:too-large'
  * @param {number} blockSize in bytes
  */
 exports.tooLargeTogether = (length, most, blockSize) => createError('flumelog:too-large',
-  `an atomic batch of ${length} bytes does not fit: it goes into one block, and with blocks of ${blockSize} bytes that has room for ${most}`,
+  `an atomic batch of ${length} bytes is too large for one block: the maximum is ${most} bytes, with blocks of ${blockSize}`,
   { length, most, blockSize })
 
 /**
@@ -83,16 +88,16 @@ exports.tooLargeTogether = (length, most, blockSize) => createError('flumelog:to
  * @param {unknown} [cause]
  */
 exports.corrupt = (filename, block, blockSize, position, reason, cause) => createError('flumelog:corrupt',
-  `${nameOf(filename)}: block ${block} is damaged at offset ${block * blockSize + position}: ${reason}`,
+  `${nameOf(filename)}: block ${block} is corrupt at offset ${block * blockSize + position}: ${reason}`,
   { filename, block, blockSize, offset: block * blockSize + position, ...(cause === undefined ? {} : { cause }) })
 
 /**
  * @param {string | null} filename
- * @param {number} was size in bytes up to which it had been read
- * @param {number} is size in bytes now
+ * @param {number} was its size in bytes, as far as it had been read
+ * @param {number} is its size in bytes now
  */
 exports.shrunk = (filename, was, is) => createError('flumelog:corrupt',
-  `${nameOf(filename)}: the file became shorter: ${was} bytes had been read of it, it now has ${is}; open it again`,
+  `${nameOf(filename)}: the file was truncated: ${was} bytes had been read, it now has ${is}; open it again`,
   { filename, offset: is })
 
 /**
@@ -109,24 +114,24 @@ exports.replaced = (filename, how) => createError('flumelog:replaced',
  * @param {number} [blockSize] the size found, in bytes
  */
 exports.blockSize = (filename, given, found, blockSize) => createError('flumelog:block-size',
-  `${nameOf(filename)}: blockSize ${given} was asked for, but ${found}`,
+  `${nameOf(filename)}: blockSize is ${given}, but ${found}`,
   { filename, ...(blockSize === undefined ? {} : { blockSize }) })
 
 /** @param {string | null} filename */
 exports.locked = (filename) => createError('flumelog:locked',
-  `${nameOf(filename)}: another writer has this log open; close it first, or open with readOnly`, { filename })
+  `${nameOf(filename)}: another writer has the log open; close it first, or open the log with readOnly`, { filename })
 
 /**
  * @param {string | null} filename
  * @param {unknown} cause
  */
 exports.noLock = (filename, cause) => createError('flumelog:no-lock',
-  `${nameOf(filename)}: lock 'required' was asked for, but the optional package fs-native-extensions, which locks files, cannot be loaded here`,
+  `${nameOf(filename)}: lock is 'required', but the optional package fs-native-extensions, which locks files, cannot be loaded`,
   { filename, cause })
 
 /**
  * @param {string | null} filename
- * @param {string} what the call that was refused
+ * @param {string} what was attempted, as a verb
  */
 exports.readOnly = (filename, what) => createError('flumelog:read-only',
   `${nameOf(filename)}: cannot ${what}: the log was opened with readOnly`, { filename })
@@ -137,7 +142,7 @@ exports.readOnly = (filename, what) => createError('flumelog:read-only',
  * @param {number} highWaterMark in bytes
  */
 exports.overflow = (bytes, inFlight, highWaterMark) => createError('flumelog:overflow',
-  `an append of ${bytes} bytes was refused: ${inFlight} bytes are not yet written, and highWaterMark is ${highWaterMark}; wait for onDrain, or for callbacks`,
+  `an append of ${bytes} bytes was refused: ${inFlight} bytes are unwritten, and highWaterMark is ${highWaterMark}; wait for onDrain or for callbacks`,
   { bytes, inFlight, highWaterMark })
 
 /** @param {string | null} filename */
@@ -149,14 +154,14 @@ exports.closed = (filename) => createError('flumelog:closed',
  * @param {unknown} cause
  */
 exports.failed = (filename, cause) => createError('flumelog:failed',
-  `${nameOf(filename)}: forcing data to the disk failed, so what the disk holds is unknown; open the log again to append`,
+  `${nameOf(filename)}: an fsync failed, so it is unknown which data is durable; reopen the log to append`,
   { filename, cause })
 
 /**
- * What a function of the caller's threw, as an error that callbacks can be given.
+ * Turns what a function of the caller threw into an error that callbacks can be given.
  * @param {string} name of the function
  * @param {unknown} thrown
- * @returns {Error} as it was thrown, if it is an object
+ * @returns {Error} `thrown` itself, if it is an object
  */
 exports.thrown = (name, thrown) => typeof thrown === 'object' && thrown !== null
   ? /** @type {Error} */ (thrown)
@@ -167,7 +172,7 @@ exports.notRegular = (filename) => createError('flumelog:invalid', `${filename}:
 
 /** @param {string | null} filename */
 exports.notALog = (filename) => createError('flumelog:not-a-log',
-  `${nameOf(filename)}: not a log: it does not start with a record; check the name`, { filename })
+  `${nameOf(filename)}: not a log: no whole record was found; check the name`, { filename })
 
 /**
  * @param {string} filename
@@ -175,4 +180,4 @@ exports.notALog = (filename) => createError('flumelog:not-a-log',
  * @param {number} most that fit
  */
 exports.nameTooLong = (filename, bytes, most) => createError('ENAMETOOLONG',
-  `${filename}: the file name has ${bytes} bytes; at most ${most} fit, since the recovery point beside it has a longer name`, { filename, path: filename })
+  `${filename}: the file name has ${bytes} bytes; the maximum is ${most}, since the name of its recovery point is longer`, { filename, path: filename })

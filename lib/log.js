@@ -218,7 +218,7 @@ class Log {
 
   /**
    * @param {StreamOptions} [options]
-   * @returns {import('./read/stream').Source<any>}
+   * @returns {import('./read/source').Source<any>}
    */
   stream (options) {
     return new Stream(this.reading, options ?? {}).source

@@ -1,6 +1,6 @@
 'use strict'
 
-// What a log is opened with, checked.
+// The options of a log: defaults and validation.
 
 const { inspect } = require('util')
 const layout = require('./format/layout')
@@ -11,36 +11,36 @@ const DEFAULT_BLOCK_SIZE = 65536
 
 /**
  * @template [T=Buffer]
- * @typedef {object} Codec how records become bytes, as in flumecodec and level-codec
- * @property {(value: T) => Uint8Array | string} encode a string is stored as UTF-8
- * @property {(data: any) => T} decode is given a Buffer, or a string if `buffer` is false
+ * @typedef {object} Codec converts records to bytes and back, as in flumecodec and level-codec
+ * @property {(value: T) => Uint8Array | string} encode may return a string, which is stored as UTF-8
+ * @property {(data: any) => T} decode gets a Buffer, or a string if `buffer` is false
  * @property {boolean} [buffer] default true
  */
 
 /**
  * @template [T=Buffer]
  * @typedef {object} Options
- * @property {number} [blockSize] bytes in a block of a new file, 32 to 65536; default 65536. A file that
- *   exists is opened with the size found in it; if it contradicts the one given, that is `flumelog:block-size`
- * @property {number} [block] the same, as flumelog-aligned-offset calls it
- * @property {Codec<T>} [codec] default: records are Buffers; Uint8Arrays and strings are taken too
- * @property {(data: Buffer) => boolean} [validate] on opening, records that are not yet covered by a checksum
- *   and for which it gives false (or throws) count as torn; default: all are taken that the codec can decode
- * @property {number} [cacheSize] bytes of blocks kept in the cache; default 64 MiB; 0: none
- * @property {'always' | 'interval' | 'never'} [sync] when data is forced to the disk: before each
- *   acknowledgement, within `syncInterval` and `syncBytes` after it, or only by sync() and close(); default 'interval'
- * @property {number} [syncInterval] with 'interval': at most so many milliseconds unsynced; default 1000
- * @property {number} [syncBytes] with 'interval': at most so many bytes unsynced; default 16 MiB
- * @property {boolean} [checksum] seal blocks with a checksum, and check it when one is read; default true
- * @property {boolean | 'required'} [lock] one writer at a time, across processes; default true.
- *   'required': not to be able to lock is an error (`flumelog:no-lock`) instead of a warning
- * @property {number} [highWaterMark] bytes appended and not yet written, at which `overflow` sets in and a sink
- *   waits; default 16 MiB; can be changed while the log is open
- * @property {'queue' | 'reject'} [overflow] what becomes of an append past the mark: it is taken all the same, or gets
- *   `flumelog:overflow` and is not stored; default 'queue'; can be changed while the log is open
- * @property {boolean} [blocking] small reads and writes are made by calls that block, while these are quick, which
- *   spares them a trip to the thread pool; false: the event loop never waits for the file; default true
- * @property {boolean} [readOnly] no lock, no writing, no repair; follows a log that another process writes; default false
+ * @property {number} [blockSize] bytes per block of a new file, 32 to 65536; default 65536. For an existing file
+ *   its own block size is used; `flumelog:block-size` if that is not the one given
+ * @property {number} [block] alias of `blockSize`, as in flumelog-aligned-offset
+ * @property {Codec<T>} [codec] default: records are Buffers; Uint8Arrays and strings can be appended too
+ * @property {(data: Buffer) => boolean} [validate] called by recovery for records that no checksum covers yet; those for
+ *   which it returns false (or throws) count as torn; default: whether the codec can decode them
+ * @property {number} [cacheSize] maximum bytes of blocks in the cache; default 64 MiB; 0: no cache
+ * @property {'always' | 'interval' | 'never'} [sync] when to fsync: before every callback, within
+ *   `syncInterval` and `syncBytes`, or only in sync() and close(); default 'interval'
+ * @property {number} [syncInterval] with 'interval': milliseconds until acknowledged data is fsynced; default 1000
+ * @property {number} [syncBytes] with 'interval': maximum bytes that are acknowledged and not fsynced; default 16 MiB
+ * @property {boolean} [checksum] write a checksum into every full block, and verify it on reading; default true
+ * @property {boolean | 'required'} [lock] allow only one writer at a time, across processes; default true.
+ *   'required': fail with `flumelog:no-lock` where files cannot be locked, instead of a warning
+ * @property {number} [highWaterMark] limit on unwritten bytes; beyond it, `overflow` decides, and a sink waits;
+ *   default 16 MiB; can be changed while the log is open
+ * @property {'queue' | 'reject'} [overflow] beyond `highWaterMark`, whether an append is accepted anyway or fails with
+ *   `flumelog:overflow`; default 'queue'; can be changed while the log is open
+ * @property {boolean} [blocking] small reads and writes use synchronous I/O while it stays fast; false: the event
+ *   loop never waits for the file; default true
+ * @property {boolean} [readOnly] read without a lock and without recovery, following a log that another process writes; default false
  */
 
 /**
@@ -60,7 +60,7 @@ const DEFAULT_BLOCK_SIZE = 65536
  * @property {boolean} readOnly
  */
 
-/** Where the options name none. @type {Codec<any>} */
+/** The default codec. @type {Codec<any>} */
 const IDENTITY = { encode: value => value, decode: data => data, buffer: true }
 
 /**
@@ -143,7 +143,7 @@ function mustBeBoolean (name, value) {
 
 /**
  * @param {unknown} value
- * @returns {string} as it may stand in a message
+ * @returns {string} short enough for a message
  */
 function format (value) {
   return inspect(value, { depth: 0, breakLength: Infinity, maxStringLength: 80 })

@@ -108,7 +108,7 @@ class RecordCodec {
     }
     if (data.length === 0) throw errors.invalid('a record must have at least one byte')
     if (!layout.isStorable(data)) {
-      throw errors.invalid('a record of zeros only cannot be stored: it could not be told from a deleted one')
+      throw errors.invalid('a record that is all zeros cannot be stored: it would look deleted')
     }
     return data
   }

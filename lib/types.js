@@ -1,6 +1,6 @@
 'use strict'
 
-// The members of a log, as they are documented and typed. Types only.
+// The public members of a log. Types only.
 
 /**
  * @typedef {(err?: Error | null) => void} Done
@@ -8,34 +8,34 @@
  */
 
 /**
- * @typedef {object} Cut what opening cut off, since it was no whole record
- * @property {number} offset where the log ends now
- * @property {number} bytes
- * @property {string | null} filename of the file that has it
+ * @typedef {object} Cut what recovery truncated: bytes after the last whole record
+ * @property {number} offset at which the log ends now
+ * @property {number} bytes that were truncated
+ * @property {string | null} filename of the file that keeps them; null if there is none
  */
 
 /**
  * @typedef {{ records: number, bytes: number }} Count bytes of data
  * @typedef {object} Stats counters, which only grow, and gauges
- * @property {Count} appended taken in by append
+ * @property {Count} appended accepted by `append`
  * @property {Count} written acknowledged
- * @property {Count} synced acknowledged, and known to be on the disk
- * @property {Count} rejected got an error
- * @property {Count} inFlight appended, and neither acknowledged nor rejected
- * @property {number} writes to the file
- * @property {number} syncs of the file
- * @property {number} unsynced bytes written and not known to be on the disk
- * @property {{ hits: number, misses: number, evictions: number }} cache blocks
- * @property {number} streams that are open
- * @property {number} size bytes in the log
- * @property {number} blocks in the log, the last one included
- * @property {number} recovered bytes behind the recovery point that opening found whole
- * @property {Cut | null} cut what opening cut off
+ * @property {Count} synced acknowledged and fsynced
+ * @property {Count} rejected failed with an error
+ * @property {Count} inFlight appended, neither acknowledged nor rejected yet
+ * @property {number} writes write calls
+ * @property {number} syncs fdatasync calls
+ * @property {number} unsynced bytes acknowledged and not yet fsynced
+ * @property {{ hits: number, misses: number, evictions: number }} cache lookups of blocks, and blocks evicted
+ * @property {number} streams open streams
+ * @property {number} size of the log in bytes
+ * @property {number} blocks in the log, including the last one
+ * @property {number} recovered bytes behind the recovery point that recovery kept
+ * @property {Cut | null} cut what recovery truncated
  */
 
 /**
- * The part of an `obz` observable that reads it. Called with a listener, it calls that with the seq there is (unless
- * `immediately` is false) and with each that comes; what it returns, and false from the listener, ends that.
+ * The reading side of an `obz` observable. Calls a listener with the current seq (unless `immediately` is false) and with
+ * every later one, until the function it returned is called or the listener returns false.
  * @typedef {{
  *   (listener: (seq: number) => unknown, immediately?: boolean): () => void,
  *   once (listener: (seq: number) => unknown, immediately?: boolean): () => void,
@@ -45,53 +45,53 @@
 
 /**
  * @template [T=Buffer] a record, as the codec decodes it
- * @template [A=T] what may be appended
+ * @template [A=T] what can be appended
  * @typedef {object} FlumeLog
- * @property {string | null} filename the path it was opened with; null for a storage that has none
- * @property {number} blockSize in bytes; what the file says, once the log is open
+ * @property {string | null} filename the path passed to FlumeLog; null for a storage without one
+ * @property {number} blockSize in bytes; that of the file, once the log is open
  * @property {import('./options').Codec<T>} codec
  * @property {Since} since `obz` observable of the last record's seq: undefined until open, -1 when empty
  * @property {number} highWaterMark see the option
  * @property {'queue' | 'reject'} overflow see the option
  * @property {Append<A>} append
  * @property {(seq: number, cb: (err: Error | null, value?: T) => void) => void} get
- *   the record that starts at `seq`. Errors: `flumelog:deleted`; `flumelog:not-found` if no record starts there;
- *   `flumelog:invalid` if `seq` is no integer >= 0; `flumelog:corrupt`
+ *   reads the record that starts at `seq`. Errors: `flumelog:deleted`; `flumelog:not-found` if no record starts there;
+ *   `flumelog:invalid` if `seq` is not an integer >= 0; `flumelog:corrupt`
  * @property {(seq: number, cb: (err: Error | null, value?: T, seq?: number) => void) => void} getPrevious
- *   the record before the one at `seq`, deleted ones left out; `seq` may also be where the log ends.
- *   Errors as for get; `flumelog:not-found` if there is none before it
- * @property {import('./read/stream').StreamFunction<T>} stream a pull-stream source of `{ seq, value }`, of seqs or of values
+ *   reads the record before the one at `seq`, skipping deleted ones; `seq` may also be the end of the log.
+ *   Errors as for `get`; `flumelog:not-found` if there is no earlier record
+ * @property {import('./read/source').StreamFunction<T>} stream a pull-stream source of `{ seq, value }`, of seqs or of values
  * @property {(options: import('./read/options').ScanOptions, onRecord: import('./read/scan').OnRecord, cb: (err: Error | null) => void) => void} scan
- *   the same walk without making a Buffer or an object a record; ends with the first record for which false is returned
+ *   zero-copy iteration: nothing is allocated per record; stops when `onRecord` returns false
  * @property {(options?: import('./write/sink').SinkOptions | import('./write/sink').Sunk, cb?: import('./write/sink').Sunk) => import('./write/sink').Sink<A>} sink
- *   a pull-stream sink that appends what it is given, in order. It stops reading while `highWaterMark` bytes are in
- *   flight, until half of them are written. `cb(err, { records, bytes, seq })` when all of it is stored
+ *   a pull-stream sink that appends what it reads, in order. It stops reading when `highWaterMark` bytes are in
+ *   flight, until half of them are written. Calls `cb(err, { records, bytes, seq })` when everything is stored
  * @property {(compare: (value: T, seq: number) => number | bigint, cb: (err: Error | null, seq?: number, value?: T) => void) => void} search
- *   the first record for which `compare` is >= 0, in a log that is in the order of what it compares.
- *   Errors: `flumelog:not-found` if it is negative for all; `flumelog:invalid` if it gives no number; what it throws
- * @property {(seq: number | number[], cb?: Done) => void} del zeroes the record, or the records. To delete one
- *   that is deleted already is no error. Errors: `flumelog:not-found`, `flumelog:invalid`, `flumelog:read-only`
- * @property {(cb: (err: Error | null, cut?: Cut | null) => void) => void} onReady the log is open, or cannot be opened
- * @property {(cb: Done) => void} onDrain all appended so far is written
- * @property {(cb?: Done) => void} sync all appended so far is on the disk
- * @property {(cb?: Done) => void} close all appended is on the disk, and the lock is released. To close twice is no error
+ *   binary search for the first record for which `compare` returns >= 0, in a log that is ordered by what it compares.
+ *   Errors: `flumelog:not-found` if there is none; `flumelog:invalid` if it does not return a number; what it throws
+ * @property {(seq: number | number[], cb?: Done) => void} del overwrites one or more records with zeros. Deleting
+ *   a deleted record is not an error. Errors: `flumelog:not-found`, `flumelog:invalid`, `flumelog:read-only`
+ * @property {(cb: (err: Error | null, cut?: Cut | null) => void) => void} onReady called when the log is open, or cannot be opened
+ * @property {(cb: Done) => void} onDrain called when everything appended so far is written
+ * @property {(cb?: Done) => void} sync fsyncs everything appended so far
+ * @property {(cb?: Done) => void} close fsyncs everything appended and releases the lock. Closing twice is not an error
  * @property {() => Stats} stats
- * @property {{ del: 'async' }} methods what flumedb adds to its own methods
+ * @property {{ del: 'async' }} methods those that flumedb exposes
  */
 
 /**
  * @typedef {object} AppendOptions
- * @property {boolean} [sync] it is on the disk before the callback
- * @property {boolean} [atomic] after a crash all of a batch is there, or none of it; it gets a block of its own, and is
- *   on the disk before the callback, which is given the seqs of all its records. Too large for one block is `flumelog:too-large`
+ * @property {boolean} [sync] fsync before the callback
+ * @property {boolean} [atomic] after a crash, either the whole batch is in the log or none of it. It takes a block of
+ *   its own (`flumelog:too-large` if it does not fit) and is fsynced before the callback, which gets the seqs of all records
  */
 
 /**
- * Stores a record, or several that come to stand one after the other. The callback is called, in the order of the calls,
- * when all of them are written; or synced, with `sync: 'always'` or `options.sync`. `seq` is the last record's.
- * Errors, with nothing stored: `flumelog:invalid` for what the codec cannot encode, an empty record, or one of
- * zeros only; `flumelog:too-large`; `flumelog:overflow`; `flumelog:closed`; `flumelog:read-only`; `flumelog:failed` after a failed sync;
- * those of the operating system.
+ * Appends a record, or several in a row. Callbacks are called in the order of the calls, when all records are written, or
+ * fsynced with `sync: 'always'` or `options.sync`. `seq` is that of the last record. Errors, with nothing stored:
+ * `flumelog:invalid` if the codec cannot encode a record, or it is empty or all zeros; `flumelog:too-large`;
+ * `flumelog:overflow`; `flumelog:closed`; `flumelog:read-only`; `flumelog:failed` after a failed fsync; errors of the
+ * operating system.
  * @template [A=Buffer]
  * @typedef {{
  *   (value: A | A[], cb?: (err: Error | null, seq?: number) => void): void,

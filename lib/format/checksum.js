@@ -1,6 +1,6 @@
 'use strict'
 
-// The checksum of a sealed block: CRC-32 over every byte of it but the four of the
+// The checksum of a sealed block: CRC-32 over all bytes except the four of the
 // checksum itself.
 
 const { crc32 } = require('./crc32')
@@ -44,7 +44,7 @@ function checksumByParts (block, partChecksums) {
 /**
  * @param {Buffer} bytes of a part of a block
  * @param {boolean} isLast
- * @param {number} before CRC-32 of what is before it in the block
+ * @param {number} before CRC-32 of the bytes before it in the block
  * @returns {number} CRC-32 of that and these, without the block's checksum itself
  */
 function checksumOfPart (bytes, isLast, before) {

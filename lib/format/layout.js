@@ -1,7 +1,7 @@
 'use strict'
 
-// Where everything stands in a block: format.md in code. Pure: no I/O, no state. Which
-// bytes are valid is decided in validation.js.
+// The layout of a block: format.md in code. Pure: no I/O, no state. validation.js decides
+// which bytes are valid.
 //
 //     block   := record+ padding
 //     record  := length:LE16  data  length:LE16
@@ -167,7 +167,7 @@ function isDeleted (block, position) {
 
 /**
  * @param {Uint8Array} data
- * @returns {boolean} whether a record of this data could be told from a deleted one
+ * @returns {boolean} whether a record of this data differs from a deleted one
  */
 function isStorable (data) {
   for (let i = 0; i < data.length; i++) if (data[i] !== 0) return true

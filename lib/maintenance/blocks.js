@@ -1,7 +1,7 @@
 'use strict'
 
 // Every block of a log's file, valid or not. Unlike the readers this does not stop at
-// corrupt blocks, and it reads in large pieces, since it reads the whole file once.
+// corrupt blocks, and it reads large pieces, since it reads the whole file once.
 
 const layout = require('../format/layout')
 const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
@@ -35,7 +35,7 @@ const RETRY_DELAY = 5
  */
 
 /**
- * Reads the log up to its end, the next piece while the caller has one.
+ * Reads the log up to its end; the next piece is read while the caller has one.
  * @param {Extent} extent
  * @returns {AsyncGenerator<Piece, void, void>}
  */
@@ -101,7 +101,7 @@ async function readPiece ({ io, read, filename, blockSize, end }, offset, size) 
  */
 function scan ({ blockSize }, offset, buffer, failure) {
   const sealed = buffer.length === blockSize
-  const problem = failure !== undefined ? { position: 0, reason: `it cannot be read: ${failure.message}` } : problemOf(buffer, sealed)
+  const problem = failure !== undefined ? { position: 0, reason: `cannot be read: ${failure.message}` } : problemOf(buffer, sealed)
   const end = problem !== null ? 0 : sealed ? layout.paddingStart(buffer) : buffer.length
   return { number: offset / blockSize, offset, buffer, sealed, problem, end }
 }
@@ -121,7 +121,7 @@ function problemOf (buffer, sealed) {
 /**
  * Another process may be deleting a record in it.
  * @param {Extent} extent
- * @param {ScannedBlock} block what is found replaces what it has
+ * @param {ScannedBlock} block is updated in place
  */
 async function readAgain (extent, block) {
   const { io, read, clock } = extent

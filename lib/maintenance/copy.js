@@ -1,15 +1,15 @@
 'use strict'
 
-// Makes a valid log out of a corrupt one. Either every record keeps its offset, and one
-// deleted record of the same size replaces what is corrupt; or the log is packed anew, and
-// offsets change.
+// Makes a valid log from a corrupt one. Either every record keeps its offset, and deleted
+// records of the same size replace the corrupt parts; or the log is repacked, and offsets
+// change.
 
 const layout = require('../format/layout')
 const { pieces } = require('./blocks')
 const { noCounts, tally } = require('./counts')
 const { Packer } = require('./packer')
 const { damagedRange, addRange } = require('./ranges')
-const { eraseBlock, keepWholeFrames } = require('./salvage')
+const { blankBlock, keepWholeFrames } = require('./salvage')
 
 /**
  * @typedef {import('./ranges').Range} Range
@@ -90,7 +90,7 @@ function nothingCopied () {
 }
 
 /**
- * Makes a corrupt block valid, and adds what became of it to `copied`.
+ * Makes a corrupt block valid, and adds the outcome to `copied`.
  * @param {Copied} copied
  * @param {import('./blocks').ScannedBlock} block
  * @param {boolean} salvage
@@ -101,7 +101,7 @@ function mend (copied, block, salvage) {
   if (records > 0) {
     copied.salvaged.push({ ...range, records })
   } else {
-    eraseBlock(block)
+    blankBlock(block)
     addRange(copied.lost, range)
   }
 }

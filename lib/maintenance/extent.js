@@ -8,11 +8,11 @@ const { promises } = require('../storage/promisified-file')
 const { findVisibleEnd } = require('../read/visible-end')
 const { withRewrites } = require('../recovery/rewrites')
 
-/** What a disk reads, or cannot read, as a whole. */
+/** The unit in which a disk reads, or fails to. */
 const SECTOR_SIZE = 4096
-/** How often the end of a log is looked for again that seems torn while the file changes. */
+/** How often the end of the log is searched again if it seems torn while the file changes. */
 const END_RETRIES = 20
-/** How often in all blocks are read again that another process may be rewriting. */
+/** How often, in total, blocks are read again that another process may be rewriting. */
 const BLOCK_RETRIES = 200
 
 /**
@@ -23,9 +23,9 @@ const BLOCK_RETRIES = 200
  * @property {Io} io
  * @property {string | null} filename
  * @property {number} blockSize in bytes
- * @property {number} size the file's, in bytes; if the log is open, what its writer has acknowledged: what is behind
- *   that is being written
- * @property {number} end of the log; what is behind it is no whole record
+ * @property {number} size the file's, in bytes; with a live writer, the acknowledged offset: bytes
+ *   behind it are being written
+ * @property {number} end of the log; bytes behind it are no whole record
  * @property {boolean} closed false: a writer has the log open, or stopped without closing it
  * @property {boolean} open a writer is known to have the log open
  * @property {Read} read as if deletions that were interrupted were complete
@@ -63,8 +63,8 @@ async function openExtent (file, exclusive = false, clock = systemClock) {
 }
 
 /**
- * While a process appends that cannot be seen to be alive, the file may end within a
- * record; a moment later that is whole.
+ * Where a live writer cannot be detected, the file may end within a record that is complete a
+ * moment later.
  * @param {Io} io
  * @param {string | null} filename
  */

@@ -1,6 +1,6 @@
 'use strict'
 
-// Puts records into blocks, one right after the other, and writes these.
+// Packs records into blocks, without gaps, and writes these.
 
 const layout = require('../format/layout')
 const { writeChecksum } = require('../format/checksum')

@@ -1,6 +1,6 @@
 'use strict'
 
-// Ranges of a log's file that hold nothing that can be relied on.
+// The invalid ranges of a log's file.
 
 const { findProblem, frameProblem } = require('../format/validation')
 

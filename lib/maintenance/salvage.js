@@ -13,19 +13,19 @@ const MIN_RECORD = layout.FRAME_SIZE + 1
 /** @typedef {import('./blocks').ScannedBlock} ScannedBlock */
 
 /**
- * Replaces all that is in a block by one deleted record.
+ * Replaces the contents of a block by one deleted record.
  * @param {ScannedBlock} block
  */
-function eraseBlock (block) {
+function blankBlock (block) {
   const { buffer, sealed } = block
   block.end = sealed ? buffer.length - layout.paddingSize(true) : buffer.length
-  erase(buffer, 0, block.end)
+  blank(buffer, 0, block.end)
   if (sealed) sealBlock(block)
 }
 
 /**
  * Keeps the records from the block's start, and those before its end, that have
- * whole frames; a deleted record takes the place of what is between.
+ * whole frames; a deleted record replaces the bytes between them.
  * @param {ScannedBlock} block not changed if there are none
  * @returns {number} how many were kept, deleted ones not counted
  */
@@ -37,7 +37,7 @@ function keepWholeFrames (block) {
   tally(kept, buffer.subarray(back), end - back)
   if (kept.records === 0) return 0
 
-  if (back > front) erase(buffer, front, back)
+  if (back > front) blank(buffer, front, back)
   block.end = end
   if (sealed) sealBlock(block)
   return kept.records
@@ -54,7 +54,7 @@ function wholeFrames (buffer, sealed) {
   const end = sealed ? markedEnd(buffer, most) : most
   let front = endOfRecords(buffer, 0, end ?? most)
   const back = end === null ? front : startOfLastFrames(buffer, front, end)
-  // with nothing behind the break, the padding of a block can begin there
+  // with nothing behind the break, the block's padding can start there
   if (end === null || front === end || (sealed && back === end)) return { front, back: front, end: front }
   while (back - front < MIN_RECORD && front > 0) front = layout.previousPosition(buffer, front)
   return { front, back, end }
@@ -93,7 +93,7 @@ function startOfLastFrames (buffer, front, end) {
  * @param {number} start
  * @param {number} end at least MIN_RECORD after it
  */
-function erase (buffer, start, end) {
+function blank (buffer, start, end) {
   layout.writeRecord(buffer, start, Buffer.alloc(end - start - layout.FRAME_SIZE))
 }
 
@@ -103,4 +103,4 @@ function sealBlock ({ buffer, end }) {
   writeChecksum(buffer)
 }
 
-module.exports = { eraseBlock, keepWholeFrames }
+module.exports = { blankBlock, keepWholeFrames }

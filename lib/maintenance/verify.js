@@ -1,6 +1,6 @@
 'use strict'
 
-// Checks and counts everything in a log's file. Changes nothing.
+// Verifies and counts everything in a log's file. Changes nothing.
 
 const { storedChecksum } = require('../format/checksum')
 const { openExtent } = require('./extent')
@@ -12,7 +12,7 @@ const { noCounts, tally } = require('./counts')
  * @typedef {import('./extent').Extent} Extent
  * @typedef {import('./ranges').Range} Range
  *
- * @typedef {object} Report what there is in a log's file
+ * @typedef {object} Report on a log's file
  * @property {number} blockSize in bytes
  * @property {number} size the file's, in bytes; if the log is open, what its writer has acknowledged
  * @property {number} end of the log

@@ -35,14 +35,14 @@ class BlockCache {
     this.hits = 0
     this.misses = 0
     this.evictions = 0
-    /** The file is being closed: nothing is read any more, and reads in progress fail with `flumelog:closed`. */
+    /** The file is being closed: no reads are started, and those in progress fail with `flumelog:closed`. */
     this.closed = false
     /** @type {LRUCache<number, Block> | null} */
     this.cache = this.createCache()
     this.partChecksums = new PartChecksums(this)
     this.loader = new BlockLoader(this)
-    /** Set if another process writes the log: tells whether a block may have been rewritten. @type {import('./follower').Follower | null} */
-    this.follower = null
+    /** Set if another process writes the log: tells whether a block may have been rewritten. @type {import('./followed-point').FollowedPoint | null} */
+    this.followedPoint = null
     /**
      * Contents that replace what the file has for a block which is being rewritten, perhaps by a process that was
      * stopped in the middle of it.

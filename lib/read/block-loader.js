@@ -65,9 +65,9 @@ class BlockLoader {
   /** @param {Load} load */
   read (load) {
     const { blocks } = this
-    const { follower } = blocks
+    const { followedPoint } = blocks
     if (blocks.closed) return process.nextTick(() => this.fail(load, null))
-    const point = follower?.point
+    const before = followedPoint === null ? null : followedPoint.current
     this.readBuffers(load, (err, buffers) => {
       if (load.isStale) {
         load.isStale = false
@@ -77,9 +77,9 @@ class BlockLoader {
       const bytes = /** @type {Buffer[]} */ (buffers)
       const hadOverrides = blocks.overrides.size > 0
       const loaded = this.parseAll(load, bytes)
-      if (follower === null || loaded.every(block => this.isSelfVerified(block))) return this.finish(load, loaded)
+      if (followedPoint === null || loaded.every(block => this.isSelfVerified(block))) return this.finish(load, loaded)
       // another process may have rewritten a block while it was read; the recovery point tells
-      follower.compare(point, (isSame) => {
+      followedPoint.compare(before, (isSame) => {
         if (!isSame) this.read(load)
         else this.finish(load, hadOverrides || blocks.overrides.size > 0 ? this.parseAll(load, bytes) : loaded)
       })

@@ -14,7 +14,7 @@
 
 class BufferPool {
   /**
-   * @param {1 | -1} step the direction in which the reader goes over block numbers
+   * @param {1 | -1} step the reader's direction over block numbers
    * @param {number} size of the buffers that are reused, in bytes; the last one of a read may be smaller
    */
   constructor (step, size) {

@@ -131,6 +131,16 @@ class Cursor {
     return buffer[this.start] === 0 && layout.isDeleted(buffer, this.start - layout.LENGTH_SIZE)
   }
 
+  /**
+   * Moves past deleted records.
+   * @returns {boolean} whether no other record is left, as far as is known without reading the file
+   */
+  isExhausted () {
+    let found = this.next()
+    while (found === RECORD && this.isDeleted()) found = this.next()
+    return found === AT_END || found === PAST_BOUND
+  }
+
   stop () {
     this.readahead.stop()
     this.block = null

@@ -1,7 +1,7 @@
 'use strict'
 
-// What stands in the writer's place in a log that is opened read-only: it follows the file
-// as another process appends to it, and shows what that process has acknowledged.
+// Takes the writer's place in a read-only log: follows the file as another process appends to
+// it, and shows readers what that process has acknowledged.
 
 const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
 const { storedChecksum } = require('../format/checksum')
@@ -11,6 +11,7 @@ const errors = require('../errors')
 const { systemClock } = require('../clock')
 const { Block } = require('../format/block')
 const { boundsOf, visibleTail } = require('./visible-tail')
+const { FollowedPoint, acknowledgedByPoint } = require('./followed-point')
 const { withRewrites } = require('../recovery/rewrites')
 
 /** How often a block that is corrupt is read again, in case another process is rewriting it. */
@@ -22,14 +23,14 @@ const RETRY_DELAY = 5
  * @typedef {import('../storage/recovery-point').RecoveryPoint} RecoveryPoint
  *
  * @typedef {object} Listeners
- * @property {(seq: number) => void} onadvance there is more; the last record's seq is this
- * @property {(blockSize: number) => void} onblocksize the block size had been a guess; it is this
- * @property {(err: Error) => void} onfailure what was read before cannot be relied on
+ * @property {(seq: number) => void} onadvance readers see more; the last record's seq is this
+ * @property {(blockSize: number) => void} onblocksize the block size is this; until now it was a guess
+ * @property {(err: Error) => void} onfailure records that were shown have changed, or the file cannot be read
  *
  * @typedef {object} FollowerOptions
  * @property {number | undefined} blockSize what the caller asked for
- * @property {(data: Buffer) => boolean} [isWhole] whether a record's data is what was once appended, as far as can be told
- * @property {(point: RecoveryPoint | null, shown: number) => number | null} [acknowledged] see `acknowledgedByPoint`
+ * @property {(data: Buffer) => boolean} [isWhole] whether a record's data seems to be as it was appended
+ * @property {typeof acknowledgedByPoint} [acknowledged]
  * @property {import('../clock').Clock} [clock]
  */
 
@@ -52,10 +53,7 @@ class Follower {
     this.clock = options.clock ?? systemClock
     this.acknowledged = options.acknowledged ?? acknowledgedByPoint
     this.isWhole = options.isWhole ?? (() => true)
-    /** The recovery point when it was last read. */
-    this.point = point
-    /** The id of the one that is watched. @type {string | undefined} */
-    this.watchedId = point?.id
+    this.point = new FollowedPoint(io, blocks, point, () => this.pointReplaced())
     /** How often the tail was corrupt when it was read. */
     this.corruptReads = 0
     /** @type {import('../clock').Timer | null} */
@@ -73,7 +71,7 @@ class Follower {
     const { damagedTail } = this.found
     // a valid one is read again: it may have been read in the middle of a deletion
     blocks.tail = damagedTail === null ? new Block(blocks.tail.number, Buffer.alloc(0), 0, false) : this.corruptTail(damagedTail)
-    blocks.follower = this
+    blocks.followedPoint = this.point
     this.running = true
     this.watch = file.watch === null ? null : file.watch(() => this.poll())
     await this.advance()
@@ -119,8 +117,8 @@ class Follower {
   async advance () {
     const { blocks, io, file } = this
     await io.checkPath()
-    // before the size: all that a live writer has acknowledged is in the file then
-    const point = await this.readPoint()
+    // before the size, which then includes everything that a live writer has acknowledged
+    const point = await this.point.read()
     const size = await io.size()
     const acknowledged = this.acknowledged(point, blocks.end)
     const bounds = boundsOf(point, acknowledged, size, blocks.blockSize, this.found)
@@ -133,7 +131,7 @@ class Follower {
       // a writer has truncated the file since its size was read
       this.again = true
     }
-    if (this.acknowledged(this.point, blocks.end) !== acknowledged) this.again = true
+    if (this.acknowledged(this.point.current, blocks.end) !== acknowledged) this.again = true
   }
 
   /**
@@ -180,42 +178,19 @@ class Follower {
     const isCertain = point !== null && point.isHeld && blocks.checksum && size === blocks.blockSize &&
       storedChecksum(bytes) !== 0 && findProblem(bytes, true) === null
     if (isCertain) return bytes
-    const after = await this.readPoint()
+    const after = await this.point.read()
     if (after?.id !== point?.id) {
       this.again = true
       return null
     }
-    return withRewrites(async () => bytes, after?.rewrites ?? [])(offset, size)
+    return withRewrites(async () => bytes, this.point.rewrites)(offset, size)
   }
 
-  /**
-   * For blocks that were read while `point` was there.
-   * @param {RecoveryPoint | null | undefined} point
-   * @param {(isSame: boolean) => void} cb whether it still is, so that nothing was rewritten in between
-   */
-  compare (point, cb) {
-    this.readPoint().then(
-      (after) => process.nextTick(cb, after?.id === point?.id || this.closed),
-      // if that cannot be read, the blocks are as they were found
-      () => process.nextTick(cb, true)
-    )
-  }
-
-  async readPoint () {
-    const { blocks } = this
-    const point = await this.io.readPoint()
-    this.point = point
-    if (point?.id !== this.watchedId) {
-      this.watchedId = point?.id
-      this.watch?.pointReplaced()
-      // for what was published since it was read
-      this.poll()
-    }
-    blocks.overrides.clear()
-    for (const { offset, data } of point?.rewrites ?? []) {
-      if (data.length === blocks.blockSize) blocks.overrides.set(offset / blocks.blockSize, data)
-    }
-    return point
+  /** The point is another file now, or is gone. */
+  pointReplaced () {
+    this.watch?.pointReplaced()
+    // for what was published since it was read
+    this.poll()
   }
 
   /**
@@ -276,7 +251,7 @@ class Follower {
     return true
   }
 
-  /** @param {number} offset from which on what was shown is there no more */
+  /** @param {number} offset from which on records that were shown have changed */
   changed (offset) {
     const { blockSize } = this.blocks
     const position = offset % blockSize
@@ -289,18 +264,6 @@ class Follower {
     if (this.retryTimer !== null) this.clock.clearTimeout(this.retryTimer)
     this.watch?.stop()
   }
-}
-
-/**
- * Up to where the log's writer has acknowledged appends, by its recovery point. Another
- * function may take the place of this, where that is told in another way.
- * @param {RecoveryPoint | null} point
- * @param {number} shown what is shown already
- * @returns {number | null} null: there is no live writer that can be seen
- */
-function acknowledgedByPoint (point, shown) {
-  if (point === null || !point.isHeld) return null
-  return point.acknowledged ?? shown
 }
 
 module.exports = { Follower }

@@ -78,7 +78,7 @@ class RecordReader {
   dataIn (block, seq) {
     if (block.error !== null) throw block.error
     const position = seq - block.number * this.blocks.blockSize
-    if (!block.startsAt(position)) throw this.notFound(seq)
+    if (!block.startsAt(position)) throw errors.noRecordStarts(this.filename, seq)
     return block.dataAt(position)
   }
 
@@ -105,7 +105,7 @@ class RecordReader {
     blocks.get(number, true, (err, block) => {
       if (err) cb(err)
       else if (/** @type {Block} */ (block).startsAt(seq - number * blocks.blockSize)) this.getBefore(seq, cb)
-      else cb(this.notFound(seq))
+      else cb(errors.noRecordStarts(this.filename, seq))
     })
   }
 
@@ -127,7 +127,7 @@ class RecordReader {
       if (found === WAITING) return
       if (found !== RECORD) {
         cursor.stop()
-        return cb(found === FAILED ? cursor.error : errors.notFound(filename, seq, 'there is none before it'))
+        return cb(found === FAILED ? cursor.error : errors.notFound(filename, seq, `no record before offset ${seq}`))
       }
       let value
       try {
@@ -139,11 +139,6 @@ class RecordReader {
       }
       cb(null, value, cursor.seq)
     }
-  }
-
-  /** @param {number} seq */
-  notFound (seq) {
-    return errors.notFound(this.filename, seq, 'it is not where a record starts')
   }
 }
 
@@ -159,7 +154,7 @@ function problemOf (blocks, seq) {
   const { tail, end, blockSize, file } = blocks
   if (Number(seq) < end) return null
   if (tail.error !== null && Number(seq) < tail.number * blockSize + tail.buffer.length) return tail.error
-  return errors.notFound(file.filename, Number(seq), `the log ends at ${end}`)
+  return errors.notFound(file.filename, Number(seq), `no record at offset ${seq}: the log ends at ${end}`)
 }
 
 module.exports = { RecordReader, problemOf }

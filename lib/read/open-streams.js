@@ -10,8 +10,8 @@ const { callAll } = require('../callbacks')
 
 class OpenStreams {
   /**
-   * @param {(isWaiting: boolean) => void} [onwaiting] told when the first stream waits at the end, and when none does
-   *   any more
+   * @param {(isWaiting: boolean) => void} [onwaiting] called when the first stream waits at the end, and when the
+   *   last one stops
    */
   constructor (onwaiting = () => {}) {
     this.onwaiting = onwaiting
@@ -69,7 +69,7 @@ class OpenStreams {
     callAll(this.all().map(stream => () => stream.close()), undefined)
   }
 
-  /** @param {Error} err why the log cannot be read any more */
+  /** @param {Error} err why the log can no longer be read */
   fail (err) {
     callAll(this.all().map(stream => () => stream.finish(err)), undefined)
   }

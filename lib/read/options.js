@@ -1,7 +1,6 @@
 'use strict'
 
-// What readers are given: the options of streams and scans, with their checks, and the
-// log that they read.
+// The options of streams and scans, with their validation, and what readers need of a log.
 
 const errors = require('../errors')
 const { format } = require('../options')
@@ -36,7 +35,7 @@ const { format } = require('../options')
  *
  * @typedef {object} ScanOnlyOptions
  * @property {boolean} [reuse] reuse the memory of earlier blocks, which is faster if the log does not fit into the
- *   cache: then the bytes are valid only until `onRecord` returns, and what is kept has to be copied; default false
+ *   cache: then the bytes are valid only until `onRecord` returns; copy what you keep; default false
  *
  * @typedef {RangeOptions & ScanOnlyOptions} ScanOptions
  *
@@ -80,6 +79,25 @@ function rangeOf (options) {
 }
 
 /**
+ * @param {StreamOptions} options
+ * @param {number} oldEnd with `old: false`, records before this offset are old
+ * @returns {Range}
+ * @throws flumelog:invalid
+ */
+function streamRangeOf (options, oldEnd) {
+  const range = rangeOf(options)
+  checkLimit(options)
+  // a stream of seqs gives no view of a block
+  range.reuseMemory = options.values === false
+  if (options.old === false) {
+    // the new records come as they are appended
+    range.reverse = false
+    range.min = Math.max(range.min, oldEnd)
+  }
+  return range
+}
+
+/**
  * @param {string} name
  * @param {unknown} value
  * @param {number} unbounded what stands for no bound
@@ -100,4 +118,4 @@ function checkLimit (options) {
   throw errors.invalid(`limit must be a number of records, an integer; it is ${format(limit)}`)
 }
 
-module.exports = { rangeOf, checkLimit }
+module.exports = { rangeOf, streamRangeOf }

@@ -23,7 +23,7 @@ const ENTRY_OVERHEAD = 300
 const RECENT_SHARE_OF_CACHE = 1 / 16
 
 /**
- * @typedef {object} Entry what is remembered of a block
+ * @typedef {object} Entry about one block
  * @property {Uint32Array} checksums of its parts: see `checksumByParts`
  * @property {Uint16Array} firstRecordIn for each part: position of the first record that starts in it or after it
  * @property {number} end where the block's records end

@@ -3,7 +3,7 @@
 // Decides which blocks a sequential reader requests ahead of its position. Pure: the
 // I/O is in readahead.js.
 
-/** Buffers per read of a reader that reads on and on. */
+/** Buffers per read, once a reader has read sequentially for a while. */
 const BUFFERS_PER_READ = 8
 /** Reads of that size that are pending or ready at a time. */
 const MAX_READS = 4
@@ -26,7 +26,7 @@ const NO_REQUESTS = Object.freeze([])
 
 class ReadaheadWindow {
   /**
-   * @param {1 | -1} step the direction in which the reader goes over block numbers
+   * @param {1 | -1} step the reader's direction over block numbers
    * @param {number} blocksPerBuffer
    * @param {boolean} useCache whether blocks go into the cache
    */

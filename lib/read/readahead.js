@@ -110,7 +110,7 @@ class Readahead {
     onready()
   }
 
-  /** Releases what was read, and ignores what is still being read. */
+  /** Releases the blocks that were read, and ignores those that are still being read. */
   stop () {
     this.onready = null
     this.ready.clear()

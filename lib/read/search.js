@@ -79,9 +79,9 @@ class Search {
     })
   }
 
-  /** @param {() => void} run */
+  /** @param {() => void} run called after a whole block has been searched: checking the clock costs less than that */
   later (run) {
-    if (this.turn.isSpent()) this.turn.defer(run)
+    if (this.turn.checkTime()) this.turn.defer(run)
     else process.nextTick(run)
   }
 

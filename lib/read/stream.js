@@ -4,8 +4,8 @@
 // so a sink that loops reads a whole block without returning to the event loop.
 
 const errors = require('../errors')
-const { openCursor, RECORD, WAITING, AT_END, PAST_BOUND, FAILED } = require('./cursor')
-const { rangeOf, checkLimit } = require('./options')
+const { openCursor, RECORD, WAITING, AT_END, FAILED } = require('./cursor')
+const { streamRangeOf } = require('./options')
 const { isCorrupt, skipBlock, currentRecord } = require('./skipped')
 const { CHECK_INTERVAL } = require('./turn-budget')
 
@@ -13,38 +13,12 @@ const { CHECK_INTERVAL } = require('./turn-budget')
 const MAX_DEPTH = 64
 
 /**
- * @typedef {true | Error | null} End
- */
-
-/** @typedef {(end: End, item?: any) => void} Answer */
-
-/**
- * A pull-stream source. If `end` is not null, there is no item.
- * @template [I=any]
- * @typedef {(abort: End, cb: (end: End, item: I) => void) => void} Source
- */
-
-/**
- * @template [T=Buffer]
- * @typedef {{ seq: number, value: T }} LogRecord a record, and the offset at which it starts
- */
-
-/**
  * @typedef {import('./cursor').Cursor} Cursor
  * @typedef {import('./options').StreamOptions} StreamOptions
  * @typedef {import('./options').ReadContext} ReadContext
  * @typedef {import('./options').Decode} Decode
- */
-
-/**
- * What a stream gives depends on its options.
- * @template T
- * @typedef {{
- *   (options?: StreamOptions & { seqs?: true, values?: true }): Source<LogRecord<T>>,
- *   (options: StreamOptions & { values: false }): Source<number>,
- *   (options: StreamOptions & { seqs: false, values?: true }): Source<T>,
- *   (options: StreamOptions): Source<any>
- * }} StreamFunction
+ * @typedef {import('./source').Answer} Answer
+ * @typedef {import('./source').End} End
  */
 
 class Stream {
@@ -79,7 +53,7 @@ class Stream {
     /** Reads until the next one that checks the time; the first one does. */
     this.untilCheck = 1
     this.resume = this.resume.bind(this)
-    /** What the reader gets. Not made by `bind`: V8 would not inline it into the reader's loop. @type {Source<any>} */
+    /** What the reader gets. Not made by `bind`: V8 would not inline it into the reader's loop. @type {import('./source').Source<any>} */
     this.source = (abort, cb) => this.read(abort, cb)
     if (options.old === false) this.noteOldEnd()
   }
@@ -151,17 +125,8 @@ class Stream {
    * @throws flumelog:invalid
    */
   openCursor () {
-    const { options, context } = this
-    const { blocks } = context
-    const range = rangeOf(options)
-    checkLimit(options)
-    // nothing of the blocks is handed out
-    range.reuseMemory = !this.values
-    if (options.old === false) {
-      // the others come as they are appended
-      range.reverse = false
-      range.min = Math.max(range.min, this.oldEnd)
-    }
+    const { blocks } = this.context
+    const range = streamRangeOf(this.options, this.oldEnd)
     this.liveFrom = Math.max(range.min, blocks.end)
     return openCursor(blocks, range, this.resume)
   }
@@ -258,12 +223,13 @@ class Stream {
       this.finish(cursor.error)
       return false
     }
-    if (!this.live || !this.canContinue(cursor, found)) {
+    if (!this.live || (!cursor.reverse && found !== AT_END)) {
       this.finish(true)
       return false
     }
-    if (this.cursor !== cursor) {
+    if (cursor.reverse) {
       this.waiting = null
+      this.cursor = this.openForward(cursor)
       return true
     }
     this.isAtEnd = true
@@ -272,18 +238,14 @@ class Stream {
   }
 
   /**
-   * A live stream has read all records there were.
-   * @param {Cursor} cursor
-   * @param {number} found
-   * @returns {boolean} whether more can come
+   * A live stream has given the old records, last one first.
+   * @param {Cursor} cursor over these
+   * @returns {Cursor} over the new ones, as they are appended
    */
-  canContinue (cursor, found) {
-    if (!cursor.reverse) return found === AT_END
-    // after the old records, last one first, the new ones as they are appended
+  openForward (cursor) {
     cursor.stop()
     const range = { min: this.liveFrom, max: cursor.max, reverse: false, useCache: this.options.cache !== false }
-    this.cursor = openCursor(this.context.blocks, range, this.resume)
-    return true
+    return openCursor(this.context.blocks, range, this.resume)
   }
 
   /**
@@ -339,18 +301,9 @@ class Stream {
 
   /** @returns {boolean} whether no record is left, as far as is known without reading the file; called only at the end */
   hasGivenAll () {
-    while (this.cursor !== null) {
-      const { cursor } = this
-      const found = cursor.next()
-      if (found === RECORD) {
-        if (!cursor.isDeleted()) return false
-      } else if (found !== AT_END && found !== PAST_BOUND) {
-        return false
-      } else if (!this.live || !cursor.reverse) {
-        return true
-      } else {
-        this.canContinue(cursor, found)
-      }
+    while (this.cursor !== null && this.cursor.isExhausted()) {
+      if (!this.live || !this.cursor.reverse) return true
+      this.cursor = this.openForward(this.cursor)
     }
     return false
   }

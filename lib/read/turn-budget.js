@@ -3,14 +3,14 @@
 // Limits how long reads that are answered from memory may occupy one turn of the event
 // loop. Such answers come at once, so a chain of them never returns to the event loop by
 // itself, whether it is linked by callbacks or by promises. Once the time is spent, further
-// answers are deferred to the next turn, after timers and I/O have had theirs.
+// answers are deferred to the next turn, after timers and I/O.
 
 const { callAll } = require('../callbacks')
 const { systemClock } = require('../clock')
 
-/** Milliseconds of such answers per turn. */
+/** Milliseconds per turn that answers from memory may take. */
 const MAX_TURN_TIME = 5
-/** Answers per look at the clock, which takes longer than many an answer. */
+/** Answers between two checks of the clock, which can take longer than an answer. */
 const CHECK_INTERVAL = 128
 
 class TurnBudget {

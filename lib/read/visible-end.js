@@ -1,44 +1,77 @@
 'use strict'
 
-// Where a log ends for one who opens it only to read it, while another process may have it
-// open for writing.
+// Where a log ends for a reader that opens it, while another process may have it open for
+// writing, or may open it meanwhile.
 
 const { findBlockSize } = require('../recovery/block-size')
 const { findEnd } = require('../recovery/find-end')
 const { DEFAULT_BLOCK_SIZE } = require('../options')
 const { visiblePart } = require('./visible-tail')
 
+/** How often a file that keeps changing is read before an error counts: any program may write a file that is no log. */
+const MAX_READS = 100
+
 /**
+ * @typedef {import('../storage/promisified-file').Io} Io
+ * @typedef {import('../storage/recovery-point').RecoveryPoint} RecoveryPoint
+ * @typedef {(offset: number, size: number) => Promise<Buffer>} Read
+ *
  * @typedef {object} VisibleEnd
  * @property {number} blockSize in bytes
  * @property {number} size the file's, in bytes; with a live writer, what that has acknowledged
- * @property {import('../storage/recovery-point').RecoveryPoint | null} point
+ * @property {RecoveryPoint | null} point
  * @property {import('../recovery/find-end').Found} found
+ *
+ * @typedef {object} VisibleEndOptions
+ * @property {number | undefined} blockSize what the caller asked for
+ * @property {boolean} checksum whether checksums are compared
+ * @property {(data: Buffer) => boolean} isWhole whether a record's data seems to be as it was appended
  */
 
 /**
- * @param {import('../storage/promisified-file').Io} io
- * @param {(offset: number, size: number) => Promise<Buffer>} read
+ * @param {Io} io
+ * @param {Read} read
  * @param {string | null} filename for messages
- * @param {{ blockSize: number | undefined, checksum: boolean, isWhole: (data: Buffer) => boolean }} options
- *   `blockSize`: what the caller asked for
+ * @param {VisibleEndOptions} options
  * @returns {Promise<VisibleEnd>}
  */
 async function findVisibleEnd (io, read, filename, options) {
-  for (;;) {
-    // before the size: all that a live writer has acknowledged is in the file then
+  for (let reads = 1; ; reads++) {
+    // before the size, which then includes everything that a live writer has acknowledged
     const point = await io.readPoint()
-    const part = visiblePart(point, await io.size())
-    const blockSize = await findBlockSize(read, part.size, options.blockSize, DEFAULT_BLOCK_SIZE, filename, point)
-    const found = await findEnd(read, part.size, part.point, { ...options, blockSize, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero })
-    if (point?.isHeld || isSame(point, await io.readPoint())) return { blockSize, size: part.size, point, found }
-    // a writer has opened or closed the log meanwhile: what was read may not be acknowledged
+    const size = await io.size()
+    try {
+      const end = await endOf(io, read, filename, point, size, options)
+      // otherwise a writer has opened or closed the log meanwhile: what was read may not be acknowledged
+      if (point?.isHeld || isSame(point, await io.readPoint())) return end
+    } catch (err) {
+      // a writer's very first write may have been read half-done, or recovery has truncated the file
+      const isUnchanged = isSame(point, await io.readPoint()) && size === await io.size()
+      if (isUnchanged || reads === MAX_READS) throw err
+    }
   }
 }
 
 /**
- * @param {import('../storage/recovery-point').RecoveryPoint | null} before
- * @param {import('../storage/recovery-point').RecoveryPoint | null} now
+ * @param {Io} io
+ * @param {Read} read
+ * @param {string | null} filename
+ * @param {RecoveryPoint | null} point
+ * @param {number} size the file's, in bytes
+ * @param {VisibleEndOptions} options
+ * @returns {Promise<VisibleEnd>}
+ */
+async function endOf (io, read, filename, point, size, options) {
+  const part = visiblePart(point, size)
+  const blockSize = await findBlockSize(read, part.size, options.blockSize, DEFAULT_BLOCK_SIZE, filename, point)
+  const found = await findEnd(read, part.size, part.point, { ...options, blockSize, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero })
+  return { blockSize, size: part.size, point, found }
+}
+
+/**
+ * @param {RecoveryPoint | null} before
+ * @param {RecoveryPoint | null} now
+ * @returns {boolean}
  */
 function isSame (before, now) {
   return before?.id === now?.id && before?.isHeld === now?.isHeld

@@ -17,7 +17,7 @@ const { endOfRecords, findProblem } = require('../format/validation')
  * @typedef {object} Bounds all of them offsets in the file
  * @property {number} limit nothing behind it is shown
  * @property {number} complete blocks that end here or before are complete: what is invalid there is corrupt. Behind
- *   it, what is invalid may be written just now, or a crash has interrupted the write: recovery would truncate it
+ *   it, invalid bytes may be a write in progress, or one that a crash interrupted: recovery would truncate them
  * @property {number} validateFrom records that start here or behind are shown only if `isWhole` accepts them, and none
  *   of zeros is: a deletion first moves the recovery point behind what it deletes, so this one is torn
  */
@@ -34,13 +34,13 @@ const { endOfRecords, findProblem } = require('../format/validation')
  * @typedef {object} TailOptions
  * @property {number} blockSize in bytes
  * @property {boolean} checksum whether to compare checksums
- * @property {(data: Buffer) => boolean} isWhole whether a record's data is what was once appended, as far as can be told
+ * @property {(data: Buffer) => boolean} isWhole whether a record's data seems to be as it was appended
  */
 
 /**
  * @typedef {object} Visible
  * @property {'open' | 'sealed' | 'corrupt' | 'changed'} state open: more may follow in this block. sealed: it follows
- *   in the next one. corrupt: see `problem`. changed: what was shown is there no more, see `end`
+ *   in the next one. corrupt: see `problem`. changed: records that were shown are not there any longer, see `end`
  * @property {number} end position up to which records are shown
  * @property {Problem | null} problem
  */

@@ -1,7 +1,7 @@
 'use strict'
 
 // Finds the block size of a file: from its first padding or, if the first block is corrupt,
-// from samples taken elsewhere. On the way it turns out whether the file is a log at all.
+// from samples taken elsewhere. Also finds out whether the file is a log at all.
 
 const { FRAME_SIZE, MAX_BLOCK_SIZE, paddingSize } = require('../format/layout')
 const { blockSizeOfSample, blockSizesUpTo, firstPadding, isSealed } = require('../format/block-size')

@@ -14,7 +14,7 @@ const { endOfLastBlock, endOfUnsynced, isBoundary, isUnfinishedBatch, lastFrame 
 const READ_SIZE = 1024 * 1024
 /** The most that a writer writes at a time (MAX_WRITE of the writer), and so behind an unfinished atomic batch. */
 const MAX_WRITE = 1024 * 1024
-/** A block's last bytes hold where its padding starts, a tail's a length: no log ends with so many zeros. */
+/** A block's last bytes hold where its padding starts, a tail's a length: no log ends with more zeros. */
 const MAX_FINAL_ZEROS = 3
 
 /**
@@ -53,7 +53,7 @@ async function findEnd (read, size, point, options) {
     ? await endAfterCrash(readLast, dataEnd, point.offset, options)
     : await endWithoutPoint(readLast, dataEnd, options)
   const tail = await blockAt(readLast, end, blockSize)
-  // corruption in front of what is known to be whole
+  // corruption before the last whole record
   const isCorrupt = endOfRecords(tail.buffer, 0, tail.end) !== tail.end
   return {
     tail: isCorrupt ? new Block(tail.number + 1, Buffer.allocUnsafeSlow(blockSize), 0, false) : tail,

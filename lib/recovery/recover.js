@@ -1,6 +1,6 @@
 'use strict'
 
-// Brings a log's file to the end that find-end.js found.
+// Truncates a log's file to the end that find-end.js found, and completes what a crash interrupted.
 
 const { seal } = require('../format/layout')
 
@@ -8,8 +8,8 @@ const { seal } = require('../format/layout')
  * @param {import('../storage/promisified-file').Io} io
  * @param {import('./find-end').Found} found
  * @param {number} blockSize in bytes
- * @returns {Promise<string | null>} the name of the file that has what was cut off; null if that was nothing, or
- *   nothing but zeros, or cannot be kept
+ * @returns {Promise<string | null>} the name of the file that keeps the truncated bytes; null if there were none,
+ *   only zeros, or they cannot be kept
  */
 async function recover (io, found, blockSize) {
   const { kept, cut, dataEnd, damagedTail } = found

@@ -81,7 +81,7 @@ function canBeTorn ({ start, end }, current, deleted, hasOther) {
  * @param {Buffer} data
  * @param {Buffer} current
  * @param {Range[]} deleted
- * @returns {boolean} whether all that the deletion leaves is in the file
+ * @returns {boolean} whether the file has everything that the deletion keeps
  */
 function keepsTheRest (data, current, deleted) {
   let position = 0

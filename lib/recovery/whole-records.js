@@ -1,7 +1,7 @@
 'use strict'
 
-// What of a block belongs to the log when nobody can say that all of it was written: the
-// decisions of recovery, on bytes. Pure; find-end.js reads the bytes.
+// Decides which part of a block belongs to the log when it is not known that all of it was
+// written. Pure; find-end.js reads the bytes.
 
 const layout = require('../format/layout')
 const { storedChecksum } = require('../format/checksum')
@@ -11,7 +11,7 @@ const { endOfRecords, findProblem, frameProblem } = require('../format/validatio
  * @typedef {object} RecoverOptions
  * @property {number} blockSize in bytes
  * @property {boolean} checksum whether checksums are compared
- * @property {(data: Buffer) => boolean} isWhole whether a record's data is what was appended, as far as can be told
+ * @property {(data: Buffer) => boolean} isWhole whether a record's data seems to be as it was appended
  */
 
 /**
@@ -53,7 +53,7 @@ function endOfIntact (block, position, { blockSize, isWhole }) {
 
 /**
  * The last block of a log without a recovery point: it was closed, copied, or written by
- * another program. Nothing that is framed is given up, and what is corrupt before the last
+ * another program. No record with a valid frame is truncated, and corruption before the last
  * whole record stays.
  * @param {Buffer} block up to the end of the file's data
  * @param {number} blockSize in bytes

@@ -1,6 +1,6 @@
 'use strict'
 
-// Operations on several buffers, for storages that have them for one only.
+// Operations on several buffers, for storages that support only one per call.
 
 /**
  * Reads several buffers by one read each.

@@ -1,6 +1,6 @@
 'use strict'
 
-// Keeps what recovery cuts off a log in a file beside it.
+// Keeps what recovery truncates, in a file beside the log.
 
 const fs = require('fs')
 const { isZeros } = require('../format/zeros')

@@ -1,12 +1,12 @@
 'use strict'
 
-// Directories, and what is created in them.
+// Creates directories and files, and makes their names durable.
 
 const fs = require('fs')
 const path = require('path')
 
 /**
- * Makes the names in a directory durable: which files it has, not what is in them.
+ * Makes the names in a directory durable: which files it has, not their contents.
  * @param {string} folder
  */
 async function syncFolder (folder) {

@@ -1,8 +1,8 @@
 'use strict'
 
-// Where a log's file really is. A path is resolved once, when the log is created: a later
-// chdir or a changed symbolic link must not separate the log from the files beside it, which
-// belong beside the file itself, whatever link leads to it.
+// Resolves the path of a log once, when the log is created: a later chdir or a changed
+// symbolic link must not separate the log from its other files, which are beside the real
+// file, not beside a link.
 
 const fs = require('fs')
 const path = require('path')
@@ -13,7 +13,7 @@ const { createFolders } = require('./directory')
 const LONGEST_SUFFIX = '.recovery-point.new'
 /** Bytes in a file name, on nearly every file system. */
 const MAX_NAME = 255
-/** Links to follow; as many as Linux does. */
+/** The number of links to follow; the limit of Linux. */
 const MAX_LINKS = 40
 
 /**

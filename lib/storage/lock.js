@@ -4,14 +4,14 @@
 
 const errors = require('../errors')
 
-/** What locks files, or why that cannot be loaded; at the start, since loading it takes a while. */
+/** The package that locks files, or the reason why it cannot be loaded; loaded at startup, since that is slow. */
 const locking = loadLocking()
 
 let warnedOfLock = false
 
 /**
- * Takes the advisory lock that keeps a second writer out; it goes with the open
- * file, so with the process, however that ends. (The storage's own `lock` option
+ * Takes the advisory lock that excludes a second writer. It belongs to the open file, so it
+ * is released with the process, in whatever way that ends. (The storage's own `lock` option
  * is not used: where the file system has no locks it throws into the event loop.)
  * @param {string} filename
  * @param {number} fd
@@ -22,7 +22,7 @@ function acquireLock (filename, fd, lock) {
     if (lock === 'required') throw errors.noLock(filename, locking.missing)
     if (!warnedOfLock) {
       process.emitWarning('the optional package fs-native-extensions cannot be loaded here, so logs are not locked: ' +
-        'two programs that open one log for writing will damage it', { code: 'FLUMELOG_NO_LOCK' })
+        'two programs that write to one log will corrupt it', { code: 'FLUMELOG_NO_LOCK' })
     }
     warnedOfLock = true
     return
@@ -31,8 +31,8 @@ function acquireLock (filename, fd, lock) {
 }
 
 /**
- * Locks a file that tells others, by its lock, that this process is alive. Where that
- * cannot be done, nobody is told.
+ * Locks a file to show other processes that this one is alive. Does nothing where files
+ * cannot be locked.
  * @param {number} fd
  */
 function lockIfPossible (fd) {

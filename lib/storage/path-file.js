@@ -1,8 +1,8 @@
 'use strict'
 
-// A log's file by its path, with its lock, its recovery point and the files of what recovery
-// cut off. Callers cannot tell it from a random-access-storage (storage-file.js), except by
-// the members that a storage does not have.
+// A log's file by its path, with its lock, its recovery point and the files that keep what
+// recovery truncated. It has the same interface as a random-access-storage (storage-file.js);
+// members that a storage does not support are null there.
 
 const fs = require('fs')
 const path = require('path')
@@ -65,7 +65,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     : null
   /** Of the open file. */
   let identity = { dev: 0n, ino: 0n }
-  /** Calls that the storage does not know of, and so would not wait for before it closes. */
+  /** Calls that bypass the storage, which therefore would not wait for them before it closes. */
   let pendingCalls = 0
   /** @type {(() => void) | null} */
   let closeStorage = null
@@ -195,7 +195,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
  */
 async function refuseSpecialFile (resolved, filename) {
   const stats = await fs.promises.stat(resolved).catch(nullIfMissing)
-  // what is wrong with a directory, the system says when it is opened
+  // opening a directory gives the system's own error
   if (stats !== null && !stats.isFile() && !stats.isDirectory()) throw errors.notRegular(filename)
 }
 

@@ -1,7 +1,7 @@
 'use strict'
 
-// A log's file with promises, for what is done once per log: opening, recovery, verifying.
-// What is done per record or per block uses the callbacks.
+// A log's file with promises, for operations on a whole log: opening, recovery, verifying.
+// Operations per record or per block use the callbacks.
 
 const { promisify } = require('util')
 

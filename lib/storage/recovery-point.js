@@ -4,14 +4,11 @@
 // and, while its writer is alive, up to where it has acknowledged appends.
 
 const fs = require('fs')
-const { randomUUID } = require('crypto')
 const { callbackify, promisify } = require('util')
-const { crc32 } = require('zlib')
 const { nullIfMissing, syncFolder } = require('./directory')
 const { lockIfPossible, isLocked } = require('./lock')
+const { acknowledgedLine, parsePoint, pointLine } = require('./recovery-point-text')
 
-/** Digits of an acknowledged offset: as many as the largest safe integer has. */
-const OFFSET_DIGITS = 16
 /** How often a file is read again that was replaced, or published to, in the middle of reading it. */
 const MAX_READS = 10
 /** Windows replaces no file that is open, so there the file is not kept open, and nothing is published. */
@@ -63,7 +60,7 @@ const fchown = promisify(fs.fchown)
  * A recovery point by its path. The file is replaced by renaming a new one over it, so its
  * first line is always whole; the second is rewritten in place, and has a checksum for a
  * reader to notice that it was read half-written. The writer keeps the file open and locked:
- * whoever gets a lock knows that the writer is gone.
+ * if a reader can lock it, the writer is gone.
  */
 class PathPoint {
   /**
@@ -116,14 +113,14 @@ class PathPoint {
   /** @param {NewPoint} point */
   async write ({ offset, rewrites, acknowledged }) {
     const unfinished = this.filename + '.new'
-    const first = formatLine(formatPoint(offset, rewrites))
+    const first = pointLine(offset, rewrites)
     this.acknowledged = acknowledged
     let fd = -1
     try {
       // not readable by others until it has the log's mode: deletions in it hold data
       fd = await open(unfinished, 'w', 0o600)
       await this.shareAsLog(fd)
-      await writeFile(fd, first + formatOffset(acknowledged))
+      await writeFile(fd, first + acknowledgedLine(acknowledged))
       await fdatasync(fd)
       lockIfPossible(fd)
       await fs.promises.rename(unfinished, this.filename)
@@ -165,7 +162,7 @@ class PathPoint {
       return
     }
     try {
-      fs.writeSync(this.fd, formatOffset(acknowledged), this.lineOffset, 'latin1')
+      fs.writeSync(this.fd, acknowledgedLine(acknowledged), this.lineOffset, 'latin1')
     } catch {
       // readers see the log end where it did until the next one
     }
@@ -173,7 +170,7 @@ class PathPoint {
 
   async publishAsync () {
     const { fd } = this
-    if (fd !== -1) await write(fd, formatOffset(this.acknowledged), this.lineOffset, 'latin1').catch(() => {})
+    if (fd !== -1) await write(fd, acknowledgedLine(this.acknowledged), this.lineOffset, 'latin1').catch(() => {})
   }
 
   async remove () {
@@ -224,7 +221,7 @@ function pointFile (filename, folder, logStatus, blocking = true) {
 
 /**
  * @param {number} fd
- * @returns {Promise<string>} all that is in the file; one call, unless deletions make it long
+ * @returns {Promise<string>} its contents; one read, unless deletions make it long
  */
 async function readText (fd) {
   const bytes = Buffer.allocUnsafe(SHORT_POINT)
@@ -245,69 +242,6 @@ async function isSameFile (fd, filename) {
     fs.promises.stat(filename, { bigint: true }).catch(nullIfMissing)
   ])
   return there !== null && mine.ino === there.ino && mine.dev === there.dev
-}
-
-// Text
-
-/**
- * @param {string} text
- * @returns {string} its CRC-32 in hex, a blank, the text, a newline
- */
-function formatLine (text) {
-  return `${crc32(text).toString(16).padStart(8, '0')} ${text}\n`
-}
-
-/**
- * @param {string | undefined} line without its newline
- * @returns {string | null} its text; null if the checksum is not that of the text
- */
-function parseLine (line) {
-  if (line === undefined || line[8] !== ' ') return null
-  const text = line.slice(9)
-  return crc32(text) === parseInt(line.slice(0, 8), 16) ? text : null
-}
-
-/**
- * @param {number} offset
- * @param {Rewrite[]} rewrites
- */
-function formatPoint (offset, rewrites) {
-  return JSON.stringify({
-    offset,
-    rewrites: rewrites.map(({ offset, data, replaces }) => ({ offset, data: data.toString('base64'), replaces: replaces?.toString('base64') })),
-    id: randomUUID()
-  })
-}
-
-/** @param {number} acknowledged */
-function formatOffset (acknowledged) {
-  return formatLine(String(acknowledged).padStart(OFFSET_DIGITS, '0'))
-}
-
-/**
- * @param {string} text of the file
- * @param {boolean} isHeld
- * @returns {RecoveryPoint | null} null if its first line is not whole
- */
-function parsePoint (text, isHeld) {
-  const [first, second] = text.split('\n')
-  const json = parseLine(first)
-  if (json === null) return null
-  const acknowledged = parseLine(second)
-  try {
-    const { offset, rewrites, id } = JSON.parse(json)
-    return {
-      offset,
-      rewrites: rewrites.map((/** @type {{ offset: number, data: string, replaces?: string }} */ { offset, data, replaces }) => (
-        { offset, data: Buffer.from(data, 'base64'), ...(replaces === undefined ? {} : { replaces: Buffer.from(replaces, 'base64') }) }
-      )),
-      id,
-      acknowledged: acknowledged !== null && /^\d+$/.test(acknowledged) ? Number(acknowledged) : null,
-      isHeld
-    }
-  } catch {
-    return null
-  }
 }
 
 /**

@@ -1,7 +1,7 @@
 'use strict'
 
-// A log in a random-access-storage that the caller made. It has no lock, no recovery point,
-// and keeps nothing of what recovery cuts off.
+// A log in a random-access-storage that the caller created. It has no lock and no recovery
+// point, and bytes that recovery truncates are not kept.
 
 const fs = require('fs')
 const RandomAccessFile = require('random-access-file')

@@ -11,13 +11,13 @@ const { systemClock } = require('../clock')
 
 /** Bytes per call. */
 const MAX_SYNC_BYTES = 64 * 1024
-/** A call that takes longer has waited for a device. */
+/** A call that takes longer than this has waited for a device. */
 const DEVICE_WAIT = 0.05
 /** The share of its time that the program may wait for devices. */
 const MAX_SHARE = 1 / 20
-/** Waiting that may run ahead of that share, since any call is slow once in a while. */
+/** Waiting that may exceed that share for a moment, since any call can be slow. */
 const MAX_OVERDRAFT = 1
-/** In such calls per turn of the event loop, so that everything else gets its turn. */
+/** Time in these calls per turn of the event loop; the rest of the turn is for other work. */
 const MAX_PER_TURN = 1
 
 class SyncIoBudget {
@@ -30,11 +30,11 @@ class SyncIoBudget {
     this.clock = clock
     /** When the time spent waiting will be down to its share of all time. */
     this.balancedAt = 0
-    /** in calls in this turn */
+    /** Time in calls in this turn. */
     this.spentInTurn = 0
     this.isTurnEndScheduled = false
     this.startedAt = 0
-    /** Calls put off to the next turn. @type {Array<() => void>} */
+    /** Calls deferred to the next turn. @type {Array<() => void>} */
     this.deferred = []
     this.endTurn = this.endTurn.bind(this)
   }

@@ -1,20 +1,20 @@
 'use strict'
 
 // Notices that a log or its recovery point has changed, or that another file has taken
-// the log's name. Watches these two files by themselves, so that what happens to others
-// in their folder costs nothing.
+// the log's name. Watches these two files, not their directory: changes of other files in it
+// cost nothing.
 
 const fs = require('fs')
 
-/** Milliseconds between two polls, where the system cannot tell of changes. */
+/** Milliseconds between two polls, where the system does not report changes. */
 const POLL_INTERVAL = 50
 
 /**
  * @typedef {object} Watch between hold and release, watching keeps the process alive
  * @property {() => void} hold
  * @property {() => void} release
- * @property {() => void} pointReplaced the recovery point is another file than before, or is there no more: watches the
- *   one that is there now. What was published to it before this call is not told
+ * @property {() => void} pointReplaced the recovery point was replaced or removed: watches the current one, if
+ *   there is one. What was published to it before this call is not reported
  * @property {() => void} stop
  */
 
@@ -31,7 +31,7 @@ class FileWatch {
     this.clock = clock
     this.isHeld = false
     this.stopped = false
-    /** Whether the system tells of changes. */
+    /** Whether the system reports changes. */
     this.hasEvents = true
     /** @type {import('../clock').Timer | null} */
     this.timer = null

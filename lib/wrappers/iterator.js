@@ -10,7 +10,7 @@ const { format } = require('../options')
 
 /**
  * @template I
- * @typedef {import('../read/stream').Source<I>} Source
+ * @typedef {import('../read/source').Source<I>} Source
  */
 
 /**
@@ -43,9 +43,9 @@ class RecordIterator {
     /** In order. @type {Array<PendingNext<I>>} */
     this.pending = []
     this.ended = false
-    /** Why it ended, until a caller has been told. @type {{ reason: unknown } | null} */
+    /** Why it ended, until that was passed to a caller. @type {{ reason: unknown } | null} */
     this.failure = null
-    /** Not made by `bind`: see `source` in stream.js. @type {import('../read/stream').Answer} */
+    /** Not made by `bind`: see `source` in stream.js. @type {import('../read/source').Answer} */
     this.onanswer = (end, item) => this.answered(end, item)
     this.onabort = this.onabort.bind(this)
   }
@@ -120,7 +120,7 @@ class RecordIterator {
   }
 
   /**
-   * @param {import('../read/stream').End} end
+   * @param {import('../read/source').End} end
    * @param {I} item
    */
   answered (end, item) {

@@ -12,8 +12,8 @@ const { mustBeSignal } = require('./iterator')
 const READ_HIGH_WATER_MARK = 64
 
 /**
- * @typedef {import('../read/stream').End} End
- * @typedef {import('../read/stream').Source<any>} Source
+ * @typedef {import('../read/source').End} End
+ * @typedef {import('../read/source').Source<any>} Source
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {{ value: any, accepted: Done }} HeldRecord
  *
@@ -131,7 +131,7 @@ class WriteStream extends Writable {
     super({ objectMode: true, highWaterMark })
     /** What the sink has stored, when it is done. @type {import('../write/sink').Stored | null} */
     this.stored = null
-    /** The sink's request for the next record. @type {import('../read/stream').Answer | null} */
+    /** The sink's request for the next record. @type {import('../read/source').Answer | null} */
     this.asked = null
     /** A record for which the sink has no room yet. @type {HeldRecord | null} */
     this.held = null
@@ -159,7 +159,7 @@ class WriteStream extends Writable {
   /**
    * The source that the sink reads.
    * @param {End} abort
-   * @param {import('../read/stream').Answer} reply
+   * @param {import('../read/source').Answer} reply
    * @returns {void}
    */
   answer (abort, reply) {

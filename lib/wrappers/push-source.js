@@ -3,7 +3,7 @@
 // A pull-stream source as the source of a push-stream. It asks for a record only while
 // the sink is not paused, and keeps a record that arrives while the sink is paused.
 
-/** @typedef {import('../read/stream').End} End */
+/** @typedef {import('../read/source').End} End */
 
 /**
  * @template [I=any]
@@ -17,7 +17,7 @@
 
 /** @template I */
 class PushSource {
-  /** @param {import('../read/stream').Source<I>} read */
+  /** @param {import('../read/source').Source<I>} read */
   constructor (read) {
     this.read = read
     /** @type {PushSink<I> | null} */

@@ -142,7 +142,7 @@ class Deleter {
     const callbacks = []
     for (const { seq, cb } of requests) {
       if (!block.startsAt(seq - start)) {
-        answer([cb], errors.notFound(this.file.filename, seq, 'it is not where a record starts'))
+        answer([cb], errors.noRecordStarts(this.file.filename, seq))
         continue
       }
       if (!layout.isDeleted(block.buffer, seq - start)) positions.push(seq - start)

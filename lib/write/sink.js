@@ -11,7 +11,7 @@ const { rethrowLater } = require('../callbacks')
  * @typedef {{ records: number, bytes: number, seq: number }} Stored how much was stored, and the last record's
  *   seq, -1 if there is none
  * @typedef {(err: Error | null, stored: Stored) => void} Sunk
- * @typedef {import('../read/stream').End} End
+ * @typedef {import('../read/source').End} End
  */
 
 /**
@@ -33,7 +33,7 @@ class SinkReader {
    * @param {Log} log
    * @param {SinkOptions} options
    * @param {Sunk | undefined} cb
-   * @param {import('../read/stream').Source} source
+   * @param {import('../read/source').Source} source
    */
   constructor (log, options, cb, source) {
     this.log = log

@@ -124,7 +124,7 @@ test('a --block-size that differs from that of an existing log is an error', asy
   await makeLog(file, Array.from({ length: 20 }, (_, i) => `record ${i}`), { blockSize: 64 })
   const { code, stderr } = await flumelog(['append', file, '--block-size', '128'], { input: 'x' })
   t.equal(code, 1)
-  t.match(stderr, /^flumelog: .*log: blockSize 128 was asked for, but the file has blocks of 64 bytes; omit --block-size for an existing log\n$/)
+  t.match(stderr, /^flumelog: .*log: blockSize is 128, but the file has blocks of 64 bytes; omit --block-size for an existing log\n$/)
 })
 
 test('an unreadable standard input is an error that names it', async (t) => {

@@ -125,15 +125,15 @@ test('dump stops at a corrupt block after printing the records before it, and --
   const stopped = await flumelog(['dump', file])
   t.equal(stopped.code, 1)
   t.equal(stopped.stdout, inBlocks(0).join('\n') + '\n')
-  t.match(stopped.stderr, /^flumelog: .*log: block 1 is damaged at offset 256: checksum mismatch: .*; use --skip-corrupt to skip it, or flumelog verify to list all corrupt blocks\n$/)
+  t.match(stopped.stderr, /^flumelog: .*log: block 1 is corrupt at offset 256: checksum mismatch: .*; use --skip-corrupt to skip it, or flumelog verify to list all corrupt blocks\n$/)
 
   const skipped = await flumelog(['dump', file, '--skip-corrupt'])
   t.equal(skipped.code, 1)
   t.equal(skipped.stdout, all.join('\n') + '\n')
   const lines = skipped.stderr.trimEnd().split('\n')
   t.equal(lines.length, 2)
-  t.match(lines[0], /block 1 is damaged .*; skipped 256 to 512$/)
-  t.match(lines[1], /block 4 is damaged .*; skipped 1024 to 1280$/)
+  t.match(lines[0], /block 1 is corrupt .*; skipped 256 to 512$/)
+  t.match(lines[1], /block 4 is corrupt .*; skipped 1024 to 1280$/)
 
   const backward = await flumelog(['dump', file, '--skip-corrupt', '--reverse'])
   t.equal(backward.stdout, all.reverse().join('\n') + '\n')
@@ -149,7 +149,7 @@ test('get prints one record, or says why it cannot', async (t) => {
   t.equal((await flumelog(['get', file, String(seqs[4]), '-e', 'json'])).stdout, '{\n  "a": 1\n}\n')
   await deleteFrom(file, [seqs[2]])
   refuses(t, await flumelog(['get', file, String(seqs[2])]), 1, /log: the record at offset \d+ has been deleted$/m, 'deleted')
-  refuses(t, await flumelog(['get', file, '3']), 1, /no record at offset 3: it is not where a record starts; use flumelog dump --seqs to list the offsets$/m, 'within a record')
+  refuses(t, await flumelog(['get', file, '3']), 1, /no record starts at offset 3; use flumelog dump --seqs to list the offsets$/m, 'within a record')
   refuses(t, await flumelog(['get', file, '100000']), 1, /no record at offset 100000: the log ends at /, 'behind the end')
 })
 
@@ -157,7 +157,7 @@ test('get of a record in a corrupt block is an error that refers to verify', asy
   const file = testFolder(t)('log')
   await makeLog(file, Array.from({ length: 20 }, (_, i) => `record ${i}`), { blockSize: 64 })
   overwrite(file, 10, 'XX')
-  refuses(t, await flumelog(['get', file, '0']), 1, /block 0 is damaged .*; use flumelog verify to list all corrupt blocks$/m, 'damaged')
+  refuses(t, await flumelog(['get', file, '0']), 1, /block 0 is corrupt .*; use flumelog verify to list all corrupt blocks$/m, 'damaged')
 })
 
 test('search finds the first record at or after a value, compared as numbers or as text', async (t) => {

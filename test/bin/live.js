@@ -77,7 +77,7 @@ test('dump --live fails when the file is replaced by a shorter one', async (t) =
   const { code, stdout, stderr } = await follower.ended
   t.equal(code, 1)
   t.equal(stdout, 'a long record\nanother long one\n')
-  t.match(stderr, /^flumelog: .*log: the file became shorter: 37 bytes had been read of it, it now has 17; open it again/)
+  t.match(stderr, /^flumelog: .*log: the file was truncated: 37 bytes had been read, it now has 17; open it again/)
 })
 
 test('dump --live --skip-corrupt skips a corrupt block and follows the log', async (t) => {

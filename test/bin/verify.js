@@ -162,7 +162,7 @@ test('an unreadable block is reported, and all others are checked', async (t) =>
   bytes[2000 * 64 + 5] ^= 1
   const { ranges, counts } = await verify(storageFile(new BadSector(bytes), READ_ONLY))
   t.deepEqual(ranges.map(({ start, end }) => [start, end]), [[4 * 64, 5 * 64], [2000 * 64, 2001 * 64], [2900 * 64, 2901 * 64]])
-  t.equal(ranges[0].reason, 'it cannot be read: EIO: i/o error, read')
+  t.equal(ranges[0].reason, 'cannot be read: EIO: i/o error, read')
   t.equal(counts.records, 2997)
 })
 

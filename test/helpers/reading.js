@@ -7,7 +7,7 @@ const pull = require('pull-stream')
 
 /**
  * @param {import('../../lib/log').FlumeLog<any>} log
- * @param {import('../../lib/read/stream').StreamOptions} [options]
+ * @param {import('../../lib/read/options').StreamOptions} [options]
  * @returns {Promise<any[]>} all that a stream gives
  */
 function collect (log, options) {

@@ -4,8 +4,8 @@
  * A pull-stream source that fails a test when it is asked in a way that pull-streams
  * do not allow.
  * @param {import('tape').Test} t
- * @param {import('../../lib/read/stream').Source} source
- * @returns {import('../../lib/read/stream').Source}
+ * @param {import('../../lib/read/source').Source} source
+ * @returns {import('../../lib/read/source').Source}
  */
 function strictSource (t, source) {
   let isAsked = false

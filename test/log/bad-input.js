@@ -56,7 +56,7 @@ for (const name of ['get', 'getPrevious', 'del']) {
     for (const seq of NO_RECORDS) {
       const err = await log[name](seq).then(() => null, err => err)
       t.equal(err?.code, 'flumelog:not-found', `${seq}`)
-      t.ok(err?.message.includes(`no record at offset ${seq}: `), err?.message)
+      t.match(err?.message ?? '', / no record (starts )?at offset \d/)
       t.equal(err?.offset, seq)
     }
     await goesOn(t, log, log.seqs)
@@ -161,7 +161,7 @@ test('the largest record accepted has the size that the error for a larger one g
       const err = await log.append(Buffer.alloc(most + 1, 1)).then(() => null, err => err)
       t.equal(err?.code, 'flumelog:too-large')
       t.equal(err?.most, most)
-      t.ok(err?.message.includes(`a record of ${most + 1} bytes`) && err.message.includes(`at most ${most}`) && err.message.includes(`blocks of ${blockSize} bytes`), err?.message)
+      t.ok(err?.message.includes(`a record of ${most + 1} bytes`) && err.message.includes(`the maximum is ${most} bytes, with blocks of ${blockSize}`), err?.message)
       t.equal(await log.append(Buffer.alloc(most, 1)), 0)
       t.equal(await log.append(Buffer.alloc(most, 2)), blockSize)
       await log.close()

@@ -6,6 +6,7 @@ const test = require('tape')
 const fc = require('fast-check')
 const RAM = require('random-access-memory')
 const layout = require('../../lib/format/layout')
+const { isUnfinishedBatch } = require('../../lib/recovery/whole-records')
 const { promises } = require('../../lib/storage/promisified-file')
 const { storageFile } = require('../../lib/storage/storage-file')
 const { openExtent, verify } = require('../../lib/maintenance/verify')
@@ -111,6 +112,8 @@ const isIn = (records) => {
 test('a copy is valid, and has every record of valid blocks at its offset', async (t) => {
   await fc.assert(fc.asyncProperty(log, fc.boolean(), fc.boolean(), async (plan, checksum, salvage) => {
     const { bytes, placed, touched } = damaged(plan, checksum)
+    // in a storage, a block that lacks only its first length is an atomic batch whose write was interrupted: the log ends there
+    fc.pre(![...touched].some(number => isUnfinishedBatch(bytes.subarray(number * BLOCK_SIZE, (number + 1) * BLOCK_SIZE), BLOCK_SIZE)))
     const copy = await copyOf(bytes, copyInPlace, salvage)
     const report = await verify(storageFile(new RAM(copy.bytes), { readOnly: true }))
     if (report.ranges.length > 0) throw new Error(`the copy is damaged: ${JSON.stringify(report.ranges)}`)

@@ -80,7 +80,7 @@ test('a block size that differs from that of the file is an error that names bot
     const log = promises(FlumeLog(name, { blockSize: given }))
     const err = await log.onReady().then(() => null, err => err)
     t.equal(err?.code, 'flumelog:block-size', `${given} for ${size}`)
-    t.ok(err.message.includes(`blockSize ${given} `) && err.message.includes(`${size} bytes`), err.message.replace(name, 'FILE'))
+    t.ok(err.message.includes(`blockSize is ${given}, `) && err.message.includes(`${size} bytes`), err.message.replace(name, 'FILE'))
     t.equal(err.blockSize, size)
     t.equal(err.filename, name)
     t.equal(await codeOf(log.append('x')), 'flumelog:block-size')

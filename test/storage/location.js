@@ -101,7 +101,7 @@ test('a name that leaves no room for the recovery point\'s is refused before any
   for (const name of ['x'.repeat(237), 'new/' + 'é'.repeat(119)]) {
     const err = await promises(FlumeLog(file(name))).onReady().catch(err => err)
     t.equal(err.code, 'ENAMETOOLONG')
-    t.match(err.message, /has 23[78] bytes; at most 236 fit/)
+    t.match(err.message, /has 23[78] bytes; the maximum is 236/)
     t.deepEqual(fs.readdirSync(file('.')), [])
   }
   const log = promises(FlumeLog(file('x'.repeat(236))))

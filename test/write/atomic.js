@@ -58,7 +58,7 @@ tape('an atomic batch that does not fit into one block is rejected, and nothing 
   fits[8] = Buffer.alloc(179, 9)
   const err = await log.append(fits, { atomic: true }).catch(err => err)
   t.equal(err.code, 'flumelog:too-large')
-  t.match(err.message, /1011 bytes .* 1024 bytes .* 1010/)
+  t.match(err.message, /1011 bytes .* 1010 bytes, with blocks of 1024/)
   t.equal((await all(log)).length, 9)
   await log.close()
 })

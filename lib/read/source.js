@@ -1,0 +1,32 @@
+'use strict'
+
+// Pull-stream sources of records. Types only.
+
+/**
+ * @typedef {true | Error | null} End null: not ended; true: a normal end
+ * @typedef {(end: End, item?: any) => void} Answer
+ */
+
+/**
+ * A pull-stream source. If `end` is not null, there is no item.
+ * @template [I=any]
+ * @typedef {(abort: End, cb: (end: End, item: I) => void) => void} Source
+ */
+
+/**
+ * @template [T=Buffer]
+ * @typedef {{ seq: number, value: T }} LogRecord a record, and the offset at which it starts
+ */
+
+/**
+ * What a stream gives depends on its options.
+ * @template T
+ * @typedef {{
+ *   (options?: import('./options').StreamOptions & { seqs?: true, values?: true }): Source<LogRecord<T>>,
+ *   (options: import('./options').StreamOptions & { values: false }): Source<number>,
+ *   (options: import('./options').StreamOptions & { seqs: false, values?: true }): Source<T>,
+ *   (options: import('./options').StreamOptions): Source<any>
+ * }} StreamFunction
+ */
+
+module.exports = {}

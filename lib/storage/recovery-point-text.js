@@ -1,0 +1,82 @@
+'use strict'
+
+// The text of a recovery point's file: two lines, each with a checksum. The first has the
+// durable offset, as JSON; the second, which is rewritten in place, the acknowledged one.
+
+const { randomUUID } = require('crypto')
+const { crc32 } = require('zlib')
+
+/** Digits of an acknowledged offset: as many as the largest safe integer has. */
+const OFFSET_DIGITS = 16
+
+/**
+ * @typedef {import('./recovery-point').RecoveryPoint} RecoveryPoint
+ * @typedef {import('./recovery-point').Rewrite} Rewrite
+ */
+
+/**
+ * @param {string} text
+ * @returns {string} its CRC-32 in hex, a blank, the text, a newline
+ */
+function formatLine (text) {
+  return `${crc32(text).toString(16).padStart(8, '0')} ${text}\n`
+}
+
+/**
+ * @param {string | undefined} line without its newline
+ * @returns {string | null} its text; null if the checksum is not that of the text
+ */
+function parseLine (line) {
+  if (line === undefined || line[8] !== ' ') return null
+  const text = line.slice(9)
+  return crc32(text) === parseInt(line.slice(0, 8), 16) ? text : null
+}
+
+/**
+ * @param {number} offset
+ * @param {Rewrite[]} rewrites
+ * @returns {string} the first line of the file
+ */
+function pointLine (offset, rewrites) {
+  return formatLine(JSON.stringify({
+    offset,
+    rewrites: rewrites.map(({ offset, data, replaces }) => ({ offset, data: data.toString('base64'), replaces: replaces?.toString('base64') })),
+    id: randomUUID()
+  }))
+}
+
+/**
+ * @param {number} acknowledged
+ * @returns {string} the second line; always of the same length
+ */
+function acknowledgedLine (acknowledged) {
+  return formatLine(String(acknowledged).padStart(OFFSET_DIGITS, '0'))
+}
+
+/**
+ * @param {string} text of the file
+ * @param {boolean} isHeld
+ * @returns {RecoveryPoint | null} null if its first line is not whole
+ */
+function parsePoint (text, isHeld) {
+  const [first, second] = text.split('\n')
+  const json = parseLine(first)
+  if (json === null) return null
+  const acknowledged = parseLine(second)
+  try {
+    const { offset, rewrites, id } = JSON.parse(json)
+    return {
+      offset,
+      rewrites: rewrites.map((/** @type {{ offset: number, data: string, replaces?: string }} */ { offset, data, replaces }) => (
+        { offset, data: Buffer.from(data, 'base64'), ...(replaces === undefined ? {} : { replaces: Buffer.from(replaces, 'base64') }) }
+      )),
+      id,
+      acknowledged: acknowledged !== null && /^\d+$/.test(acknowledged) ? Number(acknowledged) : null,
+      isHeld
+    }
+  } catch {
+    return null
+  }
+}
+
+module.exports = { acknowledgedLine, parsePoint, pointLine }

@@ -1,0 +1,85 @@
+'use strict'
+
+// Where a reader finds the end of a log that another process opens, writes or recovers
+// meanwhile. What that process does happens between two calls of the reader.
+
+const tape = require('tape')
+const { findVisibleEnd } = require('../../lib/read/visible-end')
+const { sealedBlock, tailOf, dataOf } = require('../helpers/bytes')
+
+const RECORD = tailOf([dataOf(50)])
+const TORN = RECORD.subarray(0, 30)
+const BLOCK = sealedBlock(512, [1, 2, 3, 4].map(byte => dataOf(100, byte)))
+
+/**
+ * A file that changes once.
+ * @param {{ bytes: Buffer, point?: object | null }} before
+ * @param {{ bytes: Buffer, point?: object | null }} after
+ * @param {number} calls after which it changes
+ */
+function changingFile (before, after, calls) {
+  const state = () => file.calls++ < calls ? before : after
+  const file = {
+    calls: 0,
+    hasPoint: true,
+    lastNonZero: undefined,
+    readPoint: async () => state().point ?? null,
+    size: async () => state().bytes.length,
+    read: async (offset, size) => {
+      const { bytes } = state()
+      if (offset + size > bytes.length) throw Object.assign(new Error('short read'), { code: 'EPARTIALREAD' })
+      return Buffer.from(bytes.subarray(offset, offset + size))
+    }
+  }
+  return file
+}
+
+const heldPoint = (acknowledged) => ({ offset: 0, rewrites: [], id: 'held', acknowledged, isHeld: true })
+
+const find = (file, blockSize) => findVisibleEnd(file, file.read, 'log', { blockSize, checksum: true, isWhole: () => true })
+
+async function errorOf (promise) {
+  return promise.then(() => null, err => err.code)
+}
+
+/** Whenever the file changes before the last two calls of a reader, it finds the log as it is then. */
+async function isFound (t, before, after, blockSize, expected) {
+  const unchanged = changingFile(before, before, 0)
+  await errorOf(find(unchanged, blockSize))
+  for (let calls = 0; calls < unchanged.calls - 1; calls++) {
+    const { found } = await find(changingFile(before, after, calls), blockSize)
+    t.equal(found.kept, expected, `after ${calls} calls`)
+  }
+}
+
+tape('a log is found while its writer makes its very first write', async (t) => {
+  const before = { bytes: TORN }
+  t.equal(await errorOf(find(changingFile(before, before, 0))), 'flumelog:not-a-log', 'though its first record is torn')
+  // the last one has been closed again: only its size has changed
+  for (const after of [{ bytes: TORN, point: heldPoint(0) }, { bytes: RECORD, point: heldPoint(RECORD.length) }, { bytes: RECORD }]) {
+    await isFound(t, before, after, undefined, after.point?.acknowledged ?? RECORD.length)
+  }
+})
+
+tape('a file with a recovery point that is not its own is an error if it is no log', async (t) => {
+  const state = { bytes: TORN, point: { offset: 1, rewrites: [], id: 'left', acknowledged: null, isHeld: false } }
+  t.equal(await errorOf(find(changingFile(state, state, 0))), 'flumelog:not-a-log')
+})
+
+tape('a block size that is contradicted only by what is rolled back is no error', async (t) => {
+  const before = { bytes: tailOf([dataOf(600)]) }
+  const after = { bytes: BLOCK, point: heldPoint(512) }
+  t.equal(await errorOf(find(changingFile(before, before, 0), 512)), 'flumelog:block-size')
+  await isFound(t, before, after, 512, 512)
+})
+
+tape('a log is found while a writer truncates what a crash has left', async (t) => {
+  await isFound(t, { bytes: Buffer.concat([BLOCK, TORN]) }, { bytes: BLOCK }, 512, 512)
+})
+
+tape('a file whose size never stops changing, and which is no log, is an error', async (t) => {
+  const file = changingFile({ bytes: TORN }, { bytes: TORN }, 0)
+  let sizes = 0
+  file.size = async () => TORN.length - sizes++ % 2
+  t.equal(await errorOf(find(file)), 'flumelog:not-a-log')
+})
