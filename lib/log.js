@@ -51,6 +51,7 @@ class Log {
     this.settings = settings
     /** The options that can be changed while the log is open. */
     this.limits = { highWaterMark: settings.highWaterMark, overflow: settings.overflow }
+    /** @type {import('./types').Since & { set: (seq: number) => unknown }} */
     this.since = Obv()
     this.records = new RecordCodec(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
     /** @type {Opening | Open | Refusing} */
