@@ -61,10 +61,10 @@ tape('the table of members lists every member of a log', (t) => {
 
 tape('the table of stream options lists every option', (t) => {
   const rows = tableUnder(readme, 'Options of `stream`, all of which may be combined:').slice(1)
-  const range = documentedIn('lib/read/cursor.js', 'RangeOptions')
-  t.deepEqual(names(rows), [...range, ...documentedIn('lib/read/stream.js', 'StreamOnlyOptions')].sort())
+  const range = documentedIn('lib/read/options.js', 'RangeOptions')
+  t.deepEqual(names(rows), [...range, ...documentedIn('lib/read/options.js', 'StreamOnlyOptions')].sort())
   const [[, scan]] = tableUnder(readme, '## Members').filter(([member]) => member.startsWith('`scan('))
-  const known = [...range, ...documentedIn('lib/read/scan.js', 'ScanOnlyOptions')].sort()
+  const known = [...range, ...documentedIn('lib/read/options.js', 'ScanOnlyOptions')].sort()
   t.deepEqual(codesIn(scan.split('The range: ')[1]).filter(code => code !== 'onRecord').sort(), known, 'and the table of members those of a scan')
   t.end()
 })
@@ -99,7 +99,7 @@ const names = (rows) => rows.flatMap(([first]) => codesIn(first)).sort()
 function documentedIn (file, type) {
   const comment = read(file).match(/\/\*\*(?:(?!\*\/)[^])*\*\//g).find(comment => comment.includes(`@typedef {object} ${type}`))
   const from = comment.slice(comment.indexOf(`@typedef {object} ${type}`) + 1)
-  const own = from.slice(0, from.includes('@typedef') ? from.lastIndexOf('@typedef') : undefined)
+  const [own] = from.split('@typedef')
   return [...own.matchAll(/@property \{.*\} \[(\w+)\]/g)].map(match => match[1]).sort()
 }
 
