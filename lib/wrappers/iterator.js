@@ -18,6 +18,7 @@ const { format } = require('../options')
  * @typedef {object} PendingNext a call of `next` that is not answered yet
  * @property {(result: IteratorResult<I, undefined>) => void} resolve
  * @property {(reason: unknown) => void} reject
+ * @property {PendingNext<I> | null} next the call after it
  */
 
 /**
@@ -40,8 +41,10 @@ class RecordIterator {
     this.item = undefined
     this.hasAnswer = false
     this.isAsking = false
-    /** In order. @type {Array<PendingNext<I>>} */
-    this.pending = []
+    /** The calls of `next` to be answered, in order, each linked to the one after it. @type {PendingNext<I> | null} */
+    this.firstPending = null
+    /** @type {PendingNext<I> | null} */
+    this.lastPending = null
     this.ended = false
     /** Why it ended, until that was passed to a caller. @type {{ reason: unknown } | null} */
     this.failure = null
@@ -52,8 +55,8 @@ class RecordIterator {
 
   /** @returns {Promise<IteratorResult<I, undefined>>} */
   next () {
-    if (this.pending.length > 0 || !this.ask()) {
-      return new Promise((resolve, reject) => this.pending.push({ resolve, reject }))
+    if (this.firstPending !== null || !this.ask()) {
+      return new Promise((resolve, reject) => this.wait({ resolve, reject, next: null }))
     }
     if (this.ended) {
       const failure = this.takeFailure()
@@ -131,14 +134,23 @@ class RecordIterator {
     if (!this.isAsking) this.answerPending()
   }
 
+  /** @param {PendingNext<I>} pending */
+  wait (pending) {
+    if (this.lastPending === null) this.firstPending = pending
+    else this.lastPending.next = pending
+    this.lastPending = pending
+  }
+
   /** Answers the first pending call, and asks the source for the others. */
   answerPending () {
     do {
-      const { resolve, reject } = /** @type {PendingNext<I>} */ (this.pending.shift())
+      const { resolve, reject, next } = /** @type {PendingNext<I>} */ (this.firstPending)
+      this.firstPending = next
+      if (next === null) this.lastPending = null
       const failure = this.takeFailure()
       if (failure === null) resolve(this.result())
       else reject(failure.reason)
-    } while (this.pending.length > 0 && this.ask())
+    } while (this.firstPending !== null && this.ask())
   }
 
   /** @returns {IteratorResult<I, undefined>} */
@@ -168,7 +180,7 @@ class RecordIterator {
     this.finish(failure)
     if (this.source !== null) this.source(true, () => {})
     // while the source is being asked, `next` or `answerPending` sees that it has ended
-    if (this.pending.length > 0 && !this.isAsking) this.answerPending()
+    if (this.firstPending !== null && !this.isAsking) this.answerPending()
   }
 
   /** @param {{ reason: unknown } | null} failure */
