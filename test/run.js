@@ -15,8 +15,8 @@ const { NODE_EXTRA_CA_CERTS, ...ENV } = process.env
 
 /** The slowest files, started first so that none of them runs alone at the end. */
 const FIRST = [
-  'fuzz/fuzz.js', 'package/style.js', 'recovery/replayed-calls.js', 'recovery/damage.js', 'read/followers.js', 'read/bounds.js', 'package/types.js',
-  'package/comparison.js', 'bin/dump.js', 'recovery/kills.js', 'read/buffer-pool.js', 'recovery/crash-machine.js', 'package/package.js'
+  'fuzz/fuzz.js', 'recovery/damage.js', 'package/style.js', 'bin/dump.js', 'recovery/kills.js', 'package/comparison.js', 'package/package.js',
+  'read/bounds.js', 'read/buffer-pool.js', 'read/followers.js', 'recovery/replayed-calls.js', 'fuzz/seeds.js', 'recovery/crash-machine.js', 'bin/errors.js'
 ]
 /** Directories without tests; the others mirror lib/. */
 const NO_TESTS = ['helpers', 'types']
