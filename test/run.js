@@ -9,7 +9,7 @@ const fs = require('fs')
 const os = require('os')
 const path = require('path')
 
-const TIMEOUT = Number(process.env.TEST_TIMEOUT ?? 120)
+const TIMEOUT = Number(process.env.TEST_TIMEOUT ?? 180)
 /** The tests start hundreds of processes, and need no TLS: reading certificates would take most of the time of starting one. */
 const { NODE_EXTRA_CA_CERTS, ...ENV } = process.env
 
