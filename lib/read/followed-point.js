@@ -91,7 +91,8 @@ class FollowedPoint {
  */
 function acknowledgedByPoint (point, shown) {
   if (point === null || !point.isHeld) return null
-  return point.acknowledged ?? shown
+  // one that has just been put in place may say less than its writer has published before
+  return Math.max(point.acknowledged ?? shown, shown)
 }
 
 module.exports = { FollowedPoint, acknowledgedByPoint }

@@ -358,16 +358,23 @@ class Writer {
   // Failing
 
   /**
-   * A write failed: the file goes back to what is acknowledged, and what is not gets the error.
+   * A write failed: the file goes back to what is acknowledged, and what is not gets the error. Callers are
+   * told when the file is truncated, so that a process that is killed then has not stored what it was told is
+   * not; what is appended until then, by callers who do not know, fails too: it would come after a gap.
    * @param {Error} err
    */
   rollBack (err) {
     this.enter('rollingBack')
     // of a batch that takes several writes, some may be in the file already
     const isExtended = this.target > this.acknowledged
-    this.dropUnwritten(err)
-    if (isExtended) this.truncate(() => this.becomeIdle())
-    else this.becomeIdle()
+    this.written = this.target = this.acknowledged
+    this.durability.rollBack(this.acknowledged)
+    const finish = () => {
+      if (this.failure === null) this.dropUnwritten(err)
+      this.becomeIdle()
+    }
+    if (isExtended) this.truncate(finish)
+    else finish()
   }
 
   /** A truncation that failed is tried again before the next write. */

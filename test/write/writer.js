@@ -74,6 +74,24 @@ test('a truncation after a failed write is durable before the log is closed', as
   t.ok(file.durable.equals(file.bytes))
 })
 
+test('callers are told of a failed write when the file is truncated, not before', async (t) => {
+  const { file, log } = await open({ sync: 'never' })
+  await log.append('first')
+  file.held = new Set(['write', 'truncate'])
+  let told = 0
+  const failing = log.append('second').catch(() => told++)
+  ;(await file.next('write')).finish(NO_SPACE)
+  const truncation = await file.next('truncate')
+  const meanwhile = log.append('third').catch(() => told++)
+  await new Promise(resolve => setImmediate(resolve))
+  t.equal(told, 0)
+  truncation.finish()
+  await Promise.all([failing, meanwhile])
+  t.equal(told, 2, 'and what was appended by then fails with it')
+  file.held.clear()
+  await log.close()
+})
+
 test('deletions that were called before close are done before it, also while an append is being synced', async (t) => {
   const { file, log } = await open({ blockSize: 128, sync: 'never' })
   const seqs = []
