@@ -12,6 +12,8 @@ const { isUnfinishedBatch, lastFrame } = require('./whole-records')
 const SAMPLE_SIZE = 2 * MAX_BLOCK_SIZE
 /** Where samples are taken, as parts of the file. */
 const SAMPLE_PLACES = [0.25, 0.5, 0.75, 1]
+/** Whole records at the end of a file that show it to be a log, though its start is corrupt. */
+const RECORDS_AT_END = 3
 const COMMON_SIZES = Array.from({ length: 12 }, (_, i) => MAX_BLOCK_SIZE >> i)
 
 /** @typedef {import('./find-end').Read} Read */
@@ -46,7 +48,7 @@ async function findBlockSize (read, size, given, usual, filename, point = null) 
   }
   const guess = given ?? usual
   if (end > 0 || isUnfinishedBatch(head.subarray(0, guess), guess)) return guess
-  if (await endsWithRecord(read, size) || await belongsToFile(read, size, point)) return guess
+  if (await endsWithRecords(read, size, guess) || await belongsToFile(read, size, point)) return guess
   throw errors.notALog(filename)
 }
 
@@ -94,6 +96,25 @@ async function blockSizeElsewhere (read, size, head, given) {
 async function endsWithRecord (read, end) {
   const start = Math.max(0, end - MAX_BLOCK_SIZE)
   return end - start > FRAME_SIZE && lastFrame(await read(start, end - start), 0) !== -1
+}
+
+/**
+ * The first record is corrupt, and no other block is there to say what this is. One record at the end
+ * can be there by chance: in a text, two bytes often stand again at the distance that they say.
+ * @param {Read} read
+ * @param {number} size the file's
+ * @param {number} blockSize
+ * @returns {Promise<boolean>} whether the file is one block at most, and ends with several whole records
+ */
+async function endsWithRecords (read, size, blockSize) {
+  if (size > blockSize) return false
+  const bytes = await read(0, size)
+  let end = size
+  for (let count = 0; count < RECORDS_AT_END; count++) {
+    end = lastFrame(bytes.subarray(0, end), 0)
+    if (end === -1) return false
+  }
+  return true
 }
 
 /**

@@ -214,3 +214,18 @@ test('a large file that is not a log is an error, and is unchanged', async (t) =
     t.ok(fs.readFileSync(file('log')).equals(Buffer.alloc(300000, byte)))
   }
 })
+
+test('a text in which two bytes stand again at the distance that they say is not a log, and is unchanged', async (t) => {
+  const folder = testFolder(t)
+  const texts = ['note '.repeat(50000), 'hello, these are some notes\n'.repeat(400), 'note '.repeat(5000)]
+  for (const [i, text] of texts.entries()) {
+    for (const options of [{}, { blockSize: 1024 }, { readOnly: true }]) {
+      const file = folder(`text${i}`)
+      fs.writeFileSync(file, text)
+      const log = promises(FlumeLog(file, options))
+      t.equal(await codeOf(log.onReady()), 'flumelog:not-a-log', `${text.length} bytes, ${JSON.stringify(options)}`)
+      await log.close()
+      t.equal(fs.readFileSync(file, 'utf8'), text)
+    }
+  }
+})
