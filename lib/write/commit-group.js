@@ -52,7 +52,7 @@ class CommitGroup {
     return this.seqs[this.count - 1]
   }
 
-  /** Whether a call has nobody who could be told of an error. */
+  /** Whether a call was made without a callback, so that its error has no recipient. */
   get hasCallWithoutCallback () {
     for (let i = 0; i < this.count; i++) if (this.callbacks[i] === undefined) return true
     return false

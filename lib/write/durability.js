@@ -1,6 +1,6 @@
 'use strict'
 
-// Makes what is written durable: when to fsync, and what an fsync covers. An fsync
+// Makes written data durable: decides when to fsync, and what an fsync covers. An fsync
 // covers exactly what had been written when it was called, and of that only what no
 // failed write has rolled back since.
 
@@ -66,7 +66,7 @@ class Durability {
   }
 
   /**
-   * The offset that has to be synced before what is written may be acknowledged.
+   * The offset that has to be synced before written data may be acknowledged.
    * @param {number} written offset
    * @param {number} forced the offset after the last record whose caller asked for a sync
    */
@@ -123,7 +123,7 @@ class Durability {
     this.timer = null
   }
 
-  /** Starts an fsync, unless one is in progress; those who wait for more than that covers get the next one. */
+  /** Starts an fsync, unless one is in progress; callers that wait for more than it covers get the next one. */
   start () {
     if (this.isSyncing || this.failure !== null) return
     const covered = { ...this.progress.counts.written }
@@ -160,7 +160,7 @@ class Durability {
     if (this.waiting.length > 0) this.start()
   }
 
-  /** Lets the operations go on that waited for what is synced now. */
+  /** Resumes the operations that waited for an offset that is synced now. */
   proceed () {
     const done = this.waiting.filter(({ end }) => end <= this.synced)
     if (done.length === 0) return
@@ -186,7 +186,7 @@ class Durability {
     this.isTruncated = false
     file.sync((err) => {
       if (err) return cb(errors.failed(file.filename, err))
-      // what an unlinked file holds is durable for nobody
+      // data in an unlinked file is lost with the process
       if (file.checkPath) file.checkPath(cb)
       else cb(null)
     })

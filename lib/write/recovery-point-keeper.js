@@ -27,7 +27,7 @@ class RecoveryPointKeeper {
     /** Whether the file still has a deletion that was undone: it must not be completed on a block that has grown since. */
     this.isOutdated = false
     this.isWriting = false
-    /** Callers of `write` who came while one was in progress. @type {Done[]} */
+    /** Callbacks of calls to `write` that were made while one was in progress. @type {Done[]} */
     this.waiting = []
     /** Called when no write is in progress. @type {(() => void) | null} */
     this.onquiet = null

@@ -82,7 +82,7 @@ class SinkReader {
   readOne () {
     const { appender, whenRoom } = /** @type {import('./writer').Writer} */ (this.writer)
     const { highWaterMark } = appender.limits
-    // what is refused needs no room
+    // a record that will be refused needs no room
     if (appender.refusal === null && appender.counts.inFlight.bytes >= highWaterMark) {
       this.isReading = false
       whenRoom.call(this.writer, highWaterMark / 2, this.pump)
@@ -166,7 +166,7 @@ class SinkReader {
     try {
       this.source(err, noop)
     } catch (thrown) {
-      // nobody waits for it any more
+      // the sink has called back already
       rethrowLater(thrown)
     }
   }

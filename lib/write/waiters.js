@@ -38,7 +38,7 @@ class Waiters {
     /** Answers to give, in order. @type {Array<{ answer: () => void }>} */
     this.ready = []
     this.isAnswering = false
-    /** The first error of an append without a callback that nobody has been told. @type {Error | null} */
+    /** The first error of an append without a callback that was not reported yet. @type {Error | null} */
     this.untold = null
   }
 
@@ -79,7 +79,7 @@ class Waiters {
 
   /**
    * @param {number} written offset
-   * @returns {number} of the bytes that are written, how far somebody waits for them to be synced
+   * @returns {number} the greatest offset, of those that are written, that a caller waits for to be synced
    */
   syncWanted (written) {
     let end = 0
@@ -115,8 +115,8 @@ class Waiters {
   }
 
   /**
-   * A write failed: what is not acknowledged is not stored. Its calls get the error, and those
-   * who wait for an offset behind it wait for no more than what is left.
+   * A write failed: unacknowledged records are not stored. Their calls get the error, and callers that
+   * wait for an offset beyond `acknowledged` now wait for that.
    * @param {number} acknowledged offset
    * @param {Error} error
    * @returns {CommitGroup[]} the groups that are not stored
@@ -163,7 +163,7 @@ class Waiters {
     this.untold ??= error
   }
 
-  /** @returns {Error | null} the first error nobody has been told, which the caller now tells */
+  /** @returns {Error | null} the first error that was not reported yet; the caller reports it */
   takeUntold () {
     const error = this.untold
     this.untold = null
@@ -207,7 +207,7 @@ class Waiters {
         i++
       } catch (err) {
         rethrowLater(err)
-        // a group goes on behind the call that threw; of the others, each is one call
+        // a group continues with the call after the one that threw; every other entry is a single call
         if (!(this.ready[i] instanceof CommitGroup)) i++
       }
     }

@@ -32,7 +32,7 @@
 //     closed        is not used any more                              -
 //
 // When a write fails (rollingBack), when an fsync fails (failed) and when the log is closed
-// (closed), everybody who still waits is answered, once. All I/O answers with a callback,
+// (closed), every caller that still waits is answered, once. All I/O calls back,
 // possibly before the call returns; `step` is a loop, so no stack grows.
 
 const errors = require('../errors')
@@ -81,7 +81,7 @@ class Writer {
     this.hasJustDeleted = false
     /** Why nothing is stored any more. @type {Error | null} */
     this.failure = null
-    /** Called when the log is closed; null: nobody has asked for that. @type {Done | null} */
+    /** Called when the log is closed; null: `close` was not called. @type {Done | null} */
     this.onclosed = null
     this.isScheduled = false
     this.isStepping = false
@@ -179,7 +179,7 @@ class Writer {
     this.step()
   }
 
-  /** Does what is to be done next, then gives the answers that are due. */
+  /** Starts the next operation, then gives the answers that are due. */
   step () {
     this.mustStep = true
     if (this.isStepping) return
@@ -293,7 +293,7 @@ class Writer {
     })
   }
 
-  /** Acknowledges what is written; first makes it durable, as far as it has to be. */
+  /** Acknowledges written records, after making them durable as far as necessary. */
   settle () {
     const end = this.durability.mustBeSynced(this.written, this.appender.forced)
     if (this.synced >= end) return this.acknowledge()
@@ -301,7 +301,7 @@ class Writer {
     this.durability.syncTo(end, (err) => err ? this.becomeIdle() : this.acknowledge())
   }
 
-  /** Moves the end of the log, as callers and readers see it, up to what is written. */
+  /** Moves the end of the log, as callers and readers see it, up to `written`. */
   acknowledge () {
     const { counts } = this
     const groups = this.waiters.acknowledge(this.written)
@@ -322,7 +322,7 @@ class Writer {
     this.recoveryPoint.publishSoon()
   }
 
-  /** Answers who waits for something that has come about; starts the sync that others wait for. */
+  /** Answers the callers whose offset is reached; starts the fsync that others wait for. */
   settleWaiters () {
     const { waiters, counts, acknowledged, synced, written } = this
     waiters.settle({ acknowledged, synced, inFlight: counts.inFlight.bytes })
@@ -358,9 +358,9 @@ class Writer {
   // Failing
 
   /**
-   * A write failed: the file goes back to what is acknowledged, and what is not gets the error. Callers are
-   * told when the file is truncated, so that a process that is killed then has not stored what it was told is
-   * not; what is appended until then, by callers who do not know, fails too: it would come after a gap.
+   * A write failed: the file is truncated to `acknowledged`, and unacknowledged appends get the error. They get
+   * it after the truncation, so that a record whose append failed is not there if the process is killed then.
+   * Appends made in between fail as well: they would follow a gap.
    * @param {Error} err
    */
   rollBack (err) {
