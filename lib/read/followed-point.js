@@ -91,8 +91,7 @@ class FollowedPoint {
  */
 function acknowledgedByPoint (point, shown) {
   if (point === null || !point.isHeld) return null
-  // one that has just been put in place may say less than its writer has published before
-  return Math.max(point.acknowledged ?? shown, shown)
+  return point.acknowledged ?? shown
 }
 
 module.exports = { FollowedPoint, acknowledgedByPoint }

@@ -76,10 +76,13 @@ class PathPoint {
     this.blocking = blocking
     /** Settled when nothing is being published by asynchronous I/O. */
     this.published = Promise.resolve()
+    this.isPublishDue = false
     /** The file that is in place, locked; -1: none. */
     this.fd = -1
     /** Where its second line starts. */
     this.lineOffset = 0
+    /** The file that is about to take its place, complete but for its name. @type {{ fd: number, lineOffset: number } | null} */
+    this.next = null
     /** What the second line says, or will say once there is a file. */
     this.acknowledged = 0
   }
@@ -123,9 +126,14 @@ class PathPoint {
       await writeFile(fd, first + acknowledgedLine(acknowledged))
       await fdatasync(fd)
       lockIfPossible(fd)
+      // what is published from now on goes into both files: readers never find less than they found before
+      this.next = { fd, lineOffset: first.length }
+      if (this.acknowledged !== acknowledged) this.publish(this.acknowledged)
+      await this.published
       await fs.promises.rename(unfinished, this.filename)
     } catch (err) {
-      if (fd !== -1) await close(fd).catch(() => {})
+      this.next = null
+      if (fd !== -1) await this.closeFile(fd)
       // on a full disk what there is of it would take the last room
       await fs.promises.unlink(unfinished).catch(() => {})
       throw named(err, this.filename)
@@ -133,7 +141,7 @@ class PathPoint {
     const before = this.fd
     this.fd = fd
     this.lineOffset = first.length
-    if (this.acknowledged !== acknowledged) this.publish(this.acknowledged)
+    this.next = null
     if (!KEEPS_OPEN) this.release()
     if (before !== -1) await this.closeFile(before)
     await syncFolder(this.folder)
@@ -155,22 +163,30 @@ class PathPoint {
   /** @param {number} acknowledged */
   publish (acknowledged) {
     this.acknowledged = acknowledged
-    if (this.fd === -1) return
-    if (!this.blocking) {
-      // one after the other, so that the last one stays
-      this.published = this.published.then(() => this.publishAsync())
-      return
-    }
-    try {
-      fs.writeSync(this.fd, acknowledgedLine(acknowledged), this.lineOffset, 'latin1')
-    } catch {
-      // readers see the log end where it did until the next one
-    }
+    if (!this.blocking) this.publishLater()
+    else for (const { fd, lineOffset } of this.files()) writeLine(fd, acknowledged, lineOffset)
+  }
+
+  /** One write after the other, so that the last one stays; each takes what is acknowledged by then. */
+  publishLater () {
+    if (this.isPublishDue) return
+    this.isPublishDue = true
+    this.published = this.published.then(() => {
+      this.isPublishDue = false
+      return this.publishAsync()
+    })
   }
 
   async publishAsync () {
-    const { fd } = this
-    if (fd !== -1) await write(fd, acknowledgedLine(this.acknowledged), this.lineOffset, 'latin1').catch(() => {})
+    for (const { fd, lineOffset } of this.files()) {
+      await write(fd, acknowledgedLine(this.acknowledged), lineOffset, 'latin1').catch(() => {})
+    }
+  }
+
+  /** @returns {Array<{ fd: number, lineOffset: number }>} those that say what is acknowledged */
+  files () {
+    const files = this.fd === -1 ? [] : [{ fd: this.fd, lineOffset: this.lineOffset }]
+    return this.next === null ? files : [...files, this.next]
   }
 
   async remove () {
@@ -216,6 +232,19 @@ function pointFile (filename, folder, logStatus, blocking = true) {
     publish: (acknowledged) => point.publish(acknowledged),
     remove: callbackify(() => point.remove()),
     release: () => point.release()
+  }
+}
+
+/**
+ * @param {number} fd
+ * @param {number} acknowledged
+ * @param {number} lineOffset
+ */
+function writeLine (fd, acknowledged, lineOffset) {
+  try {
+    fs.writeSync(fd, acknowledgedLine(acknowledged), lineOffset, 'latin1')
+  } catch {
+    // readers see the log end where it did until the next one
   }
 }
 

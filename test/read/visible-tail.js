@@ -5,7 +5,6 @@
 const test = require('tape')
 const layout = require('../../lib/format/layout')
 const { writeChecksum } = require('../../lib/format/checksum')
-const { acknowledgedByPoint } = require('../../lib/read/followed-point')
 const { boundsOf, visiblePart, visibleTail } = require('../../lib/read/visible-tail')
 
 const BLOCK_SIZE = 64
@@ -45,14 +44,6 @@ const live = (acknowledged) => boundsOf(point(0), acknowledged, 1000, BLOCK_SIZE
 const stopped = (offset, size = 1000) => boundsOf(point(offset), null, size, BLOCK_SIZE, FOUND)
 /** There is no recovery point. */
 const closed = (size) => boundsOf(null, null, size, BLOCK_SIZE, FOUND)
-
-test('what was shown stays visible while a live writer replaces its recovery point by one that says less', (t) => {
-  t.equal(acknowledgedByPoint(point(0, { acknowledged: TWO, isHeld: true }), THREE), THREE)
-  t.equal(acknowledgedByPoint(point(0, { acknowledged: FOUR, isHeld: true }), THREE), FOUR)
-  t.equal(acknowledgedByPoint(point(0, { isHeld: true }), THREE), THREE, 'or nothing, while it is being written')
-  t.equal(acknowledgedByPoint(point(0, { acknowledged: FOUR }), THREE), null, 'a writer that is gone says nothing')
-  t.end()
-})
 
 test('the limit is what a live writer has acknowledged, else what the file has', (t) => {
   t.equal(boundsOf(point(10), 300, 1000, BLOCK_SIZE, FOUND).limit, 300)

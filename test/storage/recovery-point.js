@@ -148,6 +148,37 @@ test('a reader never sees a live writer as dead, or half an offset, while it pub
   t.deepEqual(wrong, [], `of ${reads} reads`)
 })
 
+test('what a reader finds acknowledged never goes back while the file is replaced', async (t) => {
+  for (const blocking of [true, false]) {
+    const filename = testFolder(t)('log.recovery-point')
+    const point = pointFile(filename, path.dirname(filename), async () => fs.statSync(path.dirname(filename)), blocking)
+    const write = (acknowledged) => new Promise((resolve, reject) => point.write({ ...POINT, acknowledged }, err => err ? reject(err) : resolve()))
+    const read = () => new Promise((resolve, reject) => point.read((err, found) => err ? reject(err) : resolve(found.acknowledged)))
+    let acknowledged = 1
+    await write(acknowledged)
+    const state = { isWriting: true }
+    const publishing = function publish () {
+      if (state.isWriting) setImmediate(publish)
+      point.publish(++acknowledged)
+    }
+    publishing()
+    const backward = []
+    let last = 0
+    const reading = (async () => {
+      while (state.isWriting) {
+        const found = await read()
+        if (found < last) backward.push([last, found])
+        last = found
+      }
+    })()
+    for (let i = 0; i < 100; i++) await write(acknowledged)
+    state.isWriting = false
+    await reading
+    t.deepEqual(backward, [], blocking ? 'published by synchronous I/O' : 'by asynchronous I/O')
+    await new Promise(resolve => point.remove(resolve))
+  }
+})
+
 test('an offset that was read half-written is read again', async (t) => {
   const { filename, read, write } = pointIn(t)
   await write(POINT)
