@@ -2,6 +2,7 @@
 
 // A log: checks what it is given, waits until it is open, and delegates to the writer
 // and the readers.
+// Longer than the others, for one short method per member of a log.
 
 const Obv = require('obz')
 const errors = require('./errors')

@@ -49,6 +49,7 @@ const { watch } = require('./watch')
  */
 
 /**
+ * One long function, since the calls of an open file share its state and are made once per log.
  * @param {string} filename
  * @param {{ readOnly: boolean, lock: boolean | 'required', blocking?: boolean }} options blocking: see `Options`
  * @param {import('../clock').Clock} [clock]

@@ -34,6 +34,8 @@
 // When a write fails (rollingBack), when an fsync fails (failed) and when the log is closed
 // (closed), every caller that still waits is answered, once. All I/O calls back,
 // possibly before the call returns; `step` is a loop, so no stack grows.
+//
+// This file is longer than the others: the states are easier to follow in one place.
 
 const errors = require('../errors')
 const { promised } = require('../callbacks')
