@@ -151,7 +151,9 @@ class FlumeLog {
    * @returns {RecordIterator<any>}
    */
   stream (options) {
-    return new RecordIterator(() => this.flumelog.stream(options ?? {}), options?.signal)
+    // now, since `old: false` counts from this call on
+    const source = this.flumelog.stream(options ?? {})
+    return new RecordIterator(() => source, options?.signal)
   }
 
   /**
@@ -160,7 +162,8 @@ class FlumeLog {
    * @returns {ReadStream}
    */
   createReadStream (options) {
-    return new ReadStream(() => this.flumelog.stream(options ?? {}), options ?? {})
+    const source = this.flumelog.stream(options ?? {})
+    return new ReadStream(() => source, options ?? {})
   }
 
   /**

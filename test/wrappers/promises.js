@@ -471,3 +471,16 @@ async function all (iterable) {
 function numbers (from, to) {
   return Array.from({ length: to - from }, (_, i) => from + i)
 }
+
+tape('with old: false, iterators and Node.js streams start where the log ended when they were made', async (t) => {
+  const log = await open(new RAM())
+  await log.append('before')
+  const iterator = log.stream({ old: false, seqs: false })
+  const readable = log.createReadStream({ old: false, seqs: false })
+  await log.append('after')
+  t.equal(String((await iterator.next()).value), 'after')
+  t.equal(String(await new Promise(resolve => readable.once('data', resolve))), 'after')
+  await iterator.return()
+  readable.destroy()
+  await log.close()
+})
