@@ -1,11 +1,11 @@
 'use strict'
 
-// Accepts appends: packs their records into blocks in memory at once, counts them, and
-// keeps their callbacks until the writer has stored them. No I/O.
+// Accepts appends: packs their records in memory at once, counts them, and keeps their
+// callbacks until the writer has stored them. No I/O.
 
 const errors = require('../errors')
 const { sizeOf } = require('../storage/buffers')
-const { Packer } = require('./packer')
+const { FRAME_SIZE } = require('../format/layout')
 const { Waiters } = require('./waiters')
 
 /**
@@ -13,23 +13,28 @@ const { Waiters } = require('./waiters')
  * @typedef {import('./commit-group').CommitGroup} CommitGroup
  * @typedef {{ records: number, bytes: number }} Count
  *
- * @typedef {{ blockSize: number, checksum: boolean }} AppenderOptions
+ * @typedef {object} RecordPacker where records are put: into blocks (packer.js), or into what is sent to another process
+ * @property {object | null} filling what is being filled
+ * @property {number} end grows with every record
+ * @property {(data: Uint8Array) => number} add returns the record's seq
+ * @property {(batch: Uint8Array[]) => number[]} addAtomic returns their seqs
+ * @property {(bytes: number) => void} reserve the records that follow, of so many bytes with their lengths, belong together
  *
  * @typedef {object} Limits may change at any time
  * @property {number} highWaterMark bytes of data in flight
  * @property {'queue' | 'reject'} overflow
  */
 
+/** @template {RecordPacker} [P=RecordPacker] */
 class Appender {
   /**
-   * @param {import('../format/block').Block} tail where the log ends
-   * @param {AppenderOptions} options
+   * @param {P} packer
    * @param {Limits} limits
    * @param {number} lastSeq the last record's, -1 if there is none
    * @param {() => void} onaccepted there is something to be stored
    */
-  constructor (tail, { blockSize, checksum }, limits, lastSeq, onaccepted) {
-    this.packer = new Packer(tail, blockSize, checksum)
+  constructor (packer, limits, lastSeq, onaccepted) {
+    this.packer = packer
     this.waiters = new Waiters()
     this.limits = limits
     this.onaccepted = onaccepted
@@ -78,6 +83,7 @@ class Appender {
   appendBatch (batch, isForced, cb) {
     const bytes = sizeOf(batch)
     if (!this.hasRoom(bytes)) return this.refuse(batch.length, bytes, cb)
+    this.packer.reserve(bytes + batch.length * FRAME_SIZE)
     let seq = this.waiters.lastGroup?.lastSeq ?? this.lastSeq
     for (const data of batch) seq = this.pack(data)
     this.accept(seq, batch.length, bytes, isForced, cb)

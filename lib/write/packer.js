@@ -47,6 +47,34 @@ class Packer {
     return seq
   }
 
+  /** Records may lie in different blocks, so nothing needs to be done for those that belong together. */
+  reserve () {}
+
+  /**
+   * Adds records that have their lengths already.
+   * @param {Buffer} records as in the file, one after the other; each fits a block
+   * @returns {{ first: number, last: number }} the seqs of the first record and of the last one
+   */
+  addFramed (records) {
+    const most = this.blockSize - layout.paddingSize(this.checksum)
+    let first = -1
+    let last = -1
+    for (let start = 0; start < records.length;) {
+      const { lastStart, end } = framesWithin(records, start, most - this.position)
+      if (end === start) {
+        this.startBlock()
+        continue
+      }
+      const base = this.filling.number * this.blockSize + this.position
+      records.copy(this.filling.buffer, this.position, start, end)
+      this.position += end - start
+      if (first === -1) first = base
+      last = base + lastStart - start
+      start = end
+    }
+    return { first, last }
+  }
+
   /**
    * Puts a batch into a block of its own.
    * @param {Uint8Array[]} batch at least one record; together they fit a block
@@ -142,6 +170,24 @@ class Packer {
     this.position = this.tail.end
     this.atomic = []
   }
+}
+
+/**
+ * @param {Buffer} records with their lengths, one after the other
+ * @param {number} start where one of them starts
+ * @param {number} room bytes
+ * @returns {{ lastStart: number, end: number }} of those that fit: where the last one starts, and where it ends
+ */
+function framesWithin (records, start, room) {
+  let lastStart = start
+  let end = start
+  while (end < records.length) {
+    const next = layout.nextPosition(records, end)
+    if (next - start > room) break
+    lastStart = end
+    end = next
+  }
+  return { lastStart, end }
 }
 
 module.exports = { Packer, MAX_WRITE }

@@ -42,8 +42,6 @@ class SinkReader {
     this.source = source
     /** @type {Stored} */
     this.stored = { records: 0, bytes: 0, seq: -1 }
-    /** @type {import('./writer').Writer | null} */
-    this.writer = null
     /** Bytes of the records in flight, oldest first, from `oldest` on. @type {number[]} */
     this.sizes = []
     this.oldest = 0
@@ -59,9 +57,13 @@ class SinkReader {
     this.onstored = this.onstored.bind(this)
   }
 
+  /** Another one from the moment on at which this process becomes the owner of a shared log. */
+  get writer () {
+    return this.log.state.opened?.writer ?? null
+  }
+
   start () {
     this.log.whenOpen((err) => {
-      this.writer = this.log.state.opened?.writer ?? null
       if (err || this.writer === null) this.fail(err ?? errors.readOnly(this.log.filename, 'append'))
       else this.pump()
     })

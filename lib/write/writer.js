@@ -43,6 +43,7 @@ const { sizeOf } = require('../storage/buffers')
 const { Durability } = require('./durability')
 const { RecoveryPointKeeper } = require('./recovery-point-keeper')
 const { Appender } = require('./appender')
+const { Packer } = require('./packer')
 const { finish } = require('./closing')
 const { Deleter } = require('./deleter')
 const { TRANSITIONS, nextStep } = require('./states')
@@ -50,7 +51,7 @@ const { TRANSITIONS, nextStep } = require('./states')
 /**
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {import('./commit-group').CommitGroup} CommitGroup
- * @typedef {import('./appender').AppenderOptions & import('./durability').DurabilityOptions} WriterOptions
+ * @typedef {{ blockSize: number, checksum: boolean } & import('./durability').DurabilityOptions} WriterOptions
  */
 
 class Writer {
@@ -68,8 +69,8 @@ class Writer {
     this.blocks = blocks
     this.onacknowledged = onacknowledged
     this.schedule = this.schedule.bind(this)
-    this.appender = new Appender(blocks.tail, options, limits, lastSeq, this.schedule)
-    this.packer = this.appender.packer
+    this.packer = new Packer(blocks.tail, options.blockSize, options.checksum)
+    this.appender = new Appender(this.packer, limits, lastSeq, this.schedule)
     this.waiters = this.appender.waiters
     this.counts = this.appender.counts
 
