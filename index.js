@@ -75,9 +75,11 @@ function FlumeLog (file, options = {}) {
  * @param {import('./lib/options').Settings} settings
  */
 function logFile (file, settings) {
-  if (typeof file === 'string' && file !== '' && !file.includes('\0')) return pathFile(file, settings)
+  // the lock of a shared log decides who owns it, and is taken when the file is open
+  if (typeof file === 'string' && file !== '' && !file.includes('\0')) return pathFile(file, settings.shared ? { ...settings, lock: false } : settings)
   const storage = /** @type {import('./lib/storage/storage-file').RandomAccessStorage} */ (file)
   if (storage !== null && typeof storage === 'object' && typeof storage.read === 'function' && typeof storage.stat === 'function') {
+    if (settings.shared) throw errors.invalid('only a log in a file can be shared; the first argument is a storage')
     return storageFile(storage, settings)
   }
   throw errors.invalid('the first argument must be the path of a file or a random-access-storage; ' +

@@ -12,7 +12,7 @@ const { performance } = require('perf_hooks')
  * @property {(timer: any) => void} clearTimeout
  * @property {(run: () => void) => unknown} setImmediate runs in the next turn of the event loop
  *
- * @typedef {{ unref: () => unknown }} Timer once unref'd, it does not keep the process alive
+ * @typedef {{ unref: () => unknown, ref: () => unknown }} Timer once unref'd, it does not keep the process alive
  */
 
 /** The machine's own. Looked up at each call, so that a test which replaces a global is seen. @type {Clock} */

@@ -181,3 +181,41 @@ exports.notALog = (filename) => createError('flumelog:not-a-log',
  */
 exports.nameTooLong = (filename, bytes, most) => createError('ENAMETOOLONG',
   `${filename}: the file name has ${bytes} bytes; the maximum is ${most}, since the name of its recovery point is longer`, { filename, path: filename })
+
+/**
+ * @param {string | null} filename
+ * @param {number} timeout in milliseconds
+ * @param {unknown} cause
+ */
+exports.unreachable = (filename, timeout, cause) => createError('flumelog:unreachable',
+  `${nameOf(filename)}: the process that owns the log has not answered for ${timeout} ms; it is unknown whether the call has taken effect, and it is not repeated`,
+  { filename, ...(cause === undefined ? {} : { cause }) })
+
+/** @param {string | null} filename */
+exports.forgotten = (filename) => createError('flumelog:unreachable',
+  `${nameOf(filename)}: the process that owned the log is gone, and its successor cannot tell whether the call has taken effect; it is not repeated`, { filename })
+
+/**
+ * @param {string | null} filename
+ * @param {number} timeout in milliseconds
+ */
+exports.lockedUnshared = (filename, timeout) => createError('flumelog:locked',
+  `${nameOf(filename)}: another process has the log locked and has not answered for ${timeout} ms; it may have opened the log without shared`, { filename })
+
+/** @param {string | null} filename */
+exports.cannotShare = (filename) => createError('flumelog:no-lock',
+  `${nameOf(filename)}: a log cannot be shared here, since the optional package fs-native-extensions, which locks files, cannot be loaded`, { filename })
+
+/**
+ * @param {string} message what was received, and what would be right
+ * @param {unknown} [cause]
+ */
+exports.protocol = (message, cause) => createError('flumelog:protocol', message, cause === undefined ? undefined : { cause })
+
+/**
+ * An error that happened in the process that owns the log.
+ * @param {string} message
+ * @param {unknown} cause
+ * @param {Record<string, unknown>} properties `code` among them
+ */
+exports.fromOwner = (message, cause, { code, ...details }) => createError(String(code), message, cause ? { ...details, cause } : details)

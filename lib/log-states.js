@@ -27,6 +27,8 @@ class Opening {
   whenOpen (call) {
     this.calls.push(call)
   }
+
+  update () {}
 }
 
 class Open {
@@ -61,8 +63,15 @@ class Open {
   /** Calls are made at once from now on. */
   becomeDirect () {
     this.calls = null
-    this.appender = this.opened.writer?.appender ?? null
-    this.reader = this.opened.reader
+    this.update()
+  }
+
+  /** What calls use may have changed: see `Sharing`. */
+  update () {
+    if (this.calls !== null) return
+    const { writer, follower, reader } = this.opened
+    this.appender = writer?.appender ?? null
+    this.reader = follower === null || follower.isFresh ? reader : null
   }
 
   /** @param {Call} call */
@@ -88,6 +97,8 @@ class Refusing {
   whenOpen (call) {
     process.nextTick(call, this.error)
   }
+
+  update () {}
 }
 
 module.exports = { Opening, Open, Refusing }

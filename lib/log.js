@@ -64,12 +64,9 @@ class Log {
     this.depth = 0
     this.turn = new TurnBudget(clock)
     // while a reader waits for what another process appends, this process is kept alive
-    this.streams = new OpenStreams((isWaiting) => {
-      const watch = this.state.opened?.follower?.watch
-      if (isWaiting) watch?.hold()
-      else watch?.release()
-    })
+    this.streams = new OpenStreams((isWaiting) => this.hold(isWaiting))
     this.whenOpen = this.whenOpen.bind(this)
+    this.whenFresh = this.whenFresh.bind(this)
     const log = this
     /** What readers need of the log. */
     this.reading = {
@@ -77,7 +74,7 @@ class Log {
       filename: file.filename,
       decode: this.records.isIdentity ? null : this.records.decode,
       isOpen: () => this.state.reader !== null,
-      whenOpen: this.whenOpen,
+      whenOpen: this.whenFresh,
       streams: this.streams,
       turn: this.turn
     }
@@ -85,9 +82,11 @@ class Log {
     const listeners = {
       onadvance: (/** @type {number} */ seq) => this.advance(seq),
       onblocksize: (/** @type {number} */ blockSize) => { this.records.blockSize = blockSize },
-      onfailure: (/** @type {Error} */ err) => this.fail(err)
+      onfailure: (/** @type {Error} */ err) => this.fail(err),
+      onrole: () => this.state.update(),
+      onfresh: () => this.state.update()
     }
-    openLog(file, settings, this.records, this.limits, listeners, this.turn, clock)
+    openLog({ file, settings, records: this.records, limits: this.limits, listeners, turn: this.turn, clock })
       .then(({ opened, lastSeq }) => process.nextTick(() => this.open(opened, lastSeq)),
         (err) => process.nextTick(() => this.cannotOpen(err)))
   }
@@ -101,7 +100,8 @@ class Log {
   open (opened, lastSeq) {
     const state = new Open(opened, /** @type {Opening} */ (this.state).calls)
     this.state = state
-    callAll([() => this.since.set(lastSeq)], null)
+    // the owner of a shared log may have told more since
+    callAll([() => this.since.set(opened.sharing?.lastSeq ?? lastSeq)], null)
     state.release(() => this.refusal)
   }
 
@@ -132,10 +132,32 @@ class Log {
     }
   }
 
+  /**
+   * Calls back when readers can see all that is known to be in the log: the client of a shared log reads the
+   * file only when a reader asks.
+   * @param {(err: Error | null) => void} cb
+   */
+  whenFresh (cb) {
+    this.whenOpen((err) => {
+      const follower = this.state.opened?.follower ?? null
+      if (err || follower === null) cb(err)
+      else follower.whenFresh(cb)
+    })
+  }
+
   // Following the end of the log
+
+  /** @param {boolean} isWaiting whether streams wait for what another process appends */
+  hold (isWaiting) {
+    const { sharing = null, follower = null } = this.state.opened ?? {}
+    if (sharing !== null) sharing.hold(isWaiting)
+    else if (isWaiting) follower?.watch?.hold()
+    else follower?.watch?.release()
+  }
 
   /** @param {number} seq of the last record that readers see */
   advance (seq) {
+    if (this.state.opened === null) return
     // a follower may have advanced without finding a record
     const moved = seq === this.since.value ? [] : [() => this.since.set(seq)]
     callAll([...moved, () => this.streams.resumeWaiting()], null)
@@ -167,7 +189,7 @@ class Log {
 
   /**
    * @param {Done | undefined} cb called if the log cannot be opened, is closed, or is read-only, where nothing is to be done
-   * @param {(writer: import('./write/writer').Writer) => void} run
+   * @param {(writer: import('./write/writer').Writer | import('./sharing/remote-writer').RemoteWriter) => void} run
    */
   whenWritable (cb, run) {
     this.whenOpen((err) => {
@@ -180,7 +202,7 @@ class Log {
   /** @type {FlumeLog['del']} */
   del (seqs, callback) {
     const cb = optional(callback) ?? noop
-    this.whenOpen((err) => {
+    this.whenFresh((err) => {
       if (err) return cb(err)
       const writer = this.state.opened?.writer ?? null
       if (writer === null) return process.nextTick(cb, errors.readOnly(this.filename, 'delete'))
@@ -248,7 +270,7 @@ class Log {
    * @param {(opened: import('./opening').Opened) => void} run
    */
   whenReadable (cb, run) {
-    const whenOpen = () => this.whenOpen((err) => {
+    const whenOpen = () => this.whenFresh((err) => {
       if (err) cb(err)
       else run(/** @type {import('./opening').Opened} */ (this.state.opened))
     })
@@ -285,9 +307,10 @@ class Log {
     this.turn.flush()
     const { opened } = this.state
     this.state = new Refusing(errors.closed(this.filename), opened)
+    const writer = opened?.sharing ?? opened?.writer ?? null
     if (opened === null) this.finishClosing(null)
-    else if (opened.writer === null) this.closeFile(null)
-    else opened.writer.close((/** @type {Error | null | undefined} */ err) => this.closeFile(err ?? null))
+    else if (writer === null) this.closeFile(null)
+    else writer.close((/** @type {Error | null | undefined} */ err) => this.closeFile(err ?? null))
   }
 
   /** @param {Error | null} failure */
@@ -317,7 +340,7 @@ function noop () {}
  */
 function createLog (file, settings, clock = systemClock) {
   const log = new Log(file, settings, clock)
-  /** @type {Omit<FlumeLog<any>, 'blockSize' | 'highWaterMark' | 'overflow'>} */
+  /** @type {Omit<FlumeLog<any>, 'blockSize' | 'role' | 'highWaterMark' | 'overflow'>} */
   const members = {
     filename: log.filename,
     codec: settings.codec,
@@ -340,6 +363,7 @@ function createLog (file, settings, clock = systemClock) {
   // `get` and `set` in the literal would make V8 look up every member of the log in a table, at each use
   return /** @type {FlumeLog<any>} */ (Object.defineProperties(members, {
     blockSize: { enumerable: true, get: () => log.records.blockSize },
+    role: { enumerable: true, get: () => log.state.opened?.sharing?.role ?? null },
     highWaterMark: { enumerable: true, get: () => log.limits.highWaterMark, set: (bytes) => { log.limits.highWaterMark = checkHighWaterMark(bytes) } },
     overflow: { enumerable: true, get: () => log.limits.overflow, set: (what) => { log.limits.overflow = checkOverflow(what) } }
   }))

@@ -7,19 +7,18 @@ const { BlockCache } = require('./read/block-cache')
 const { Follower } = require('./read/follower')
 const { findVisibleEnd } = require('./read/visible-end')
 const { RecordReader } = require('./read/get')
-const { findBlockSize } = require('./recovery/block-size')
-const { findEnd } = require('./recovery/find-end')
-const { recover } = require('./recovery/recover')
+const { recoverEnd } = require('./recovery/recover-end')
+const { Sharing } = require('./sharing/sharing')
 const { promises } = require('./storage/promisified-file')
 const { Writer } = require('./write/writer')
-const { DEFAULT_BLOCK_SIZE } = require('./options')
 
 /**
  * @typedef {object} Opened what an open log consists of
  * @property {BlockCache} blocks
  * @property {RecordReader} reader
- * @property {Writer | null} writer null: the log is read-only
- * @property {Follower | null} follower null: this process writes the log
+ * @property {Writer | import('./sharing/remote-writer').RemoteWriter | null} writer null: the log is read-only
+ * @property {Follower | import('./sharing/client-end').ClientEnd | null} follower null: this process writes the file
+ * @property {Sharing | null} sharing null: the log is not shared
  * @property {import('./types').Cut | null} cut what recovery truncated
  * @property {number} recovered bytes behind the recovery point that were valid
  *
@@ -27,62 +26,77 @@ const { DEFAULT_BLOCK_SIZE } = require('./options')
  * @property {(seq: number) => void} onadvance readers see more; the last record's seq is this
  * @property {(blockSize: number) => void} onblocksize the block size is this; a follower may find it only later
  * @property {(err: Error) => void} onfailure a follower cannot rely on what it has read
+ * @property {() => void} onrole this process of a shared log has another writer now
+ * @property {(isFresh: boolean) => void} onfresh whether blocks have all that the owner of a shared log has told of
+ *
+ * @typedef {object} Context what a log is opened with
+ * @property {import('./storage/path-file').LogFile} file
+ * @property {import('./options').Settings} settings
+ * @property {import('./record-codec').RecordCodec} records
+ * @property {import('./write/appender').Limits} limits
+ * @property {Listeners} listeners
+ * @property {import('./read/turn-budget').TurnBudget} turn
+ * @property {import('./clock').Clock} clock
  */
 
 /**
- * @param {import('./storage/path-file').LogFile} file
- * @param {import('./options').Settings} settings
- * @param {import('./record-codec').RecordCodec} records
- * @param {import('./write/appender').Limits} limits
- * @param {Listeners} listeners
- * @param {import('./read/turn-budget').TurnBudget} turn
- * @param {import('./clock').Clock} clock
+ * @param {Context} context
  * @returns {Promise<{ opened: Opened, lastSeq: number }>}
  */
-async function openLog (file, settings, records, limits, listeners, turn, clock) {
+async function openLog (context) {
+  const { file, settings } = context
+  if (settings.shared) return new Sharing(context).open()
   const io = promises(file)
   await io.open()
-  /** @type {Follower | null} */
-  let follower = null
   try {
-    const { blockSize, found, point } = await examine(io, file, settings, records.isWhole)
-    const mustRecover = !settings.readOnly && (point !== null || found.cut > 0 || found.damagedTail !== null)
-    const cutName = mustRecover ? await recover(io, found, blockSize) : null
-    listeners.onblocksize(blockSize)
-
-    const { checksum, cacheSize, readOnly } = settings
-    const blocks = new BlockCache(file, { blockSize, checksum, cacheSize })
-    blocks.tail = found.tail
-    const writer = readOnly ? null : new Writer(file, blocks, { ...settings, blockSize }, limits, found.lastSeq, listeners.onadvance, clock)
-    if (readOnly) {
-      follower = new Follower(file, io, blocks, found, point, { ...listeners, blockSize: settings.blockSize, isWhole: records.isWhole, clock })
-      await follower.begin()
-    }
-    const cut = mustRecover && found.cut > 0 ? { offset: found.kept, bytes: found.cut, filename: cutName } : null
-    const reader = new RecordReader({ blocks, decode: records.isIdentity ? null : records.decode, turn })
-    const opened = { blocks, reader, writer, follower, cut, recovered: mustRecover ? found.recovered : 0 }
-    return { opened, lastSeq: follower?.lastSeq ?? found.lastSeq }
+    return await (settings.readOnly ? openReader(context, io) : openWriter(context, io))
   } catch (err) {
-    follower?.close()
     await io.close().catch(() => {})
     throw err
   }
 }
 
 /**
- * Finds the log in the file; changes nothing.
+ * @param {Context} context
  * @param {import('./storage/promisified-file').Io} io
- * @param {import('./storage/path-file').LogFile} file
- * @param {import('./options').Settings} settings
- * @param {(data: Buffer) => boolean} isWhole
  */
-async function examine (io, { filename }, settings, isWhole) {
-  const { checksum, readOnly } = settings
-  if (readOnly) return findVisibleEnd(io, io.read, filename, { blockSize: settings.blockSize, checksum, isWhole })
-  const [size, point] = await Promise.all([io.size(), io.readPoint()])
-  const blockSize = await findBlockSize(io.read, size, settings.blockSize, DEFAULT_BLOCK_SIZE, filename, point)
-  const found = await findEnd(io.read, size, point, { blockSize, checksum, isWhole, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero })
-  return { blockSize, found, point }
+async function openWriter (context, io) {
+  const { file, settings, records, limits, listeners, clock } = context
+  const { blockSize, found, cut, recovered } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
+  const { blocks, reader } = openBlocks(context, blockSize, found)
+  const writer = new Writer(file, blocks, { ...settings, blockSize }, limits, found.lastSeq, listeners.onadvance, clock)
+  return { opened: { blocks, reader, writer, follower: null, sharing: null, cut, recovered }, lastSeq: found.lastSeq }
+}
+
+/**
+ * @param {Context} context
+ * @param {import('./storage/promisified-file').Io} io
+ */
+async function openReader (context, io) {
+  const { file, settings, records, listeners, clock } = context
+  const { blockSize, found, point } = await findVisibleEnd(io, io.read, file.filename, { ...settings, isWhole: records.isWhole })
+  const { blocks, reader } = openBlocks(context, blockSize, found)
+  const follower = new Follower(file, io, blocks, found, point, { ...listeners, blockSize: settings.blockSize, isWhole: records.isWhole, clock })
+  try {
+    await follower.begin()
+  } catch (err) {
+    follower.close()
+    throw err
+  }
+  return { opened: { blocks, reader, writer: null, follower, sharing: null, cut: null, recovered: 0 }, lastSeq: follower.lastSeq }
+}
+
+/**
+ * @param {Context} context
+ * @param {number} blockSize in bytes
+ * @param {import('./recovery/find-end').Found} found
+ */
+function openBlocks ({ file, settings, records, listeners, turn }, blockSize, found) {
+  listeners.onblocksize(blockSize)
+  const { checksum, cacheSize } = settings
+  const blocks = new BlockCache(file, { blockSize, checksum, cacheSize })
+  blocks.tail = found.tail
+  return { blocks, reader: new RecordReader({ blocks, decode: records.isIdentity ? null : records.decode, turn }) }
 }
 
 module.exports = { openLog }

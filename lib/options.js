@@ -40,6 +40,10 @@ const DEFAULT_BLOCK_SIZE = 65536
  *   `flumelog:overflow`; default 'queue'; can be changed while the log is open
  * @property {boolean} [blocking] small reads and writes use synchronous I/O while it stays fast; false: the event
  *   loop never waits for the file; default true
+ * @property {boolean} [shared] let several processes append: the first one owns the file, the others send it what they append; default false.
+ *   See docs/processes.md
+ * @property {number} [timeout] with `shared`: milliseconds that the owner may be silent before calls get `flumelog:unreachable`; default 10000
+ * @property {number} [ackInterval] with `shared`: milliseconds for which the owner holds back acknowledgements to gather more; default 0
  * @property {boolean} [readOnly] read without a lock and without recovery, following a log that another process writes; default false
  */
 
@@ -57,6 +61,9 @@ const DEFAULT_BLOCK_SIZE = 65536
  * @property {number} highWaterMark
  * @property {'queue' | 'reject'} overflow
  * @property {boolean} blocking
+ * @property {boolean} shared
+ * @property {number} timeout
+ * @property {number} ackInterval
  * @property {boolean} readOnly
  */
 
@@ -96,10 +103,17 @@ function settingsOf (options) {
   const checksum = mustBeBoolean('checksum', options.checksum ?? true)
   const blocking = mustBeBoolean('blocking', options.blocking ?? true)
   const readOnly = mustBeBoolean('readOnly', options.readOnly ?? false)
+  const shared = mustBeBoolean('shared', options.shared ?? false)
+  const timeout = options.timeout ?? 10_000
+  mustBeInteger('timeout', timeout, 1, 2 ** 31 - 1)
+  const ackInterval = options.ackInterval ?? 0
+  mustBeInteger('ackInterval', ackInterval, 0, 2 ** 31 - 1)
   const lock = options.lock === 'required' ? 'required' : mustBeBoolean('lock', options.lock ?? true)
+  if (shared && readOnly) throw errors.invalid('shared and readOnly exclude each other: a log that only reads needs no owner')
+  if (shared && !lock) throw errors.invalid('shared needs the lock, which decides who writes; lock is false')
   const highWaterMark = checkHighWaterMark(options.highWaterMark ?? 16 * MIB)
   const overflow = checkOverflow(options.overflow ?? 'queue')
-  return { blockSize, codec, validate: options.validate, cacheSize, sync, syncInterval, syncBytes, checksum, lock, highWaterMark, overflow, blocking, readOnly }
+  return { blockSize, codec, validate: options.validate, cacheSize, sync, syncInterval, syncBytes, checksum, lock, highWaterMark, overflow, blocking, shared, timeout, ackInterval, readOnly }
 }
 
 /**

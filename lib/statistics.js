@@ -2,6 +2,8 @@
 
 // What `stats` counts.
 
+const { Writer } = require('./write/writer')
+
 const NO_COUNT = { records: 0, bytes: 0 }
 const NO_COUNTS = { appended: NO_COUNT, written: NO_COUNT, synced: NO_COUNT, rejected: NO_COUNT, inFlight: NO_COUNT, writes: 0, syncs: 0 }
 const NO_BLOCKS = { hits: 0, misses: 0, evictions: 0, end: 0, tail: { number: 0, end: 0 } }
@@ -23,14 +25,24 @@ function statsOf (opened, streams) {
     inFlight: { ...inFlight },
     writes,
     syncs,
-    unsynced: writer === null ? 0 : Math.max(0, writer.acknowledged - writer.synced),
+    unsynced: unsyncedBytes(writer),
     cache: { hits, misses, evictions },
     streams,
+    clients: opened?.sharing?.server?.stats() ?? [],
+    refused: opened?.sharing?.server?.refusals ?? 0,
     size: end,
     blocks: tail.number + (tail.end > 0 ? 1 : 0),
     recovered: opened?.recovered ?? 0,
     cut: opened?.cut ?? null
   }
+}
+
+/**
+ * @param {import('./opening').Opened['writer']} writer
+ * @returns {number} what a client has not synced is known to the owner only
+ */
+function unsyncedBytes (writer) {
+  return writer instanceof Writer ? Math.max(0, writer.acknowledged - writer.synced) : 0
 }
 
 module.exports = { statsOf }

@@ -16,6 +16,11 @@
 
 /**
  * @typedef {{ records: number, bytes: number }} Count bytes of data
+ * @typedef {object} ClientStats a process that has the log open as a client
+ * @property {string} id another one each time it opens the log
+ * @property {number} pid
+ * @property {Count} appended stored for it by this owner
+ * @property {Count} inFlight received from it and not stored yet
  * @typedef {object} Stats counters, which only grow, and gauges
  * @property {Count} appended accepted by `append`
  * @property {Count} written acknowledged
@@ -27,6 +32,8 @@
  * @property {number} unsynced bytes acknowledged and not yet fsynced
  * @property {{ hits: number, misses: number, evictions: number }} cache lookups of blocks, and blocks evicted
  * @property {number} streams open streams
+ * @property {ClientStats[]} clients with `shared`, in the owner: the other processes; empty otherwise
+ * @property {number} refused with `shared`, in the owner: connections that were closed because of what they had sent
  * @property {number} size of the log in bytes
  * @property {number} blocks in the log, including the last one
  * @property {number} recovered bytes behind the recovery point that recovery kept
@@ -50,6 +57,8 @@
  * @property {string | null} filename the path passed to FlumeLog; null for a storage without one
  * @property {number} blockSize in bytes; that of the file, once the log is open
  * @property {import('./options').Codec<T>} codec
+ * @property {'owner' | 'client' | null} role with `shared`, once the log is open: whether this process writes the file. A client
+ *   may become the owner; null if the log is not shared
  * @property {Since} since `obz` observable of the last record's seq: undefined until open, -1 when empty
  * @property {number} highWaterMark see the option
  * @property {'queue' | 'reject'} overflow see the option

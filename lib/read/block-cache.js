@@ -179,6 +179,14 @@ class BlockCache {
     this.loader.invalidate(number)
   }
 
+  /** Any block may have been rewritten in the file. */
+  forget () {
+    this.generation++
+    this.cache?.clear()
+    this.partChecksums = new PartChecksums(this)
+    this.loader.invalidateAll()
+  }
+
   /**
    * @param {number} count blocks that one call reads
    * @returns {number[]} the sizes of the buffers that hold them

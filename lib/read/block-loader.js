@@ -62,6 +62,10 @@ class BlockLoader {
     }
   }
 
+  invalidateAll () {
+    for (const load of this.loads.values()) load.isStale = true
+  }
+
   /** @param {Load} load */
   read (load) {
     const { blocks } = this

@@ -61,6 +61,8 @@ class Follower {
     this.running = false
     this.again = false
     this.closed = false
+    /** Blocks have all that is known to be in the log. */
+    this.isFresh = true
     /** @type {import('../storage/watch').Watch | null} */
     this.watch = null
   }
@@ -89,6 +91,11 @@ class Follower {
     const reason = /** @type {string} */ (frameProblem(buffer, position, end))
     block.error = errors.corrupt(this.file.filename, number, this.blocks.blockSize, position, reason)
     return block
+  }
+
+  /** @param {(err: Error | null) => void} cb called at once */
+  whenFresh (cb) {
+    cb(null)
   }
 
   /** Shows what was acknowledged since the last poll; one at a time. */

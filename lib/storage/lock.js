@@ -30,6 +30,23 @@ function acquireLock (filename, fd, lock) {
   if (!locking.tryLock(fd)) throw errors.locked(filename)
 }
 
+/** Whether files can be locked here. */
+const canLock = locking.tryLock !== undefined
+
+/**
+ * Takes the lock of a log, if nobody has it.
+ * @param {number} fd
+ * @returns {boolean} whether it was taken
+ */
+function tryLock (fd) {
+  return locking.tryLock !== undefined && locking.tryLock(fd)
+}
+
+/** @param {number} fd */
+function unlock (fd) {
+  locking.unlock?.(fd)
+}
+
 /**
  * Locks a file to show other processes that this one is alive. Does nothing where files
  * cannot be locked.
@@ -55,7 +72,7 @@ function isLocked (fd) {
   }
 }
 
-/** @returns {{ tryLock?: (fd: number, options?: { shared: boolean }) => boolean, missing?: unknown }} */
+/** @returns {{ tryLock?: (fd: number, options?: { shared: boolean }) => boolean, unlock?: (fd: number) => void, missing?: unknown }} */
 function loadLocking () {
   try {
     return require('fs-native-extensions')
@@ -64,4 +81,4 @@ function loadLocking () {
   }
 }
 
-module.exports = { acquireLock, lockIfPossible, isLocked }
+module.exports = { acquireLock, canLock, tryLock, unlock, lockIfPossible, isLocked }

@@ -15,7 +15,7 @@ const { writeCutFile } = require('./cut-file')
 const { nullIfMissing, syncFolder } = require('./directory')
 const { hasRoomForSuffix, locate } = require('./location')
 const { lastNonZero } = require('./last-data')
-const { acquireLock } = require('./lock')
+const { acquireLock, canLock, tryLock, unlock } = require('./lock')
 const { pointFile } = require('./recovery-point')
 const { storageFile } = require('./storage-file')
 const { SyncIoBudget, MAX_SYNC_BYTES } = require('./sync-io')
@@ -46,6 +46,10 @@ const { watch } = require('./watch')
  *   before `size` that is not zero, -1 if there is none; faster than by `read`
  * @property {((cb: Done) => void) | null} checkPath gives `flumelog:replaced` if the path no longer leads to the open file
  * @property {((onchange: () => void) => import('./watch').Watch) | null} watch tells when the file has changed
+ * @property {import('./location').Location | null} location
+ * @property {(() => boolean) | null} tryLock takes the lock that excludes other writers, if none has it; null: files cannot be locked here
+ * @property {(() => void) | null} unlock
+ * @property {() => fs.Stats} status of the open file; uses synchronous I/O
  */
 
 /**
@@ -185,6 +189,10 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
       else if (err || found.dev !== identity.dev || found.ino !== identity.ino) cb(errors.replaced(filename, err ? 'deleted or moved' : 'replaced by another file'))
       else cb(null)
     }),
+    location,
+    tryLock: canLock ? () => tryLock(storage.fd) : null,
+    unlock: () => unlock(storage.fd),
+    status: () => fs.fstatSync(storage.fd),
     watch: (onchange) => watch(location.path, location.path + '.recovery-point', onchange, clock)
   }
 }

@@ -16,6 +16,8 @@ const KEEPS_OPEN = process.platform !== 'win32'
 
 /** Bytes: more than a recovery point without deletions has. */
 const SHORT_POINT = 4096
+/** Bytes of the first line of a recovery point that tell it from any other: it starts with a checksum. */
+const PEEK_SIZE = 64
 
 const open = promisify(fs.open)
 const read = promisify(fs.read)
@@ -53,6 +55,8 @@ const fchown = promisify(fs.fchown)
  * @property {(acknowledged: number) => void} publish tells readers in other processes how far appends are acknowledged: one
  *   small write, which is not synced and whose errors do not matter. Does nothing while there is no recovery point
  * @property {(cb: import('./path-file').Done) => void} remove
+ * @property {() => string | null} peek the start of the file, which is another one after each `write`; empty if there is no file. Null:
+ *   that cannot be known without waiting. Uses synchronous I/O
  * @property {() => void} release the writer is gone, though the file stays
  */
 
@@ -110,6 +114,21 @@ class PathPoint {
       throw named(err, this.filename)
     } finally {
       fs.close(fd, () => {})
+    }
+  }
+
+  /** @returns {string | null} */
+  peek () {
+    if (!this.blocking) return null
+    let fd = -1
+    try {
+      fd = fs.openSync(this.filename, 'r')
+      const bytes = Buffer.allocUnsafe(PEEK_SIZE)
+      return bytes.toString('latin1', 0, fs.readSync(fd, bytes, 0, PEEK_SIZE, 0)).split('\n')[0]
+    } catch (err) {
+      return /** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT' ? '' : null
+    } finally {
+      if (fd !== -1) fs.closeSync(fd)
     }
   }
 
@@ -231,6 +250,7 @@ function pointFile (filename, folder, logStatus, blocking = true) {
     write: callbackify((/** @type {NewPoint} */ next) => point.write(next)),
     publish: (acknowledged) => point.publish(acknowledged),
     remove: callbackify(() => point.remove()),
+    peek: () => point.peek(),
     release: () => point.release()
   }
 }

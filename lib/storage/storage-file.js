@@ -5,6 +5,7 @@
 
 const fs = require('fs')
 const RandomAccessFile = require('random-access-file')
+const errors = require('../errors')
 const { readEach, writeJoined } = require('./buffers')
 
 /**
@@ -62,7 +63,11 @@ function storageFile (storage, { readOnly }) {
     point: null,
     keepCut: (offset, end, cb) => process.nextTick(cb, null),
     checkPath: null,
-    watch: null
+    watch: null,
+    location: null,
+    tryLock: null,
+    unlock: null,
+    status: () => { throw errors.invalid('a storage has no file') }
   }
 }
 

@@ -38,6 +38,8 @@ class Appender {
     this.waiters = new Waiters()
     this.limits = limits
     this.onaccepted = onaccepted
+    /** Bytes of data in flight that other processes have sent; their windows limit these, not `highWaterMark`. */
+    this.foreignBytes = 0
     /** The seq of the last acknowledged record. */
     this.lastSeq = lastSeq
     /** The offset after the last append that asked to be synced. */
@@ -104,10 +106,36 @@ class Appender {
     const answer = cb && ((/** @type {Error | null} */ err) => err ? cb(err) : cb(null, seqs))
     if (!this.hasRoom(bytes)) return this.refuse(batch.length, bytes, answer)
     if (batch.length === 0) return this.appendBatch(batch, isForced, answer)
+    this.packer.reserve(bytes + batch.length * FRAME_SIZE)
     seqs = this.packer.addAtomic(batch)
     this.waiters.endGroup()
     this.accept(seqs[seqs.length - 1], batch.length, bytes, isForced, answer)
     this.waiters.endGroup()
+  }
+
+  /**
+   * Records that have their lengths already; they are stored in a row.
+   * @param {import('../sharing/session').Batch} batch
+   * @param {boolean} isForeign whether another process has sent it: then `highWaterMark` does not count it
+   * @param {Appended} cb
+   * @returns {number} the seq of the first record; -1 if they are refused
+   */
+  appendFramed ({ records, count, bytes, isForced, isAtomic }, isForeign, cb) {
+    if (this.refusal !== null) {
+      this.refuse(count, bytes, cb)
+      return -1
+    }
+    const { packer, waiters } = /** @type {{ packer: import('./packer').Packer, waiters: Waiters }} */ (/** @type {unknown} */ (this))
+    const { filling } = packer
+    const { first, last } = isAtomic ? packer.addFramedAtomic(records) : packer.addFramed(records)
+    if (packer.filling !== filling) waiters.endGroup()
+    this.accept(last, count, bytes, isForced, cb)
+    if (isForeign) {
+      waiters.newest.foreignBytes += bytes
+      this.foreignBytes += bytes
+    }
+    if (isAtomic) waiters.endGroup()
+    return first
   }
 
   /**
@@ -117,9 +145,14 @@ class Appender {
   hasRoom (bytes) {
     if (this.refusal !== null) return false
     if (this.limits.overflow === 'queue') return true
-    const { inFlight } = this.counts
+    const { ownBytes } = this
     // a record larger than the mark is accepted when nothing else is in flight, rather than never
-    return inFlight.bytes + bytes <= this.limits.highWaterMark || inFlight.records === 0
+    return ownBytes + bytes <= this.limits.highWaterMark || ownBytes === 0
+  }
+
+  /** Bytes of data in flight that this process has appended. */
+  get ownBytes () {
+    return this.counts.inFlight.bytes - this.foreignBytes
   }
 
   /**
@@ -160,7 +193,7 @@ class Appender {
    * @param {((err: Error) => void) | undefined} cb
    */
   refuse (records, bytes, cb) {
-    const error = this.refusal ?? errors.overflow(bytes, this.counts.inFlight.bytes, this.limits.highWaterMark)
+    const error = this.refusal ?? errors.overflow(bytes, this.ownBytes, this.limits.highWaterMark)
     this.reject(error, { records, bytes }, cb)
   }
 
@@ -186,11 +219,12 @@ class Appender {
   /** @param {CommitGroup[]} groups that are stored */
   countAcknowledged (groups) {
     const { written, inFlight } = this.counts
-    for (const { records, bytes } of groups) {
+    for (const { records, bytes, foreignBytes } of groups) {
       written.records += records
       written.bytes += bytes
       inFlight.records -= records
       inFlight.bytes -= bytes
+      this.foreignBytes -= foreignBytes
     }
   }
 
@@ -201,6 +235,7 @@ class Appender {
       this.countRejected(group)
       inFlight.records -= group.records
       inFlight.bytes -= group.bytes
+      this.foreignBytes -= group.foreignBytes
     }
   }
 }

@@ -112,8 +112,9 @@ class Deleter {
       for (const change of changes) {
         this.settleBlock(change)
         if (err === null) this.replace(change)
-        answer(change.callbacks, err)
       }
+      if (err === null) this.writer.onrewritten(changes.map(({ block }) => block.number))
+      for (const { callbacks } of changes) answer(callbacks, err)
       done()
     }
     this.rewrite(changes).then(() => process.nextTick(finish, null), err => process.nextTick(finish, err))

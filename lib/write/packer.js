@@ -88,6 +88,19 @@ class Packer {
     return seqs
   }
 
+  /**
+   * The same for records that have their lengths already.
+   * @param {Buffer} records as for `addFramed`
+   * @returns {{ first: number, last: number }}
+   */
+  addFramedAtomic (records) {
+    if (this.position > 0) this.startBlock()
+    this.atomic.push(this.filling.number)
+    const seqs = this.addFramed(records)
+    this.startBlock()
+    return seqs
+  }
+
   /** Seals the block that is being filled, and starts the next one. */
   startBlock () {
     const { buffer, number } = this.filling

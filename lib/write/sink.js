@@ -20,12 +20,14 @@ const { rethrowLater } = require('../callbacks')
  */
 
 /**
+ * @typedef {import('./writer').Writer | import('../sharing/remote-writer').RemoteWriter} AnyWriter
+ *
  * @typedef {object} Log what a sink needs of the log it appends to
  * @property {string | null} filename
  * @property {(cb: (err: Error | null) => void) => void} whenOpen
  * @property {Error | null} refusal why nothing more is accepted
  * @property {import('../record-codec').RecordCodec} records
- * @property {{ opened: { writer: import('./writer').Writer | null } | null }} state
+ * @property {{ opened: { writer: AnyWriter | null } | null }} state
  */
 
 class SinkReader {
@@ -82,10 +84,10 @@ class SinkReader {
    * @returns {boolean} false: it comes later, and then reading goes on by itself
    */
   readOne () {
-    const { appender, whenRoom } = /** @type {import('./writer').Writer} */ (this.writer)
+    const { appender, whenRoom } = /** @type {AnyWriter} */ (this.writer)
     const { highWaterMark } = appender.limits
     // a record that will be refused needs no room
-    if (appender.refusal === null && appender.counts.inFlight.bytes >= highWaterMark) {
+    if (appender.refusal === null && appender.ownBytes >= highWaterMark) {
       this.isReading = false
       whenRoom.call(this.writer, highWaterMark / 2, this.pump)
       return false
@@ -118,7 +120,7 @@ class SinkReader {
   /** @param {any} value */
   append (value) {
     const { records, refusal } = this.log
-    const { appender } = /** @type {import('./writer').Writer} */ (this.writer)
+    const { appender } = /** @type {AnyWriter} */ (this.writer)
     /** @type {Uint8Array} */
     let data
     try {

@@ -64,9 +64,10 @@ class Waiters {
    * @param {number} end
    * @param {boolean} mustBeSynced
    * @param {Answer | undefined} cb
+   * @param {boolean} [takesUntold] whether it gets the error of an append without a callback
    */
-  wait (end, mustBeSynced, cb) {
-    this.waits.push({ end, mustBeSynced, error: cb === undefined ? null : this.takeUntold(), cb })
+  wait (end, mustBeSynced, cb, takesUntold = cb !== undefined) {
+    this.waits.push({ end, mustBeSynced, error: takesUntold ? this.takeUntold() : null, cb })
   }
 
   /**

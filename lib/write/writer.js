@@ -80,6 +80,10 @@ class Writer {
     this.target = this.written
     /** The seq of the last record that readers were told of. */
     this.toldSeq = lastSeq
+    /** Gets to know what other processes have sent before it is in the file. @type {import('../sharing/journal').Journal | null} */
+    this.journal = null
+    /** Told of blocks that a deletion has rewritten. @type {(numbers: number[]) => void} */
+    this.onrewritten = () => {}
     this.mustTruncate = false
     this.hasJustDeleted = false
     /** Why nothing is stored any more. @type {Error | null} */
@@ -118,15 +122,24 @@ class Writer {
   }
 
   /**
+   * The same for another process: the error of an append of this one is none of its business.
+   * @param {Done} cb
+   */
+  syncForeign (cb) {
+    this.wait(true, cb, false)
+  }
+
+  /**
    * @param {boolean} mustBeSynced
    * @param {Done | undefined} cb
+   * @param {boolean} [takesUntold] see Waiters
    */
-  wait (mustBeSynced, cb) {
+  wait (mustBeSynced, cb, takesUntold = cb !== undefined) {
     if (this.failure !== null || this.state === 'closed') {
-      if (cb !== undefined) process.nextTick(cb, this.failure ?? this.waiters.takeUntold())
+      if (cb !== undefined) process.nextTick(cb, this.failure ?? (takesUntold ? this.waiters.takeUntold() : null))
       return
     }
-    this.waiters.wait(this.packer.end, mustBeSynced, cb)
+    this.waiters.wait(this.packer.end, mustBeSynced, cb, takesUntold)
     this.schedule()
   }
 
@@ -264,6 +277,8 @@ class Writer {
   write () {
     this.enter('writing')
     const { packer, waiters, written } = this
+    const problem = this.journal === null ? null : this.journal.flush()
+    if (problem !== null) return this.rollBack(problem)
     const buffers = packer.nextWrite(written)
     this.target = written + sizeOf(buffers)
     if (packer.end <= this.target) waiters.endGroup()
@@ -327,8 +342,8 @@ class Writer {
 
   /** Answers the callers whose offset is reached; starts the fsync that others wait for. */
   settleWaiters () {
-    const { waiters, counts, acknowledged, synced, written } = this
-    waiters.settle({ acknowledged, synced, inFlight: counts.inFlight.bytes })
+    const { waiters, appender, acknowledged, synced, written } = this
+    waiters.settle({ acknowledged, synced, inFlight: appender.ownBytes })
     if (waiters.syncWanted(Math.min(acknowledged, written)) > synced) this.durability.start()
   }
 
@@ -411,6 +426,7 @@ class Writer {
 
   forgetUnacknowledged () {
     this.packer.rollBack()
+    this.journal?.voidFrom(this.acknowledged)
     this.written = this.target = this.acknowledged
     this.durability.rollBack(this.acknowledged)
     this.appender.forced = 0

@@ -1,0 +1,252 @@
+'use strict'
+
+// Where the log ends for a client: the owner says so. The block with the end is read from
+// the file when somebody wants to read it, not before: what others append costs a client
+// that only appends nothing.
+
+const layout = require('../format/layout')
+const errors = require('../errors')
+const { callAll } = require('../callbacks')
+const { endOfRecords } = require('../format/validation')
+const { Block } = require('../format/block')
+const { FollowedPoint } = require('../read/followed-point')
+const { withRewrites } = require('../recovery/rewrites')
+
+/**
+ * @typedef {object} Listeners
+ * @property {(isFresh: boolean) => void} onfresh blocks have all that the owner has told of, or do not any more
+ * @property {(err: Error) => void} onfailure the file cannot be read, or is not what the owner says
+ */
+
+class ClientEnd {
+  /**
+   * @param {import('../storage/path-file').LogFile} file
+   * @param {import('../storage/promisified-file').Io} io
+   * @param {import('../read/block-cache').BlockCache} blocks
+   * @param {Listeners} listeners
+   */
+  constructor (file, io, blocks, listeners) {
+    this.file = file
+    this.io = io
+    this.blocks = blocks
+    this.listeners = listeners
+    this.point = new FollowedPoint(io, blocks, null, () => {})
+    blocks.followedPoint = this.point
+    /** The start of the recovery point's file, when the tail was read last; another one is there while blocks are being rewritten. */
+    this.seenPoint = ''
+    /** What the owner has told. */
+    this.end = 0
+    this.lastSeq = -1
+    this.isFresh = true
+    /** Whether the tail was rewritten since it was read. */
+    this.isTailOutdated = false
+    this.isReading = false
+    this.isHeld = false
+    /** Nothing is read: this process is about to become the owner. */
+    this.isStopped = false
+    this.isClosed = false
+    /** @type {Array<(err: Error | null) => void>} */
+    this.waiting = []
+    /** @type {((value: null) => void) | null} */
+    this.onpause = null
+  }
+
+  /**
+   * @param {number} end
+   * @param {number} lastSeq
+   */
+  tell (end, lastSeq) {
+    this.end = end
+    this.lastSeq = lastSeq
+    this.considerReading()
+  }
+
+  /**
+   * Blocks were rewritten by a deletion.
+   * @param {number[]} numbers none: any of them may have been
+   */
+  rewritten (numbers) {
+    const { blocks } = this
+    if (numbers.length === 0) blocks.forget()
+    else for (const number of numbers) blocks.invalidate(number)
+    if (numbers.length === 0 || numbers.includes(blocks.tail.number)) this.isTailOutdated = true
+    this.considerReading()
+  }
+
+  /** Reads only if a reader waits. */
+  considerReading () {
+    const isFresh = this.blocks.end === this.end && !this.isTailOutdated
+    if (isFresh !== this.isFresh) this.listeners.onfresh(this.isFresh = isFresh)
+    if (!isFresh && this.isHeld) this.read()
+  }
+
+  /** @param {boolean} isHeld whether readers wait for more */
+  hold (isHeld) {
+    this.isHeld = isHeld
+    // not on the stack of the reader, who has only just begun to wait
+    if (isHeld) process.nextTick(() => this.considerReading())
+  }
+
+  /** @param {(err: Error | null) => void} cb called when blocks have all that the owner has told of until now; at once, if they do */
+  whenFresh (cb) {
+    if (this.isClosed) return process.nextTick(cb, errors.closed(this.file.filename))
+    if (this.isFresh) return cb(null)
+    this.waiting.push(cb)
+    this.read()
+  }
+
+  read () {
+    if (this.isReading || this.isStopped || this.isClosed) return
+    this.isReading = true
+    this.step()
+  }
+
+  /** Reads what is missing, one block after the other. */
+  step () {
+    const { blocks, end } = this
+    if (this.isClosed) return this.finish(errors.closed(this.file.filename))
+    if (this.isStopped) return this.pause()
+    const { tail, blockSize } = blocks
+    const number = Math.floor(end / blockSize)
+    if (number > tail.number) this.completeTail(tail, number)
+    else if (this.isTailOutdated) this.rereadTail(end % blockSize)
+    else if (blocks.end < end) this.extendTail(end % blockSize)
+    else this.finish(null)
+  }
+
+  /**
+   * The log ends in a later block: cursors in this one find it complete.
+   * @param {Block} tail
+   * @param {number} next number of the block in which the log ends
+   */
+  completeTail (tail, next) {
+    const { blocks } = this
+    blocks.load(tail.number, 1, { cacheShare: 1, isSingle: true }, ([block]) => {
+      tail.setBuffer(block.buffer)
+      tail.end = block.end
+      tail.error = block.error
+      tail.sealed = true
+      this.isTailOutdated = false
+      blocks.tail = new Block(next, Buffer.allocUnsafeSlow(blocks.blockSize), 0, false)
+      this.step()
+    })
+  }
+
+  /** @param {number} end position up to which the tail has records */
+  extendTail (end) {
+    const { blocks, file } = this
+    const { tail, blockSize } = blocks
+    const from = tail.end
+    file.readSmall(tail.number * blockSize + from, end - from, true, (err, bytes) => {
+      if (err) return this.finish(err)
+      const { buffer } = tail
+      // a block that was found at opening may be a copy of what there was of it
+      if (buffer.length < blockSize) tail.setBuffer(withRoom(buffer, blockSize))
+      const seen = file.point?.peek() ?? null
+      if (seen === null || seen !== this.seenPoint) return this.rereadTail(end)
+      /** @type {Buffer} */ (bytes).copy(tail.buffer, from, 0, end - from)
+      this.showTail(tail, end)
+    })
+  }
+
+  /**
+   * Reads all of the tail, in a way that a deletion in progress does not disturb.
+   * @param {number} end
+   */
+  rereadTail (end) {
+    const { tail, blockSize } = this.blocks
+    this.isTailOutdated = false
+    this.readStable(tail.number * blockSize, end).then((bytes) => process.nextTick(() => {
+      tail.setBuffer(withRoom(bytes, blockSize))
+      this.blocks.generation++
+      this.showTail(tail, end)
+    }), (err) => process.nextTick(() => this.finish(err)))
+  }
+
+  /**
+   * @param {number} offset
+   * @param {number} size
+   * @returns {Promise<Buffer>}
+   */
+  async readStable (offset, size) {
+    for (;;) {
+      this.seenPoint = this.file.point?.peek() ?? ''
+      const before = await this.point.read()
+      const bytes = await this.io.read(offset, size)
+      const after = await this.point.read()
+      if (before?.id === after?.id) return withRewrites(async () => bytes, this.point.rewrites)(offset, size)
+    }
+  }
+
+  /**
+   * @param {Block} tail
+   * @param {number} end
+   */
+  showTail (tail, end) {
+    const framed = endOfRecords(tail.buffer, Math.min(tail.end, end), end)
+    if (framed !== end) {
+      const { blockSize } = this.blocks
+      return this.finish(errors.corrupt(this.file.filename, tail.number, blockSize, framed, 'no record starts here, though the owner of the log says so'))
+    }
+    tail.end = end
+    this.step()
+  }
+
+  /** @param {Error | null} err */
+  finish (err) {
+    if (this.isStopped && !this.isClosed) return this.pause()
+    this.isReading = false
+    const waiting = this.waiting.splice(0)
+    if (err !== null && !this.isClosed) this.listeners.onfailure(err)
+    else if (err === null) this.considerReading()
+    callAll(waiting, err)
+  }
+
+  // While this process becomes the owner
+
+  /** @returns {Promise<void>} resolves when nothing is being read any more; readers wait */
+  async stop () {
+    this.isStopped = true
+    if (this.isReading) await new Promise(resolve => { this.onpause = resolve })
+    this.blocks.followedPoint = null
+    this.blocks.overrides.clear()
+  }
+
+  pause () {
+    this.isReading = false
+    const { onpause } = this
+    this.onpause = null
+    if (onpause !== null) onpause(null)
+  }
+
+  /** It has not become the owner. */
+  resume () {
+    this.isStopped = false
+    this.blocks.followedPoint = this.point
+    if (this.waiting.length > 0 || this.isHeld) this.read()
+  }
+
+  /** It is the owner: blocks have everything. */
+  release () {
+    this.isClosed = true
+    callAll(this.waiting.splice(0), null)
+  }
+
+  close () {
+    this.isClosed = true
+    if (!this.isReading) callAll(this.waiting.splice(0), errors.closed(this.file.filename))
+  }
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} size
+ * @returns {Buffer} one of this size that starts with them
+ */
+function withRoom (bytes, size) {
+  const whole = Buffer.allocUnsafeSlow(size)
+  bytes.copy(whole)
+  return whole
+}
+
+module.exports = { ClientEnd }

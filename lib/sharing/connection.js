@@ -1,0 +1,143 @@
+'use strict'
+
+// A client's connection to the owner: greets it, and passes on what it says.
+
+const errors = require('../errors')
+const frames = require('./frames')
+const { FrameReader } = require('./frame-reader')
+
+/** What the owner may send at once: a WELCOME with the records of a whole window, one each, is the largest. */
+const MAX_FRAME = 16 * 1024 * 1024
+
+/**
+ * @typedef {object} Listeners
+ * @property {(welcome: import('./frames').Welcome) => void} onwelcome
+ * @property {(end: number, lastSeq: number) => void} onend
+ * @property {(run: import('./frames').Run) => void} onack
+ * @property {(epoch: number, error: Error) => void} onnack
+ * @property {(request: number, error: Error | null) => void} onreply
+ * @property {(blocks: number[]) => void} ondeleted
+ * @property {() => void} oninput everything that has arrived at once was passed on
+ * @property {(refusal: Error | null) => void} onclose called once. refusal: the owner has said why
+ */
+
+class Connection {
+  /**
+   * @param {import('net').Socket} socket that is connected
+   * @param {Omit<import('./frames').Hello, 'version'>} hello
+   * @param {import('../clock').Clock} clock
+   * @param {Listeners} listeners
+   */
+  constructor (socket, hello, clock, listeners) {
+    this.socket = socket
+    this.clock = clock
+    this.listeners = listeners
+    this.reader = new FrameReader((type, body) => this.onframe(type, body), MAX_FRAME)
+    this.isWelcome = false
+    /** @type {Error | null} */
+    this.refusal = null
+    this.isOver = false
+    /** When the owner has said something last. */
+    this.heardAt = clock.now()
+    this.send = this.send.bind(this)
+    socket.on('data', (chunk) => this.ondata(/** @type {Buffer} */ (chunk)))
+    socket.on('error', () => {})
+    socket.on('close', () => this.over())
+    socket.write(frames.hello(hello))
+  }
+
+  /** @param {Buffer} chunk */
+  ondata (chunk) {
+    if (this.isOver) return
+    this.heardAt = this.clock.now()
+    try {
+      this.reader.push(chunk)
+    } catch (err) {
+      if (/** @type {any} */ (err).code !== 'flumelog:protocol') throw err
+      // what this side has not understood is asked for again on the next connection
+      this.refusal = /** @type {Error} */ (err)
+      return this.close()
+    }
+    if (this.isWelcome && !this.isOver) this.listeners.oninput()
+  }
+
+  /**
+   * @param {number} type
+   * @param {Buffer} body
+   */
+  onframe (type, body) {
+    const { listeners } = this
+    if (this.isOver) return
+    if (type === frames.REFUSED) {
+      this.refusal = frames.decodeError(body)
+      return this.close()
+    }
+    if (type === frames.PONG) return
+    if (type === frames.WELCOME) return this.onwelcome(body)
+    if (!this.isWelcome) throw errors.protocol(`the owner has sent a frame of type ${type} before WELCOME`)
+    if (type === frames.ACK) listeners.onack(frames.parseAck(body))
+    else if (type === frames.END) {
+      const { end, lastSeq } = frames.parseEnd(body)
+      listeners.onend(end, lastSeq)
+    } else if (type === frames.NACK) {
+      const { epoch, error } = frames.parseNack(body)
+      listeners.onnack(epoch, error)
+    } else if (type === frames.REPLY) {
+      const { request, error } = frames.parseReply(body)
+      listeners.onreply(request, error)
+    } else if (type === frames.DELETED) listeners.ondeleted(frames.parseDeleted(body))
+  }
+
+  /** @param {Buffer} body */
+  onwelcome (body) {
+    if (body[0] !== frames.VERSION) throw errors.protocol(`the owner of the log has version ${body[0]} of the protocol; this process has version ${frames.VERSION}`)
+    this.isWelcome = true
+    this.listeners.onwelcome(frames.parseWelcome(body))
+  }
+
+  /** @param {Buffer[]} buffers */
+  send (buffers) {
+    const { socket } = this
+    if (buffers.length === 1) {
+      socket.write(buffers[0])
+      return
+    }
+    socket.cork()
+    for (const bytes of buffers) socket.write(bytes)
+    socket.uncork()
+  }
+
+  /** Asks for a sign of life. */
+  ping () {
+    if (!this.isOver) this.socket.write(frames.ping())
+  }
+
+  /** @param {boolean} isHeld whether the connection keeps the process alive */
+  hold (isHeld) {
+    if (isHeld) this.socket.ref()
+    else this.socket.unref()
+  }
+
+  /** Leaves for good. */
+  leave () {
+    if (this.isOver) return
+    this.isOver = true
+    this.socket.end(frames.bye())
+    this.socket.resume()
+    // the owner may not read it, and the process need not wait for that
+    this.socket.unref()
+  }
+
+  close () {
+    this.socket.destroy()
+    this.over()
+  }
+
+  over () {
+    if (this.isOver) return
+    this.isOver = true
+    this.listeners.onclose(this.refusal)
+  }
+}
+
+module.exports = { Connection }

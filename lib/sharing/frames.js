@@ -1,0 +1,444 @@
+'use strict'
+
+// The bytes on the socket between the owner of a log and its clients: docs/protocol.md in
+// code. Pure: no I/O.
+
+const errors = require('../errors')
+
+const VERSION = 1
+const MAGIC = Buffer.from('flumelog', 'latin1')
+
+/** Bytes of a frame, with its length; whoever announces more is cut off before it is received. */
+const MAX_FRAME = 1024 * 1024
+const LENGTH_SIZE = 4
+/** length and type */
+const HEADER_SIZE = LENGTH_SIZE + 1
+/** What APPEND has in front of its records, with length and type. */
+const APPEND_SIZE = HEADER_SIZE + 4 + 8 + 4 + 8 + 1
+const ID_SIZE = 16
+const RUN_SIZE = 8 + 4 + 8
+
+/** Stands for the seq of the last record of a log that has none. */
+const NO_SEQ = Number.MAX_SAFE_INTEGER
+
+const HELLO = 1
+const APPEND = 2
+const DELETE = 3
+const SYNC = 4
+const PING = 5
+const BYE = 6
+const WELCOME = 16
+const END = 17
+const ACK = 18
+const NACK = 19
+const REPLY = 20
+const DELETED = 21
+const PONG = 22
+const REFUSED = 23
+
+/** Flags of APPEND. */
+const FORCED = 1
+const ATOMIC = 2
+/** Flags of WELCOME. */
+const CHECKSUM = 1
+const UNKNOWN = 2
+
+/**
+ * @typedef {object} Run records of one client that are stored in a row
+ * @property {number} first number of the first one
+ * @property {number} count
+ * @property {number} seq of the first one
+ *
+ * @typedef {object} Hello
+ * @property {number} version
+ * @property {Buffer} id
+ * @property {number} answered
+ * @property {number} sent
+ * @property {number} pid
+ *
+ * @typedef {object} Welcome
+ * @property {number} version
+ * @property {boolean} checksum whether blocks are sealed with a checksum
+ * @property {boolean} isUnknown the owner cannot tell what became of what this client has sent
+ * @property {number} blockSize in bytes
+ * @property {number} window in bytes
+ * @property {number} epoch
+ * @property {number} stored the highest number that is stored
+ * @property {number} end offset
+ * @property {number} lastSeq -1 if there is none
+ * @property {Run[]} runs
+ *
+ * @typedef {object} AppendHeader
+ * @property {number} epoch
+ * @property {number} first
+ * @property {number} count
+ * @property {number} answered
+ * @property {number} flags
+ */
+
+// Writing
+
+/**
+ * @param {number} type
+ * @param {number} size of the body
+ * @returns {Buffer} a frame whose body is to be filled in from HEADER_SIZE on
+ */
+function frame (type, size) {
+  const bytes = Buffer.allocUnsafe(HEADER_SIZE + size)
+  bytes.writeUInt32LE(1 + size, 0)
+  bytes[LENGTH_SIZE] = type
+  return bytes
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} value an integer of up to 53 bits
+ * @param {number} at
+ * @returns {number} the position behind it
+ */
+function writeU64 (bytes, value, at) {
+  bytes.writeUInt32LE(value % 0x100000000, at)
+  bytes.writeUInt32LE(Math.floor(value / 0x100000000), at + 4)
+  return at + 8
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} at
+ * @returns {number}
+ * @throws flumelog:protocol if it has more than 53 bits
+ */
+function readU64 (bytes, at) {
+  const high = bytes.readUInt32LE(at + 4)
+  if (high > 0x1fffff) throw errors.protocol('an integer is 2^53 or more')
+  return high * 0x100000000 + bytes.readUInt32LE(at)
+}
+
+/** @param {Omit<Hello, 'version'>} hello */
+function hello ({ id, answered, sent, pid }) {
+  const bytes = frame(HELLO, 8 + 1 + ID_SIZE + 8 + 8 + 4)
+  let at = HEADER_SIZE + MAGIC.copy(bytes, HEADER_SIZE)
+  at = bytes.writeUInt8(VERSION, at)
+  at += id.copy(bytes, at)
+  at = writeU64(bytes, answered, at)
+  at = writeU64(bytes, sent, at)
+  bytes.writeUInt32LE(pid, at)
+  return bytes
+}
+
+/** @param {Omit<Welcome, 'version'>} welcome */
+function welcome ({ checksum, isUnknown, blockSize, window, epoch, stored, end, lastSeq, runs }) {
+  const bytes = frame(WELCOME, 2 + 12 + 24 + 4 + runs.length * RUN_SIZE)
+  let at = bytes.writeUInt8(VERSION, HEADER_SIZE)
+  at = bytes.writeUInt8((checksum ? CHECKSUM : 0) | (isUnknown ? UNKNOWN : 0), at)
+  at = bytes.writeUInt32LE(blockSize, at)
+  at = bytes.writeUInt32LE(window, at)
+  at = bytes.writeUInt32LE(epoch, at)
+  at = writeU64(bytes, stored, at)
+  at = writeEnd(bytes, end, lastSeq, at)
+  at = bytes.writeUInt32LE(runs.length, at)
+  for (const run of runs) at = writeRun(bytes, run, at)
+  return bytes
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {Run} run
+ * @param {number} at
+ */
+function writeRun (bytes, { first, count, seq }, at) {
+  at = writeU64(bytes, first + count - 1, at)
+  at = bytes.writeUInt32LE(count, at)
+  return writeU64(bytes, seq, at)
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} end
+ * @param {number} lastSeq
+ * @param {number} at
+ */
+function writeEnd (bytes, end, lastSeq, at) {
+  return writeU64(bytes, lastSeq === -1 ? NO_SEQ : lastSeq, writeU64(bytes, end, at))
+}
+
+/**
+ * @param {number} end
+ * @param {number} lastSeq
+ */
+function end (end, lastSeq) {
+  const bytes = frame(END, 16)
+  writeEnd(bytes, end, lastSeq, HEADER_SIZE)
+  return bytes
+}
+
+/** @param {Run} run */
+function ack (run) {
+  const bytes = frame(ACK, RUN_SIZE)
+  writeRun(bytes, run, HEADER_SIZE)
+  return bytes
+}
+
+/**
+ * Fills in what stands in front of the records of an APPEND.
+ * @param {Buffer} bytes the frame, with its records from APPEND_SIZE on
+ * @param {number} size of the frame
+ * @param {AppendHeader} header
+ */
+function writeAppendHeader (bytes, size, { epoch, first, count, answered, flags }) {
+  let at = bytes.writeUInt32LE(size - LENGTH_SIZE, 0)
+  at = bytes.writeUInt8(APPEND, at)
+  at = bytes.writeUInt32LE(epoch, at)
+  at = writeU64(bytes, first, at)
+  at = bytes.writeUInt32LE(count, at)
+  at = writeU64(bytes, answered, at)
+  bytes[at] = flags
+}
+
+/**
+ * @param {number} request
+ * @param {number} seq
+ */
+function del (request, seq) {
+  const bytes = frame(DELETE, 12)
+  writeU64(bytes, seq, bytes.writeUInt32LE(request, HEADER_SIZE))
+  return bytes
+}
+
+/** @param {number} request */
+function sync (request) {
+  const bytes = frame(SYNC, 4)
+  bytes.writeUInt32LE(request, HEADER_SIZE)
+  return bytes
+}
+
+/**
+ * @param {number} request
+ * @param {Error | null} err
+ */
+function reply (request, err) {
+  const text = err === null ? Buffer.alloc(0) : encodeError(err)
+  const bytes = frame(REPLY, 4 + text.length)
+  text.copy(bytes, bytes.writeUInt32LE(request, HEADER_SIZE))
+  return bytes
+}
+
+/**
+ * @param {number} epoch
+ * @param {Error} err
+ */
+function nack (epoch, err) {
+  const text = encodeError(err)
+  const bytes = frame(NACK, 4 + text.length)
+  text.copy(bytes, bytes.writeUInt32LE(epoch, HEADER_SIZE))
+  return bytes
+}
+
+/** @param {Error} err */
+function refused (err) {
+  const text = encodeError(err)
+  const bytes = frame(REFUSED, text.length)
+  text.copy(bytes, HEADER_SIZE)
+  return bytes
+}
+
+/** @param {Iterable<number>} numbers of blocks */
+function deleted (numbers) {
+  const list = [...numbers]
+  const bytes = frame(DELETED, list.length * 8)
+  let at = HEADER_SIZE
+  for (const number of list) at = writeU64(bytes, number, at)
+  return bytes
+}
+
+const ping = () => frame(PING, 0)
+const pong = () => frame(PONG, 0)
+const bye = () => frame(BYE, 0)
+
+// Errors
+
+/** The most characters of a property of an error that are sent. */
+const MAX_TEXT = 2000
+
+/**
+ * @param {any} err
+ * @returns {Buffer}
+ */
+function encodeError (err) {
+  /** @type {Record<string, unknown>} */
+  const properties = { code: err.code, message: shortened(err.message) }
+  for (const [name, value] of Object.entries(err)) {
+    if (['string', 'number', 'boolean'].includes(typeof value)) properties[name] = shortened(value)
+  }
+  if (err.cause instanceof Error) properties.cause = { code: /** @type {any} */ (err.cause).code, message: shortened(err.cause.message) }
+  return Buffer.from(JSON.stringify(properties))
+}
+
+/** @param {unknown} value */
+function shortened (value) {
+  return typeof value === 'string' ? value.slice(0, MAX_TEXT) : value
+}
+
+/**
+ * @param {Buffer} text
+ * @returns {import('../errors').LogError}
+ * @throws flumelog:protocol if it is no error
+ */
+function decodeError (text) {
+  let properties
+  try {
+    properties = JSON.parse(text.toString())
+  } catch (cause) {
+    throw errors.protocol('an error is not JSON', cause)
+  }
+  if (properties === null || typeof properties !== 'object') throw errors.protocol('an error is not an object')
+  const { message, cause, ...rest } = properties
+  return errors.fromOwner(String(message), cause && errors.fromOwner(String(cause.message), undefined, { code: cause.code }), rest)
+}
+
+// Reading
+
+/**
+ * @param {Buffer} body
+ * @returns {Hello}
+ */
+function parseHello (body) {
+  if (body.length < 9 || !body.subarray(0, 8).equals(MAGIC)) throw errors.protocol('HELLO does not start with "flumelog"')
+  const version = body[8]
+  if (version !== VERSION) return { version, id: Buffer.alloc(ID_SIZE), answered: 0, sent: 0, pid: 0 }
+  mustHave(body, 8 + 1 + ID_SIZE + 20)
+  return { version, id: Buffer.from(body.subarray(9, 25)), answered: readU64(body, 25), sent: readU64(body, 33), pid: body.readUInt32LE(41) }
+}
+
+/**
+ * @param {Buffer} body
+ * @returns {Welcome}
+ */
+function parseWelcome (body) {
+  mustHave(body, 42, true)
+  const count = body.readUInt32LE(38)
+  mustHave(body, 42 + count * RUN_SIZE, true)
+  const lastSeq = readU64(body, 30)
+  return {
+    version: body[0],
+    checksum: (body[1] & CHECKSUM) !== 0,
+    isUnknown: (body[1] & UNKNOWN) !== 0,
+    blockSize: body.readUInt32LE(2),
+    window: body.readUInt32LE(6),
+    epoch: body.readUInt32LE(10),
+    stored: readU64(body, 14),
+    end: readU64(body, 22),
+    lastSeq: lastSeq === NO_SEQ ? -1 : lastSeq,
+    runs: Array.from({ length: count }, (_, i) => readRun(body, 42 + i * RUN_SIZE))
+  }
+}
+
+/**
+ * @param {Buffer} body
+ * @param {number} at
+ * @returns {Run}
+ */
+function readRun (body, at) {
+  const number = readU64(body, at)
+  const count = body.readUInt32LE(at + 8)
+  return { first: number - count + 1, count, seq: readU64(body, at + 12) }
+}
+
+/**
+ * @param {Buffer} body
+ * @returns {Run}
+ */
+function parseAck (body) {
+  mustHave(body, RUN_SIZE)
+  return readRun(body, 0)
+}
+
+/**
+ * @param {Buffer} body
+ * @returns {{ end: number, lastSeq: number }}
+ */
+function parseEnd (body) {
+  mustHave(body, 16)
+  const lastSeq = readU64(body, 8)
+  return { end: readU64(body, 0), lastSeq: lastSeq === NO_SEQ ? -1 : lastSeq }
+}
+
+/**
+ * @param {Buffer} body
+ * @returns {AppendHeader & { records: Buffer }}
+ */
+function parseAppend (body) {
+  const size = APPEND_SIZE - HEADER_SIZE
+  mustHave(body, size, true)
+  return {
+    epoch: body.readUInt32LE(0),
+    first: readU64(body, 4),
+    count: body.readUInt32LE(12),
+    answered: readU64(body, 16),
+    flags: body[24],
+    records: body.subarray(size)
+  }
+}
+
+/**
+ * @param {Buffer} body
+ * @returns {{ request: number, seq: number }}
+ */
+function parseDelete (body) {
+  mustHave(body, 12)
+  return { request: body.readUInt32LE(0), seq: readU64(body, 4) }
+}
+
+/**
+ * @param {Buffer} body
+ * @returns {number} the request
+ */
+function parseSync (body) {
+  mustHave(body, 4)
+  return body.readUInt32LE(0)
+}
+
+/**
+ * @param {Buffer} body
+ * @returns {{ request: number, error: Error | null }}
+ */
+function parseReply (body) {
+  mustHave(body, 4, true)
+  return { request: body.readUInt32LE(0), error: body.length === 4 ? null : decodeError(body.subarray(4)) }
+}
+
+/**
+ * @param {Buffer} body
+ * @returns {{ epoch: number, error: Error }}
+ */
+function parseNack (body) {
+  mustHave(body, 4, true)
+  return { epoch: body.readUInt32LE(0), error: decodeError(body.subarray(4)) }
+}
+
+/**
+ * @param {Buffer} body
+ * @returns {number[]}
+ */
+function parseDeleted (body) {
+  if (body.length % 8 !== 0) throw errors.protocol(`DELETED has ${body.length} bytes, which is no multiple of 8`)
+  return Array.from({ length: body.length / 8 }, (_, i) => readU64(body, i * 8))
+}
+
+/**
+ * @param {Buffer} body
+ * @param {number} size
+ * @param {boolean} [orMore]
+ */
+function mustHave (body, size, orMore = false) {
+  if (body.length === size || (orMore && body.length > size)) return
+  throw errors.protocol(`a frame has a body of ${body.length} bytes; it should have ${size}${orMore ? ' or more' : ''}`)
+}
+
+module.exports = {
+  VERSION, MAX_FRAME, LENGTH_SIZE, HEADER_SIZE, APPEND_SIZE, ID_SIZE,
+  HELLO, APPEND, DELETE, SYNC, PING, BYE, WELCOME, END, ACK, NACK, REPLY, DELETED, PONG, REFUSED,
+  FORCED, ATOMIC,
+  hello, welcome, end, ack, writeAppendHeader, del, sync, reply, nack, refused, deleted, ping, pong, bye,
+  decodeError, parseHello, parseWelcome, parseAck, parseEnd, parseAppend, parseDelete, parseSync, parseReply, parseNack, parseDeleted
+}

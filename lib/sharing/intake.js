@@ -1,0 +1,121 @@
+'use strict'
+
+// Hands what clients have sent to the writer: some of each client in turn, by bytes, and
+// no more than the writer can store soon. So a flood of one client delays neither the
+// others nor what the owner itself appends.
+
+/** Bytes of a client per round. */
+const QUANTUM = 64 * 1024
+/** Bytes of all clients that may be with the writer: what one write takes, and the next one. */
+const BUDGET = 2 * 1024 * 1024
+/** A request counts as so many bytes: it costs more than it has. */
+const REQUEST_COST = 1024
+
+/**
+ * @typedef {import('./session').Session} Session
+ * @typedef {import('./session').Batch} Batch
+ */
+
+class Intake {
+  /**
+   * @param {import('../write/writer').Writer} writer
+   * @param {import('./known-clients').KnownClients} clients
+   * @param {import('../clock').Clock} clock
+   * @param {(seq: unknown) => Error | null} problemOf why a record cannot be deleted
+   */
+  constructor (writer, clients, clock, problemOf) {
+    this.writer = writer
+    this.clients = clients
+    this.clock = clock
+    this.problemOf = problemOf
+    /** Those that have something in their queues, the next one first. @type {Session[]} */
+    this.sessions = []
+    this.bytes = 0
+    this.isScheduled = false
+    this.isStopped = false
+    /** Whose records were packed last, and where they ended: what follows there needs no answer of its own. @type {Session | null} */
+    this.lastSession = null
+    this.lastEnd = -1
+    this.run = this.run.bind(this)
+  }
+
+  /** @param {Session} session whose queue is not empty any more */
+  add (session) {
+    this.sessions.push(session)
+    this.schedule()
+  }
+
+  /** When everything that has arrived in this turn has been read, so that it shares a write. */
+  schedule () {
+    if (this.isScheduled || this.isStopped) return
+    this.isScheduled = true
+    this.clock.setImmediate(this.run)
+  }
+
+  run () {
+    this.isScheduled = false
+    while (this.sessions.length > 0 && this.bytes < BUDGET && !this.isStopped) {
+      const session = /** @type {Session} */ (this.sessions.shift())
+      this.take(session)
+      if (session.queue.length > 0) this.sessions.push(session)
+    }
+  }
+
+  /** @param {Session} session */
+  take (session) {
+    for (let left = QUANTUM; left > 0 && session.queue.length > 0;) {
+      const item = /** @type {import('./session').Item} */ (session.queue.shift())
+      if ('batch' in item) {
+        left -= item.batch.size
+        this.append(session, item.batch)
+      } else {
+        left -= REQUEST_COST
+        this.execute(session, item.request, item.seq)
+      }
+    }
+  }
+
+  /**
+   * @param {Session} session
+   * @param {Batch} batch
+   */
+  append (session, batch) {
+    const { appender, packer } = this.writer
+    const { size } = batch
+    if (appender.refusal !== null) return session.failed(appender.refusal)
+    const client = /** @type {import('./known-clients').KnownClient} */ (session.client)
+    const follows = !batch.isAtomic && this.lastSession === session && this.lastEnd === packer.end
+    const run = { first: batch.first, count: batch.count, seq: -1 }
+    this.bytes += size
+    run.seq = appender.appendFramed(batch, true, (err) => {
+      this.bytes -= size
+      if (err) session.failed(err)
+      else session.stored(batch, run, follows)
+      this.clients.settle(client, run, !err)
+      if (this.sessions.length > 0) this.schedule()
+    })
+    this.clients.addRun(client, run)
+    this.lastSession = batch.isAtomic ? null : session
+    this.lastEnd = packer.end
+  }
+
+  /**
+   * @param {Session} session
+   * @param {number} request
+   * @param {number | null} seq of a record to be deleted; null: a sync
+   */
+  execute (session, request, seq) {
+    const cb = (/** @type {Error | null | undefined} */ err) => session.reply(request, err ?? null)
+    if (seq === null) return this.writer.syncForeign(cb)
+    const problem = this.problemOf(seq)
+    if (problem !== null) cb(problem)
+    else this.writer.delete(seq, cb)
+  }
+
+  stop () {
+    this.isStopped = true
+    this.sessions = []
+  }
+}
+
+module.exports = { Intake }

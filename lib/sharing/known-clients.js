@@ -1,0 +1,189 @@
+'use strict'
+
+// What the owner knows about its clients: which of their records are stored, and where.
+// It outlives their connections, and through the journal the owner.
+
+const { storedRuns } = require('./stored-runs')
+
+/** Milliseconds after which a client that does not come back is forgotten. */
+const FORGET_AFTER = 60_000
+/** Clients that are not connected and are remembered. */
+const MAX_ABSENT = 1024
+
+/** @typedef {import('./frames').Run} Run */
+
+class KnownClient {
+  /**
+   * @param {Buffer} id
+   * @param {number} stored the highest number that is stored
+   * @param {Run[]} runs
+   */
+  constructor (id, stored, runs) {
+    this.id = id
+    this.slot = -1
+    this.stored = stored
+    /** The highest number that was received. */
+    this.highest = stored
+    /** Those that are stored and may have to be told again, oldest first. */
+    this.runs = runs
+    /** Those that are with the writer, oldest first. @type {Run[]} */
+    this.packed = []
+    /** @type {import('./session').Session | null} */
+    this.session = null
+    /** It has said that it does not come back. */
+    this.isLeaving = false
+    this.absentSince = 0
+    /** Called when nothing of it is with the writer. @type {(() => void) | null} */
+    this.onsettled = null
+  }
+
+  /** @param {number} answered the client needs no answer for numbers up to this one */
+  forget (answered) {
+    const { runs } = this
+    let count = 0
+    while (count < runs.length && runs[count].first + runs[count].count - 1 <= answered) count++
+    if (count > 0) runs.splice(0, count)
+  }
+}
+
+class KnownClients {
+  /**
+   * @param {(listClients: () => Iterable<import('./journal').Client>) => import('./journal').Journal} createJournal
+   * @param {import('../clock').Clock} clock
+   */
+  constructor (createJournal, clock) {
+    this.clock = clock
+    /** By id, in hex. @type {Map<string, KnownClient>} */
+    this.clients = new Map()
+    this.journal = createJournal(() => this.list())
+    /** Whether there is a journal to write to: not before the first client. */
+    this.hasStarted = false
+  }
+
+  /**
+   * What an earlier owner has left.
+   * @param {number} end of the log
+   * @param {import('./stored-runs').Read} read
+   * @param {number} blockSize
+   */
+  async load (end, read, blockSize) {
+    const entries = this.journal.read()
+    if (entries.length === 0) return
+    const stored = await storedRuns(entries, end, read, blockSize)
+    const now = this.clock.now()
+    for (const [key, client] of stored) {
+      const known = new KnownClient(client.id, client.stored, client.runs)
+      known.absentSince = now
+      this.clients.set(key, known)
+    }
+    this.start()
+  }
+
+  /** @throws the system's error if the journal cannot be written */
+  start () {
+    const err = this.journal.start(this.list())
+    if (err !== null) throw err
+    this.hasStarted = true
+    for (const client of this.clients.values()) client.slot = this.journal.addClient(client.id, client.stored)
+  }
+
+  /** @returns {Iterable<import('./journal').Client>} */
+  * list () {
+    for (const { id, stored, runs, packed } of this.clients.values()) yield { id, stored, runs: [...runs, ...packed] }
+  }
+
+  /**
+   * @param {import('./frames').Hello} hello
+   * @returns {{ client: KnownClient, isUnknown: boolean }} isUnknown: nothing is known of what it has sent
+   * @throws the system's error if it cannot be remembered
+   */
+  welcome ({ id, answered, sent }) {
+    const key = id.toString('hex')
+    const known = this.clients.get(key)
+    const isUnknown = known === undefined && sent > 0
+    const client = known ?? new KnownClient(Buffer.from(id), sent, [])
+    if (known === undefined) {
+      this.clients.set(key, client)
+      try {
+        if (!this.hasStarted) this.start()
+        client.slot = this.journal.addClient(client.id, client.stored)
+        const err = this.journal.flush()
+        if (err !== null) throw err
+      } catch (err) {
+        this.clients.delete(key)
+        throw err
+      }
+      this.dropAbsent()
+    }
+    client.forget(answered)
+    return { client, isUnknown }
+  }
+
+  /**
+   * @param {KnownClient} client
+   * @param {Run} run that is with the writer now
+   */
+  addRun (client, run) {
+    client.packed.push(run)
+    this.journal.addRun(client.slot, run.first, run.count, run.seq)
+  }
+
+  /**
+   * @param {KnownClient} client
+   * @param {Run} run that the writer has stored, or not; the oldest one
+   * @param {boolean} isStored
+   */
+  settle (client, run, isStored) {
+    client.packed.shift()
+    if (isStored) {
+      client.runs.push(run)
+      client.stored = run.first + run.count - 1
+    }
+    if (client.packed.length > 0 || client.onsettled === null) return
+    const { onsettled } = client
+    client.onsettled = null
+    onsettled()
+  }
+
+  /**
+   * Its connection is over.
+   * @param {KnownClient} client
+   */
+  leave (client) {
+    client.session = null
+    client.absentSince = this.clock.now()
+    if (client.isLeaving) this.drop(client)
+  }
+
+  /** @param {KnownClient} client */
+  drop (client) {
+    if (this.clients.delete(client.id.toString('hex'))) this.journal.forget(client.slot)
+  }
+
+  /** @param {Buffer} id of this process, which is no client any more */
+  dropOwn (id) {
+    const client = this.clients.get(id.toString('hex'))
+    if (client !== undefined) this.drop(client)
+  }
+
+  /** Clients that do not come back must not make the journal grow. */
+  dropAbsent () {
+    const now = this.clock.now()
+    const absent = [...this.clients.values()].filter(({ session, packed }) => session === null && packed.length === 0)
+    const surplus = absent.length - MAX_ABSENT
+    absent.sort((a, b) => a.absentSince - b.absentSince).forEach((client, i) => {
+      if (i < surplus || now - client.absentSince > FORGET_AFTER) this.drop(client)
+    })
+  }
+
+  /** The log is closed: what the next owner may have to know stays. */
+  close () {
+    this.dropAbsent()
+    if (!this.hasStarted) return
+    // for those that are told apart from the dead by nothing but their coming back
+    if (this.clients.size === 0 || this.journal.flush() !== null) this.journal.remove()
+    this.journal.close()
+  }
+}
+
+module.exports = { KnownClients, KnownClient }

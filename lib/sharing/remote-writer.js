@@ -1,0 +1,424 @@
+'use strict'
+
+// Takes the writer's place in a client: appends, deletions and syncs go to the owner of
+// the log, and their callers are answered when it has answered. Nothing is forgotten
+// until then: what a connection loses is sent again on the next one. No I/O: what is to
+// be sent is handed to a connection.
+//
+// Where a writer has offsets, there are numbers of records here; see frame-packer.js.
+
+const layout = require('../format/layout')
+const errors = require('../errors')
+const { Appender } = require('../write/appender')
+const { FramePacker } = require('./frame-packer')
+const frames = require('./frames')
+
+/** The most APPENDs that may be on their way, and the most requests. */
+const MAX_FRAMES = 256
+const MAX_REQUESTS = 4096
+
+/**
+ * @typedef {(err?: Error | null) => void} Done
+ * @typedef {import('./frame-packer').Frame} Frame
+ * @typedef {import('./frames').Run} Run
+ * @typedef {import('./frames').Welcome} Welcome
+ * @typedef {{ seq: number | null, end: number, isSent: boolean, cb: Done }} Request seq: of the record to delete; null: a sync.
+ *   end: the number of the last record that was appended before
+ */
+
+/** @extends {Appender<FramePacker>} */
+class RemoteAppender extends Appender {
+  /**
+   * @param {RemoteWriter} writer
+   * @param {import('../write/appender').Limits} limits
+   */
+  constructor (writer, limits) {
+    super(new FramePacker(), limits, 0, () => writer.flushSoon())
+    this.writer = writer
+  }
+
+  /**
+   * @param {Uint8Array[]} batch
+   * @param {boolean} isForced
+   * @param {import('../write/commit-group').Appended | undefined} cb
+   */
+  appendBatch (batch, isForced, cb) {
+    const { writer } = this
+    if (batch.length > 0 || !isForced || this.refusal !== null) return super.appendBatch(batch, isForced, cb)
+    // nothing to send, but to be fsynced
+    writer.sync(err => { if (cb !== undefined) err ? cb(err) : cb(null, writer.lastSeq) })
+  }
+}
+
+class RemoteWriter {
+  /**
+   * @param {string | null} filename
+   * @param {import('../write/appender').Limits} limits
+   * @param {boolean} isAlwaysForced whether every append has to be durable before it is acknowledged
+   * @param {() => void} onpending called when something begins to wait for the owner, and when nothing does any more
+   */
+  constructor (filename, limits, isAlwaysForced, onpending) {
+    this.filename = filename
+    this.isAlwaysForced = isAlwaysForced
+    this.onpending = onpending
+    this.flush = this.flush.bind(this)
+    this.appender = new RemoteAppender(this, limits)
+    this.packer = this.appender.packer
+    this.waiters = this.appender.waiters
+    this.counts = this.appender.counts
+    /** Sends to the owner; null: there is no connection. @type {((buffers: Buffer[]) => void) | null} */
+    this.send = null
+    /** What the owner has said last. @type {Welcome | null} */
+    this.welcome = null
+    this.epoch = 0
+    /** The highest number whose call was answered, in whatever way. */
+    this.acknowledged = 0
+    /** The highest number that was ever sent. */
+    this.sent = 0
+    /** Of the log's last record. */
+    this.lastSeq = -1
+    /** Bytes and number of the frames that are sent and not acknowledged. */
+    this.bytesOnTheWay = 0
+    this.framesOnTheWay = 0
+    /** The call whose record is to be acknowledged next: its group, and its index there. */
+    this.nextGroup = 0
+    this.nextCall = 0
+    /** @type {Map<number, Request>} */
+    this.requests = new Map()
+    this.lastRequest = 0
+    this.unsentRequests = 0
+    this.isScheduled = false
+    this.isPending = false
+    /** Up to this number all is durable, or was refused. */
+    this.synced = 0
+    /** Called when the log is closed; null: `close` was not called. @type {Done | null} */
+    this.onclosed = null
+    this.isSyncingToClose = false
+  }
+
+  // Calls: as those of a Writer
+
+  /** @param {Done | undefined} cb */
+  drain (cb) {
+    this.waiters.wait(this.packer.end, false, cb)
+    this.flushSoon()
+  }
+
+  /** @param {Done | undefined} cb */
+  sync (cb) {
+    const { end } = this.packer
+    this.request(null, (err) => {
+      if (err && cb !== undefined) cb(err)
+      // the error of an append before it that had no callback goes to this one
+      else if (!err) this.waiters.wait(Math.min(end, this.acknowledged), false, cb)
+    })
+  }
+
+  /**
+   * @param {number} most
+   * @param {() => void} cb
+   */
+  whenRoom (most, cb) {
+    if (this.appender.refusal !== null) return process.nextTick(cb)
+    this.waiters.waitForRoom(most, cb)
+    this.flushSoon()
+  }
+
+  /**
+   * @param {number} seq
+   * @param {Done} cb
+   */
+  delete (seq, cb) {
+    const { refusal } = this.appender
+    if (refusal !== null) return process.nextTick(cb, refusal)
+    this.request(seq, cb)
+  }
+
+  /** @param {Done} cb */
+  close (cb) {
+    this.onclosed = cb
+    this.appender.refusal ??= errors.closed(this.filename)
+    this.flushSoon()
+  }
+
+  /**
+   * @param {number | null} seq
+   * @param {Done} cb
+   */
+  request (seq, cb) {
+    this.requests.set(++this.lastRequest, { seq, end: this.packer.end, isSent: false, cb })
+    this.unsentRequests++
+    this.flushSoon()
+  }
+
+  // Sending
+
+  /** Once the caller's own code has run, so that everything of a turn goes together. */
+  flushSoon () {
+    if (this.isScheduled) return
+    this.isScheduled = true
+    process.nextTick(this.flush)
+  }
+
+  flush () {
+    const { packer, waiters, appender } = this
+    this.isScheduled = false
+    if (this.isAlwaysForced) packer.force(packer.end)
+    else if (appender.forced > this.acknowledged) packer.force(appender.forced)
+    packer.closeFrame()
+    waiters.endGroup()
+    // an empty batch
+    if (this.acknowledged === packer.end) this.acknowledge(packer.end)
+    if (this.send !== null) this.sendAll(this.send)
+    this.settle()
+  }
+
+  /** @param {(buffers: Buffer[]) => void} send */
+  sendAll (send) {
+    const buffers = this.unsentFrames()
+    if (this.unsentRequests > 0) this.addUnsentRequests(buffers)
+    if (buffers.length === 0) return
+    this.counts.writes++
+    send(buffers)
+  }
+
+  /** @returns {Buffer[]} the frames that may be sent now */
+  unsentFrames () {
+    const buffers = []
+    const { window } = /** @type {Welcome} */ (this.welcome)
+    const list = this.packer.frames
+    for (let i = this.framesOnTheWay; i < list.length && this.framesOnTheWay < MAX_FRAMES; i++) {
+      const frame = list[i]
+      if (this.bytesOnTheWay > 0 && this.bytesOnTheWay + frame.size > window) break
+      frame.isSent = true
+      this.framesOnTheWay++
+      this.bytesOnTheWay += frame.size
+      this.sent = Math.max(this.sent, frame.last)
+      buffers.push(frame.bytes(this.epoch, this.acknowledged))
+    }
+    return buffers
+  }
+
+  /** @param {Buffer[]} buffers */
+  addUnsentRequests (buffers) {
+    const nextFrame = this.packer.frames[this.framesOnTheWay]
+    let underWay = this.requests.size - this.unsentRequests
+    for (const [id, request] of this.requests) {
+      if (request.isSent) continue
+      // a sync is for everything that was appended before it
+      if (underWay++ === MAX_REQUESTS || (nextFrame !== undefined && nextFrame.first <= request.end)) return
+      request.isSent = true
+      this.unsentRequests--
+      buffers.push(request.seq === null ? frames.sync(id) : frames.del(id, request.seq))
+    }
+  }
+
+  // Answers of the owner
+
+  /**
+   * A connection is there.
+   * @param {Welcome} welcome
+   * @param {(buffers: Buffer[]) => void} send
+   * @throws flumelog:protocol
+   */
+  connected (welcome, send) {
+    this.welcome = welcome
+    this.epoch = welcome.epoch
+    this.lastSeq = welcome.lastSeq
+    for (const run of welcome.runs) this.onack(run)
+    const first = this.packer.frames[0]
+    // what the owner has forgotten of this client might be stored, or not
+    const isLost = first !== undefined && (welcome.isUnknown ? first.first <= this.sent : first.last <= welcome.stored)
+    if (isLost) this.giveUp(errors.forgotten(this.filename))
+    this.send = send
+    this.flush()
+  }
+
+  /** The connection is gone: what was on its way is sent again on the next one. */
+  disconnected () {
+    this.send = null
+    const { packer } = this
+    packer.frames = packer.frames.filter(frame => !frame.isGivenUp)
+    for (const frame of packer.frames) frame.isSent = false
+    this.framesOnTheWay = 0
+    this.bytesOnTheWay = 0
+    for (const request of this.requests.values()) request.isSent = false
+    this.unsentRequests = this.requests.size
+  }
+
+  /**
+   * Records are stored. Their callers are answered by `settle`.
+   * @param {Run} run
+   * @param {{ blockSize: number, checksum: boolean }} [rules] by which the log is packed; default: those of the owner
+   * @throws flumelog:protocol if it acknowledges what was not sent
+   */
+  onack ({ first, count, seq }, { blockSize, checksum } = /** @type {Welcome} */ (this.welcome)) {
+    const most = blockSize - layout.paddingSize(checksum)
+    let position = seq % blockSize
+    let base = seq - position
+    for (let number = first; number < first + count; number++) {
+      const frame = this.frameOf(number)
+      const size = layout.readLength(frame.buffer, frame.position) + layout.FRAME_SIZE
+      if (position + size > most) {
+        base += blockSize
+        position = 0
+      }
+      this.resolve(number, base + position)
+      if (frame.seqs !== null) frame.seqs.push(base + position)
+      position += size
+      frame.position += size
+      frame.acknowledged++
+      if (frame.acknowledged === frame.count) this.removeFirst()
+    }
+    this.acknowledge(first + count - 1)
+  }
+
+  /**
+   * @param {number} number
+   * @returns {Frame} the oldest one, in which it is the next record
+   */
+  frameOf (number) {
+    const frame = this.packer.frames[0]
+    const expected = frame === undefined || frame === this.packer.filling ? 0 : frame.first + frame.acknowledged
+    if (expected === number) return frame
+    throw errors.protocol(`record ${number} was acknowledged, but ${expected === 0 ? 'none is on its way' : `${expected} is the next one`}`)
+  }
+
+  removeFirst () {
+    const frame = /** @type {Frame} */ (this.packer.frames.shift())
+    if (!frame.isSent) return
+    this.framesOnTheWay--
+    this.bytesOnTheWay -= frame.size
+  }
+
+  /**
+   * The calls that end with a record, and the empty batches behind it, get its seq.
+   * @param {number} number of the record
+   * @param {number} seq
+   */
+  resolve (number, seq) {
+    const { groups } = this.waiters
+    for (; this.nextGroup < groups.length; this.nextGroup++, this.nextCall = 0) {
+      const { seqs, count } = groups[this.nextGroup]
+      // calls from here on still have numbers
+      while (this.nextCall < count && seqs[this.nextCall] <= number) seqs[this.nextCall++] = seq
+      if (this.nextCall < count) return
+    }
+  }
+
+  /** @param {number} number up to this one all are stored */
+  acknowledge (number) {
+    const { waiters, appender } = this
+    this.resolve(number, this.lastSeq)
+    this.acknowledged = Math.max(this.acknowledged, number)
+    appender.lastSeq = this.acknowledged
+    const stored = waiters.acknowledge(number)
+    appender.countAcknowledged(stored)
+    this.nextGroup -= stored.length
+  }
+
+  /**
+   * Appends have failed, and with them all that were made since.
+   * @param {number} epoch
+   * @param {Error} error
+   */
+  onnack (epoch, error) {
+    this.epoch = epoch
+    this.framesOnTheWay = 0
+    this.bytesOnTheWay = 0
+    this.rollBack(error)
+    this.packer.rollBack()
+  }
+
+  /**
+   * The outcome of everything that waits is unknown. What was sent may still be acknowledged, and is not sent again.
+   * @param {Error} error
+   */
+  giveUp (error) {
+    const { packer } = this
+    this.rollBack(error)
+    const sent = packer.frames.filter(frame => frame.isSent)
+    packer.rollBack()
+    packer.frames = sent
+    for (const frame of sent) frame.isGivenUp = true
+    const requests = [...this.requests.values()]
+    this.requests.clear()
+    this.unsentRequests = 0
+    for (const { cb } of requests) this.waiters.ready.push({ answer: () => cb(error) })
+    this.settle()
+  }
+
+  /** @param {Error} error */
+  rollBack (error) {
+    const { waiters, appender, packer } = this
+    appender.countFailed(waiters.rollBack(this.acknowledged, error))
+    appender.forced = 0
+    this.nextGroup = 0
+    this.nextCall = 0
+    // nothing of this has to be made durable
+    if (this.synced === this.acknowledged) this.synced = packer.end
+    this.acknowledged = appender.lastSeq = packer.end
+  }
+
+  /**
+   * @param {number} id
+   * @param {Error | null} error
+   */
+  onreply (id, error) {
+    const request = this.requests.get(id)
+    // given up
+    if (request === undefined) return
+    this.requests.delete(id)
+    if (request.seq === null && error === null) this.onsynced(request.end)
+    this.waiters.ready.push({ answer: () => request.cb(error) })
+  }
+
+  /** @param {number} end the number of the last record that is durable for certain */
+  onsynced (end) {
+    this.synced = Math.max(this.synced, end)
+    if (this.synced === this.acknowledged) this.counts.synced = { ...this.counts.written }
+  }
+
+  // Answers to callers
+
+  /** What the owner has said is dealt with: answers callers, then sends what they and others have appended. */
+  inputDone () {
+    this.settle()
+    this.flush()
+  }
+
+  /** Answers everybody whose answer has come. */
+  settle () {
+    const { waiters, appender, acknowledged } = this
+    waiters.settle({ acknowledged, synced: acknowledged, inFlight: appender.ownBytes })
+    waiters.answer()
+    this.considerClosing()
+    this.updatePending()
+  }
+
+  /** Whether something waits for the owner. */
+  get waits () {
+    return this.packer.end > this.acknowledged || this.requests.size > 0
+  }
+
+  updatePending () {
+    if (this.waits === this.isPending) return
+    this.isPending = this.waits
+    this.onpending()
+  }
+
+  considerClosing () {
+    if (this.onclosed === null || this.waits || this.isSyncingToClose) return
+    this.isSyncingToClose = true
+    if (this.synced >= this.acknowledged) return this.closed(null)
+    this.request(null, (err) => this.closed(err ?? null))
+  }
+
+  /** @param {Error | null} err */
+  closed (err) {
+    const onclosed = /** @type {Done} */ (this.onclosed)
+    onclosed(err ?? this.waiters.takeUntold())
+  }
+}
+
+module.exports = { RemoteWriter }

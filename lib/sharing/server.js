@@ -1,0 +1,291 @@
+'use strict'
+
+// What the owner of a shared log does for its clients: greets them, hands what they send
+// to the intake, and tells them what is stored and where the log ends.
+
+const layout = require('../format/layout')
+const errors = require('../errors')
+const { Intake } = require('./intake')
+const { Session, WINDOW } = require('./session')
+
+/** Milliseconds between two ENDs to a client that gets no ACKs. */
+const END_INTERVAL = 2
+/** Milliseconds between two looks at what clients and the socket's name are doing. */
+const CHECK_INTERVAL = 1000
+/** Connections at a time. */
+const MAX_SESSIONS = 1024
+/** Milliseconds that closing waits for clients to take their last answers. */
+const CLOSE_TIMEOUT = 1000
+
+/**
+ * @typedef {import('./frames').Hello} Hello
+ *
+ * @typedef {object} OpenLog what the server needs of a log that is open for writing
+ * @property {import('../write/writer').Writer} writer
+ * @property {import('../read/block-cache').BlockCache} blocks
+ * @property {(seq: unknown) => Error | null} problemOf why a record cannot be deleted
+ */
+
+class Server {
+  /**
+   * @param {{ ackInterval: number, filename: string | null }} options
+   * @param {import('./known-clients').KnownClients} clients
+   * @param {import('../clock').Clock} clock
+   */
+  constructor ({ ackInterval, filename }, clients, clock) {
+    this.ackInterval = ackInterval
+    this.filename = filename
+    this.clients = clients
+    this.clock = clock
+    /** @type {Set<Session>} */
+    this.sessions = new Set()
+    /** Those that have said HELLO before the log was open. @type {Array<{ session: Session, hello: Hello }>} */
+    this.early = []
+    /** @type {OpenLog | null} */
+    this.log = null
+    /** Set when the log is open. @type {Intake} */
+    this.intake = /** @type {any} */ (null)
+    /** Connections that were ended because of what they had sent. */
+    this.refusals = 0
+    /** @type {Error | null} */
+    this.lastRefusal = null
+    /** Those with something to send. @type {Set<Session>} */
+    this.due = new Set()
+    this.isFlushing = false
+    this.lastBroadcast = -Infinity
+    /** @type {import('../clock').Timer | null} */
+    this.broadcastTimer = null
+    /** @type {import('../clock').Timer | null} */
+    this.checkTimer = null
+    /** @type {import('./address').Listener | null} */
+    this.listener = null
+    this.isClosing = false
+    this.flush = this.flush.bind(this)
+    this.broadcast = this.broadcast.bind(this)
+  }
+
+  /** @param {import('./address').Listener} listener */
+  listen (listener) {
+    this.listener = listener
+    this.scheduleCheck()
+  }
+
+  /** @param {import('net').Socket} socket */
+  accept (socket) {
+    if (this.isClosing || this.sessions.size === MAX_SESSIONS) {
+      socket.destroy()
+      return
+    }
+    socket.unref()
+    this.sessions.add(new Session(this, socket))
+  }
+
+  /** @param {OpenLog} log is open: clients are let in */
+  open (log) {
+    this.log = log
+    this.intake = new Intake(log.writer, this.clients, this.clock, log.problemOf)
+    for (const { session, hello } of this.early.splice(0)) this.greet(session, hello)
+  }
+
+  /**
+   * @param {Session} session
+   * @param {Hello} hello
+   */
+  greet (session, hello) {
+    if (session.isOver) return
+    if (this.log === null) {
+      session.frameSince = Infinity
+      this.early.push({ session, hello })
+      return
+    }
+    let known
+    try {
+      known = this.clients.welcome(hello)
+    } catch (err) {
+      return session.refuse(/** @type {Error} */ (err))
+    }
+    const { client, isUnknown } = known
+    // a connection that was broken is still there for this side
+    const before = client.session
+    before?.over()
+    before?.socket.destroy()
+    client.isLeaving = false
+    client.session = session
+    session.client = client
+    session.frameSince = Infinity
+    // what it has sent before is stored first, or not: then it can be told which
+    if (client.packed.length > 0) client.onsettled = () => this.welcome(session, isUnknown)
+    else this.welcome(session, isUnknown)
+  }
+
+  /**
+   * @param {Session} session
+   * @param {boolean} isUnknown
+   */
+  welcome (session, isUnknown) {
+    const client = /** @type {import('./known-clients').KnownClient} */ (session.client)
+    if (session.isOver || client.session !== session) return
+    const { writer, blocks } = /** @type {OpenLog} */ (this.log)
+    client.highest = client.stored
+    session.welcome({
+      checksum: blocks.checksum,
+      isUnknown,
+      blockSize: blocks.blockSize,
+      window: WINDOW,
+      epoch: session.epoch,
+      stored: client.stored,
+      end: writer.acknowledged,
+      lastSeq: writer.appender.lastSeq,
+      runs: client.runs
+    })
+  }
+
+  /**
+   * @param {Buffer} records with their lengths
+   * @param {number} count
+   * @param {boolean} isAtomic
+   * @throws flumelog:protocol
+   */
+  checkRecords (records, count, isAtomic) {
+    const { blockSize, checksum } = /** @type {OpenLog} */ (this.log).blocks
+    const most = layout.maxRecordSize(blockSize, checksum)
+    if (isAtomic && records.length > most + layout.FRAME_SIZE) {
+      throw errors.protocol(`an atomic batch of ${records.length} bytes does not fit a block of ${blockSize}`)
+    }
+    let position = 0
+    let found = 0
+    while (position < records.length) {
+      const problem = recordProblem(records, position, most)
+      if (problem !== null) throw errors.protocol(`record ${found} of a frame: ${problem}`)
+      position = layout.nextPosition(records, position)
+      found++
+    }
+    if (found !== count) throw errors.protocol(`a frame has ${found} records; it says ${count}`)
+  }
+
+  // Answers
+
+  /** @param {Session} session which has something to send */
+  flushSoon (session) {
+    this.due.add(session)
+    if (this.isFlushing) return
+    this.isFlushing = true
+    if (this.ackInterval === 0) process.nextTick(this.flush)
+    else this.clock.setTimeout(this.flush, this.ackInterval).unref()
+  }
+
+  flush () {
+    this.isFlushing = false
+    const { writer } = /** @type {Partial<OpenLog>} */ (this.log ?? {})
+    const due = [...this.due]
+    this.due.clear()
+    for (const session of due) session.flush(writer?.acknowledged ?? 0, writer?.appender.lastSeq ?? -1)
+  }
+
+  /** The log has another end. Those that get ACKs are told with them, the others soon. */
+  advanced () {
+    if (this.broadcastTimer !== null || this.sessions.size === 0) return
+    const wait = this.lastBroadcast + END_INTERVAL - this.clock.now()
+    this.broadcastTimer = this.clock.setTimeout(this.broadcast, Math.max(0, Math.ceil(wait)))
+    this.broadcastTimer.unref()
+  }
+
+  broadcast () {
+    this.broadcastTimer = null
+    this.lastBroadcast = this.clock.now()
+    const { writer } = /** @type {OpenLog} */ (this.log)
+    const end = writer.acknowledged
+    // a client that takes nothing is told when it does
+    for (const session of this.sessions) if (session.isWelcome && !session.isStalled && session.toldEnd !== end) session.flush(end, writer.appender.lastSeq)
+  }
+
+  /** @param {number[]} numbers of blocks that were rewritten */
+  rewritten (numbers) {
+    for (const session of this.sessions) session.tellDeleted(numbers)
+  }
+
+  // Time
+
+  scheduleCheck () {
+    this.checkTimer = this.clock.setTimeout(() => this.check(), CHECK_INTERVAL)
+    this.checkTimer.unref()
+  }
+
+  check () {
+    const now = this.clock.now()
+    for (const session of this.sessions) session.checkTime(now)
+    const listener = /** @type {import('./address').Listener} */ (this.listener)
+    // until it succeeds, those that are connected go on, and others wait
+    listener.check().catch(() => {}).then(() => { if (!this.isClosing) this.scheduleCheck() })
+  }
+
+  /** @param {boolean} isHeld whether connections keep the process alive */
+  hold (isHeld) {
+    this.listener?.hold(isHeld)
+  }
+
+  // Ends
+
+  /** @param {Session} session */
+  leave (session) {
+    this.sessions.delete(session)
+    this.due.delete(session)
+    if (session.client !== null && session.client.session === session) this.clients.leave(session.client)
+  }
+
+  /** Clients are sent away: they go on with the next owner. Resolves when they have been told all that was stored. */
+  async close () {
+    this.isClosing = true
+    if (this.checkTimer !== null) this.clock.clearTimeout(this.checkTimer)
+    if (this.broadcastTimer !== null) this.clock.clearTimeout(this.broadcastTimer)
+    await this.listener?.close()
+    this.intake?.stop()
+    for (const session of this.sessions) session.stopReading()
+    await Promise.all([...this.clients.clients.values()].map(client => whenSettled(client)))
+    this.flush()
+    const ended = [...this.sessions].map(session => session.end())
+    const late = new Promise(resolve => this.clock.setTimeout(() => resolve(null), CLOSE_TIMEOUT).unref())
+    await Promise.race([Promise.all(ended), late])
+    for (const session of [...this.sessions]) session.socket.destroy()
+  }
+
+  /** @returns {import('../types').ClientStats[]} */
+  stats () {
+    return [...this.sessions].filter(({ isWelcome }) => isWelcome).map(({ client, pid, inFlight, appended }) => ({
+      id: /** @type {import('./known-clients').KnownClient} */ (client).id.toString('hex'),
+      pid,
+      appended: { ...appended },
+      inFlight: { records: inFlight.records, bytes: inFlight.bytes }
+    }))
+  }
+}
+
+/**
+ * @param {import('./known-clients').KnownClient} client
+ * @returns {Promise<void>} resolves when nothing of it is with the writer
+ */
+function whenSettled (client) {
+  return new Promise(resolve => {
+    if (client.packed.length === 0) resolve()
+    else client.onsettled = resolve
+  })
+}
+
+/**
+ * @param {Buffer} records
+ * @param {number} position where one should start
+ * @param {number} most bytes of data
+ * @returns {string | null}
+ */
+function recordProblem (records, position, most) {
+  if (position + layout.FRAME_SIZE >= records.length) return `${records.length - position} bytes are left, too few for a record`
+  const length = layout.readLength(records, position)
+  const end = position + layout.FRAME_SIZE + length
+  if (length === 0 || length > most) return `its length is ${length}; it should be from 1 to ${most}`
+  if (end > records.length) return `its length is ${length}, but ${records.length - position} bytes are left`
+  if (layout.readLength(records, end - layout.LENGTH_SIZE) !== length) return 'the length behind it is not the one in front of it'
+  if (records[position + layout.LENGTH_SIZE] === 0 && layout.isDeleted(records, position)) return 'it is all zeros'
+  return null
+}
+
+module.exports = { Server }

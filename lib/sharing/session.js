@@ -1,0 +1,352 @@
+'use strict'
+
+// One connection to the owner, as the owner sees it: checks what a client sends, queues it
+// for the intake, and answers. Whatever is not as docs/protocol.md says ends the
+// connection, and nothing else.
+
+const layout = require('../format/layout')
+const errors = require('../errors')
+const frames = require('./frames')
+const { FrameReader } = require('./frame-reader')
+
+/** Bytes of APPENDs that a client may have on their way. */
+const WINDOW = 1024 * 1024
+const MAX_FRAMES = 256
+const MAX_REQUESTS = 4096
+/** Bytes of answers that the client has not taken, beyond which nothing more is read from it. */
+const MAX_UNSENT = 256 * 1024
+/** Blocks to name in a DELETED; with more, it says that any of them may have changed. */
+const MAX_DELETED = 4096
+/** Milliseconds for a frame to arrive, and for the greeting. */
+const FRAME_TIMEOUT = 10_000
+/** Milliseconds until a connection that is refused is cut, whether it has read why or not. */
+const REFUSAL_TIMEOUT = 1000
+
+/**
+ * @typedef {import('./frames').Run} Run
+ *
+ * @typedef {object} Batch records of one frame: all of them are stored, in a row, or none
+ * @property {Buffer} records with their lengths
+ * @property {number} first number of the first one
+ * @property {number} count
+ * @property {number} bytes of data
+ * @property {boolean} isForced
+ * @property {boolean} isAtomic
+ * @property {number} size bytes of the frame
+ *
+ * @typedef {{ batch: Batch } | { request: number, seq: number | null }} Item seq null: a sync
+ */
+
+class Session {
+  /**
+   * @param {import('./server').Server} server
+   * @param {import('net').Socket} socket
+   */
+  constructor (server, socket) {
+    this.server = server
+    this.socket = socket
+    this.reader = new FrameReader((type, body) => this.onframe(type, body))
+    /** Who it is; null: HELLO has not come. @type {import('./known-clients').KnownClient | null} */
+    this.client = null
+    this.pid = 0
+    /** Whether WELCOME was sent. */
+    this.isWelcome = false
+    this.isOver = false
+    this.epoch = 1
+    /** Waits for the intake. @type {Item[]} */
+    this.queue = []
+    /** APPENDs that were received and not answered. */
+    this.inFlight = { frames: 0, records: 0, bytes: 0, size: 0 }
+    this.requestsInFlight = 0
+    this.appended = { records: 0, bytes: 0 }
+    /** When the frame that is arriving began, in ms; for the first one, when the connection was made. */
+    this.frameSince = server.clock.now()
+
+    // What is to be sent
+    /** @type {Run[]} */
+    this.acks = []
+    /** @type {Buffer[]} */
+    this.answers = []
+    /** @type {Error | null} */
+    this.failure = null
+    /** @type {Set<number>} */
+    this.deleted = new Set()
+    this.toldEnd = -1
+
+    socket.on('data', (chunk) => this.ondata(/** @type {Buffer} */ (chunk)))
+    socket.on('drain', () => this.resume())
+    socket.on('error', () => {})
+    socket.on('close', () => this.over())
+  }
+
+  // Input
+
+  /** @param {Buffer} chunk */
+  ondata (chunk) {
+    if (this.isOver || this.server.isClosing) return
+    try {
+      this.reader.push(chunk)
+    } catch (err) {
+      return this.refuse(/** @type {Error} */ (err))
+    }
+    if (!this.reader.isInFrame && this.client !== null) this.frameSince = Infinity
+    else if (this.frameSince === Infinity) this.frameSince = this.server.clock.now()
+  }
+
+  /**
+   * @param {number} type
+   * @param {Buffer} body
+   */
+  onframe (type, body) {
+    if (this.isOver) return
+    // another one may have begun behind it
+    if (this.client !== null) this.frameSince = Infinity
+    if (type === frames.PING) return this.answer(frames.pong())
+    if (this.client === null) {
+      if (type !== frames.HELLO) throw errors.protocol(`the first frame is of type ${type}; it should be HELLO`)
+      return this.onhello(frames.parseHello(body))
+    }
+    if (!this.isWelcome) throw errors.protocol(`a frame of type ${type} came before WELCOME`)
+    switch (type) {
+      case frames.APPEND: return this.onappend(frames.parseAppend(body), body.length + frames.HEADER_SIZE)
+      case frames.DELETE: return this.onrequest(frames.parseDelete(body))
+      case frames.SYNC: return this.onrequest({ request: frames.parseSync(body), seq: null })
+      case frames.BYE: return this.onbye()
+      case frames.HELLO: throw errors.protocol('HELLO came twice')
+    }
+  }
+
+  /** @param {import('./frames').Hello} hello */
+  onhello (hello) {
+    if (hello.version !== frames.VERSION) {
+      throw errors.protocol(`version ${hello.version} of the protocol is not supported; the owner of the log has version ${frames.VERSION}`)
+    }
+    this.pid = hello.pid
+    this.server.greet(this, hello)
+  }
+
+  /**
+   * @param {import('./frames').AppendHeader & { records: Buffer }} append
+   * @param {number} size of the frame
+   */
+  onappend ({ epoch, first, count, answered, flags, records }, size) {
+    const client = /** @type {import('./known-clients').KnownClient} */ (this.client)
+    // it has not heard yet that appends have failed, and so will these
+    if (epoch !== this.epoch) return
+    const last = first + count - 1
+    if (count === 0 || first === 0 || !Number.isSafeInteger(last)) throw errors.protocol(`APPEND has ${count} records from number ${first} on`)
+    if (last <= client.highest) throw errors.protocol(`record ${last} came after record ${client.highest}`)
+    client.forget(answered)
+    const { inFlight } = this
+    if ((inFlight.size > 0 && inFlight.size + size > WINDOW) || inFlight.frames === MAX_FRAMES) {
+      throw errors.protocol(`${inFlight.size + size} bytes in ${inFlight.frames + 1} frames are on their way; the maximum is ${WINDOW} in ${MAX_FRAMES}`)
+    }
+    const isAtomic = (flags & frames.ATOMIC) !== 0
+    this.server.checkRecords(records, count, isAtomic)
+    // records that an earlier owner has stored, or this one over an earlier connection
+    const known = Math.max(0, client.highest - first + 1)
+    const start = skip(records, known)
+    client.highest = last
+    const batch = {
+      records: records.subarray(start),
+      first: first + known,
+      count: count - known,
+      bytes: records.length - start - (count - known) * layout.FRAME_SIZE,
+      isForced: (flags & frames.FORCED) !== 0,
+      isAtomic,
+      size
+    }
+    inFlight.frames++
+    inFlight.records += batch.count
+    inFlight.bytes += batch.bytes
+    inFlight.size += size
+    this.enqueue({ batch })
+  }
+
+  /** @param {{ request: number, seq: number | null }} request */
+  onrequest (request) {
+    if (this.requestsInFlight === MAX_REQUESTS) throw errors.protocol(`more than ${MAX_REQUESTS} requests are under way`)
+    this.requestsInFlight++
+    this.enqueue(request)
+  }
+
+  /** @param {Item} item */
+  enqueue (item) {
+    this.queue.push(item)
+    if (this.queue.length === 1) this.server.intake.add(this)
+  }
+
+  onbye () {
+    const client = /** @type {import('./known-clients').KnownClient} */ (this.client)
+    client.isLeaving = true
+    this.socket.end()
+  }
+
+  // Output
+
+  /** @param {Omit<import('./frames').Welcome, 'version'>} welcome */
+  welcome (welcome) {
+    this.isWelcome = true
+    this.toldEnd = welcome.end
+    this.answer(frames.welcome(welcome))
+  }
+
+  /**
+   * A batch is stored.
+   * @param {Batch} batch
+   * @param {Run} run
+   * @param {boolean} follows whether its records follow those of the batch before it
+   */
+  stored (batch, run, follows) {
+    this.settled(batch)
+    this.appended.records += batch.count
+    this.appended.bytes += batch.bytes
+    const last = this.acks[this.acks.length - 1]
+    if (follows && last !== undefined && last.first + last.count === run.first) last.count += run.count
+    else this.acks.push({ ...run })
+    this.server.flushSoon(this)
+  }
+
+  /**
+   * A batch is not stored, and no other one that was received by now.
+   * @param {Error} err
+   */
+  failed (err) {
+    if (this.failure === null) this.epoch++
+    this.failure ??= err
+    this.queue = this.queue.filter(item => 'request' in item)
+    this.inFlight = { frames: 0, records: 0, bytes: 0, size: 0 }
+    this.server.flushSoon(this)
+  }
+
+  /** @param {Batch} batch */
+  settled ({ count, bytes, size }) {
+    const { inFlight } = this
+    inFlight.frames--
+    inFlight.records -= count
+    inFlight.bytes -= bytes
+    inFlight.size -= size
+  }
+
+  /**
+   * @param {number} request
+   * @param {Error | null} err
+   */
+  reply (request, err) {
+    this.requestsInFlight--
+    this.answer(frames.reply(request, err))
+  }
+
+  /** @param {Buffer} bytes */
+  answer (bytes) {
+    this.answers.push(bytes)
+    this.server.flushSoon(this)
+  }
+
+  /** @param {number[]} numbers of blocks that were rewritten */
+  tellDeleted (numbers) {
+    if (!this.isWelcome) return
+    for (const number of numbers) this.deleted.add(number)
+    this.server.flushSoon(this)
+  }
+
+  /**
+   * @param {number} end of the log
+   * @param {number} lastSeq
+   * @returns {boolean} whether there was anything to send
+   */
+  flush (end, lastSeq) {
+    if (this.isOver) return false
+    const buffers = []
+    if (this.deleted.size > 0) {
+      buffers.push(frames.deleted(this.deleted.size > MAX_DELETED ? [] : this.deleted))
+      this.deleted.clear()
+    }
+    if (this.isWelcome && this.toldEnd !== end) {
+      this.toldEnd = end
+      buffers.push(frames.end(end, lastSeq))
+    }
+    for (const run of this.acks) buffers.push(frames.ack(run))
+    this.acks = []
+    if (this.failure !== null) buffers.push(frames.nack(this.epoch, this.failure))
+    this.failure = null
+    buffers.push(...this.answers)
+    this.answers = []
+    if (buffers.length === 0) return false
+    this.socket.write(buffers.length === 1 ? buffers[0] : Buffer.concat(buffers))
+    if (this.socket.writableLength > MAX_UNSENT) this.socket.pause()
+    return true
+  }
+
+  /** Whether the client does not take its answers. */
+  get isStalled () {
+    return this.socket.writableLength > MAX_UNSENT
+  }
+
+  resume () {
+    this.frameSince = this.reader.isInFrame ? this.server.clock.now() : this.frameSince
+    this.socket.resume()
+  }
+
+  // Ends
+
+  /** @param {number} now milliseconds */
+  checkTime (now) {
+    if (this.isOver || this.socket.isPaused() || now - this.frameSince < FRAME_TIMEOUT) return
+    this.refuse(errors.protocol(`${this.client === null ? 'the greeting' : 'a frame'} has not arrived as a whole after ${FRAME_TIMEOUT} ms`))
+  }
+
+  /**
+   * Ends the connection of a client that does not keep to the protocol.
+   * @param {Error} err
+   */
+  refuse (err) {
+    const { socket, server } = this
+    if (this.isOver) return
+    if (/** @type {import('../errors').LogError} */ (err).code === 'flumelog:protocol') {
+      server.refusals++
+      server.lastRefusal = err
+    }
+    this.over()
+    socket.end(frames.refused(err))
+    socket.resume()
+    server.clock.setTimeout(() => socket.destroy(), REFUSAL_TIMEOUT).unref()
+  }
+
+  /** The log is closing: what has not been read yet, the client sends to the next owner. */
+  stopReading () {
+    this.socket.pause()
+    this.queue = []
+  }
+
+  /** @returns {Promise<void>} resolves when the client has been sent everything */
+  end () {
+    return new Promise(resolve => {
+      this.socket.once('close', resolve)
+      this.socket.end()
+      // for the end of the other side
+      this.socket.resume()
+    })
+  }
+
+  /** What it has sent and is not stored yet comes again on its next connection. */
+  over () {
+    if (this.isOver) return
+    this.isOver = true
+    this.queue = []
+    this.server.leave(this)
+  }
+}
+
+/**
+ * @param {Buffer} records
+ * @param {number} count
+ * @returns {number} the position behind as many of them
+ */
+function skip (records, count) {
+  let position = 0
+  for (; count > 0; count--) position = layout.nextPosition(records, position)
+  return position
+}
+
+module.exports = { Session, WINDOW }

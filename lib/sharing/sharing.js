@@ -1,0 +1,473 @@
+'use strict'
+
+// One process's part in a shared log. The process that gets the lock is the owner: it
+// writes the file, and serves the others. The others are clients, until the owner is
+// gone and one of them gets the lock:
+//
+//     joining   tries to get the lock, else to connect; again and again     owner; client
+//     client    sends what it appends to the owner, follows the file        joining (connection lost)
+//     owner     writes the file, serves clients                             -
+//
+// What callers see does not depend on it: while there is no owner, calls wait.
+
+const crypto = require('crypto')
+const errors = require('../errors')
+const { Block } = require('../format/block')
+const { BlockCache } = require('../read/block-cache')
+const { RecordReader, problemOf } = require('../read/get')
+const { recoverEnd } = require('../recovery/recover-end')
+const { promises } = require('../storage/promisified-file')
+const { Writer } = require('../write/writer')
+const { Address } = require('./address')
+const { adopt, startingCounts } = require('./adopt')
+const { ClientEnd } = require('./client-end')
+const { Connection } = require('./connection')
+const { ID_SIZE } = require('./frames')
+const { Journal } = require('./journal')
+const { KnownClients } = require('./known-clients')
+const { RemoteWriter } = require('./remote-writer')
+const { Server } = require('./server')
+const { Silence } = require('./silence')
+
+/** Milliseconds between two attempts to get the lock or to connect: the first, doubled each time, up to the last. */
+const FIRST_PAUSE = 1
+const LAST_PAUSE = 50
+
+/**
+ * @typedef {import('../opening').Opened} Opened
+ * @typedef {import('./frames').Welcome} Welcome
+ * @typedef {(err?: Error | null) => void} Done
+ */
+
+class Sharing {
+  /** @param {import('../opening').Context} context */
+  constructor (context) {
+    const { file, settings, limits, clock } = context
+    this.context = context
+    this.file = file
+    this.io = promises(file)
+    this.clock = clock
+    this.timeout = settings.timeout
+    const { path, folder } = /** @type {import('../storage/location').Location} */ (file.location)
+    this.path = path
+    this.address = new Address(path, folder)
+    this.id = crypto.randomBytes(ID_SIZE)
+    /** @type {'owner' | 'client' | null} */
+    this.role = null
+    /** @type {Opened | null} */
+    this.opened = null
+    this.remote = new RemoteWriter(file.filename, limits, settings.sync === 'always', () => this.updateHold())
+    /** @type {ClientEnd | null} */
+    this.clientEnd = null
+    /** @type {Connection | null} */
+    this.connection = null
+    /** @type {Server | null} */
+    this.server = null
+    /** @type {KnownClients | null} */
+    this.clients = null
+    /** Why there was no owner when it was last tried. @type {unknown} */
+    this.problem = null
+    /** Settled when this process is the owner, or cannot be; null: it is not about to. @type {Promise<boolean> | null} */
+    this.takeover = null
+    this.isClosed = false
+    /** Whether a reader waits for what others append. */
+    this.isHeld = false
+    /** @type {import('../clock').Timer | null} */
+    this.pauseTimer = null
+    this.silence = new Silence(clock, settings.timeout, {
+      heardAt: () => this.connection?.heardAt ?? -Infinity,
+      onquiet: () => this.connection?.ping(),
+      ontimeout: () => this.remote.giveUp(errors.unreachable(file.filename, settings.timeout, this.problem ?? undefined))
+    })
+  }
+
+  /** @returns {Promise<{ opened: Opened, lastSeq: number }>} */
+  async open () {
+    await this.io.open()
+    try {
+      if (this.file.tryLock === null) throw errors.cannotShare(this.file.filename)
+      await this.join(this.clock.now() + this.timeout)
+      return { opened: /** @type {Opened} */ (this.opened), lastSeq: this.lastSeq }
+    } catch (err) {
+      this.isClosed = true
+      await this.io.close().catch(() => {})
+      throw err
+    }
+  }
+
+  get lastSeq () {
+    return this.clientEnd?.lastSeq ?? this.opened?.writer?.appender.lastSeq ?? -1
+  }
+
+  // Joining
+
+  /**
+   * @param {number} deadline when to give up, in ms: this is the first time
+   * @returns {Promise<void>} when this process is the owner or a client
+   */
+  async join (deadline = Infinity) {
+    const isOpening = deadline !== Infinity
+    for (let pause = FIRST_PAUSE; !this.isClosed; pause = Math.min(2 * pause, LAST_PAUSE)) {
+      if (this.tryLock()) {
+        this.takeover = this.own(isOpening)
+        const isOwner = await this.takeover.finally(() => { this.takeover = null })
+        if (isOwner) return
+      } else if (await this.connect(deadline)) return
+      if (isOpening && this.clock.now() >= deadline) throw this.problem ?? errors.lockedUnshared(this.file.filename, this.timeout)
+      await this.pause(pause)
+    }
+  }
+
+  tryLock () {
+    return /** @type {() => boolean} */ (this.file.tryLock)()
+  }
+
+  /**
+   * @param {number} milliseconds
+   * @returns {Promise<void>}
+   */
+  pause (milliseconds) {
+    return new Promise(resolve => {
+      this.pauseTimer = this.clock.setTimeout(resolve, milliseconds * (0.5 + Math.random()))
+      this.updateHold()
+    })
+  }
+
+  /** The connection is lost, or the owner has sent this process away. */
+  async rejoin () {
+    try {
+      await this.join()
+    } catch (err) {
+      if (!this.isClosed) this.fail(/** @type {Error} */ (err))
+    }
+  }
+
+  // A client
+
+  /**
+   * @param {number} deadline see join
+   * @returns {Promise<boolean>} whether this process is a client now
+   */
+  async connect (deadline) {
+    const isOpening = deadline !== Infinity
+    let socket
+    try {
+      socket = await this.address.connect()
+    } catch (err) {
+      if (isOpening) throw err
+      this.problem = err
+      return false
+    }
+    // another log may have taken the path, with an owner of its own
+    await this.io.checkPath().catch((err) => {
+      socket?.destroy()
+      throw err
+    })
+    if (socket === null) return false
+    if (this.isClosed) {
+      socket.destroy()
+      return false
+    }
+    return this.greet(socket, deadline)
+  }
+
+  /**
+   * @param {import('net').Socket} socket
+   * @param {number} deadline see join
+   * @returns {Promise<boolean>} rejects if the owner refuses this process for good
+   */
+  greet (socket, deadline) {
+    const { remote, clock } = this
+    return new Promise((resolve, reject) => {
+      const connection = new Connection(socket, { id: this.id, answered: remote.acknowledged, sent: remote.sent, pid: process.pid }, clock, {
+        onwelcome: (welcome) => {
+          stopTimer()
+          try {
+            this.welcomed(connection, welcome)
+            resolve(true)
+          } catch (err) {
+            if (/** @type {any} */ (err).code === 'flumelog:protocol') throw err
+            connection.close()
+            reject(err)
+          }
+        },
+        onend: (end, lastSeq) => this.told(end, lastSeq),
+        onack: (run) => remote.onack(run),
+        onnack: (epoch, error) => remote.onnack(epoch, error),
+        onreply: (request, error) => remote.onreply(request, error),
+        ondeleted: (blocks) => /** @type {ClientEnd} */ (this.clientEnd).rewritten(blocks),
+        oninput: () => remote.inputDone(),
+        onclose: (refusal) => {
+          stopTimer()
+          if (this.connection === connection) this.connection = null
+          if (connection.isWelcome && this.role === 'client') return this.lost()
+          if (/** @type {any} */ (refusal)?.code === 'flumelog:protocol') return reject(refusal)
+          this.problem = refusal ?? this.problem
+          resolve(false)
+        }
+      })
+      const stopTimer = this.watchGreeting(connection, deadline)
+      this.connection = connection
+      this.updateHold()
+    })
+  }
+
+  /**
+   * Until WELCOME comes, which takes as long as the owner needs to open the log, asks whether it is alive.
+   * @param {Connection} connection
+   * @param {number} deadline see join
+   * @returns {() => void} stops that
+   */
+  watchGreeting (connection, deadline) {
+    /** @type {import('../clock').Timer} */
+    let timer
+    const start = () => {
+      timer = this.clock.setTimeout(look, this.timeout / 4)
+      if (deadline === Infinity && !this.mustHold) timer.unref()
+    }
+    const look = () => {
+      connection.ping()
+      if (deadline !== Infinity && this.clock.now() - connection.heardAt >= this.timeout) {
+        this.problem = errors.unreachable(this.file.filename, this.timeout, undefined)
+        return connection.close()
+      }
+      start()
+    }
+    start()
+    return () => this.clock.clearTimeout(timer)
+  }
+
+  /**
+   * @param {Connection} connection
+   * @param {Welcome} welcome
+   * @throws flumelog:block-size, flumelog:protocol
+   */
+  welcomed (connection, welcome) {
+    const { context, remote } = this
+    context.records.checksum = welcome.checksum
+    if (this.opened === null) this.openAsClient(welcome)
+    else if (welcome.blockSize !== this.opened.blocks.blockSize) {
+      throw errors.blockSize(this.file.filename, this.opened.blocks.blockSize, `the owner has blocks of ${welcome.blockSize} bytes`, welcome.blockSize)
+    }
+    const clientEnd = /** @type {ClientEnd} */ (this.clientEnd)
+    this.problem = null
+    this.role = 'client'
+    // deletions may have been missed
+    clientEnd.rewritten([])
+    this.told(welcome.end, welcome.lastSeq)
+    remote.connected(welcome, connection.send)
+    this.updateHold()
+  }
+
+  /** @param {Welcome} welcome */
+  openAsClient ({ blockSize, end }) {
+    const { file, context } = this
+    const { settings, records, listeners } = context
+    if (settings.blockSize !== undefined && settings.blockSize !== blockSize) {
+      throw errors.blockSize(file.filename, settings.blockSize, `the file has blocks of ${blockSize} bytes`, blockSize)
+    }
+    listeners.onblocksize(blockSize)
+    const blocks = new BlockCache(file, { blockSize, checksum: settings.checksum, cacheSize: settings.cacheSize })
+    blocks.tail = new Block(Math.floor(end / blockSize), Buffer.allocUnsafeSlow(blockSize), 0, false)
+    const clientEnd = new ClientEnd(file, this.io, blocks, {
+      onfresh: listeners.onfresh,
+      onfailure: (err) => this.fail(err)
+    })
+    this.clientEnd = clientEnd
+    const reader = new RecordReader({ blocks, decode: records.isIdentity ? null : records.decode, turn: context.turn })
+    this.opened = { blocks, reader, writer: this.remote, follower: clientEnd, sharing: this, cut: null, recovered: 0 }
+  }
+
+  /**
+   * @param {number} end
+   * @param {number} lastSeq
+   */
+  told (end, lastSeq) {
+    const clientEnd = /** @type {ClientEnd} */ (this.clientEnd)
+    this.remote.lastSeq = lastSeq
+    clientEnd.tell(end, lastSeq)
+    this.context.listeners.onadvance(lastSeq)
+  }
+
+  lost () {
+    this.remote.disconnected()
+    this.silence.noteLoss()
+    if (!this.isClosed) this.rejoin()
+  }
+
+  // The owner
+
+  /**
+   * This process has the lock.
+   * @param {boolean} isOpening
+   * @returns {Promise<boolean>} false: it could not open the log, and has released the lock
+   */
+  async own (isOpening) {
+    const { file, clock, context } = this
+    const { settings } = context
+    const clients = new KnownClients(list => new Journal(this.path + '.clients', () => file.status(), list), clock)
+    const server = new Server({ ackInterval: settings.ackInterval, filename: file.filename }, clients, clock)
+    try {
+      await this.io.checkPath()
+      // first, so that the others find the new owner and wait
+      server.listen(await this.address.listen(async () => file.status(), socket => server.accept(socket)))
+      await this.clientEnd?.stop()
+      await this.openAsOwner(server, clients)
+      return true
+    } catch (err) {
+      await server.close()
+      const isFinal = String(/** @type {any} */ (err).code).startsWith('flumelog:')
+      if (isOpening || isFinal) throw err
+      // a full disk, for example
+      this.clientEnd?.resume()
+      this.problem = err
+      /** @type {() => void} */ (file.unlock)()
+      return false
+    }
+  }
+
+  /**
+   * @param {Server} server
+   * @param {KnownClients} clients
+   */
+  async openAsOwner (server, clients) {
+    const { file, io, context, clock } = this
+    const { settings, records, limits, listeners } = context
+    const wanted = this.opened?.blocks.blockSize ?? settings.blockSize
+    const { blockSize, found, cut, recovered } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum: settings.checksum, isWhole: records.isWhole })
+    await clients.load(found.kept, io.read, blockSize)
+    listeners.onblocksize(blockSize)
+    records.checksum = settings.checksum
+    const opened = this.opened ?? this.newOpened(blockSize)
+    await moveTail(opened.blocks, found.tail, file.filename)
+    const writer = new Writer(file, opened.blocks, { ...settings, blockSize }, limits, found.lastSeq, (seq) => {
+      server.advanced()
+      listeners.onadvance(seq)
+    }, clock)
+    writer.journal = clients.journal
+    writer.onrewritten = (numbers) => server.rewritten(numbers)
+    Object.assign(writer.counts, startingCounts(this.remote.counts))
+    Object.assign(opened, { writer, follower: null, cut, recovered })
+    this.opened = opened
+    this.server = server
+    this.clients = clients
+    this.role = 'owner'
+    adopt(this.remote, writer, clients.clients.get(this.id.toString('hex')), { blockSize, checksum: settings.checksum })
+    clients.dropOwn(this.id)
+    server.open({ writer, blocks: opened.blocks, problemOf: seq => problemOf(opened.blocks, seq) })
+    this.updateHold()
+    const { clientEnd } = this
+    this.clientEnd = null
+    listeners.onrole()
+    clientEnd?.release()
+    listeners.onadvance(writer.appender.lastSeq)
+  }
+
+  /**
+   * @param {number} blockSize
+   * @returns {Opened}
+   */
+  newOpened (blockSize) {
+    const { settings, records, turn } = this.context
+    const blocks = new BlockCache(this.file, { blockSize, checksum: settings.checksum, cacheSize: settings.cacheSize })
+    const reader = new RecordReader({ blocks, decode: records.isIdentity ? null : records.decode, turn })
+    return { blocks, reader, writer: null, follower: null, sharing: this, cut: null, recovered: 0 }
+  }
+
+  // Waiting
+
+  /** @param {boolean} isHeld whether a reader waits for what others append */
+  hold (isHeld) {
+    this.isHeld = isHeld
+    this.clientEnd?.hold(isHeld)
+    this.updateHold()
+  }
+
+  /** Whether this process has to stay alive for its callers. */
+  get mustHold () {
+    return this.isHeld || this.remote.isPending || this.opened === null
+  }
+
+  updateHold () {
+    const { mustHold } = this
+    this.connection?.hold(mustHold)
+    this.server?.hold(this.isHeld)
+    if (mustHold) this.pauseTimer?.ref()
+    else this.pauseTimer?.unref()
+    this.silence.watch(this.remote.isPending && this.role !== 'owner')
+  }
+
+  // Ends
+
+  /** @param {Error} err why this process can do nothing more with the log */
+  fail (err) {
+    if (this.isClosed || this.role === 'owner') return
+    this.isClosed = true
+    this.remote.appender.refusal = err
+    this.remote.giveUp(err)
+    this.connection?.close()
+    this.context.listeners.onfailure(err)
+  }
+
+  /**
+   * Everything that was appended is stored and durable; then another process may become the owner.
+   * @param {Done} cb
+   */
+  close (cb) {
+    if (this.takeover !== null) {
+      this.takeover.then(() => this.close(cb), () => this.close(cb))
+    } else if (this.role === 'owner') this.closeOwner(cb)
+    else this.remote.close((err) => this.closeClient(err ?? null, cb))
+  }
+
+  /**
+   * @param {Error | null} err
+   * @param {Done} cb
+   */
+  closeClient (err, cb) {
+    if (this.takeover !== null || this.role === 'owner') return this.close((failure) => cb(err ?? failure))
+    this.isClosed = true
+    this.silence.watch(false)
+    this.connection?.leave()
+    cb(err)
+  }
+
+  /** @param {Done} cb */
+  closeOwner (cb) {
+    const { server, clients, opened } = /** @type {{ server: Server, clients: KnownClients, opened: { writer: Writer } }} */ (/** @type {unknown} */ (this))
+    this.isClosed = true
+    server.close().then(() => opened.writer.close((/** @type {Error | null | undefined} */ err) => {
+      clients.close()
+      cb(err ?? null)
+    }))
+  }
+}
+
+/**
+ * The log is found to end in this block; readers that are in the block where it ended before go on from there.
+ * @param {BlockCache} blocks
+ * @param {Block} tail
+ * @param {string | null} filename
+ */
+async function moveTail (blocks, tail, filename) {
+  const before = blocks.tail
+  const { blockSize } = blocks
+  const end = tail.number * blockSize + tail.end
+  if (end < blocks.end) throw errors.shrunk(filename, blocks.end, end)
+  blocks.forget()
+  if (before.number === tail.number) {
+    before.setBuffer(tail.buffer)
+    before.end = tail.end
+    return
+  }
+  await new Promise(resolve => blocks.load(before.number, 1, { cacheShare: 1 }, ([block]) => {
+    before.setBuffer(block.buffer)
+    before.end = block.end
+    before.error = block.error
+    before.sealed = true
+    resolve(null)
+  }))
+  blocks.tail = tail
+}
+
+module.exports = { Sharing }
