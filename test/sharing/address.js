@@ -150,6 +150,7 @@ test('a cluster worker listens itself', async (t) => {
   const { pid } = await program.message(({ what }) => what === 'listening')
   t.notEqual(pid, program.child.pid)
   t.equal(await connectTo(address), String(pid))
+  t.deepEqual(program.messages.filter(({ what }) => what === 'shared'), [], 'the primary has no part in it')
   program.send('close')
   await program.over
   t.deepEqual(filesIn(file('.')), ['log'])
@@ -288,6 +289,10 @@ testOfFiles('a name that was deleted or replaced is put in place again', async (
     socket.end('hello')
     t.equal(await textFrom(socket), 'hello', 'others can connect again')
   }
+  fs.renameSync(address.name, file('moved.socket'))
+  t.equal(await listener.check(), true, 'renamed')
+  t.equal(await connectTo(new Address(file('moved'), file('.'))), 'nobody', 'the old socket is closed')
+  fs.unlinkSync(file('moved.socket'))
   before.end('still there')
   t.equal(await textFrom(before), 'still there', 'connections stay open')
   await listener.close()

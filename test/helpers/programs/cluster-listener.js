@@ -15,6 +15,7 @@ else runWorker()
 function runPrimary () {
   const worker = cluster.fork()
   worker.on('message', tell)
+  cluster.on('listening', () => tell({ what: 'shared' }))
   worker.on('exit', () => process.exit())
   listen(() => worker.send('close'))
 }
