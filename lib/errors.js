@@ -219,3 +219,29 @@ exports.protocol = (message, cause) => createError('flumelog:protocol', message,
  * @param {Record<string, unknown>} properties `code` among them
  */
 exports.fromOwner = (message, cause, { code, ...details }) => createError(String(code), message, cause ? { ...details, cause } : details)
+ * @param {string} filename of a socket
+ * @param {number} bytes in it
+ * @param {number} most that are allowed
+ */
+exports.socketPathTooLong = (filename, bytes, most) => createError('ENAMETOOLONG',
+  `${filename}: the path has ${bytes} bytes, which is too long for a socket: the maximum is ${most}; use a shorter path for the log`, { filename, path: filename })
+
+/**
+ * @param {string} filename the log's
+ * @param {string[]} folders that were tried, absolute
+ * @param {number} most bytes that are allowed in one of them
+ */
+exports.noSocketPath = (filename, folders, most) => createError('ENAMETOOLONG',
+  `${filename}: the path is too long for a socket beside the log, and so is ${folders.join(' and ')}, where it would be instead: ` +
+  `the maximum is ${most} bytes; set XDG_RUNTIME_DIR or TMPDIR to a shorter path`, { filename, path: filename })
+
+/**
+ * @param {string} folder
+ * @param {string} reason
+ */
+exports.unsafeDirectory = (folder, reason) => createError('EPERM',
+  `${folder}: ${reason}, so sockets in it would not be private; remove it, or set XDG_RUNTIME_DIR to a directory that belongs to you`, { path: folder })
+
+/** @param {string} filename */
+exports.notASocket = (filename) => createError('EEXIST',
+  `${filename}: this file is in the way of the log's socket; move it away`, { filename, path: filename })
