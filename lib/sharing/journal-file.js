@@ -1,0 +1,180 @@
+'use strict'
+
+// The file of a journal: entries are appended to it, or replace it. All I/O is synchronous, since
+// it is small and stays in the page cache: nothing is fsynced. Errors are returned.
+
+const fs = require('fs')
+const { randomBytes } = require('crypto')
+const errors = require('../errors')
+const { SALT_SIZE, decodeJournal, encodeEntries, encodeHeader, lastChecksum } = require('./journal-entries')
+
+/** Windows replaces no file that is open. */
+const REPLACES_OPEN = process.platform !== 'win32'
+
+/** @typedef {import('./journal-entries').Entry} Entry */
+
+class JournalFile {
+  /**
+   * @param {string} filename
+   * @param {() => fs.Stats} logStatus of the log, whose mode and owner the file gets
+   */
+  constructor (filename, logStatus) {
+    this.filename = filename
+    this.logStatus = logStatus
+    this.fd = -1
+    /** Bytes of the file that are valid; what a failed write has left behind them is overwritten. 0: `replace` makes the file. */
+    this.size = 0
+    /** Checksum of the last entry in front of `size`. */
+    this.checksum = 0
+  }
+
+  /** @returns {Entry[]} what an earlier process has left; empty if there is no journal, or it cannot be read */
+  read () {
+    try {
+      return decodeJournal(fs.readFileSync(this.filename))
+    } catch {
+      return []
+    }
+  }
+
+  /**
+   * @param {Entry[]} entries at least one
+   * @returns {Error | null}
+   */
+  append (entries) {
+    if (this.size === 0) return errors.closed(this.filename)
+    const bytes = encodeEntries(entries, this.checksum)
+    try {
+      if (this.fd === -1) this.fd = fs.openSync(this.filename, 'r+')
+      writeFully(this.fd, bytes, this.size)
+    } catch (err) {
+      this.truncate()
+      return named(err, this.filename)
+    }
+    this.checksum = lastChecksum(bytes)
+    this.size += bytes.length
+    return null
+  }
+
+  /** Removes a part of a failed write. If this fails too, what is written over its start makes the rest of it invalid. */
+  truncate () {
+    try {
+      fs.ftruncateSync(this.fd, this.size)
+    } catch {}
+  }
+
+  /**
+   * All or nothing: if it fails, the file is as it was.
+   * @param {Entry[]} entries all that it will have
+   * @returns {Error | null}
+   */
+  replace (entries) {
+    const unfinished = this.filename + '.new'
+    const header = encodeHeader(randomBytes(SALT_SIZE))
+    const bytes = Buffer.concat([header, encodeEntries(entries, lastChecksum(header))])
+    let fd = -1
+    try {
+      fs.rmSync(unfinished, { force: true })
+      // not readable by others until it has the log's mode
+      fd = fs.openSync(unfinished, 'wx', 0o600)
+      shareAsLog(fd, this.logStatus())
+      writeFully(fd, bytes, 0)
+      if (!REPLACES_OPEN) {
+        fs.closeSync(fd)
+        fd = -1
+        this.release()
+      }
+      fs.renameSync(unfinished, this.filename)
+    } catch (err) {
+      if (fd !== -1) closeQuietly(fd)
+      removeQuietly(unfinished)
+      return named(err, this.filename)
+    }
+    this.release()
+    this.fd = fd
+    this.checksum = lastChecksum(bytes)
+    this.size = bytes.length
+    return null
+  }
+
+  /**
+   * @returns {Error | null} null: there is no file any more
+   */
+  remove () {
+    this.close()
+    removeQuietly(this.filename + '.new')
+    try {
+      fs.rmSync(this.filename, { force: true })
+      return null
+    } catch (err) {
+      return named(err, this.filename)
+    }
+  }
+
+  /** The file stays. */
+  close () {
+    this.release()
+    this.size = 0
+  }
+
+  release () {
+    if (this.fd !== -1) closeQuietly(this.fd)
+    this.fd = -1
+  }
+}
+
+/**
+ * @param {number} fd
+ * @param {Buffer} bytes
+ * @param {number} offset
+ */
+function writeFully (fd, bytes, offset) {
+  for (let done = 0; done < bytes.length;) {
+    done += fs.writeSync(fd, bytes, done, bytes.length - done, offset + done)
+  }
+}
+
+/**
+ * The next owner may be a process of any user who may write to the log: the file gets the log's owner and
+ * group, as far as this process may give them, and its mode, whatever the umask.
+ * @param {number} fd
+ * @param {fs.Stats} log
+ */
+function shareAsLog (fd, { mode, uid, gid }) {
+  // some file systems have no owners, or no modes; then there is nothing to give
+  try {
+    fs.fchownSync(fd, process.getuid?.() === 0 ? uid : -1, gid)
+  } catch {}
+  try {
+    // another group than the log's may do no more than everybody
+    const group = fs.fstatSync(fd).gid === gid ? mode & 0o070 : mode & (mode & 0o007) << 3
+    fs.fchmodSync(fd, (mode & 0o707) | group)
+  } catch {}
+}
+
+/** @param {number} fd */
+function closeQuietly (fd) {
+  try {
+    fs.closeSync(fd)
+  } catch {}
+}
+
+/** @param {string} filename */
+function removeQuietly (filename) {
+  try {
+    fs.unlinkSync(filename)
+  } catch {}
+}
+
+/**
+ * @param {any} err of the system, which knows no name for an open file
+ * @param {string} filename
+ */
+function named (err, filename) {
+  if (typeof err?.path === 'string') return err
+  err.path = filename
+  err.message += ` '${filename}'`
+  return err
+}
+
+module.exports = { JournalFile }
