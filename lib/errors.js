@@ -219,6 +219,8 @@ exports.protocol = (message, cause) => createError('flumelog:protocol', message,
  * @param {Record<string, unknown>} properties `code` among them
  */
 exports.fromOwner = (message, cause, { code, ...details }) => createError(String(code), message, cause ? { ...details, cause } : details)
+
+/**
  * @param {string} filename of a socket
  * @param {number} bytes in it
  * @param {number} most that are allowed

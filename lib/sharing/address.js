@@ -18,7 +18,10 @@ const NAME_DIGITS = 24
 /** Codes of errors of connect(2): nobody listens, or the owner is closing or has more new connections than it can accept. */
 const NOBODY = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'ENOTSOCK', 'EAGAIN'])
 
-/** @typedef {import('./socket-file').PlacedSocket} PlacedSocket */
+/**
+ * @typedef {import('./socket-file').PlacedSocket} PlacedSocket
+ * @typedef {Listener | PipeListener} AnyListener
+ */
 
 class Address {
   /**
@@ -107,6 +110,13 @@ class Listener {
     })
   }
 
+  /** @param {boolean} isHeld whether it keeps the process alive */
+  hold (isHeld) {
+    const server = this.placed?.server
+    if (isHeld) server?.ref()
+    else server?.unref()
+  }
+
   /**
    * Removes the name, if it still leads to this socket, and stops listening. Connections
    * that are open stay.
@@ -185,6 +195,12 @@ class PipeListener {
 
   async check () {
     return false
+  }
+
+  /** @param {boolean} isHeld */
+  hold (isHeld) {
+    if (isHeld) this.server.ref()
+    else this.server.unref()
   }
 
   async close () {

@@ -4,7 +4,6 @@
 // the file when somebody wants to read it, not before: what others append costs a client
 // that only appends nothing.
 
-const layout = require('../format/layout')
 const errors = require('../errors')
 const { callAll } = require('../callbacks')
 const { endOfRecords } = require('../format/validation')
@@ -144,7 +143,8 @@ class ClientEnd {
       if (buffer.length < blockSize) tail.setBuffer(withRoom(buffer, blockSize))
       const seen = file.point?.peek() ?? null
       if (seen === null || seen !== this.seenPoint) return this.rereadTail(end)
-      /** @type {Buffer} */ (bytes).copy(tail.buffer, from, 0, end - from)
+      const added = /** @type {Buffer} */ (bytes)
+      added.copy(tail.buffer, from, 0, end - from)
       this.showTail(tail, end)
     })
   }

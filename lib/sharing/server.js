@@ -57,14 +57,14 @@ class Server {
     this.broadcastTimer = null
     /** @type {import('../clock').Timer | null} */
     this.checkTimer = null
-    /** @type {import('./address').Listener | null} */
+    /** @type {import('./address').AnyListener | null} */
     this.listener = null
     this.isClosing = false
     this.flush = this.flush.bind(this)
     this.broadcast = this.broadcast.bind(this)
   }
 
-  /** @param {import('./address').Listener} listener */
+  /** @param {import('./address').AnyListener} listener */
   listen (listener) {
     this.listener = listener
     this.scheduleCheck()
@@ -214,7 +214,7 @@ class Server {
   check () {
     const now = this.clock.now()
     for (const session of this.sessions) session.checkTime(now)
-    const listener = /** @type {import('./address').Listener} */ (this.listener)
+    const listener = /** @type {import('./address').AnyListener} */ (this.listener)
     // until it succeeds, those that are connected go on, and others wait
     listener.check().catch(() => {}).then(() => { if (!this.isClosing) this.scheduleCheck() })
   }

@@ -321,7 +321,7 @@ class Sharing {
       // a full disk, for example
       this.clientEnd?.resume()
       this.problem = err
-      /** @type {() => void} */ (file.unlock)()
+      file.unlock?.()
       return false
     }
   }
