@@ -19,7 +19,7 @@ const config = {
   padding: 12,
   view: { stroke: null },
   axis: { labelFontSize: 12, titleFontSize: 12, titleFontWeight: 'normal', gridColor: '#e4e4e4', titlePadding: 8, labelFlush: false },
-  legend: { labelFontSize: 12, labelLimit: 300, title: null, symbolSize: 80 },
+  legend: { labelFontSize: 12, labelLimit: 420, title: null, symbolSize: 80 },
   title: { fontSize: 14, subtitleFontSize: 12, subtitlePadding: 6, anchor: 'start', offset: 14 },
   range: { category: COLORS, symbol: SHAPES }
 }
