@@ -50,6 +50,15 @@ class Journal {
     this.slots = new Slots()
   }
 
+  /**
+   * @param {string} path of the log
+   * @param {() => import('fs').Stats} logStatus
+   * @param {() => Iterable<Client>} listClients
+   */
+  static of (path, logStatus, listClients) {
+    return new Journal(`${path}.clients`, logStatus, listClients)
+  }
+
   /** @returns {Entry[]} what an earlier owner has left; empty if there is no journal, or it cannot be read */
   read () {
     return this.file.read()

@@ -307,7 +307,7 @@ class Sharing {
   async own (isOpening) {
     const { file, clock, context } = this
     const { settings } = context
-    const clients = new KnownClients(list => new Journal(this.path + '.clients', () => file.status(), list), clock)
+    const clients = new KnownClients(list => Journal.of(this.path, () => file.status(), list), clock)
     const server = new Server({ ackInterval: settings.ackInterval, filename: file.filename }, clients, clock)
     try {
       await this.io.checkPath()
