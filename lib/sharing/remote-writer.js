@@ -266,7 +266,7 @@ class RemoteWriter {
         position = 0
       }
       this.resolve(number, base + position)
-      if (frame.seqs !== null) frame.seqs.push(base + position)
+      if (frame.seqs !== null) frame.seqs[frame.acknowledged] = base + position
       position += size
       frame.position += size
       frame.acknowledged++
