@@ -3,13 +3,12 @@
 // Opens a log: finds its block size and its end, recovers it after a crash, and puts
 // together what an open log consists of.
 
-const fs = require('fs')
 const { BlockCache } = require('./read/block-cache')
 const { Follower } = require('./read/follower')
 const { findVisibleEnd } = require('./read/visible-end')
 const { RecordReader } = require('./read/get')
 const { recoverEnd } = require('./recovery/recover-end')
-const { Journal } = require('./sharing/journal')
+const { removeJournal } = require('./sharing/journal')
 const { Sharing } = require('./sharing/sharing')
 const { promises } = require('./storage/promisified-file')
 const { Writer } = require('./write/writer')
@@ -65,7 +64,8 @@ async function openLog (context) {
 async function openWriter (context, io) {
   const { file, settings, records, limits, listeners, clock } = context
   const { blockSize, found, cut, recovered } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
-  if (file.location !== null) removeJournal(file.location.path)
+  // what is appended now is not what an earlier owner of the log was about to store there
+  if (file.location) await removeJournal(file.location.path)
   const { blocks, reader } = openBlocks(context, blockSize, found)
   const writer = new Writer(file, blocks, { ...settings, blockSize }, limits, found.lastSeq, listeners.onadvance, clock)
   return { opened: { blocks, reader, writer, follower: null, sharing: null, cut, recovered }, lastSeq: found.lastSeq }
@@ -87,17 +87,6 @@ async function openReader (context, io) {
     throw err
   }
   return { opened: { blocks, reader, writer: null, follower, sharing: null, cut: null, recovered: 0 }, lastSeq: follower.lastSeq }
-}
-
-/**
- * The last owner of a shared log may have died before it wrote what its journal announces. Once others write there,
- * nobody can tell any more.
- * @param {string} path of the log
- * @throws the system's error
- */
-function removeJournal (path) {
-  const err = Journal.of(path, () => fs.statSync(path), () => []).remove()
-  if (err !== null) throw err
 }
 
 /**

@@ -106,13 +106,13 @@ class Round {
     const all = [...this.writers, ...this.readers]
     for (const one of all) one.process.send({ look: true })
     await wait(1000)
-    for (const one of all) err.message += `\n${one.name}${one.isStopped ? ', stopped' : ''}: ${JSON.stringify(one.process.messages.findLast(({ what }) => what === 'looked') ?? 'does not answer')} ${one.process.stderr}`
+    for (const one of all) err.message += `\n${one.name}${one.isStopped ? ', stopped' : ''}: ${brief(one.process)}`
   }
 
   async run (takeovers) {
     while (this.writers.length < WRITERS) this.spawn(false)
-    while (this.readers.length < READERS) this.spawn(true)
     await this.until(() => this.owner !== null, 'the first owner')
+    while (this.readers.length < READERS) this.spawn(true)
     while (this.takeovers < takeovers) {
       await wait(this.random.pick([0, 5, 20, 60, 120]))
       await this.act()
@@ -318,6 +318,14 @@ async function recordsIn (file, { checksum }) {
     if (!isIntact(value)) throw new Error(`at ${seq} is no whole record`)
     return { seq, number: numberOf(value) }
   })
+}
+
+/** What a process has said of itself last. */
+function brief ({ messages, stderr }) {
+  const looked = messages.findLast(({ what }) => what === 'looked')
+  if (looked === undefined) return `does not answer ${stderr}`
+  const { role, since, stats: { appended, written, inFlight, size }, pending } = looked
+  return JSON.stringify({ role, since, appended: appended.records, written: written.records, inFlight: inFlight.records, size, calls: pending.length, oldest: pending.slice(0, 3) }) + stderr
 }
 
 function wait (milliseconds) {
