@@ -92,7 +92,8 @@ class FramePacker {
    * @returns {number[]} their numbers; when they are stored, it has their seqs
    */
   addAtomic (batch) {
-    this.closeFrame()
+    // one that was reserved for it has none yet
+    if (this.filling !== null && this.filling.count > 0) this.closeFrame()
     const numbers = batch.map(data => this.add(data))
     const frame = /** @type {Frame} */ (/** @type {unknown} */ (this.filling))
     frame.flags |= ATOMIC
