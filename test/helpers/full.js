@@ -49,7 +49,8 @@ function smallDisk (t, size) {
     if (!isThere) return
     isThere = false
     unmount(folder)
-    fs.rmdirSync(folder)
+    // a process that was not killed yet may have written there since
+    fs.rmSync(folder, { recursive: true })
   }
   process.once('exit', remove)
   t.teardown(remove)

@@ -16,10 +16,11 @@ const { MEMBER, NumberRanges } = require('../chaos/numbers')
 const LOOK = 100
 const LOOKS = 300
 const MOST = 60
+const RETRIED = ['flumelog:unreachable', 'flumelog:locked', 'ENOSPC']
 
 const { file, options, member, isReader, seed } = argument()
 const random = randomFrom(seed)
-const log = FlumeLog(file, isReader ? { ...options, readOnly: true } : { ...options, shared: true })
+let log
 const seen = new NumberRanges()
 const pending = new Map()
 const told = []
@@ -50,13 +51,20 @@ listen(({ finish, leave, sentinel, awaits, close, look }) => {
   if (look) say({ what: 'looked', role: log.role, stats: log.stats(), since: log.since.value, pending: [...pending.values()], seen: [...seen.last] })
 })
 
-started('open', done => log.onReady((err) => {
-  done()
-  if (err) return say({ what: 'refused', code: err.code, message: err.message })
-  say({ what: 'opened', role: log.role })
-  follow()
-  if (!isReader) work()
-}))
+started('open', open)
+
+function open (done) {
+  log = FlumeLog(file, isReader ? { ...options, readOnly: true } : { ...options, shared: true })
+  log.onReady((err) => {
+    // nobody who could answer, or a full disk: as if it were started later
+    if (RETRIED.includes(err?.code)) return setTimeout(open, 10, done)
+    done()
+    if (err) return say({ what: 'refused', code: err.code, message: err.message })
+    say({ what: 'opened', role: log.role })
+    follow()
+    if (!isReader) work()
+  })
+}
 
 setInterval(() => {
   if (log.role === role) return
@@ -92,7 +100,7 @@ function follow () {
     if (problem !== null) say({ what: 'wrong', why: problem })
     if (number === awaited) lookForAwaited()
   }, (err) => {
-    if (err || !isFinishing) say({ what: 'wrong', why: `the stream ended: ${err?.code} ${err?.message}` })
+    if (!isFinishing || (err && err.code !== 'flumelog:closed')) say({ what: 'wrong', why: `the stream ended: ${err?.code} ${err?.message}` })
   }))
 }
 
@@ -141,6 +149,7 @@ function append (count, appendOptions) {
   made += count
   const sizes = Array.from({ length: count }, (_, i) => sizeOf(first + i, Math.min(most, appendOptions.atomic ? most / count - 4 : 3000)))
   const records = sizes.map((size, i) => numbered(first + i, Math.floor(size)))
+  const asked = log.role
   const isOne = count === 1 && !appendOptions.atomic
   started(`append ${first} ${count} ${JSON.stringify(appendOptions)}`, done => log.append(isOne ? records[0] : records, appendOptions, (err, seq) => {
     if (err) {
@@ -149,7 +158,7 @@ function append (count, appendOptions) {
       const seqs = Array.isArray(seq) ? seq : [seq]
       acked.push([first, first + count - 1, seqs])
       say({ what: 'more' })
-      mine.push({ number: first + count - 1, seq: seqs.at(-1) })
+      mine.push({ number: first + count - 1, seq: seqs.at(-1), how: `${count} ${JSON.stringify(appendOptions)} ${asked} ${log.role}` })
     }
     done()
   }))
@@ -157,11 +166,11 @@ function append (count, appendOptions) {
 
 function erase () {
   if (mine.length === 0) return
-  const [{ number, seq }] = mine.splice(random.below(mine.length), 1)
+  const [{ number, seq, how }] = mine.splice(random.below(mine.length), 1)
   say({ what: 'deleting', number })
   tellNow()
   started(`del ${number} at ${seq}`, done => log.del(seq, (err) => {
-    if (err) answered('del', err, () => {})
+    if (err) answered(`del ${number} at ${seq} (${how})`, err, () => {})
     else say({ what: 'deleted', number })
     done()
   }))
