@@ -146,6 +146,15 @@ class Round {
     one.process.child.kill('SIGCONT')
   }
 
+  fillDisk () {
+    try {
+      this.disk.leave(this.random.pick([0, 20000]))
+    } catch (err) {
+      // others were faster
+      if (err.code !== 'ENOSPC') throw err
+    }
+  }
+
   client () {
     return this.random.pick(this.writers.filter(one => one !== this.owner && !one.isDoomed)) ?? this.owner
   }
@@ -289,7 +298,7 @@ const ACTIONS = [
     name: 'fill the disk',
     needsDisk: true,
     async run (round, random) {
-      round.disk.leave(random.pick([0, 20000]))
+      round.fillDisk()
       await wait(random.below(FULL_FOR))
       round.disk.makeRoom()
     }
@@ -299,7 +308,7 @@ const ACTIONS = [
     needsDisk: true,
     async run (round, random) {
       const { owner } = round
-      round.disk.leave(random.pick([0, 20000]))
+      round.fillDisk()
       await wait(random.below(FULL_FOR))
       round.kill(owner)
       await wait(random.below(FULL_FOR))
@@ -324,8 +333,8 @@ async function recordsIn (file, { checksum }) {
 function brief ({ messages, stderr }) {
   const looked = messages.findLast(({ what }) => what === 'looked')
   if (looked === undefined) return `does not answer ${stderr}`
-  const { role, since, stats: { appended, written, inFlight, size }, pending } = looked
-  return JSON.stringify({ role, since, appended: appended.records, written: written.records, inFlight: inFlight.records, size, calls: pending.length, oldest: pending.slice(0, 3) }) + stderr
+  const { role, since, stats: { appended, written, inFlight, size, streams }, pending, seenUpTo, hasSeen } = looked
+  return JSON.stringify({ role, since, appended: appended.records, written: written.records, inFlight: inFlight.records, size, streams, seenUpTo, hasSeen, calls: pending.length, oldest: pending.slice(0, 3) }) + stderr
 }
 
 function wait (milliseconds) {

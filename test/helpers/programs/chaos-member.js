@@ -38,7 +38,7 @@ listen(({ finish, leave, sentinel, awaits, close, look }) => {
     isFinishing = true
     started('close', done => log.close((err) => {
       done()
-      say({ what: 'closed', code: err?.code, message: err?.message, pending: [...pending.values()].map(({ what }) => what) })
+      say({ what: 'closed', code: err?.code, message: err?.message, pending: [...pending.values()].filter(({ what }) => what !== 'close').map(({ what }) => what) })
       tellNow()
       process.exit()
     }))
@@ -48,7 +48,7 @@ listen(({ finish, leave, sentinel, awaits, close, look }) => {
     awaited = awaits
     lookForAwaited()
   }
-  if (look) say({ what: 'looked', role: log.role, stats: log.stats(), since: log.since.value, pending: [...pending.values()], seen: [...seen.last] })
+  if (look) say({ what: 'looked', role: log.role, stats: log.stats(), since: log.since.value, pending: [...pending.values()], seenUpTo: seen.lastSeq, hasSeen: seen.has(awaited) })
 })
 
 started('open', open)
@@ -138,8 +138,8 @@ function act () {
   else started('sync', done => log.sync(err => answered('sync', err, done)))
 }
 
-function answered (what, err, done) {
-  if (err) say({ what: 'error', of: what, code: err.code, message: err.message })
+function answered (what, err, done, more) {
+  if (err) say({ what: 'error', of: what, more, code: err.code, message: err.message })
   done()
 }
 
@@ -170,7 +170,7 @@ function erase () {
   say({ what: 'deleting', number })
   tellNow()
   started(`del ${number} at ${seq}`, done => log.del(seq, (err) => {
-    if (err) answered(`del ${number} at ${seq} (${how})`, err, () => {})
+    if (err) answered('del', err, () => {}, `${number} at ${seq}, ${how}`)
     else say({ what: 'deleted', number })
     done()
   }))
