@@ -240,7 +240,7 @@ class Server {
     if (this.broadcastTimer !== null) this.clock.clearTimeout(this.broadcastTimer)
     await this.listener?.close()
     this.intake?.stop()
-    for (const session of this.sessions) session.stopReading()
+    for (const session of this.sessions) session.stop()
     await Promise.all([...this.clients.clients.values()].map(client => whenSettled(client)))
     this.flush()
     const ended = [...this.sessions].map(session => session.end())
