@@ -327,6 +327,8 @@ class Session {
   end () {
     return new Promise(resolve => {
       this.socket.once('close', resolve)
+      // the process must not end before the log is closed
+      this.socket.ref()
       this.socket.end()
       // for the end of the other side
       this.socket.resume()
