@@ -194,9 +194,7 @@ class Server {
     this.broadcastTimer = null
     this.lastBroadcast = this.clock.now()
     const { writer } = /** @type {OpenLog} */ (this.log)
-    const end = writer.acknowledged
-    // a client that takes nothing is told when it does
-    for (const session of this.sessions) if (session.isWelcome && !session.isStalled && session.toldEnd !== end) session.flush(end, writer.appender.lastSeq)
+    for (const session of this.sessions) session.tellEnd(writer.acknowledged, writer.appender.lastSeq)
   }
 
   /** @param {number[]} numbers of blocks that were rewritten */

@@ -256,10 +256,9 @@ class Session {
   /**
    * @param {number} end of the log
    * @param {number} lastSeq
-   * @returns {boolean} whether there was anything to send
    */
   flush (end, lastSeq) {
-    if (this.isOver) return false
+    if (this.isOver) return
     const buffers = []
     if (this.greeting !== null) buffers.push(this.greeting)
     this.greeting = null
@@ -277,10 +276,21 @@ class Session {
     this.failure = null
     buffers.push(...this.answers)
     this.answers = []
-    if (buffers.length === 0) return false
+    if (buffers.length === 0) return
     this.socket.write(buffers.length === 1 ? buffers[0] : Buffer.concat(buffers))
-    if (this.socket.writableLength > MAX_UNSENT) this.socket.pause()
-    return true
+    if (this.isStalled) this.socket.pause()
+  }
+
+  /**
+   * Answers may be held back, the end of the log is not.
+   * @param {number} end of the log
+   * @param {number} lastSeq
+   */
+  tellEnd (end, lastSeq) {
+    // a client that takes nothing is told when it does
+    if (!this.isWelcome || this.isOver || this.greeting !== null || this.toldEnd === end || this.isStalled) return
+    this.toldEnd = end
+    this.socket.write(frames.end(end, lastSeq))
   }
 
   /** Whether the client does not take its answers. */
