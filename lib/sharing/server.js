@@ -72,12 +72,14 @@ class Server {
 
   /** @param {import('net').Socket} socket */
   accept (socket) {
-    if (this.isClosing || this.sessions.size === MAX_SESSIONS) {
+    if (this.isClosing) {
       socket.destroy()
       return
     }
     socket.unref()
-    this.sessions.add(new Session(this, socket))
+    const session = new Session(this, socket)
+    this.sessions.add(session)
+    if (this.sessions.size > MAX_SESSIONS) session.refuse(errors.tooManyClients(this.filename, MAX_SESSIONS))
   }
 
   /** @param {OpenLog} log is open: clients are let in */

@@ -13,6 +13,8 @@ const { FrameReader } = require('./frame-reader')
 const WINDOW = 1024 * 1024
 const MAX_FRAMES = 256
 const MAX_REQUESTS = 4096
+/** Frames that are acknowledged, and for which the client has not said yet that it knows; it has as many on their way. */
+const MAX_RUNS = 2 * MAX_FRAMES
 /** Bytes of answers that the client has not taken, beyond which nothing more is read from it. */
 const MAX_UNSENT = 256 * 1024
 /** Blocks to name in a DELETED; with more, it says that any of them may have changed. */
@@ -140,6 +142,7 @@ class Session {
     if (count === 0 || first === 0 || !Number.isSafeInteger(last)) throw errors.protocol(`APPEND has ${count} records from number ${first} on`)
     if (last <= client.highest) throw errors.protocol(`record ${last} came after record ${client.highest}`)
     client.forget(answered)
+    if (client.runs.length > MAX_RUNS) throw errors.protocol(`${client.runs.length} frames are acknowledged, of which the client says that it has no answer`)
     const { inFlight } = this
     if ((inFlight.size > 0 && inFlight.size + size > WINDOW) || inFlight.frames === MAX_FRAMES) {
       throw errors.protocol(`${inFlight.size + size} bytes in ${inFlight.frames + 1} frames are on their way; the maximum is ${WINDOW} in ${MAX_FRAMES}`)
