@@ -129,6 +129,8 @@ class FramePacker {
   closeFrame () {
     if (this.filling === null) return
     this.usualSize = Math.max(SMALLEST_FRAME, Math.min(FULL_FRAME, this.filling.buffer.length, 2 * this.filling.size))
+    // reserved for what was not added then
+    if (this.filling.count === 0) this.frames.pop()
     this.filling = null
   }
 

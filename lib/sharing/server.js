@@ -72,12 +72,14 @@ class Server {
 
   /** @param {import('net').Socket} socket */
   accept (socket) {
-    if (this.isClosing || this.sessions.size === MAX_SESSIONS) {
+    if (this.isClosing) {
       socket.destroy()
       return
     }
     socket.unref()
-    this.sessions.add(new Session(this, socket))
+    const session = new Session(this, socket)
+    this.sessions.add(session)
+    if (this.sessions.size > MAX_SESSIONS) session.refuse(errors.tooManyClients(this.filename, MAX_SESSIONS))
   }
 
   /** @param {OpenLog} log is open: clients are let in */
@@ -194,9 +196,7 @@ class Server {
     this.broadcastTimer = null
     this.lastBroadcast = this.clock.now()
     const { writer } = /** @type {OpenLog} */ (this.log)
-    const end = writer.acknowledged
-    // a client that takes nothing is told when it does
-    for (const session of this.sessions) if (session.isWelcome && !session.isStalled && session.toldEnd !== end) session.flush(end, writer.appender.lastSeq)
+    for (const session of this.sessions) session.tellEnd(writer.acknowledged, writer.appender.lastSeq)
   }
 
   /** @param {number[]} numbers of blocks that were rewritten */
@@ -240,7 +240,7 @@ class Server {
     if (this.broadcastTimer !== null) this.clock.clearTimeout(this.broadcastTimer)
     await this.listener?.close()
     this.intake?.stop()
-    for (const session of this.sessions) session.stopReading()
+    for (const session of this.sessions) session.stop()
     await Promise.all([...this.clients.clients.values()].map(client => whenSettled(client)))
     this.flush()
     const ended = [...this.sessions].map(session => session.end())
