@@ -206,3 +206,35 @@ tape('a record is not taken for stored because another program wrote where it wa
   await client.close()
   t.deepEqual(await numbersIn(file), [1, 3, 4], 'what was acknowledged is there')
 })
+
+tape('a live stream of a client sees the last record, though its reads take a while', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = sharer(t, file)
+  await owner.opened()
+  const client = shared(file, { blocking: false })
+  const follower = following(client.log)
+  for (let number = 1; number <= 3; number++) {
+    await owner.call('append', { from: number })
+    await follower.until(number)
+  }
+  t.deepEqual(follower.seen, [1, 2, 3], 'nothing more has to be appended for that')
+  await client.close()
+})
+
+tape('atomic batches of a client get their seqs, from the owner and as the owner', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = sharer(t, file)
+  await owner.opened()
+  const client = shared(file)
+  const batch = (from) => client.append([numbered(from, 20), numbered(from + 1, 30)], { atomic: true })
+  t.deepEqual(await inTime(batch(1), 'a batch'), [0, 24], 'one by itself')
+  t.deepEqual(await inTime(Promise.all([client.append(numbered(3, 20)), batch(4), batch(6), ...client.number(8, 2)]), 'a batch'),
+    [65536, [131072, 131096], [196608, 196632], 262144, 262168], 'several in one turn, with others around them')
+  owner.signal('SIGSTOP')
+  const calls = [batch(10), client.append(numbered(12, 20)), client.append([numbered(13, 20), numbered(14, 40)]), batch(15), client.append(numbered(17, 20))]
+  await event(setImmediate)
+  await owner.kill()
+  t.deepEqual(await inTime(Promise.all(calls), 'a batch'), [[327680, 327704], 393216, 393264 - 24, [458752, 458776], 524288], 'those that the next owner stores')
+  await client.close()
+  t.deepEqual(await numbersIn(file), upTo(17), 'all are there')
+})
