@@ -5,10 +5,14 @@
 
 const { MEMBER, name, numbersOf } = require('./numbers')
 
+/** Codes of errors that do not say what became of a record. */
+const UNKNOWN = ['flumelog:unreachable', 'flumelog:replaced']
+
 class History {
   constructor () {
     /** Where acknowledged records are, as far as it was told; null: it was not. @type {Map<number, number | null>} */
     this.acknowledged = new Map()
+    /** Calls whose records are not there, by number. @type {Map<number, { first: number, last: number, code: string, isAtomic: boolean }>} */
     this.failed = new Map()
     this.maybeDeleted = new Set()
     this.deleted = new Set()
@@ -29,12 +33,12 @@ class History {
     else if (what === 'deleted') this.deleted.add(number)
     else if (what === 'seen') this.seen.push({ who, ranges: message.ranges })
     else if (what === 'failed') {
-      for (let n = first; n <= last; n++) this.failed.set(n, code)
+      for (let n = first; n <= last; n++) this.failed.set(n, message)
       this.addError('append', code, message, who)
     } else if (what === 'error') this.addError(message.of, code, message, who)
     else if (what === 'wrong') this.problems.push(`${who}: ${message.why}`)
     else if (what === 'hangs' || what === 'refused') this.problems.push(`${who}: ${JSON.stringify(message)}`)
-    else if (what === 'closed' && (code !== undefined || message.pending.length > 0)) this.problems.push(`${who}: close: ${JSON.stringify(message)}`)
+    else if (what === 'closed' && ((code !== undefined && !this.expected.includes(code)) || message.pending.length > 0)) this.problems.push(`${who}: close: ${JSON.stringify(message)}`)
   }
 
   addAcknowledged (first, last, seqs) {
@@ -65,10 +69,9 @@ class History {
       else if (number <= (last.get(member) ?? 0)) problems.push(`record ${name(number)} is at ${seq}, behind ${name(last.get(member))}`)
       there.set(number, seq)
       last.set(member, number)
-      const code = this.failed.get(number)
-      if (code !== undefined && code !== 'flumelog:unreachable') problems.push(`record ${name(number)} is at ${seq}, though its append failed with ${code}`)
       if (this.deleted.has(number)) problems.push(`record ${name(number)} was deleted, and is at ${seq}`)
     }
+    for (const number of there.keys()) if (this.failed.has(number)) this.checkFailed(number, there)
     for (const [number, seq] of this.acknowledged) {
       const at = there.get(number)
       if (at === undefined && !this.maybeDeleted.has(number)) problems.push(`record ${name(number)} was acknowledged at ${seq}, and is missing`)
@@ -76,6 +79,13 @@ class History {
     }
     for (const { who, ranges } of this.seen) this.checkSeen(who, numbersOf(ranges), there)
     return problems
+  }
+
+  /** Of an array that failed, an owner may have stored the first records before it died. */
+  checkFailed (number, there) {
+    const { first, last, code, isAtomic } = this.failed.get(number)
+    if (UNKNOWN.includes(code) || (!isAtomic && last > first && !there.has(last) && there.has(number === first ? first : number - 1))) return
+    this.problems.push(`record ${name(number)} is at ${there.get(number)}, though the append of ${name(first)} to ${name(last)} failed with ${code}`)
   }
 
   checkSeen (who, seen, there) {

@@ -153,7 +153,7 @@ function append (count, appendOptions) {
   const isOne = count === 1 && !appendOptions.atomic
   started(`append ${first} ${count} ${JSON.stringify(appendOptions)}`, done => log.append(isOne ? records[0] : records, appendOptions, (err, seq) => {
     if (err) {
-      say({ what: 'failed', first, last: first + count - 1, code: err.code, message: err.message })
+      say({ what: 'failed', first, last: first + count - 1, isAtomic: !!appendOptions.atomic, code: err.code, message: err.message })
     } else {
       const seqs = Array.isArray(seq) ? seq : [seq]
       acked.push([first, first + count - 1, seqs])
