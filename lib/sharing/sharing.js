@@ -406,8 +406,7 @@ class Sharing {
   fail (err) {
     if (this.isClosed || this.role === 'owner') return
     this.isClosed = true
-    this.remote.appender.refusal = err
-    this.remote.giveUp(err)
+    this.remote.fail(err)
     this.connection?.close()
     this.context.listeners.onfailure(err)
   }
