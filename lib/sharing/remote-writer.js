@@ -83,6 +83,8 @@ class RemoteWriter {
     /** The call whose record is to be acknowledged next: its group, and its index there. */
     this.nextGroup = 0
     this.nextCall = 0
+    /** What is stored of the oldest group. */
+    this.partStored = { records: 0, bytes: 0 }
     /** @type {Map<number, Request>} */
     this.requests = new Map()
     this.lastRequest = 0
@@ -273,6 +275,10 @@ class RemoteWriter {
       }
       this.resolve(number, base + position)
       if (frame.seqs !== null) frame.seqs[frame.acknowledged] = base + position
+      if (!frame.isGivenUp) {
+        this.partStored.records++
+        this.partStored.bytes += size - layout.FRAME_SIZE
+      }
       position += size
       frame.position += size
       frame.acknowledged++
@@ -323,6 +329,10 @@ class RemoteWriter {
     const stored = waiters.acknowledge(number)
     appender.countAcknowledged(stored)
     this.nextGroup -= stored.length
+    for (const { records, bytes } of stored) {
+      this.partStored.records -= records
+      this.partStored.bytes -= bytes
+    }
   }
 
   /**
@@ -364,7 +374,10 @@ class RemoteWriter {
 
   /** @param {Error} error */
   rollBack (error) {
-    const { waiters, appender, packer } = this
+    const { waiters, appender, packer, partStored } = this
+    // an owner may have died when it had stored a part of a frame: the calls of that part have not failed
+    if (partStored.records > 0) appender.countAcknowledged([waiters.acknowledgePart(this.nextCall, partStored.records, partStored.bytes)])
+    this.partStored = { records: 0, bytes: 0 }
     appender.countFailed(waiters.rollBack(this.acknowledged, error))
     appender.forced = 0
     this.nextGroup = 0

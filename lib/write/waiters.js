@@ -105,6 +105,19 @@ class Waiters {
   }
 
   /**
+   * The first calls of the oldest group are stored, and answered with success.
+   * @param {number} calls
+   * @param {number} records
+   * @param {number} bytes
+   * @returns {CommitGroup} them
+   */
+  acknowledgePart (calls, records, bytes) {
+    const stored = this.groups[0].takeStored(calls, records, bytes)
+    this.ready.push(stored)
+    return stored
+  }
+
+  /**
    * Whoever waited for less than this is answered.
    * @param {Progress} progress
    */
