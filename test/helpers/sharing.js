@@ -12,7 +12,7 @@ const { promises } = require('./promises')
 const { collect } = require('./reading')
 
 /** Milliseconds after which a call that has no answer hangs: far more than the slowest machine needs. */
-const PATIENCE = 60_000
+const PATIENCE = 30_000
 
 /**
  * A process that has a shared log open.

@@ -24,7 +24,7 @@ tape(`${TAKEOVERS} takeovers lose nothing, store nothing twice, and leave nobody
   const counts = { takeovers: 0, acknowledged: 0, deleted: 0, followers: 0, errors: {}, actions: {} }
   for (let number = 0; counts.takeovers < TAKEOVERS; number++) {
     const disk = noSmallDisk === null ? smallDisk(t, DISK_SIZE) : null
-    const round = new Round(t, { file: (disk?.file ?? testFolder(t))('log'), seed: SEED + number, firstMember: 1, disk })
+    const round = new Round(t, { file: (disk?.file ?? testFolder(t))('folder/log'), seed: SEED + number, firstMember: 1, disk })
     await round.run(Math.min(TAKEOVERS_A_ROUND, TAKEOVERS - counts.takeovers))
     const { history, problems } = round
     if (problems.length > 0) t.fail(`seed ${SEED + number}, ${JSON.stringify(round.options)}: ${problems.slice(0, 20).join('\n')}\n${JSON.stringify(round.counts)}`)

@@ -37,7 +37,9 @@ class History {
       this.addError('append', code, message, who)
     } else if (what === 'error') this.addError(message.of, code, message, who)
     else if (what === 'wrong') this.problems.push(`${who}: ${message.why}`)
-    else if (what === 'hangs' || what === 'refused') this.problems.push(`${who}: ${JSON.stringify(message)}`)
+    else if (what === 'ended' && code !== 'flumelog:replaced') this.problems.push(`${who}: the stream ended: ${JSON.stringify(message)}`)
+    else if (what === 'replaced' && message.pending.length > 0) this.problems.push(`${who}: closed, and no answer to ${JSON.stringify(message.pending)}`)
+    else if (what === 'hangs' || (what === 'refused' && !this.expected.includes(code))) this.problems.push(`${who}: ${JSON.stringify(message)}`)
     else if (what === 'closed' && ((code !== undefined && !this.expected.includes(code)) || message.pending.length > 0)) this.problems.push(`${who}: close: ${JSON.stringify(message)}`)
   }
 
@@ -53,7 +55,7 @@ class History {
   }
 
   /** Codes of errors that calls may get. */
-  expected = ['flumelog:unreachable']
+  expected = ['flumelog:unreachable', 'flumelog:replaced', 'ENOENT']
 
   /**
    * @param {Array<{ seq: number, number: number }>} records in the log, in order

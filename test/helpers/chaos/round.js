@@ -4,6 +4,7 @@
 // socket is deleted, the disk becomes full.
 
 const fs = require('fs')
+const path = require('path')
 const FlumeLog = require('../../..')
 const { start } = require('../processes')
 const { isIntact, numberOf } = require('../numbered')
@@ -61,6 +62,7 @@ class Round {
       for (; told < process.messages.length; told++) {
         const message = process.messages[told]
         this.history.add(one.name, message)
+        if (message.what === 'replaced' || (message.what === 'refused' && message.code === 'flumelog:replaced')) one.isDoomed = true
         if (message.what === 'role' && message.role === 'owner') this.hasOwner(one)
       }
       if (process.isOver) this.isGone(one, list)
@@ -110,6 +112,7 @@ class Round {
   }
 
   async run (takeovers) {
+    fs.mkdirSync(path.dirname(this.file))
     while (this.writers.length < WRITERS) this.spawn(false)
     await this.until(() => this.owner !== null, 'the first owner')
     while (this.readers.length < READERS) this.spawn(true)
@@ -118,6 +121,7 @@ class Round {
       await this.act()
       while (this.writers.length < WRITERS) this.spawn(false)
       while (this.readers.length < READERS) this.spawn(true)
+      await this.until(() => !this.owner.isDoomed, 'an owner')
     }
     await this.finish()
   }
@@ -164,12 +168,17 @@ class Round {
     await this.until(() => this.owner !== before, 'the next owner')
   }
 
+  /** All have opened the log. */
+  async opened () {
+    const isOpen = ({ isDoomed, isStopped, process }) => isDoomed || isStopped || process.messages.some(({ what }) => what === 'opened')
+    await this.until(() => this.writers.every(isOpen) && this.readers.every(isOpen), 'opening')
+  }
+
   // The end
 
   async finish () {
     const all = () => [...this.writers, ...this.readers].filter(({ isDoomed }) => !isDoomed)
-    await this.until(() => this.writers.every(({ process }) => process.messages.some(({ what }) => what === 'opened')), 'opening')
-    await this.until(() => this.readers.every(({ process }) => process.messages.some(({ what }) => what === 'opened')), 'opening a reader')
+    await this.opened()
     for (const { process } of this.writers) process.send({ finish: true })
     await this.until(() => this.writers.every(({ process }) => process.messages.some(({ what }) => what === 'finished')), 'the last calls')
     const last = this.random.pick(this.writers)
@@ -292,6 +301,20 @@ const ACTIONS = [
     name: 'delete the socket',
     async run (round) {
       fs.rmSync(round.file + '.socket', { force: true })
+    }
+  },
+  {
+    name: 'rename the folder, and kill the owner',
+    async run (round, random) {
+      // one that opens the log now would create another one
+      await round.opened()
+      const { owner } = round
+      const folder = path.dirname(round.file)
+      fs.renameSync(folder, `${folder}-renamed`)
+      await wait(random.below(100))
+      if (random() < 0.5) round.kill(owner)
+      await wait(random.below(100))
+      fs.renameSync(`${folder}-renamed`, folder)
     }
   },
   {

@@ -2,7 +2,7 @@
 
 // A process that shares a log: appends, deletes and fsyncs all the time, follows the log, and
 // tells what became of each call, until it is told to finish, or killed. With `isReader`, it
-// only follows.
+// only follows. If the file is not under its name any more, it ends.
 
 const pull = require('pull-stream')
 const FlumeLog = require('../../..')
@@ -16,6 +16,8 @@ const { MEMBER, NumberRanges } = require('../chaos/numbers')
 const LOOK = 100
 const LOOKS = 300
 const MOST = 60
+/** The folder was renamed: whoever notices has to open the log again, which another process does here. */
+const REPLACED = 'flumelog:replaced'
 const RETRIED = ['flumelog:unreachable', 'flumelog:locked', 'ENOSPC']
 
 const { file, options, member, isReader, seed } = argument()
@@ -81,6 +83,14 @@ setInterval(() => {
 }, LOOK)
 
 function say (message) {
+  if (message.code === REPLACED && !isFinishing) {
+    isFinishing = true
+    log.close(() => {
+      say({ what: 'replaced', pending: [...pending.values()] })
+      tellNow()
+      process.exit()
+    })
+  }
   if (told.push(message) === 1) setImmediate(tellNow)
 }
 
@@ -100,7 +110,7 @@ function follow () {
     if (problem !== null) say({ what: 'wrong', why: problem })
     if (number === awaited) lookForAwaited()
   }, (err) => {
-    if (!isFinishing || (err && err.code !== 'flumelog:closed')) say({ what: 'wrong', why: `the stream ended: ${err?.code} ${err?.message}` })
+    if (!isFinishing || (err && err.code !== 'flumelog:closed')) say({ what: 'ended', code: err?.code, message: err?.message })
   }))
 }
 
