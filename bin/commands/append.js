@@ -4,19 +4,13 @@
 
 const fs = require('fs')
 const { Option } = require('commander')
-const layout = require('../../lib/format/layout')
+const { appendLines } = require('../append-lines')
 const { blockSize } = require('../arguments')
-const { encodings, encodingOption } = require('../encodings')
-const { UserError, reportError, endInterruptedLine, explain, writeStderr } = require('../errors')
-const { Lines } = require('../lines')
-const { counted, count, size } = require('../numbers')
+const { encodingOption } = require('../encodings')
+const { UserError, reportError, explain, writeStderr } = require('../errors')
+const { counted, size } = require('../numbers')
 const { openToWrite, close } = require('../open')
 const { byteProgress, recordProgress } = require('../progress')
-
-/** Bytes appended but not yet acknowledged; beyond this, reading standard input pauses. */
-const MAX_IN_FLIGHT = 16 * 1024 * 1024
-/** As a shell reports a program ended by this signal. @type {Record<string, number>} */
-const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 }
 
 /**
  * @typedef {object} AppendOptions
@@ -82,117 +76,6 @@ async function append (file, options) {
     process.exitCode = 1
   }
   if (!options.quiet) summarize(file, log.stats().written, (Date.now() - startedAt) / 1000)
-}
-
-/**
- * @param {import('../open').Log} log
- * @param {string} file
- * @param {AppendOptions} options
- * @param {ReturnType<progressOfInput> | null} progress
- * @returns {Promise<{ failure: () => string | null }>}
- */
-async function appendLines (log, file, { encoding, skipEmpty }, progress) {
-  const { stdin } = process
-  const { parse, maxLineSize } = encodings[encoding]
-  const maxRecordSize = layout.maxRecordSize(log.blockSize, true)
-  const lines = new Lines(maxLineSize(maxRecordSize))
-  /** @type {string | null} */
-  let failure = null
-  let failedLine = Infinity
-  let line = 0
-  let read = 0
-  let inFlight = 0
-  /** @type {(() => void) | null} */
-  let ondrain = null
-
-  /** @type {Error | null} */
-  let readError = null
-  stdin.once('error', (err) => { readError = err })
-  const stop = () => stdin.destroy()
-  for (const signal of Object.keys(EXIT_CODES)) process.once(signal, () => interrupted(signal))
-
-  try {
-    for await (const chunk of stdin) {
-      read += chunk.length
-      store(lines.push(chunk))
-      if (lines.isTooLong) fail(line + 1, `lines of more than ${count(lines.maxSize)} bytes cannot be stored`)
-      if (failure !== null) break
-      if (inFlight > MAX_IN_FLIGHT) await new Promise(resolve => { ondrain = () => resolve(undefined) })
-      progress?.update(read, log.stats().written.records)
-    }
-    if (failure === null) store(lines.end())
-  } catch (err) {
-    if (err === readError) failure ??= `${explain(err, 'standard input')}; the ${counted(line, 'line')} before it were appended`
-    // a signal or a failed write destroys stdin
-    else if (/** @type {import('../errors').CodedError} */ (err).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw err
-  }
-  // a function: the last lines may still fail until the log is closed
-  return { failure: () => failure }
-
-  /** @param {string} signal */
-  function interrupted (signal) {
-    process.exitCode = EXIT_CODES[signal]
-    endInterruptedLine()
-    stop()
-  }
-
-  /** @param {Buffer[]} lines */
-  function store (lines) {
-    const records = []
-    const first = line + 1
-    let bytes = 0
-    for (const text of lines) {
-      line++
-      if (skipEmpty && text.length === 0) continue
-      let data
-      try {
-        data = parse(text)
-        mustBeStorable(data)
-      } catch (err) {
-        fail(line, /** @type {Error} */ (err).message)
-        break
-      }
-      records.push(data)
-      bytes += data.length
-    }
-    if (records.length > 0) appendBatch(records, bytes, first)
-  }
-
-  /** @param {Buffer} data */
-  function mustBeStorable (data) {
-    if (data.length === 0) throw new UserError('empty records cannot be stored (use --skip-empty)')
-    if (data.length > maxRecordSize) throw new UserError(`a record of ${data.length} bytes is too large: with blocks of ${log.blockSize} bytes, the limit is ${maxRecordSize}`)
-    if (!layout.isStorable(data)) throw new UserError('records of zeros cannot be stored: they would look deleted')
-  }
-
-  /**
-   * @param {Buffer[]} records
-   * @param {number} bytes
-   * @param {number} first line number of the first record
-   */
-  function appendBatch (records, bytes, first) {
-    inFlight += bytes
-    log.append(records, (err) => {
-      inFlight -= bytes
-      if (err) fail(first, explain(err, file).replace(`${file}: `, ''))
-      if (ondrain !== null && (inFlight <= MAX_IN_FLIGHT / 2 || failure !== null)) {
-        ondrain()
-        ondrain = null
-      }
-    })
-  }
-
-  /**
-   * @param {number} number of the line
-   * @param {string} reason
-   */
-  function fail (number, reason) {
-    // a later line may fail before an earlier one does
-    if (number >= failedLine) return
-    failedLine = number
-    failure = `${file}: stopped at line ${number}: ${reason}; the lines before it were appended`
-    stop()
-  }
 }
 
 /**
