@@ -5,7 +5,7 @@
 
 const layout = require('../lib/format/layout')
 const { encodings } = require('./encodings')
-const { UserError, endInterruptedLine, explain } = require('./errors')
+const { UserError, codeOf, endInterruptedLine, explain } = require('./errors')
 const { Lines } = require('./lines')
 const { counted, count } = require('./numbers')
 
@@ -15,11 +15,18 @@ const MAX_IN_FLIGHT = 16 * 1024 * 1024
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 }
 
 /**
+ * @typedef {object} Appended grows until the log is closed
+ * @property {number} records of this process; the owner of a shared log counts those of others, too
+ * @property {number} bytes
+ * @property {() => string | null} failure
+ */
+
+/**
  * @param {import('./open').Log} log
  * @param {string} file
  * @param {{ encoding: string, skipEmpty?: boolean }} options
  * @param {{ update: (bytes: number, records: number) => void } | null} progress
- * @returns {Promise<{ failure: () => string | null }>}
+ * @returns {Promise<Appended>}
  */
 async function appendLines (log, file, { encoding, skipEmpty }, progress) {
   const { stdin } = process
@@ -31,6 +38,8 @@ async function appendLines (log, file, { encoding, skipEmpty }, progress) {
   let failedLine = Infinity
   let line = 0
   let read = 0
+  // failure is a function: the last lines may still fail until the log is closed
+  const appended = { records: 0, bytes: 0, failure: () => failure }
   let inFlight = 0
   /** @type {(() => void) | null} */
   let ondrain = null
@@ -48,7 +57,7 @@ async function appendLines (log, file, { encoding, skipEmpty }, progress) {
       if (lines.isTooLong) fail(line + 1, `lines of more than ${count(lines.maxSize)} bytes cannot be stored`)
       if (failure !== null) break
       if (inFlight > MAX_IN_FLIGHT) await new Promise(resolve => { ondrain = () => resolve(undefined) })
-      progress?.update(read, log.stats().written.records)
+      progress?.update(read, appended.records)
     }
     if (failure === null) store(lines.end())
   } catch (err) {
@@ -56,8 +65,7 @@ async function appendLines (log, file, { encoding, skipEmpty }, progress) {
     // a signal or a failed write destroys stdin
     else if (/** @type {import('./errors').CodedError} */ (err).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw err
   }
-  // a function: the last lines may still fail until the log is closed
-  return { failure: () => failure }
+  return appended
 
   /** @param {string} signal */
   function interrupted (signal) {
@@ -104,12 +112,23 @@ async function appendLines (log, file, { encoding, skipEmpty }, progress) {
     inFlight += bytes
     log.append(records, (err) => {
       inFlight -= bytes
-      if (err) fail(first, explain(err, file).replace(`${file}: `, ''))
+      if (err) fail(first, reasonOf(err))
+      else {
+        appended.records += records.length
+        appended.bytes += bytes
+      }
       if (ondrain !== null && (inFlight <= MAX_IN_FLIGHT / 2 || failure !== null)) {
         ondrain()
         ondrain = null
       }
     })
+  }
+
+  /** @param {Error} err */
+  function reasonOf (err) {
+    // it may have stored them all the same
+    if (codeOf(err) === 'flumelog:unreachable') return 'the process that owns the log does not answer, so it is unknown whether this line and those after it were appended'
+    return explain(err, file).replace(`${file}: `, '')
   }
 
   /**

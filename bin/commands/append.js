@@ -7,10 +7,11 @@ const { Option } = require('commander')
 const { appendLines } = require('../append-lines')
 const { blockSize } = require('../arguments')
 const { encodingOption } = require('../encodings')
-const { UserError, reportError, explain, writeStderr } = require('../errors')
+const { UserError, explain, reportError, reportRecovery, writeStderr } = require('../errors')
 const { counted, size } = require('../numbers')
-const { openToWrite, close } = require('../open')
+const { close } = require('../open')
 const { byteProgress, recordProgress } = require('../progress')
+const { openToAppend } = require('../shared')
 
 /**
  * @typedef {object} AppendOptions
@@ -18,6 +19,7 @@ const { byteProgress, recordProgress } = require('../progress')
  * @property {boolean} [skipEmpty]
  * @property {number} [blockSize]
  * @property {'always' | 'interval' | 'never'} sync
+ * @property {boolean} [shared]
  * @property {boolean} [stats]
  * @property {boolean} [quiet]
  */
@@ -31,7 +33,11 @@ Examples:
 It stops at the first line that cannot be stored, and prints its number; the
 lines before it are appended. Empty lines cannot be stored. With json, each
 line must be JSON, and is stored without whitespace between tokens. Ctrl-C
-stops it, too; all complete lines read until then are appended.`
+stops it, too; all complete lines read until then are appended.
+
+If another process has opened the log with \`shared: true\`, it owns the file, and
+the records go through it: so several processes can append at the same time.
+With --shared, this process shares the log with those that come later.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
@@ -43,6 +49,8 @@ function define (program) {
     .option('--skip-empty', 'skip empty lines')
     .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize)
     .addOption(new Option('--sync <when>', 'when to fsync').choices(['always', 'interval', 'never']).default('interval'))
+    .option('--shared', 'share the log with other processes that append to it; default: if they do')
+    .option('--no-shared', 'fail if another process has the log open for writing')
     .option('--stats', 'print counters as JSON to stderr every second and at exit')
     .option('-q, --quiet', 'no summary, no progress')
     .addHelpText('after', EXAMPLES)
@@ -55,7 +63,7 @@ function define (program) {
  */
 async function append (file, options) {
   if (isDirectory(0)) throw new UserError('standard input is a directory; give a file, or the output of a program')
-  const { log, cut } = await openToWrite(file, { blockSize: options.blockSize, sync: options.sync, cacheSize: 0 })
+  const { log, cut } = await openToAppend(file, { blockSize: options.blockSize, sync: options.sync, cacheSize: 0 }, options.shared)
   if (cut !== null) reportRecovery(file, cut)
   if (process.stdin.isTTY && !options.quiet) writeStderr('Each line becomes a record; Ctrl-D to finish.')
 
@@ -64,7 +72,7 @@ async function append (file, options) {
   const printStats = () => writeStderr(JSON.stringify(log.stats()))
   const statsTimer = options.stats ? setInterval(printStats, 1000) : undefined
   const input = await appendLines(log, file, options, progress)
-    .catch((err) => ({ failure: () => explain(err, file) }))
+    .catch((err) => ({ records: 0, bytes: 0, failure: () => explain(err, file) }))
   const closeFailure = await close(log).catch(err => explain(err, file))
   progress?.stop()
   clearInterval(statsTimer)
@@ -75,7 +83,7 @@ async function append (file, options) {
     reportError(failure)
     process.exitCode = 1
   }
-  if (!options.quiet) summarize(file, log.stats().written, (Date.now() - startedAt) / 1000)
+  if (!options.quiet) summarize(file, log, input, (Date.now() - startedAt) / 1000)
 }
 
 /**
@@ -112,21 +120,14 @@ function sizeOfInput () {
 
 /**
  * @param {string} file
- * @param {import('../../lib/log').Cut} cut
- */
-function reportRecovery (file, { offset, bytes, filename }) {
-  writeStderr(`${file}: recovered: truncated ${counted(bytes, 'byte')} of a torn write at offset ${offset}` +
-    (filename === null ? '' : `, kept in ${filename}`))
-}
-
-/**
- * @param {string} file
- * @param {{ records: number, bytes: number }} written
+ * @param {import('../open').Log} log
+ * @param {{ records: number, bytes: number }} appended
  * @param {number} seconds
  */
-function summarize (file, { records, bytes }, seconds) {
+function summarize (file, log, { records, bytes }, seconds) {
   writeStderr(`${file}: appended ${counted(records, 'record')}, ${counted(bytes, 'byte')}` +
-    `${bytes < 1000 ? '' : ` (${size(bytes)})`}, in ${seconds.toFixed(2)} seconds`)
+    `${bytes < 1000 ? '' : ` (${size(bytes)})`}, in ${seconds.toFixed(2)} seconds` +
+    (log.role === 'client' ? ', through the process that owns the log' : ''))
 }
 
 module.exports = { define }
