@@ -34,13 +34,18 @@ const beyond1024 = rowsIn('random', '10x cache size, 1024 in flight')
 const small = rowsIn('scale', 'a log of 4 MB')
 const medium = rowsIn('scale', 'a log of 100 MB')
 const large = rowsIn('scale', 'a log of 4,000 MB')
+/** Processes that write at the same time. */
+const clients = (count) => rowsIn('clients', count === 1 ? '1 client' : `${count} clients`)
+const takeover = { ...rowsIn('clients', 'from SIGKILL of the owner to the next acknowledgement')('takeover'), part: 'all' }
 const burst = (count) => ({ file: 'burst', group: `${count} at once`, row: OURS })
+
+const databases = (count, transactions) => ['better-sqlite3', 'lmdb'].map(name => clients(count)(`${name}, ${transactions}`))
 
 /** Peers that store what is appended. */
 const others = require('./peers').filter(({ name, isVolatile }) => name !== OURS && !isVolatile).map(({ name }) => name)
 
 /**
- * @typedef {{ file: string, group: string, row: string }} Place
+ * @typedef {{ file: string, group: string, row: string, part?: string }} Place
  * @typedef {object} Ratio
  * @property {number} number of the target, as in docs/speed.md
  * @property {string} what is compared
@@ -94,7 +99,23 @@ const ratios = [
   { number: 8, what: 'appends, 1024 in flight, relative to lock: false', of: option('defaults'), over: [option('lock: false')], ...RATE },
   { number: 8, what: 'scan, relative to checksum: false', of: layer('scan'), over: [layer('scan, checksum: false')], ...RATE },
   { number: 8, what: 'stream, relative to checksum: false', of: layer('stream'), over: [layer('stream, checksum: false')], ...RATE },
-  { number: 8, what: 'opening 4 MB, relative to lock: false', of: small('open'), over: [small('open, lock: false')], ...DURATION }
+  { number: 8, what: 'opening 4 MB, relative to lock: false', of: small('open'), over: [small('open, lock: false')], ...DURATION },
+  { number: 9, what: 'one client, gathered, relative to lock-step', of: clients(1)('shared log, gathered'), over: [clients(1)('shared log, lock-step')], ...RATE, least: 20 },
+  { number: 9, what: '3 clients together, gathered, relative to one', of: clients(3)('shared log, gathered'), over: [clients(1)('shared log, gathered')], ...RATE, least: 1 },
+  { number: 9, what: '8 clients together, gathered, relative to one', of: clients(8)('shared log, gathered'), over: [clients(1)('shared log, gathered')], ...RATE, least: 0.8 },
+  { number: 9, what: '3 clients together, gathered, relative to 3 processes that write a database, one transaction per record', of: clients(3)('shared log, gathered'), over: databases(3, '1 per transaction'), ...RATE, least: 5 },
+  { number: 9, what: 'the same, 100 records per transaction', of: clients(3)('shared log, gathered'), over: databases(3, '100 per transaction'), ...RATE, least: 1.5 },
+  { number: 9, what: 'a bare loop with 3 clients, relative to these', of: clients(3)('bare loop'), over: databases(3, '100 per transaction'), ...RATE },
+  { number: 9, what: 'one client, gathered, relative to a bare loop', of: clients(1)('shared log, gathered'), over: [clients(1)('bare loop')], ...RATE, least: 0.6 },
+  { number: 9, what: '3 clients, gathered, relative to a bare loop', of: clients(3)('shared log, gathered'), over: [clients(3)('bare loop')], ...RATE, least: 0.6 },
+  { number: 9, what: '8 clients, gathered, relative to a bare loop', of: clients(8)('shared log, gathered'), over: [clients(8)('bare loop')], ...RATE, least: 0.6 },
+  { number: 9, what: 'a bare loop with 8 clients, relative to one', of: clients(8)('bare loop'), over: [clients(1)('bare loop')], ...RATE },
+  { number: 9, what: '8 clients, gathered, relative to the same with ackInterval: 5', of: clients(8)('shared log, gathered'), over: [clients(8)('shared log, gathered, ackInterval: 5')], ...RATE },
+  { number: 9, what: 'one client, lock-step, relative to rave-level with an idle leader', of: clients(1)('shared log, lock-step'), over: [clients(1)('rave-level, put, idle leader')], ...RATE, least: 1 },
+  { number: 9, what: 'the same, relative to rave-level in the process of its leader', of: clients(1)('shared log, lock-step'), over: [clients(1)('rave-level, put')], ...RATE, least: 1 },
+  { number: 9, what: '3 clients, lock-step, relative to 3 processes with rave-level', of: clients(3)('shared log, lock-step'), over: [clients(3)('rave-level, put')], ...RATE, least: 1 },
+  { number: 10, what: 'from SIGKILL of the owner to the next acknowledgement, median of 100', of: takeover, over: [], ...DURATION },
+  { number: 10, what: 'the same, worst of 100', of: takeover, over: [], ...DURATION, by: ({ latency }) => latency.worst }
 ]
 
 const program = {
@@ -147,7 +168,8 @@ ${versions(about)}.
 Records have 155 bytes; sequential reads cover ${(1e6).toLocaleString('en')} of them. Each row runs in a process of its own, rows alternate for ${rounds} rounds,
 and a ratio is the median of the ratios of the rounds. Each sequential read opens the log again, with an empty cache, while the page cache
 contains the file; it is repeated for at least 0.5 s, and at least twice, before it is timed for at least 1 s. Bursts of appends
-are repeated twice before they are timed. The same holds for all stores. Ratios without a target are informative.
+are repeated twice before they are timed. The same holds for all stores. Where several processes write, all are new, and write for 3 s.
+Ratios without a target are informative.
 
 ${judged}
 `
@@ -191,10 +213,11 @@ function keyOf ({ file, group, row }) {
  */
 function judge ({ number, what, of, over, by, format, least, most }, measured, rounds) {
   const target = [least === undefined ? '' : `at least ${least}`, most === undefined ? '' : `at most ${most}`].filter(Boolean).join(', ')
-  const ours = measured.get(keyOf(of)) ?? []
-  const baselines = over.map(place => measured.get(keyOf(place)) ?? []).filter(lines => lines.length === rounds && !lines[0].error)
+  const linesAt = (place) => (measured.get(keyOf(place)) ?? []).filter(({ part, error }) => part === place.part || error)
+  const ours = linesAt(of)
+  const baselines = over.map(linesAt).filter(lines => lines.length === rounds && !lines[0].error)
   if (ours.length < rounds || ours[0].error || (over.length > 0 && baselines.length === 0)) {
-    const failed = [...ours, ...over.flatMap(place => measured.get(keyOf(place)) ?? [])].find(({ error }) => error)
+    const failed = [...ours, ...over.flatMap(linesAt)].find(({ error }) => error)
     return [number, what, target, 'not measured', failed?.error ?? '', '']
   }
   const ratio = median(ours.map((line, round) => {

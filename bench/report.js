@@ -130,7 +130,7 @@ function tables (figures) {
   return [...new Set(figures.map(tableOf))].map(name => {
     const own = figures.filter(figure => tableOf(figure) === name)
     if (own[0].table !== undefined) return crossTable(name, own, 'column')
-    if (own[0].part !== undefined) return crossTable(name, own, 'part')
+    if (own[0].part !== undefined && own[0].latency === undefined) return crossTable(name, own, 'part')
     return latencyTable(name, own)
   })
 }
@@ -161,12 +161,17 @@ function latencyTable (name, figures) {
   const isTimed = figures.some(({ latency }) => latency !== undefined)
   const times = (latency) => ['median', 'p99', 'worst'].map(which => latency ? formatTime(latency[which]) : '')
   return table([name, '', ...(isTimed ? ['median', 'p99', 'max'] : [])],
-    figures.map(figure => [nameOf(figure), cell(figure), ...(isTimed ? times(figure.latency) : [])]))
+    figures.map(figure => [nameOf({ ...figure, row: withPart(figure) }), cell(figure), ...(isTimed ? times(figure.latency) : [])]))
 }
 
 /** @param {import('./helpers/results').Figure} figure */
 function nameOf ({ row, note }) {
   return note ? `${row} \\*` : row
+}
+
+/** @param {import('./helpers/results').Figure} figure */
+function withPart ({ row, part }) {
+  return part === undefined ? row : `${row}: ${part}`
 }
 
 /** @param {import('./helpers/results').Figure | undefined} figure */

@@ -19,7 +19,7 @@ const config = {
   padding: 12,
   view: { stroke: null },
   axis: { labelFontSize: 12, titleFontSize: 12, titleFontWeight: 'normal', gridColor: '#e4e4e4', titlePadding: 8, labelFlush: false },
-  legend: { labelFontSize: 12, labelLimit: 300, title: null, symbolSize: 80 },
+  legend: { labelFontSize: 12, labelLimit: 420, title: null, symbolSize: 80 },
   title: { fontSize: 14, subtitleFontSize: 12, subtitlePadding: 6, anchor: 'start', offset: 14 },
   range: { category: COLORS, symbol: SHAPES }
 }
@@ -35,7 +35,7 @@ const config = {
  */
 async function charts (figures) {
   const measured = figures.filter(({ error }) => error === undefined)
-  const specs = [comparison, layers, burst, scale].map(chart => chart(measured)).filter(({ spec }) => spec !== null)
+  const specs = [comparison, layers, burst, clients, scale].map(chart => chart(measured)).filter(({ spec }) => spec !== null)
   return Promise.all(specs.map(async ({ spec, subtitle, ...chart }) => {
     const title = { text: chart.title, ...(subtitle === undefined ? {} : { subtitle }) }
     return { ...chart, svg: await draw({ ...spec, title, config }) }
@@ -106,6 +106,22 @@ function burst (figures) {
     subtitle: EARLY_NOTE,
     spec: lines(values, { title: 'appends at once', scale: { type: 'log', nice: false }, format: ',d', values: [1000, 10000, 100000, 500000] },
       { title: 'records/s', scale: {}, format: ',d' })
+  }
+}
+
+/** Rows of the benchmark that would make the chart unreadable. */
+const NOT_CHARTED = ['rave-level, put, idle leader', 'rave-level, batches of 100', 'bare loop, lock-step', 'bare loop, one acknowledgement per message']
+
+/** @param {Figure[]} figures */
+function clients (figures) {
+  const values = figures.filter(({ file, table, row }) => file === 'clients' && table !== undefined && !NOT_CHARTED.includes(row))
+    .map(({ x, row, rate }) => ({ x, row, y: rate }))
+  return {
+    file: 'clients',
+    name: 'clients',
+    title: 'Processes that append to one log, or write one database: throughput of all together',
+    spec: lines(values, { title: 'processes that write', scale: { zero: true }, format: 'd' },
+      { title: 'records/s', scale: { type: 'log' }, format: '~s' })
   }
 }
 

@@ -82,4 +82,4 @@ function median (values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
-module.exports = { drive, median }
+module.exports = { drive, summary, median }

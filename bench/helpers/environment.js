@@ -4,12 +4,13 @@
 
 const os = require('os')
 const peers = require('../peers')
+const shared = require('../shared')
 
 /** @returns {{ date: string, machine: string, system: string, versions: Record<string, string> }} */
 function environment () {
   const [{ model }] = os.cpus()
   const versions = { node: process.version.slice(1), [require('../../package.json').name]: require('../../package.json').version }
-  for (const { package: name } of peers) {
+  for (const { package: name } of [...peers, ...Object.values(shared)]) {
     if (name !== undefined) versions[name] = versionOf(name)
   }
   return {

@@ -190,7 +190,8 @@ class Bench {
       child.on('close', () => {
         clearTimeout(timer)
         this.child = null
-        fs.rmSync(scratch, { recursive: true, force: true })
+        // processes that the row has started may still be ending
+        fs.rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
         resolve(answer)
       })
     })

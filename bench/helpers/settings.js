@@ -8,7 +8,7 @@ const path = require('path')
 const { parseArgs } = require('util')
 const { environment } = require('./environment')
 
-const NAMES = ['flumelog', 'layers', 'append', 'batching', 'burst', 'random', 'io', 'scale']
+const NAMES = ['flumelog', 'layers', 'append', 'batching', 'burst', 'clients', 'random', 'io', 'scale']
 const RESULTS = path.join(__dirname, '..', 'results.jsonl')
 /** As a shell reports a program ended by the signal. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }
@@ -18,7 +18,7 @@ const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }
  * @type {Record<string, Option>}
  */
 const COMMON = {
-  full: { help: 'the large sizes, up to a log of 4 GB: half an hour per round; the default takes about five minutes' },
+  full: { help: 'the large sizes, up to a log of 4 GB: half an hour per round; the default takes about seven minutes' },
   rounds: { value: 'N', help: 'maximum number of measurements per row; default: 3, for some rows fewer' },
   folder: { value: 'PATH', help: "where to write logs, which are deleted at the end; default: the system's temporary directory" },
   help: { help: 'print this text' }

@@ -22,8 +22,10 @@ class JournalFile {
     this.filename = filename
     this.logStatus = logStatus
     this.fd = -1
-    /** Bytes of the file that are valid; what a failed write has left behind them is overwritten. 0: `replace` makes the file. */
+    /** Bytes of the file that are valid. 0: there is no file until `replace`. */
     this.size = 0
+    /** A failed write has left something behind them. */
+    this.mustTruncate = false
     /** Checksum of the last entry in front of `size`. */
     this.checksum = 0
   }
@@ -46,9 +48,10 @@ class JournalFile {
     const bytes = encodeEntries(entries, this.checksum)
     try {
       if (this.fd === -1) this.fd = fs.openSync(this.filename, 'r+')
+      if (this.mustTruncate) this.truncate()
       writeFully(this.fd, bytes, this.size)
     } catch (err) {
-      this.truncate()
+      this.mustTruncate = true
       return named(err, this.filename)
     }
     this.checksum = lastChecksum(bytes)
@@ -56,11 +59,13 @@ class JournalFile {
     return null
   }
 
-  /** Removes a part of a failed write. If this fails too, what is written over its start makes the rest of it invalid. */
+  /**
+   * The entries of a failed write must not count behind the next ones. Their checksums make them
+   * invalid there, but not if the next write starts with the same entries.
+   */
   truncate () {
-    try {
-      fs.ftruncateSync(this.fd, this.size)
-    } catch {}
+    fs.ftruncateSync(this.fd, this.size)
+    this.mustTruncate = false
   }
 
   /**
@@ -94,6 +99,7 @@ class JournalFile {
     this.fd = fd
     this.checksum = lastChecksum(bytes)
     this.size = bytes.length
+    this.mustTruncate = false
     return null
   }
 

@@ -63,6 +63,8 @@ class Session {
     this.frameSince = server.clock.now()
 
     // What is to be sent
+    /** @type {Buffer | null} */
+    this.greeting = null
     /** @type {Run[]} */
     this.acks = []
     /** @type {Buffer[]} */
@@ -188,7 +190,8 @@ class Session {
   welcome (welcome) {
     this.isWelcome = true
     this.toldEnd = welcome.end
-    this.answer(frames.welcome(welcome))
+    this.greeting = frames.welcome(welcome)
+    this.server.flushSoon(this)
   }
 
   /**
@@ -258,6 +261,8 @@ class Session {
   flush (end, lastSeq) {
     if (this.isOver) return false
     const buffers = []
+    if (this.greeting !== null) buffers.push(this.greeting)
+    this.greeting = null
     if (this.deleted.size > 0) {
       buffers.push(frames.deleted(this.deleted.size > MAX_DELETED ? [] : this.deleted))
       this.deleted.clear()

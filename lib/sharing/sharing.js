@@ -158,12 +158,14 @@ class Sharing {
       this.problem = err
       return false
     }
+    // it may break at once
+    socket?.on('error', () => {})
     // another log may have taken the path, with an owner of its own
     await this.io.checkPath().catch((err) => {
       socket?.destroy()
       throw err
     })
-    if (socket === null) return false
+    if (socket === null || socket.destroyed) return false
     if (this.isClosed) {
       socket.destroy()
       return false

@@ -121,7 +121,7 @@ class Owner {
   /** One write of what is packed; `later` is packed while it is in progress. */
   write ({ fails, room, leaves, keepsOld }, later) {
     const target = this.end
-    const faults = { ...(fails === 'journal' ? { room, ftruncate: leaves } : {}), rename: keepsOld }
+    const faults = { ...(fails === 'journal' ? { room } : {}), ftruncate: leaves, rename: keepsOld }
     const err = failing(faults, () => this.journal.flush())
     if (err === null) {
       this.flushed = target

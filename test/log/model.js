@@ -1,121 +1,25 @@
 'use strict'
 
 // Compares a log with an array: random appends, batches, gets, deletions, reopenings,
-// streams and searches, with small blocks, where edge cases are common.
+// streams and searches.
 
 const tape = require('tape')
 const fc = require('fast-check')
-const pull = require('pull-stream')
-const { promisify } = require('util')
 const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
-const { promises } = require('../helpers/promises')
-const { modelOf } = require('../helpers/model')
+const { compareWithModel, setting, step } = require('../helpers/model-steps')
 
 const RUNS = Number(process.env.RUNS ?? 1000)
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
-// A record consists of its number and padding, so that all are distinct and sorted.
-const size = fc.oneof({ weight: 6, arbitrary: fc.integer({ min: 3, max: 16 }) }, { weight: 3, arbitrary: fc.integer({ min: 3, max: 60 }) }, fc.constant(114))
-const anywhere = fc.double({ min: -0.1, max: 1.1, noNaN: true })
-const bounds = fc.record({ gt: anywhere, gte: anywhere, lt: anywhere, lte: anywhere }, { requiredKeys: [] })
-const options = fc.record({
-  reverse: fc.boolean(), limit: fc.integer({ min: 0, max: 9 }), seqs: fc.boolean(), values: fc.boolean(), cache: fc.boolean(), reuse: fc.boolean()
-}, { requiredKeys: [] })
-
-const step = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ do: fc.constant('append'), sizes: fc.array(size, { minLength: 1, maxLength: 1 }) }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('batch'), sizes: fc.array(size, { maxLength: 12 }), sync: fc.boolean() }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('get'), at: anywhere, exact: fc.boolean() }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('previous'), at: anywhere, exact: fc.boolean() }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('del'), at: fc.array(anywhere, { minLength: 1, maxLength: 4 }) }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('stream'), bounds, options }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('scan'), bounds, options }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('search'), at: anywhere }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('sync') }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('reopen') }) }
-)
-
-const setting = fc.record({
-  blockSize: fc.constantFrom(128, 129, 160, 256, 1024),
-  checksum: fc.boolean(),
-  cacheSize: fc.constantFrom(0, 1500, 1 << 20),
-  sync: fc.constantFrom('always', 'interval', 'never')
-})
-
 tape(`a log behaves like an array, in ${RUNS} random runs`, async (t) => {
   t.comment(`SEED=${SEED} repeats it`)
-  await fc.assert(fc.asyncProperty(setting, fc.array(step, { maxLength: 40 }), live), { numRuns: RUNS, seed: SEED })
+  await fc.assert(fc.asyncProperty(setting, fc.array(step, { maxLength: 40 }), async (settings, steps) => {
+    let storage = new RAM()
+    await compareWithModel(async (options) => {
+      storage = storage.clone()
+      return FlumeLog(storage, options)
+    }, settings, steps)
+  }), { numRuns: RUNS, seed: SEED })
   t.pass('no difference was found')
 })
-
-async function live (settings, steps) {
-  let storage = new RAM()
-  let log = promises(FlumeLog(storage, settings))
-  const model = modelOf(settings)
-
-  for (const step of steps) {
-    const { end } = model
-    const offset = (part) => Math.round(part * (end + 2))
-    const near = (part, exact) => {
-      const seqs = model.records.map(record => record.seq)
-      return exact && seqs.length > 0 ? seqs[Math.min(seqs.length - 1, Math.max(0, Math.floor(part * seqs.length)))] : offset(part)
-    }
-    if (step.do === 'append') {
-      const value = model.make(step.sizes[0])
-      same(await log.append(value), model.append([value]))
-    } else if (step.do === 'batch') {
-      const values = step.sizes.map(model.make)
-      same(await log.append(values, { sync: step.sync }), model.append(values))
-    } else if (step.do === 'get') {
-      const seq = near(step.at, step.exact)
-      same(await outcome(log.get(seq)), model.get(seq))
-    } else if (step.do === 'previous') {
-      const seq = near(step.at, step.exact)
-      same(await outcome(log.getPrevious(seq)), model.getPrevious(seq))
-    } else if (step.do === 'del') {
-      const seqs = step.at.map(part => near(part, true)).filter(seq => model.isRecord(seq))
-      await Promise.all(seqs.map(seq => log.del(seq)))
-      seqs.forEach(model.del)
-    } else if (step.do === 'stream') {
-      const range = Object.fromEntries(Object.entries(step.bounds).map(([name, part]) => [name, offset(part)]))
-      const all = { ...range, ...step.options }
-      same(await promisify(cb => pull(log.log.stream(all), pull.collect(cb)))(), model.stream(all))
-    } else if (step.do === 'scan') {
-      const range = Object.fromEntries(Object.entries(step.bounds).map(([name, part]) => [name, offset(part)]))
-      const found = []
-      await promisify(log.log.scan)({ ...range, reverse: step.options.reverse, cache: step.options.cache, reuse: step.options.reuse }, (block, start, end, seq) => {
-        found.push({ seq, value: Buffer.from(block.subarray(start, end)) })
-      })
-      same(found, model.stream({ ...range, reverse: step.options.reverse }))
-    } else if (step.do === 'search') {
-      const wanted = Math.floor(step.at * model.records.length)
-      const compare = (value) => value.readUIntBE(0, 3) - 1 - wanted
-      same(await outcome(log.search(compare)), model.search(compare))
-    } else if (step.do === 'sync') {
-      await log.sync()
-    } else if (step.do === 'reopen') {
-      await log.close()
-      storage = storage.clone()
-      log = promises(FlumeLog(storage, { ...settings, blockSize: undefined, block: settings.blockSize }))
-      await log.onReady()
-    }
-    if (model.records.length > 0) same(log.log.since.value, model.since())
-  }
-  same(await promisify(cb => pull(log.log.stream(), pull.collect(cb)))(), model.stream({}))
-  await log.close()
-}
-
-function same (actual, expected) {
-  const show = value => JSON.stringify(value, (_, v) => v?.type === 'Buffer' ? Buffer.from(v.data).toString('hex') : v)
-  if (show(actual) !== show(expected)) throw new Error(`the log says ${show(actual)}, the array ${show(expected)}`)
-}
-
-async function outcome (promise) {
-  try {
-    return await promise
-  } catch (err) {
-    if (typeof err.code !== 'string' || !err.code.startsWith('flumelog:')) throw err
-    return err.code
-  }
-}
