@@ -28,7 +28,7 @@ class PlainClient {
   /** @param {string} filename of the log */
   constructor (filename) {
     Object.assign(this, { filename, id: crypto.randomBytes(16), number: 0, highestSent: 0, request: 0, waiting: [], sent: [], pongs: [], deleted: [] })
-    Object.assign(this, { end: -1, last: -1, connections: 0, resent: 0, frames: 0, largestWindow: 0, ackedBeforeEnd: 0, refused: null, isWelcome: false, isClosed: false })
+    Object.assign(this, { end: -1, last: -1, connections: 0, resent: 0, frames: 0, largestWindow: 0, largestCount: 0, ackedBeforeEnd: 0, refused: null, isWelcome: false, isClosed: false })
     this.connect()
   }
 
@@ -96,8 +96,10 @@ class PlainClient {
     if (item.type !== APPEND) return this.sent.filter(({ type }) => type !== APPEND).length < MAX_REQUESTS
     const appends = this.sent.filter(({ type }) => type === APPEND)
     const size = appends.reduce((sum, { size }) => sum + size, item.size)
-    if (size <= this.window) this.largestWindow = Math.max(this.largestWindow, size)
-    return size <= this.window && appends.length < MAX_FRAMES
+    if (size > this.window || appends.length === MAX_FRAMES) return false
+    this.largestWindow = Math.max(this.largestWindow, size)
+    this.largestCount = Math.max(this.largestCount, appends.length + 1)
+    return true
   }
 
   receive (type, body) {
