@@ -8,6 +8,7 @@ const { Follower } = require('./read/follower')
 const { findVisibleEnd } = require('./read/visible-end')
 const { RecordReader } = require('./read/get')
 const { recoverEnd } = require('./recovery/recover-end')
+const { removeJournal } = require('./sharing/journal')
 const { Sharing } = require('./sharing/sharing')
 const { promises } = require('./storage/promisified-file')
 const { Writer } = require('./write/writer')
@@ -63,6 +64,8 @@ async function openLog (context) {
 async function openWriter (context, io) {
   const { file, settings, records, limits, listeners, clock } = context
   const { blockSize, found, cut, recovered } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
+  // what is appended now is not what an earlier owner of the log was about to store there
+  if (file.location) await removeJournal(file.location.path)
   const { blocks, reader } = openBlocks(context, blockSize, found)
   const writer = new Writer(file, blocks, { ...settings, blockSize }, limits, found.lastSeq, listeners.onadvance, clock)
   return { opened: { blocks, reader, writer, follower: null, sharing: null, cut, recovered }, lastSeq: found.lastSeq }

@@ -8,7 +8,7 @@ const layout = require('../format/layout')
 const { APPEND_SIZE, ATOMIC, FORCED, MAX_FRAME, writeAppendHeader } = require('./frames')
 
 /** Bytes of a frame with single records; a batch may make one larger. */
-const FULL_FRAME = 64 * 1024
+const FULL_FRAME = 32 * 1024
 const SMALLEST_FRAME = 512
 
 class Frame {

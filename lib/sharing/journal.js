@@ -4,6 +4,8 @@
 // and where. It tells the next owner, after the death of this one, what is stored already. It
 // has to survive a process, not the machine.
 
+const fs = require('fs')
+const { nullIfMissing } = require('../storage/directory')
 const { CLIENT, ENTRY_SIZE, FORGET, HEADER_SIZE, MAX_COUNT, MAX_SLOT, RUN, VOID } = require('./journal-entries')
 const { JournalFile } = require('./journal-file')
 
@@ -192,6 +194,22 @@ class Journal {
   }
 }
 
+/**
+ * @param {string} filename of a log
+ * @returns {string} of its journal
+ */
+function journalName (filename) {
+  return filename + '.clients'
+}
+
+/**
+ * For a process that opens the log without sharing it: the clients of earlier owners cannot go on.
+ * @param {string} filename of a log
+ */
+async function removeJournal (filename) {
+  await fs.promises.unlink(journalName(filename)).catch(nullIfMissing)
+}
+
 /** Numbers that stand for the clients in a journal. */
 class Slots {
   constructor () {
@@ -238,4 +256,4 @@ class Slots {
   }
 }
 
-module.exports = { Journal }
+module.exports = { Journal, journalName, removeJournal }

@@ -23,7 +23,7 @@ const { adopt, startingCounts } = require('./adopt')
 const { ClientEnd } = require('./client-end')
 const { Connection } = require('./connection')
 const { ID_SIZE } = require('./frames')
-const { Journal } = require('./journal')
+const { Journal, journalName } = require('./journal')
 const { KnownClients } = require('./known-clients')
 const { RemoteWriter } = require('./remote-writer')
 const { Server } = require('./server')
@@ -307,7 +307,7 @@ class Sharing {
   async own (isOpening) {
     const { file, clock, context } = this
     const { settings } = context
-    const clients = new KnownClients(list => new Journal(this.path + '.clients', () => file.status(), list), clock)
+    const clients = new KnownClients(list => new Journal(journalName(this.path), () => file.status(), list), clock)
     const server = new Server({ ackInterval: settings.ackInterval, filename: file.filename }, clients, clock)
     try {
       await this.io.checkPath()

@@ -18,7 +18,7 @@ const { lastNonZero } = require('./last-data')
 const { acquireLock, canLock, tryLock, unlock } = require('./lock')
 const { pointFile } = require('./recovery-point')
 const { storageFile } = require('./storage-file')
-const { SyncIoBudget, MAX_SYNC_BYTES } = require('./sync-io')
+const { SyncIoBudget, MAX_SYNC_BYTES, MAX_SYNC_WRITE } = require('./sync-io')
 const { watch } = require('./watch')
 
 /**
@@ -112,7 +112,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
    * @param {() => void} writeAsync
    */
   function writeSmall (size, writeSync, cb, writeAsync) {
-    if (closeStorage !== null || !budget.start(size)) return writeAsync()
+    if (closeStorage !== null || !budget.start(size, MAX_SYNC_WRITE)) return writeAsync()
     if (budget.isTurnSpent) return budget.defer(() => writeSmall(size, writeSync, cb, writeAsync))
     const isDone = isComplete(writeSync, size)
     budget.finish()

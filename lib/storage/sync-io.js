@@ -9,10 +9,14 @@ const { systemClock } = require('../clock')
 
 // all times are in milliseconds
 
-/** Bytes per call. */
+/** Bytes per read. */
 const MAX_SYNC_BYTES = 64 * 1024
-/** A call that takes longer than this has waited for a device. */
+/** Bytes per write: some hundred records that came together. A trip through the thread pool takes as long as copying them. */
+const MAX_SYNC_WRITE = 512 * 1024
+/** A call that takes longer than this, and the time to copy its bytes, has waited for a device. */
 const DEVICE_WAIT = 0.05
+/** Bytes that are copied to or from the page cache per millisecond, on a slow machine. */
+const COPY_RATE = 1024 * 1024
 /** The share of its time that the program may wait for devices. */
 const MAX_SHARE = 1 / 20
 /** Waiting that may exceed that share for a moment, since any call can be slow. */
@@ -33,7 +37,9 @@ class SyncIoBudget {
     /** Time in calls in this turn. */
     this.spentInTurn = 0
     this.isTurnEndScheduled = false
+    /** Of the call in progress: its start, and its bytes. */
     this.startedAt = 0
+    this.size = 0
     /** Calls deferred to the next turn. @type {Array<() => void>} */
     this.deferred = []
     this.endTurn = this.endTurn.bind(this)
@@ -41,10 +47,12 @@ class SyncIoBudget {
 
   /**
    * @param {number} size bytes to be read or written
+   * @param {number} [most] bytes
    * @returns {boolean} true: make the call now, and call `finish`; false: use the thread pool
    */
-  start (size) {
-    if (size > MAX_SYNC_BYTES || !this.isEnabled) return false
+  start (size, most = MAX_SYNC_BYTES) {
+    if (size > most || !this.isEnabled) return false
+    this.size = size
     this.startedAt = this.clock.now()
     return this.balancedAt - this.startedAt <= MAX_OVERDRAFT / MAX_SHARE
   }
@@ -53,7 +61,8 @@ class SyncIoBudget {
     const took = this.clock.now() - this.startedAt
     this.scheduleTurnEnd()
     this.spentInTurn += took
-    if (took > DEVICE_WAIT) this.balancedAt = Math.max(this.balancedAt, this.startedAt) + (took - DEVICE_WAIT) / MAX_SHARE
+    const waited = took - DEVICE_WAIT - (this.size > MAX_SYNC_BYTES ? this.size / COPY_RATE : 0)
+    if (waited > 0) this.balancedAt = Math.max(this.balancedAt, this.startedAt) + waited / MAX_SHARE
   }
 
   /** Whether the next call has to be deferred to the next turn of the event loop. */
@@ -86,4 +95,4 @@ class SyncIoBudget {
   }
 }
 
-module.exports = { SyncIoBudget, MAX_SYNC_BYTES }
+module.exports = { SyncIoBudget, MAX_SYNC_BYTES, MAX_SYNC_WRITE }
