@@ -46,6 +46,11 @@ class FlumeLog {
     return this.flumelog.filename
   }
 
+  /** With `shared`: `'owner'` or `'client'`; null otherwise. */
+  get role () {
+    return this.flumelog.role
+  }
+
   /**
    * Appends a batch atomically; resolves to the seqs of its records.
    * @overload

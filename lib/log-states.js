@@ -21,6 +21,8 @@ class Opening {
     this.opened = null
     this.appender = null
     this.reader = null
+    /** Where the log ends, as far as is known. @type {number | null} */
+    this.end = null
   }
 
   /** @param {Call} call */
@@ -74,6 +76,12 @@ class Open {
     this.reader = follower === null || follower.isFresh ? reader : null
   }
 
+  /** Where the log ends, as far as is known; null: calls from before are still being made. */
+  get end () {
+    const { blocks, follower } = this.opened
+    return this.calls === null ? follower?.end ?? blocks.end : null
+  }
+
   /** @param {Call} call */
   whenOpen (call) {
     if (this.calls !== null) this.calls.push(call)
@@ -91,6 +99,7 @@ class Refusing {
     this.opened = opened
     this.appender = null
     this.reader = null
+    this.end = null
   }
 
   /** @param {Call} call */

@@ -73,7 +73,7 @@ class Log {
       get blocks () { return /** @type {import('./opening').Opened} */ (log.state.opened).blocks },
       filename: file.filename,
       decode: this.records.isIdentity ? null : this.records.decode,
-      isOpen: () => this.state.reader !== null,
+      end: () => this.state.end,
       whenOpen: this.whenFresh,
       streams: this.streams,
       turn: this.turn

@@ -6,7 +6,7 @@ const { Writer } = require('./write/writer')
 
 const NO_COUNT = { records: 0, bytes: 0 }
 const NO_COUNTS = { appended: NO_COUNT, written: NO_COUNT, synced: NO_COUNT, rejected: NO_COUNT, inFlight: NO_COUNT, writes: 0, syncs: 0 }
-const NO_BLOCKS = { hits: 0, misses: 0, evictions: 0, end: 0, tail: { number: 0, end: 0 } }
+const NO_BLOCKS = { hits: 0, misses: 0, evictions: 0, end: 0, blockSize: 1 }
 
 /**
  * @param {import('./opening').Opened | null} opened null: the log is not open yet, or could not be opened
@@ -16,7 +16,8 @@ const NO_BLOCKS = { hits: 0, misses: 0, evictions: 0, end: 0, tail: { number: 0,
 function statsOf (opened, streams) {
   const writer = opened?.writer ?? null
   const { appended, written, synced, rejected, inFlight, writes, syncs } = writer?.counts ?? NO_COUNTS
-  const { hits, misses, evictions, end, tail } = opened?.blocks ?? NO_BLOCKS
+  const { hits, misses, evictions, blockSize, end } = opened?.blocks ?? NO_BLOCKS
+  const size = opened?.follower?.end ?? end
   return {
     appended: { ...appended },
     written: { ...written },
@@ -30,8 +31,8 @@ function statsOf (opened, streams) {
     streams,
     clients: opened?.sharing?.server?.stats() ?? [],
     refused: opened?.sharing?.server?.refusals ?? 0,
-    size: end,
-    blocks: tail.number + (tail.end > 0 ? 1 : 0),
+    size,
+    blocks: Math.ceil(size / blockSize),
     recovered: opened?.recovered ?? 0,
     cut: opened?.cut ?? null
   }

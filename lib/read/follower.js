@@ -93,6 +93,10 @@ class Follower {
     return block
   }
 
+  get end () {
+    return this.blocks.end
+  }
+
   /** @param {(err: Error | null) => void} cb called at once */
   whenFresh (cb) {
     cb(null)

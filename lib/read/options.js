@@ -54,7 +54,7 @@ const { format } = require('../options')
  * @property {import('./block-cache').BlockCache} blocks another one before the log is open
  * @property {Decode | null} decode null: values are given as they are stored
  * @property {string | null} filename
- * @property {() => boolean} isOpen
+ * @property {() => number | null} end where the log ends, as far as is known; null if it is not open yet
  * @property {(cb: (err: Error | null) => void) => void} whenOpen calls back at once if the log is open
  * @property {import('./open-streams').OpenStreams} streams
  * @property {import('./turn-budget').TurnBudget} turn

@@ -61,7 +61,8 @@ class Stream {
   /** Records that are acknowledged from now on, or once the log is open, are not old. */
   noteOldEnd () {
     const { context } = this
-    if (context.isOpen()) this.oldEnd = context.blocks.end
+    const end = context.end()
+    if (end !== null) this.oldEnd = end
     else context.whenOpen((err) => { if (!err) this.oldEnd = context.blocks.end })
   }
 

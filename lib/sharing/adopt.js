@@ -20,6 +20,7 @@ const { ATOMIC, FORCED } = require('./frames')
  */
 function adopt (remote, writer, known, { blockSize, checksum }) {
   const { packer } = remote
+  remote.isAdopted = true
   remote.flush()
   // what it has never sent cannot be stored already
   const hasSent = packer.frames.some(({ first }) => first <= remote.sent)

@@ -89,14 +89,14 @@ class FramePacker {
 
   /**
    * @param {Uint8Array[]} batch
-   * @returns {number[]} filled in when it is stored
+   * @returns {number[]} their numbers; when they are stored, it has their seqs
    */
   addAtomic (batch) {
     this.closeFrame()
-    for (const data of batch) this.add(data)
+    const numbers = batch.map(data => this.add(data))
     const frame = /** @type {Frame} */ (/** @type {unknown} */ (this.filling))
     frame.flags |= ATOMIC
-    frame.seqs = []
+    frame.seqs = numbers
     this.closeFrame()
     return frame.seqs
   }

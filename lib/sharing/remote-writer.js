@@ -94,6 +94,8 @@ class RemoteWriter {
     /** Called when the log is closed; null: `close` was not called. @type {Done | null} */
     this.onclosed = null
     this.isSyncingToClose = false
+    /** Whether this process is the owner: its writer has what waits here, and makes it durable when it is closed. */
+    this.isAdopted = false
   }
 
   // Calls: as those of a Writer
@@ -264,7 +266,7 @@ class RemoteWriter {
         position = 0
       }
       this.resolve(number, base + position)
-      if (frame.seqs !== null) frame.seqs.push(base + position)
+      if (frame.seqs !== null) frame.seqs[frame.acknowledged] = base + position
       position += size
       frame.position += size
       frame.acknowledged++
@@ -410,7 +412,7 @@ class RemoteWriter {
   considerClosing () {
     if (this.onclosed === null || this.waits || this.isSyncingToClose) return
     this.isSyncingToClose = true
-    if (this.synced >= this.acknowledged) return this.closed(null)
+    if (this.synced >= this.acknowledged || this.isAdopted) return this.closed(null)
     this.request(null, (err) => this.closed(err ?? null))
   }
 

@@ -240,12 +240,15 @@ class Server {
     if (this.broadcastTimer !== null) this.clock.clearTimeout(this.broadcastTimer)
     await this.listener?.close()
     this.intake?.stop()
-    for (const session of this.sessions) session.stopReading()
+    for (const session of this.sessions) session.stop()
     await Promise.all([...this.clients.clients.values()].map(client => whenSettled(client)))
     this.flush()
     const ended = [...this.sessions].map(session => session.end())
-    const late = new Promise(resolve => this.clock.setTimeout(() => resolve(null), CLOSE_TIMEOUT).unref())
+    /** @type {import('../clock').Timer | null} */
+    let timer = null
+    const late = new Promise(resolve => { timer = this.clock.setTimeout(() => resolve(null), CLOSE_TIMEOUT) })
     await Promise.race([Promise.all(ended), late])
+    this.clock.clearTimeout(timer)
     for (const session of [...this.sessions]) session.socket.destroy()
   }
 

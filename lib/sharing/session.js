@@ -85,7 +85,7 @@ class Session {
 
   /** @param {Buffer} chunk */
   ondata (chunk) {
-    if (this.isOver || this.server.isClosing) return
+    if (this.isOver) return
     try {
       this.reader.push(chunk)
     } catch (err) {
@@ -100,7 +100,8 @@ class Session {
    * @param {Buffer} body
    */
   onframe (type, body) {
-    if (this.isOver) return
+    // when the log is closing, clients may leave, and do nothing else
+    if (this.isOver || (this.server.isClosing && type !== frames.BYE)) return
     // another one may have begun behind it
     if (this.client !== null) this.frameSince = Infinity
     if (type === frames.PING) return this.answer(frames.pong())
@@ -179,8 +180,7 @@ class Session {
   }
 
   onbye () {
-    const client = /** @type {import('./known-clients').KnownClient} */ (this.client)
-    client.isLeaving = true
+    if (this.client !== null) this.client.isLeaving = true
     this.socket.end()
   }
 
@@ -318,9 +318,8 @@ class Session {
     server.clock.setTimeout(() => socket.destroy(), REFUSAL_TIMEOUT).unref()
   }
 
-  /** The log is closing: what has not been read yet, the client sends to the next owner. */
-  stopReading () {
-    this.socket.pause()
+  /** The log is closing: what is not with the writer yet, the client sends to the next owner. */
+  stop () {
     this.queue = []
   }
 
@@ -328,6 +327,8 @@ class Session {
   end () {
     return new Promise(resolve => {
       this.socket.once('close', resolve)
+      // the process must not end before the log is closed
+      this.socket.ref()
       this.socket.end()
       // for the end of the other side
       this.socket.resume()

@@ -55,6 +55,31 @@ tape('tail: it prints what another process appends, as it is appended', async (t
   await log.close()
 })
 
+tape('cluster: workers share a log, and go on when one of them is killed', async (t) => {
+  const folder = testFolder(t)
+  const child = spawn(process.execPath, [path.join(EXAMPLES, 'cluster.js'), folder('log'), '0'])
+  tried.push('cluster.js')
+  const shown = linesOf(child.stdout)
+  const url = /http:\S+/.exec(await shown())[0]
+  const ask = async (options) => (await fetch(url, { ...options, headers: { connection: 'close' } })).json()
+  const post = (name) => ask({ method: 'POST', body: name })
+  const seqs = [(await post('ada')).seq, (await post('grace')).seq]
+  let owner = await ask()
+  while (owner.role !== 'owner') owner = await ask()
+  process.kill(owner.pid, 'SIGKILL')
+  t.equal(await shown(), `worker ${owner.pid} is gone (SIGKILL); starting another one`)
+  seqs.push((await post('mary')).seq)
+  t.deepEqual((await ask()).last.map(({ value }) => value.body), ['mary', 'grace', 'ada'])
+  child.kill('SIGINT')
+  t.equal(await new Promise(resolve => child.on('close', resolve)), 0, 'until it is interrupted')
+  const log = await open(folder('log'), { codec, readOnly: true })
+  const stored = []
+  for await (const seq of log.stream({ values: false })) stored.push(seq)
+  t.deepEqual(stored, seqs)
+  t.deepEqual(fs.readdirSync(path.dirname(folder('log'))).filter(name => name.endsWith('.socket')), [], 'and the log is closed then')
+  await log.close()
+})
+
 tape('import-csv: each line becomes a record', async (t) => {
   const folder = testFolder(t)
   const [line] = await run(t, folder, 'import-csv.js')

@@ -29,6 +29,9 @@ const options: FlumeLog.Options<Message> = {
   highWaterMark: 1024,
   overflow: 'reject',
   blocking: true,
+  shared: true,
+  timeout: 5000,
+  ackInterval: 5,
   readOnly: false
 }
 declare const storage: FlumeLog.RandomAccessStorage
@@ -56,6 +59,9 @@ const wrong: FlumeLog.Log<string> = log
 // what it was opened with
 
 const filename: string | null = log.filename
+const role: 'owner' | 'client' | null = log.role
+// @ts-expect-error it is not the caller's to choose
+log.role = 'server'
 const blockSize: number = log.blockSize
 const encoded: Uint8Array | string = log.codec.encode({ text: 'a', time: 1 })
 log.highWaterMark = 2048
@@ -158,9 +164,10 @@ log.close()
 log.close((err) => err?.message)
 const del: 'async' = log.methods.del
 const stats: FlumeLog.Stats = log.stats()
-const { appended, written, synced, rejected, inFlight, writes, syncs, unsynced, cache, streams, size, blocks, recovered, cut } = stats
+const { appended, written, synced, rejected, inFlight, writes, syncs, unsynced, cache, streams, clients, refused, size, blocks, recovered, cut } = stats
 const sums: number = appended.records + written.bytes + synced.bytes + rejected.records + inFlight.bytes + writes + syncs + unsynced +
-  cache.hits + cache.misses + cache.evictions + streams + size + blocks + recovered + (cut?.bytes ?? 0)
+  cache.hits + cache.misses + cache.evictions + streams + size + blocks + recovered + (cut?.bytes ?? 0) + refused
+const busy: string[] = clients.filter(({ inFlight, appended }) => inFlight.bytes + appended.records > 0).map(({ id, pid }) => id + pid)
 const code: string = (new Error('a') as FlumeLog.LogError).code
 // @ts-expect-error a seq is a number
 log.del('0')

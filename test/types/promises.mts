@@ -22,6 +22,7 @@ const flumelog: Log<Message> = log.flumelog
 const wrapped: PromiseLog<Message> = wrap(flumelog)
 const bytes = wrap(FlumeLog('folder/bare'))
 const filename: string | null = log.filename
+const role: 'owner' | 'client' | null = log.role
 // @ts-expect-error no file
 await open()
 // @ts-expect-error it needs a codec to be of messages
