@@ -136,8 +136,9 @@ class Session {
     const client = /** @type {import('./known-clients').KnownClient} */ (this.client)
     // it has not heard yet that appends have failed, and so will these
     if (epoch !== this.epoch) return
+    // not `last` compared with the maximum: sums above it are rounded
+    if (count === 0 || first === 0 || count - 1 > Number.MAX_SAFE_INTEGER - first) throw errors.protocol(`APPEND has ${count} records from number ${first} on`)
     const last = first + count - 1
-    if (count === 0 || first === 0 || !Number.isSafeInteger(last)) throw errors.protocol(`APPEND has ${count} records from number ${first} on`)
     if (last <= client.highest) throw errors.protocol(`record ${last} came after record ${client.highest}`)
     client.forget(answered)
     const { inFlight } = this
