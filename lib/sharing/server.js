@@ -94,7 +94,6 @@ class Server {
   greet (session, hello) {
     if (session.isOver) return
     if (this.log === null) {
-      session.frameSince = Infinity
       this.early.push({ session, hello })
       return
     }
@@ -112,7 +111,6 @@ class Server {
     client.isLeaving = false
     client.session = session
     session.client = client
-    session.frameSince = Infinity
     // what it has sent before is stored first, or not: then it can be told which
     if (client.packed.length > 0) client.onsettled = () => this.welcome(session, isUnknown)
     else this.welcome(session, isUnknown)

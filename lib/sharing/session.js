@@ -51,6 +51,8 @@ class Session {
     this.pid = 0
     /** Whether WELCOME was sent. */
     this.isWelcome = false
+    /** Whether HELLO has come. */
+    this.isGreeted = false
     this.isOver = false
     this.epoch = 1
     /** Waits for the intake. @type {Item[]} */
@@ -91,7 +93,7 @@ class Session {
     } catch (err) {
       return this.refuse(/** @type {Error} */ (err))
     }
-    if (!this.reader.isInFrame && this.client !== null) this.frameSince = Infinity
+    if (!this.reader.isInFrame && this.isGreeted) this.frameSince = Infinity
     else if (this.frameSince === Infinity) this.frameSince = this.server.clock.now()
   }
 
@@ -103,19 +105,19 @@ class Session {
     // when the log is closing, clients may leave, and do nothing else
     if (this.isOver || (this.server.isClosing && type !== frames.BYE)) return
     // another one may have begun behind it
-    if (this.client !== null) this.frameSince = Infinity
+    if (this.isGreeted) this.frameSince = Infinity
     if (type === frames.PING) return this.answer(frames.pong())
-    if (this.client === null) {
+    if (!this.isGreeted) {
       if (type !== frames.HELLO) throw errors.protocol(`the first frame is of type ${type}; it should be HELLO`)
       return this.onhello(frames.parseHello(body))
     }
+    if (type === frames.HELLO) throw errors.protocol('HELLO came twice')
     if (!this.isWelcome) throw errors.protocol(`a frame of type ${type} came before WELCOME`)
     switch (type) {
       case frames.APPEND: return this.onappend(frames.parseAppend(body), body.length + frames.HEADER_SIZE)
       case frames.DELETE: return this.onrequest(frames.parseDelete(body))
       case frames.SYNC: return this.onrequest({ request: frames.parseSync(body), seq: null })
       case frames.BYE: return this.onbye()
-      case frames.HELLO: throw errors.protocol('HELLO came twice')
     }
   }
 
@@ -125,6 +127,8 @@ class Session {
       throw errors.protocol(`version ${hello.version} of the protocol is not supported; the owner of the log has version ${frames.VERSION}`)
     }
     this.pid = hello.pid
+    this.isGreeted = true
+    this.frameSince = Infinity
     this.server.greet(this, hello)
   }
 
@@ -299,7 +303,7 @@ class Session {
   /** @param {number} now milliseconds */
   checkTime (now) {
     if (this.isOver || this.socket.isPaused() || now - this.frameSince < FRAME_TIMEOUT) return
-    this.refuse(errors.protocol(`${this.client === null ? 'the greeting' : 'a frame'} has not arrived as a whole after ${FRAME_TIMEOUT} ms`))
+    this.refuse(errors.protocol(`${this.isGreeted ? 'a frame' : 'the greeting'} has not arrived as a whole after ${FRAME_TIMEOUT} ms`))
   }
 
   /**
