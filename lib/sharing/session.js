@@ -19,7 +19,7 @@ const MAX_UNSENT = 256 * 1024
 const MAX_DELETED = 4096
 /** Milliseconds for a frame to arrive, and for the greeting. */
 const FRAME_TIMEOUT = 10_000
-/** Milliseconds until a connection that is refused is cut, whether it has read why or not. */
+/** Milliseconds until a connection that is over is cut, whether the client has read why or not. */
 const REFUSAL_TIMEOUT = 1000
 
 /**
@@ -186,7 +186,8 @@ class Session {
 
   onbye () {
     if (this.client !== null) this.client.isLeaving = true
-    this.socket.end()
+    this.over()
+    this.hangUp()
   }
 
   // Output
@@ -311,14 +312,21 @@ class Session {
    * @param {Error} err
    */
   refuse (err) {
-    const { socket, server } = this
+    const { server } = this
     if (this.isOver) return
     if (/** @type {import('../errors').LogError} */ (err).code === 'flumelog:protocol') {
       server.refusals++
       server.lastRefusal = err
     }
     this.over()
-    socket.end(frames.refused(err))
+    this.hangUp(frames.refused(err))
+  }
+
+  /** @param {Buffer} [bytes] the last ones for the client */
+  hangUp (bytes = Buffer.alloc(0)) {
+    const { socket, server } = this
+    socket.end(bytes)
+    // for the end of the other side
     socket.resume()
     server.clock.setTimeout(() => socket.destroy(), REFUSAL_TIMEOUT).unref()
   }
