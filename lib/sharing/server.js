@@ -12,8 +12,8 @@ const { Session, WINDOW } = require('./session')
 const END_INTERVAL = 2
 /** Milliseconds between two looks at what clients and the socket's name are doing. */
 const CHECK_INTERVAL = 1000
-/** Connections at a time. */
-const MAX_SESSIONS = 1024
+/** At a time, those that were refused and are not closed yet included: each takes a file descriptor. */
+const MAX_CONNECTIONS = 1024
 /** Milliseconds that closing waits for clients to take their last answers. */
 const CLOSE_TIMEOUT = 1000
 
@@ -39,6 +39,7 @@ class Server {
     this.clock = clock
     /** @type {Set<Session>} */
     this.sessions = new Set()
+    this.connections = 0
     /** Those that have said HELLO before the log was open. @type {Array<{ session: Session, hello: Hello }>} */
     this.early = []
     /** @type {OpenLog | null} */
@@ -72,10 +73,12 @@ class Server {
 
   /** @param {import('net').Socket} socket */
   accept (socket) {
-    if (this.isClosing || this.sessions.size === MAX_SESSIONS) {
+    if (this.isClosing || this.connections === MAX_CONNECTIONS) {
       socket.destroy()
       return
     }
+    this.connections++
+    socket.once('close', () => { this.connections-- })
     socket.unref()
     this.sessions.add(new Session(this, socket))
   }
