@@ -255,7 +255,9 @@ class Session {
   /** @param {number[]} numbers of blocks that were rewritten */
   tellDeleted (numbers) {
     if (!this.isWelcome) return
-    for (const number of numbers) this.deleted.add(number)
+    for (const number of numbers) {
+      if (this.deleted.size <= MAX_DELETED) this.deleted.add(number)
+    }
     this.server.flushSoon(this)
   }
 
@@ -265,7 +267,8 @@ class Session {
    * @returns {boolean} whether there was anything to send
    */
   flush (end, lastSeq) {
-    if (this.isOver) return false
+    // a client that takes nothing gets it later: here it takes less memory
+    if (this.isOver || this.isStalled) return false
     const buffers = []
     if (this.greeting !== null) buffers.push(this.greeting)
     this.greeting = null
@@ -297,6 +300,7 @@ class Session {
   resume () {
     this.frameSince = this.reader.isInFrame ? this.server.clock.now() : this.frameSince
     this.socket.resume()
+    this.server.flushSoon(this)
   }
 
   // Ends
