@@ -207,6 +207,13 @@ exports.cannotShare = (filename) => createError('flumelog:no-lock',
   `${nameOf(filename)}: a log cannot be shared here, since the optional package fs-native-extensions, which locks files, cannot be loaded`, { filename })
 
 /**
+ * @param {string | null} filename
+ * @param {number} most
+ */
+exports.tooManyClients = (filename, most) => createError('flumelog:unreachable',
+  `${nameOf(filename)}: the process that owns the log has ${most} connections already, which is the maximum`, { filename })
+
+/**
  * @param {string} message what was received, and what would be right
  * @param {unknown} [cause]
  */

@@ -55,6 +55,7 @@ class ClientEnd {
    * @param {number} lastSeq
    */
   tell (end, lastSeq) {
+    if (end < this.end) return this.listeners.onfailure(errors.shrunk(this.file.filename, this.end, end))
     this.end = end
     this.lastSeq = lastSeq
     this.considerReading()

@@ -92,7 +92,8 @@ class FramePacker {
    * @returns {number[]} their numbers; when they are stored, it has their seqs
    */
   addAtomic (batch) {
-    this.closeFrame()
+    // one that was reserved for it has none yet
+    if (this.filling !== null && this.filling.count > 0) this.closeFrame()
     const numbers = batch.map(data => this.add(data))
     const frame = /** @type {Frame} */ (/** @type {unknown} */ (this.filling))
     frame.flags |= ATOMIC
@@ -128,6 +129,8 @@ class FramePacker {
   closeFrame () {
     if (this.filling === null) return
     this.usualSize = Math.max(SMALLEST_FRAME, Math.min(FULL_FRAME, this.filling.buffer.length, 2 * this.filling.size))
+    // reserved for what was not added then
+    if (this.filling.count === 0) this.frames.pop()
     this.filling = null
   }
 

@@ -10,9 +10,6 @@ const FORGET_AFTER = 60_000
 /** Clients that are not connected and are remembered. */
 const MAX_ABSENT = 1024
 
-/** The frames of a client that may be unanswered, as far as it knows: for those before them it has got ACKs. */
-const MAX_RUNS = 256
-
 /** @typedef {import('./frames').Run} Run */
 
 class KnownClient {
@@ -140,7 +137,6 @@ class KnownClients {
     client.packed.shift()
     if (isStored) {
       client.runs.push(run)
-      if (client.runs.length > MAX_RUNS) client.runs.shift()
       client.stored = run.first + run.count - 1
     }
     if (client.packed.length > 0 || client.onsettled === null) return

@@ -112,7 +112,10 @@ class RemoteWriter {
     this.request(null, (err) => {
       if (err && cb !== undefined) cb(err)
       // the error of an append before it that had no callback goes to this one
-      else if (!err) this.waiters.wait(Math.min(end, this.acknowledged), false, cb)
+      else if (!err) {
+        this.waiters.wait(Math.min(end, this.acknowledged), false, cb)
+        this.flushSoon()
+      }
     })
   }
 

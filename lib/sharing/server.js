@@ -12,8 +12,10 @@ const { Session, WINDOW } = require('./session')
 const END_INTERVAL = 2
 /** Milliseconds between two looks at what clients and the socket's name are doing. */
 const CHECK_INTERVAL = 1000
-/** At a time, those that were refused and are not closed yet included: each takes a file descriptor. */
-const MAX_CONNECTIONS = 1024
+/** Connections at a time. */
+const MAX_SESSIONS = 1024
+/** With those that were refused and are not closed yet: each takes a file descriptor. */
+const MAX_CONNECTIONS = 2 * MAX_SESSIONS
 /** Milliseconds that closing waits for clients to take their last answers. */
 const CLOSE_TIMEOUT = 1000
 
@@ -80,7 +82,9 @@ class Server {
     this.connections++
     socket.once('close', () => { this.connections-- })
     socket.unref()
-    this.sessions.add(new Session(this, socket))
+    const session = new Session(this, socket)
+    this.sessions.add(session)
+    if (this.sessions.size > MAX_SESSIONS) session.refuse(errors.tooManyClients(this.filename, MAX_SESSIONS))
   }
 
   /** @param {OpenLog} log is open: clients are let in */
@@ -195,9 +199,7 @@ class Server {
     this.broadcastTimer = null
     this.lastBroadcast = this.clock.now()
     const { writer } = /** @type {OpenLog} */ (this.log)
-    const end = writer.acknowledged
-    // a client that takes nothing is told when it does
-    for (const session of this.sessions) if (session.isWelcome && !session.isStalled && session.toldEnd !== end) session.flush(end, writer.appender.lastSeq)
+    for (const session of this.sessions) session.tellEnd(writer.acknowledged, writer.appender.lastSeq)
   }
 
   /** @param {number[]} numbers of blocks that were rewritten */

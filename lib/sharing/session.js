@@ -13,6 +13,8 @@ const { FrameReader } = require('./frame-reader')
 const WINDOW = 1024 * 1024
 const MAX_FRAMES = 256
 const MAX_REQUESTS = 4096
+/** Frames that are acknowledged, and for which the client has not said yet that it knows; it has as many on their way. */
+const MAX_RUNS = 2 * MAX_FRAMES
 /** Bytes of answers that the client has not taken, beyond which nothing more is read from it. */
 const MAX_UNSENT = 256 * 1024
 /** Blocks to name in a DELETED; with more, it says that any of them may have changed. */
@@ -145,6 +147,7 @@ class Session {
     const last = first + count - 1
     if (last <= client.highest) throw errors.protocol(`record ${last} came after record ${client.highest}`)
     client.forget(answered)
+    if (client.runs.length > MAX_RUNS) throw errors.protocol(`${client.runs.length} frames are acknowledged, of which the client says that it has no answer`)
     const { inFlight } = this
     if ((inFlight.size > 0 && inFlight.size + size > WINDOW) || inFlight.frames === MAX_FRAMES) {
       throw errors.protocol(`${inFlight.size + size} bytes in ${inFlight.frames + 1} frames are on their way; the maximum is ${WINDOW} in ${MAX_FRAMES}`)
@@ -264,11 +267,10 @@ class Session {
   /**
    * @param {number} end of the log
    * @param {number} lastSeq
-   * @returns {boolean} whether there was anything to send
    */
   flush (end, lastSeq) {
     // a client that takes nothing gets it later: here it takes less memory
-    if (this.isOver || this.isStalled) return false
+    if (this.isOver || this.isStalled) return
     const buffers = []
     if (this.greeting !== null) buffers.push(this.greeting)
     this.greeting = null
@@ -286,10 +288,21 @@ class Session {
     this.failure = null
     buffers.push(...this.answers)
     this.answers = []
-    if (buffers.length === 0) return false
+    if (buffers.length === 0) return
     this.socket.write(buffers.length === 1 ? buffers[0] : Buffer.concat(buffers))
-    if (this.socket.writableLength > MAX_UNSENT) this.socket.pause()
-    return true
+    if (this.isStalled) this.socket.pause()
+  }
+
+  /**
+   * Answers may be held back, the end of the log is not.
+   * @param {number} end of the log
+   * @param {number} lastSeq
+   */
+  tellEnd (end, lastSeq) {
+    // a client that takes nothing is told when it does
+    if (!this.isWelcome || this.isOver || this.greeting !== null || this.toldEnd === end || this.isStalled) return
+    this.toldEnd = end
+    this.socket.write(frames.end(end, lastSeq))
   }
 
   /** Whether the client does not take its answers. */

@@ -318,12 +318,12 @@ class Sharing {
       return true
     } catch (err) {
       await server.close()
+      file.unlock?.()
       const isFinal = String(/** @type {any} */ (err).code).startsWith('flumelog:')
       if (isOpening || isFinal) throw err
       // a full disk, for example
       this.clientEnd?.resume()
       this.problem = err
-      file.unlock?.()
       return false
     }
   }

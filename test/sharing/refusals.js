@@ -261,27 +261,23 @@ async function isStuck ({ socket }) {
   }
 }
 
-test('the owner does not remember more answers than a client can wait for', async (t) => {
-  const { file, owner } = await openOwner(t)
+test('a client that never says which answers it has got is refused', async (t) => {
+  const { file, stats } = await openOwner(t)
   const client = new RawClient(file)
   await client.greet()
-  for (let i = 0; i < 20; i++) {
-    client.frames = []
-    client.send(...Array.from({ length: 100 }, (_, j) => append(i * 100 + j + 1, [A], { answered: 0 })))
-    await until(() => client.frames.some(({ name, body }) => name === 'ACK' && Number(body.readBigUInt64LE(0)) === (i + 1) * 100))
+  for (let number = 1; !client.isClosed; number++) {
+    const acks = client.count('ACK')
+    client.send(append(number, [A], { answered: 0 }))
+    await until(() => client.count('ACK') > acks || client.isClosed)
   }
-  const again = new RawClient(file, client.id)
-  const welcome = await again.greet(2000)
-  t.equal(Number(welcome.readBigUInt64LE(14)), 2000)
-  t.ok(welcome.readUInt32LE(38) <= 256, `${welcome.readUInt32LE(38)} runs`)
-  again.socket.destroy()
-  await owner.append(A)
+  t.match(await client.refusal(), /513 frames are acknowledged/)
+  t.equal(stats().refused, 1)
 })
 
-test('there are at most 1,024 connections, also of those that were refused and stay', async (t) => {
+test('there are at most 2,048 connections, with those that were refused and stay', async (t) => {
   const { file, clock, stats } = await openOwner(t)
   const bad = []
-  while (bad.length < 1024) {
+  while (bad.length < 2048) {
     const client = new RawClient(file)
     bad.push(client)
     client.socket.pause()
@@ -289,9 +285,10 @@ test('there are at most 1,024 connections, also of those that were refused and s
     // the backlog of a socket has an end
     await client.connected
   }
-  await until(() => stats().refused === 1024)
+  await until(() => stats().refused === 2048)
   const next = new RawClient(file)
   t.equal(await next.greet(), null, 'the next one is closed')
+  t.equal(next.count('REFUSED'), 0)
   clock.advance(1000)
   for (const client of bad) client.socket.destroy()
   await Promise.all(bad.map(({ closed }) => closed))
