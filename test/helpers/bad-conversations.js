@@ -62,7 +62,7 @@ const CHANGES = {
   },
   length (frames, at, random) {
     const bytes = Buffer.from(frames[at])
-    bytes.writeUInt32LE(random() < 0.5 ? random.pick(EXTREMES) : Math.max(0, bytes.length - 4 + random.below(9) - 4))
+    if (bytes.length >= 4) bytes.writeUInt32LE(random() < 0.5 ? random.pick(EXTREMES) : Math.max(0, bytes.length - 4 + random.below(9) - 4))
     frames[at] = bytes
   },
   type (frames, at, random) {

@@ -25,6 +25,7 @@ class RawClient {
     this.socket = net.connect(file + '.socket').on('error', () => {})
     this.socket.on('data', (data) => this.receive(data))
     this.connected = once(this.socket, 'connect')
+    this.connected.catch(() => {})
     this.closed = new Promise(resolve => this.socket.once('close', () => { this.isClosed = true; resolve() }))
     this.isClosed = false
     this.closed.then(() => this.notify())
