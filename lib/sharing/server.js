@@ -14,6 +14,8 @@ const END_INTERVAL = 2
 const CHECK_INTERVAL = 1000
 /** Connections at a time. */
 const MAX_SESSIONS = 1024
+/** With those that were refused and are not closed yet: each takes a file descriptor. */
+const MAX_CONNECTIONS = 2 * MAX_SESSIONS
 /** Milliseconds that closing waits for clients to take their last answers. */
 const CLOSE_TIMEOUT = 1000
 
@@ -39,6 +41,7 @@ class Server {
     this.clock = clock
     /** @type {Set<Session>} */
     this.sessions = new Set()
+    this.connections = 0
     /** Those that have said HELLO before the log was open. @type {Array<{ session: Session, hello: Hello }>} */
     this.early = []
     /** @type {OpenLog | null} */
@@ -72,10 +75,12 @@ class Server {
 
   /** @param {import('net').Socket} socket */
   accept (socket) {
-    if (this.isClosing) {
+    if (this.isClosing || this.connections === MAX_CONNECTIONS) {
       socket.destroy()
       return
     }
+    this.connections++
+    socket.once('close', () => { this.connections-- })
     socket.unref()
     const session = new Session(this, socket)
     this.sessions.add(session)
@@ -96,7 +101,6 @@ class Server {
   greet (session, hello) {
     if (session.isOver) return
     if (this.log === null) {
-      session.frameSince = Infinity
       this.early.push({ session, hello })
       return
     }
@@ -114,7 +118,6 @@ class Server {
     client.isLeaving = false
     client.session = session
     session.client = client
-    session.frameSince = Infinity
     // what it has sent before is stored first, or not: then it can be told which
     if (client.packed.length > 0) client.onsettled = () => this.welcome(session, isUnknown)
     else this.welcome(session, isUnknown)

@@ -21,7 +21,7 @@ const MAX_UNSENT = 256 * 1024
 const MAX_DELETED = 4096
 /** Milliseconds for a frame to arrive, and for the greeting. */
 const FRAME_TIMEOUT = 10_000
-/** Milliseconds until a connection that is refused is cut, whether it has read why or not. */
+/** Milliseconds until a connection that is over is cut, whether the client has read why or not. */
 const REFUSAL_TIMEOUT = 1000
 
 /**
@@ -53,6 +53,8 @@ class Session {
     this.pid = 0
     /** Whether WELCOME was sent. */
     this.isWelcome = false
+    /** Whether HELLO has come. */
+    this.isGreeted = false
     this.isOver = false
     this.epoch = 1
     /** Waits for the intake. @type {Item[]} */
@@ -93,7 +95,7 @@ class Session {
     } catch (err) {
       return this.refuse(/** @type {Error} */ (err))
     }
-    if (!this.reader.isInFrame && this.client !== null) this.frameSince = Infinity
+    if (!this.reader.isInFrame && this.isGreeted) this.frameSince = Infinity
     else if (this.frameSince === Infinity) this.frameSince = this.server.clock.now()
   }
 
@@ -105,19 +107,19 @@ class Session {
     // when the log is closing, clients may leave, and do nothing else
     if (this.isOver || (this.server.isClosing && type !== frames.BYE)) return
     // another one may have begun behind it
-    if (this.client !== null) this.frameSince = Infinity
+    if (this.isGreeted) this.frameSince = Infinity
     if (type === frames.PING) return this.answer(frames.pong())
-    if (this.client === null) {
+    if (!this.isGreeted) {
       if (type !== frames.HELLO) throw errors.protocol(`the first frame is of type ${type}; it should be HELLO`)
       return this.onhello(frames.parseHello(body))
     }
+    if (type === frames.HELLO) throw errors.protocol('HELLO came twice')
     if (!this.isWelcome) throw errors.protocol(`a frame of type ${type} came before WELCOME`)
     switch (type) {
       case frames.APPEND: return this.onappend(frames.parseAppend(body), body.length + frames.HEADER_SIZE)
       case frames.DELETE: return this.onrequest(frames.parseDelete(body))
       case frames.SYNC: return this.onrequest({ request: frames.parseSync(body), seq: null })
       case frames.BYE: return this.onbye()
-      case frames.HELLO: throw errors.protocol('HELLO came twice')
     }
   }
 
@@ -127,6 +129,8 @@ class Session {
       throw errors.protocol(`version ${hello.version} of the protocol is not supported; the owner of the log has version ${frames.VERSION}`)
     }
     this.pid = hello.pid
+    this.isGreeted = true
+    this.frameSince = Infinity
     this.server.greet(this, hello)
   }
 
@@ -138,8 +142,9 @@ class Session {
     const client = /** @type {import('./known-clients').KnownClient} */ (this.client)
     // it has not heard yet that appends have failed, and so will these
     if (epoch !== this.epoch) return
+    // not `last` compared with the maximum: sums above it are rounded
+    if (count === 0 || first === 0 || count - 1 > Number.MAX_SAFE_INTEGER - first) throw errors.protocol(`APPEND has ${count} records from number ${first} on`)
     const last = first + count - 1
-    if (count === 0 || first === 0 || !Number.isSafeInteger(last)) throw errors.protocol(`APPEND has ${count} records from number ${first} on`)
     if (last <= client.highest) throw errors.protocol(`record ${last} came after record ${client.highest}`)
     client.forget(answered)
     if (client.runs.length > MAX_RUNS) throw errors.protocol(`${client.runs.length} frames are acknowledged, of which the client says that it has no answer`)
@@ -184,7 +189,8 @@ class Session {
 
   onbye () {
     if (this.client !== null) this.client.isLeaving = true
-    this.socket.end()
+    this.over()
+    this.hangUp()
   }
 
   // Output
@@ -252,7 +258,9 @@ class Session {
   /** @param {number[]} numbers of blocks that were rewritten */
   tellDeleted (numbers) {
     if (!this.isWelcome) return
-    for (const number of numbers) this.deleted.add(number)
+    for (const number of numbers) {
+      if (this.deleted.size <= MAX_DELETED) this.deleted.add(number)
+    }
     this.server.flushSoon(this)
   }
 
@@ -261,7 +269,8 @@ class Session {
    * @param {number} lastSeq
    */
   flush (end, lastSeq) {
-    if (this.isOver) return
+    // a client that takes nothing gets it later: here it takes less memory
+    if (this.isOver || this.isStalled) return
     const buffers = []
     if (this.greeting !== null) buffers.push(this.greeting)
     this.greeting = null
@@ -304,6 +313,7 @@ class Session {
   resume () {
     this.frameSince = this.reader.isInFrame ? this.server.clock.now() : this.frameSince
     this.socket.resume()
+    this.server.flushSoon(this)
   }
 
   // Ends
@@ -311,7 +321,7 @@ class Session {
   /** @param {number} now milliseconds */
   checkTime (now) {
     if (this.isOver || this.socket.isPaused() || now - this.frameSince < FRAME_TIMEOUT) return
-    this.refuse(errors.protocol(`${this.client === null ? 'the greeting' : 'a frame'} has not arrived as a whole after ${FRAME_TIMEOUT} ms`))
+    this.refuse(errors.protocol(`${this.isGreeted ? 'a frame' : 'the greeting'} has not arrived as a whole after ${FRAME_TIMEOUT} ms`))
   }
 
   /**
@@ -319,14 +329,21 @@ class Session {
    * @param {Error} err
    */
   refuse (err) {
-    const { socket, server } = this
+    const { server } = this
     if (this.isOver) return
     if (/** @type {import('../errors').LogError} */ (err).code === 'flumelog:protocol') {
       server.refusals++
       server.lastRefusal = err
     }
     this.over()
-    socket.end(frames.refused(err))
+    this.hangUp(frames.refused(err))
+  }
+
+  /** @param {Buffer} [bytes] the last ones for the client */
+  hangUp (bytes = Buffer.alloc(0)) {
+    const { socket, server } = this
+    socket.end(bytes)
+    // for the end of the other side
     socket.resume()
     server.clock.setTimeout(() => socket.destroy(), REFUSAL_TIMEOUT).unref()
   }

@@ -189,7 +189,8 @@ class Sharing {
             resolve(true)
           } catch (err) {
             if (/** @type {any} */ (err).code === 'flumelog:protocol') throw err
-            connection.close()
+            // without onclose, which would have it try again
+            connection.leave()
             reject(err)
           }
         },

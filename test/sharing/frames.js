@@ -1,0 +1,190 @@
+'use strict'
+
+// The bytes of the protocol: lib/sharing/frames.js and frame-reader.js, with any values and
+// however the bytes arrive, and against an encoder that was written from docs/protocol.md.
+
+const test = require('tape')
+const fc = require('fast-check')
+const frames = require('../../lib/sharing/frames')
+const { FrameReader } = require('../../lib/sharing/frame-reader')
+const raw = require('../helpers/raw-client')
+const { isSame } = require('../helpers/reading')
+
+const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+const u32 = fc.integer({ min: 0, max: 2 ** 32 - 1 })
+const u64 = fc.maxSafeNat()
+const id = fc.uint8Array({ minLength: 16, maxLength: 16 }).map(bytes => Buffer.from(bytes))
+const lastSeq = fc.oneof(fc.constant(-1), fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER - 1 }))
+const record = (fields) => fc.record(fields, { noNullPrototype: true })
+/** Its last number is below 2^53, too. */
+const run = record({ first: fc.integer({ min: 1, max: 2 ** 52 }), count: fc.integer({ min: 1, max: 2 ** 32 - 1 }), seq: u64 })
+const error = record({ code: fc.string(), message: fc.string({ maxLength: 2000 }), offset: fc.option(u64, { nil: undefined }) })
+  .map(({ code, message, offset }) => Object.assign(new Error(message), { code }, offset === undefined ? {} : { offset }))
+
+/** An APPEND, made as a client makes it. */
+function appendFrame (header, records) {
+  const framed = raw.framed(records)
+  const bytes = Buffer.alloc(frames.APPEND_SIZE + framed.length)
+  framed.copy(bytes, frames.APPEND_SIZE)
+  frames.writeAppendHeader(bytes, bytes.length, header)
+  return bytes
+}
+
+/** Like deepEqual, but throws, and is not counted. */
+function mustEqual (actual, expected) {
+  if (!isSame(actual, expected)) throw new Error(`${JSON.stringify(actual)} is not ${JSON.stringify(expected)}`)
+}
+
+const body = (frame) => frame.subarray(frames.HEADER_SIZE)
+const told = ({ message, code, offset }) => ({ message, code, offset })
+const propertiesOf = (err) => err && told(err)
+
+const hello = record({ id, answered: u64, sent: u64, pid: u32 })
+const welcome = record({
+  checksum: fc.boolean(), isUnknown: fc.boolean(), blockSize: u32, window: u32, epoch: u32, stored: u64, end: u64, lastSeq, runs: fc.array(run)
+})
+const append = record({ epoch: u32, first: u64, count: u32, answered: u64, flags: fc.nat(255) })
+const records = fc.array(fc.uint8Array({ minLength: 1, maxLength: 100 }).map(bytes => Buffer.from(bytes)), { maxLength: 10 })
+
+/** type -> [what is encoded, encode, decode] */
+const CODECS = {
+  HELLO: [hello, frames.hello, (bytes) => { const { version, ...rest } = frames.parseHello(bytes); return version === 1 && rest }],
+  WELCOME: [welcome, frames.welcome, (bytes) => { const { version, ...rest } = frames.parseWelcome(bytes); return version === 1 && rest }],
+  END: [record({ end: u64, lastSeq }), ({ end, lastSeq }) => frames.end(end, lastSeq), frames.parseEnd],
+  ACK: [run, frames.ack, frames.parseAck],
+  APPEND: [
+    fc.tuple(append, records),
+    ([header, records]) => appendFrame(header, records),
+    (bytes) => { const { records, ...header } = frames.parseAppend(bytes); return [header, recordsIn(records)] }
+  ],
+  DELETE: [record({ request: u32, seq: u64 }), ({ request, seq }) => frames.del(request, seq), frames.parseDelete],
+  SYNC: [u32, frames.sync, frames.parseSync],
+  DELETED: [fc.array(u64), frames.deleted, frames.parseDeleted]
+}
+
+function recordsIn (bytes) {
+  const list = []
+  for (let at = 0; at < bytes.length; at += list.at(-1).length + 4) list.push(bytes.subarray(at + 2, at + 2 + bytes.readUInt16LE(at)))
+  return list
+}
+
+for (const [name, [values, encode, decode]] of Object.entries(CODECS)) {
+  test(`what is read from ${name} is what was written`, (t) => {
+    fc.assert(fc.property(values, (value) => {
+      const bytes = encode(value)
+      if (bytes.readUInt32LE(0) !== bytes.length - 4 || bytes[4] !== frames[name]) throw new Error('the header is wrong')
+      mustEqual(decode(body(bytes)), value)
+    }), { seed: SEED, numRuns: 300 })
+    t.pass(`SEED=${SEED}`)
+    t.end()
+  })
+}
+
+test('errors arrive with their codes and properties', (t) => {
+  fc.assert(fc.property(error, u32, u32, (err, request, epoch) => {
+    const expected = told(err)
+    const reply = frames.parseReply(body(frames.reply(request, err)))
+    const nack = frames.parseNack(body(frames.nack(epoch, err)))
+    mustEqual([reply.request, propertiesOf(reply.error)], [request, expected])
+    mustEqual([nack.epoch, propertiesOf(nack.error)], [epoch, expected])
+    mustEqual(propertiesOf(frames.decodeError(body(frames.refused(err)))), expected)
+  }), { seed: SEED, numRuns: 300 })
+  t.deepEqual(frames.parseReply(body(frames.reply(7, null))), { request: 7, error: null })
+  t.end()
+})
+
+test('the frames of a client are those that docs/protocol.md describes', (t) => {
+  fc.assert(fc.property(hello, append, records, u32, u64, (greeting, header, list, request, seq) => {
+    const pairs = [
+      [raw.frame(1, Buffer.from('flumelog\x01'), greeting.id, raw.u64(greeting.answered), raw.u64(greeting.sent), raw.u32(greeting.pid)), frames.hello(greeting)],
+      [raw.append(header.first, list, header), appendFrame(header, list)],
+      [raw.del(request, seq), frames.del(request, seq)],
+      [raw.sync(request), frames.sync(request)],
+      [raw.ping(), frames.ping()],
+      [raw.bye(), frames.bye()]
+    ]
+    for (const [expected, bytes] of pairs) if (!expected.equals(bytes)) throw new Error(`${bytes.toString('hex')} is not ${expected.toString('hex')}`)
+  }), { seed: SEED, numRuns: 300 })
+  t.pass()
+  t.end()
+})
+
+/** Pushes bytes in pieces: what is read, or the message of the error and what was read before. */
+function readIn (bytes, cuts, maxFrame) {
+  const read = []
+  let kept = 0
+  const reader = new FrameReader((type, body) => read.push([type, body.toString('hex')]), maxFrame)
+  const edges = [0, ...cuts.map(cut => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length]
+  try {
+    edges.slice(1).forEach((end, i) => {
+      // a copy: the reader may not rely on what a socket uses again
+      const chunk = Buffer.from(bytes.subarray(edges[i], end))
+      reader.push(chunk)
+      chunk.fill(0xee)
+      kept = Math.max(kept, reader.unfinished.length)
+    })
+  } catch (err) {
+    return { read, problem: err.message, kept: 0 }
+  }
+  return { read, isInFrame: reader.isInFrame, kept }
+}
+
+const frame = fc.tuple(fc.nat(255), fc.uint8Array({ maxLength: 300 })).map(([type, body]) => raw.frame(type, Buffer.from(body)))
+const cuts = fc.array(fc.nat(5000), { maxLength: 30 })
+
+test('the same frames come out, however their bytes are cut into chunks', (t) => {
+  fc.assert(fc.property(fc.array(frame), cuts, fc.nat(20), (list, cuts, missing) => {
+    const all = Buffer.concat(list)
+    const bytes = all.subarray(0, Math.max(0, all.length - missing))
+    const whole = []
+    let end = 0
+    for (const frame of list) {
+      if (end + frame.length > bytes.length) break
+      end += frame.length
+      whole.push([frame[4], frame.toString('hex', 5)])
+    }
+    for (const where of [cuts, [], Array.from(bytes, (_, i) => i)]) {
+      const { read, isInFrame } = readIn(bytes, where)
+      mustEqual({ read, isInFrame }, { read: whole, isInFrame: end < bytes.length })
+    }
+  }), { seed: SEED, numRuns: 300 })
+  t.pass(`SEED=${SEED}`)
+  t.end()
+})
+
+test('any bytes are read alike in one chunk and in many, up to the same error', (t) => {
+  const small = fc.oneof(frame, fc.uint8Array({ maxLength: 40 }).map(bytes => Buffer.from(bytes)))
+  fc.assert(fc.property(fc.array(small), cuts, (list, cuts) => {
+    const bytes = Buffer.concat(list)
+    const { kept, ...one } = readIn(bytes, [], 200)
+    for (const where of [cuts, Array.from(bytes, (_, i) => i)]) {
+      const { kept, ...many } = readIn(bytes, where, 200)
+      mustEqual(many, one)
+    }
+  }), { seed: SEED, numRuns: 300 })
+  t.pass(`SEED=${SEED}`)
+  t.end()
+})
+
+test('a frame that is announced takes memory only as it arrives', (t) => {
+  const announced = Buffer.concat([raw.u32(2 ** 20 - 4), Buffer.alloc(3000, 2)])
+  t.ok(readIn(announced, Array.from({ length: 3004 }, (_, i) => i)).kept < 10_000)
+  t.end()
+})
+
+test('decoders of any bytes give a value or flumelog:protocol', (t) => {
+  const decoders = Object.entries(frames).filter(([name]) => name.startsWith('parse') || name === 'decodeError')
+  t.equal(decoders.length, 11)
+  const text = fc.oneof(fc.json(), fc.string()).map(text => Buffer.from(text))
+  const bytes = fc.oneof(fc.uint8Array({ maxLength: 80 }).map(bytes => Buffer.from(bytes)), text, text.map(text => Buffer.concat([Buffer.alloc(4), text])))
+  fc.assert(fc.property(bytes, (bytes) => {
+    for (const [name, decode] of decoders) {
+      try {
+        decode(bytes)
+      } catch (err) {
+        if (err.code !== 'flumelog:protocol') throw new Error(`${name}: ${err.stack}`)
+      }
+    }
+  }), { seed: SEED, numRuns: 2000 })
+  t.end()
+})

@@ -1,0 +1,281 @@
+'use strict'
+
+// A client that was written from docs/protocol.md and format.md alone
+// (test/helpers/plain-client.js), with owners and clients that use this library.
+
+const fs = require('fs')
+const path = require('path')
+const test = require('tape')
+const FlumeLog = require('../..')
+const { PlainClient } = require('../helpers/plain-client')
+const { testFolder } = require('../helpers/folder')
+const { numbered, numberOf, isIntact } = require('../helpers/numbered')
+const { start } = require('../helpers/processes')
+const { promises } = require('../helpers/promises')
+const { randomFrom } = require('../helpers/random')
+const { collect, event } = require('../helpers/reading')
+
+const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+/** Records of each writer are numbered from a multiple of this on. */
+const RANGE = 1e6
+
+/** Appends numbered records of mixed sizes through a plain client, and notes which were stored where. */
+class Feeder {
+  constructor (t, file, { random, blockSize, range = 0, checksum = true }) {
+    this.client = new PlainClient(file)
+    t.teardown(() => this.client.close())
+    Object.assign(this, { random, range, most: blockSize - (checksum ? 14 : 10), number: range * RANGE })
+    /** seq -> number, in the order in which they were acknowledged */
+    this.stored = new Map()
+    this.errors = []
+    this.appends = []
+  }
+
+  /** One frame. */
+  append () {
+    const { random, most } = this
+    const atomic = random() < 0.05
+    const count = random() < 0.3 ? 1 + random.below(20) : 1
+    const largest = atomic ? Math.floor((most + 4) / count) - 4 : random() < 0.1 ? most : Math.min(most, 300)
+    const records = Array.from({ length: count }, () => numbered(++this.number, 8 + random.below(largest - 7)))
+    const append = this.client.append(records, { atomic, durable: random() < 0.05 })
+    append.then(seqs => records.forEach((record, i) => this.stored.set(seqs[i], numberOf(record))), err => this.errors.push(err))
+    this.appends.push(append.catch(() => {}))
+    return append
+  }
+
+  /** Some of them one after the other, most of them at once. */
+  async appendUntil (isEnough) {
+    while (!isEnough()) {
+      const append = this.append().catch(() => {})
+      if (this.random() < 0.02) await append
+      else if (this.random() < 0.02) await event(setImmediate)
+    }
+    await this.settled()
+  }
+
+  settled () {
+    return Promise.all(this.appends)
+  }
+
+  get last () {
+    return this.number - this.range * RANGE
+  }
+}
+
+/** What another process reads: seq -> number */
+async function readAll (file) {
+  const log = FlumeLog(file, { readOnly: true })
+  const records = await collect(log, { seqs: true, values: true })
+  await promises(log).close()
+  if (!records.every(({ value }) => isIntact(value))) throw new Error('a record is not whole')
+  return new Map(records.map(({ seq, value }) => [seq, numberOf(value)]))
+}
+
+/** Whether a log has exactly what was acknowledged to a writer, where it was acknowledged, in order. */
+function compare (t, found, { stored, range }) {
+  const its = new Map([...found].filter(([, number]) => Math.floor(number / RANGE) === range))
+  const wrong = [...stored].filter(([seq, number]) => its.get(seq) !== number)
+  t.equal(wrong.length, 0, `all of its ${stored.size} seqs are right`)
+  t.equal(its.size, stored.size, 'no record is stored twice, or without an acknowledgement')
+  const numbers = [...its.values()]
+  t.ok(numbers.every((number, i) => i === 0 || number > numbers[i - 1]), 'they are in the order in which they were sent')
+}
+
+/** An owner or client in another process. */
+async function startProcess (t, file, options = {}, { size } = {}) {
+  const limit = { nodeOptions: ['-r', path.join(__dirname, '..', 'helpers', 'small-disk.js')], shell: `export TEST_DISK_SIZE=${size}` }
+  const program = start(t, 'open-logs.js', [{ file, options: { ...options, shared: true } }], size === undefined ? {} : limit)
+  await program.message(({ what }) => what === 'opened')
+  return program
+}
+
+async function openOwner (file, options = {}) {
+  const owner = promises(FlumeLog(file, { ...options, shared: true }))
+  await owner.onReady()
+  return owner
+}
+
+for (const { blockSize, checksum } of [{ blockSize: 4096, checksum: true }, { blockSize: 1000, checksum: false }, { blockSize: 65536, checksum: true }]) {
+  test(`a client written from the documents computes the seqs of 10,000 records in blocks of ${blockSize}`, async (t) => {
+    t.comment(`SEED=${SEED} repeats it`)
+    const file = testFolder(t)('log')
+    const owner = await openOwner(file, { blockSize, checksum })
+    const feeder = new Feeder(t, file, { random: randomFrom(SEED), blockSize, checksum })
+    await feeder.appendUntil(() => feeder.last >= 10000)
+    compare(t, await readAll(file), feeder)
+    const { client } = feeder
+    t.deepEqual(feeder.errors, [])
+    t.equal(client.ackedBeforeEnd, 0, 'it was told of the end behind them first')
+    t.equal(client.last, owner.log.since.value)
+    t.equal(client.end, owner.log.stats().size)
+    t.equal(owner.log.stats().refused, 0)
+    await client.ping()
+    await client.close()
+    await owner.close()
+  })
+}
+
+test('it uses all of the window', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = await openOwner(file)
+  const client = new PlainClient(file)
+  const records = (size, count) => Array.from({ length: count }, () => Buffer.alloc(size, 1))
+  const large = Promise.all(Array.from({ length: 8 }, () => client.append(records(2 ** 19 / 16 - 4 - 2, 16))))
+  const small = Promise.all(Array.from({ length: 1000 }, () => client.append(records(1, 1))))
+  await large
+  t.ok(client.largestWindow > client.window - 1000 && client.largestWindow <= client.window, `${client.largestWindow} of ${client.window} bytes were under way`)
+  await small
+  t.equal(client.largestCount, 256)
+  t.equal(owner.log.stats().refused, 0)
+  const seqs = await client.append([...records(65522, 16), ...records(2 ** 20 - 30 - 4 - 16 * 65526, 1)])
+  t.equal(seqs.length, 17, 'a frame of 1 MiB is accepted')
+  await client.close()
+  await owner.close()
+})
+
+test('it deletes and syncs, 5,000 requests at once', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = await openOwner(file, { blockSize: 4096 })
+  const feeder = new Feeder(t, file, { random: randomFrom(SEED), blockSize: 4096 })
+  const { client } = feeder
+  await feeder.appendUntil(() => feeder.last >= 6000)
+  const [kept, ...others] = [...feeder.stored.keys()]
+  const first = client.delete(others[0]).then(() => client.deleted.flat())
+  t.ok((await first).includes(Math.floor(others[0] / 4096)), 'it was told of the block before the answer')
+  await Promise.all(others.slice(0, 5000).map(seq => client.delete(seq)))
+  await client.sync()
+  t.equal(owner.log.stats().unsynced, 0)
+  for (const seq of others.slice(0, 5000)) feeder.stored.delete(seq)
+  compare(t, await readAll(file), feeder)
+  t.ok(feeder.stored.has(kept))
+  const err = await client.delete(kept + 1).then(() => null, err => err)
+  t.ok(err !== null && typeof err.code === 'string' && err.message.includes(String(kept + 1)), `it is told why it cannot delete what is no record: ${err?.message}`)
+  const range = await client.delete(2 ** 50).then(() => null, err => err)
+  t.equal(range?.code, 'flumelog:not-found')
+  await client.close()
+  await owner.close()
+})
+
+test('it appends along with clients and an owner that use the library', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = await openOwner(file, { blockSize: 4096 })
+  const libraryLogs = [owner, await openOwner(file), await openOwner(file)]
+  const feeders = [4, 5].map(range => new Feeder(t, file, { random: randomFrom(SEED + range), blockSize: 4096, range }))
+  const writers = libraryLogs.map((log, range) => ({ log, range, stored: new Map() }))
+  await Promise.all([
+    ...feeders.map(feeder => feeder.appendUntil(() => feeder.last >= 5000)),
+    ...writers.map(async ({ log, range, stored }) => {
+      for (let number = range * RANGE; number < range * RANGE + 3000;) {
+        const numbers = Array.from({ length: 30 }, () => ++number)
+        const seqs = await Promise.all(numbers.map(number => log.append(numbered(number, number % 400))))
+        seqs.forEach((seq, i) => stored.set(seq, numbers[i]))
+      }
+    })
+  ])
+  const found = await readAll(file)
+  for (const writer of [...writers, ...feeders]) compare(t, found, writer)
+  t.equal(found.size, [...writers, ...feeders].reduce((sum, { stored }) => sum + stored.size, 0))
+  for (const { client } of feeders) await client.close()
+  for (const log of libraryLogs.reverse()) await log.close()
+})
+
+test('it goes on with the next owner when one closes or dies, and nothing is stored twice', async (t) => {
+  t.comment(`SEED=${SEED} repeats it`)
+  const file = testFolder(t)('log')
+  const random = randomFrom(SEED)
+  let owner = await startProcess(t, file, { blockSize: 4096 })
+  const feeder = new Feeder(t, file, { random, blockSize: 4096 })
+  for (let i = 1; i <= 6; i++) {
+    const next = await startProcess(t, file)
+    let isOver = false
+    const count = feeder.stored.size + 500 + random.below(1500)
+    const appends = feeder.appendUntil(() => isOver)
+    while (feeder.stored.size < count) await event(setImmediate)
+    const { connections } = feeder.client
+    if (i % 2 === 0) await owner.kill()
+    else {
+      owner.send({ close: true })
+      await owner.over
+    }
+    while (feeder.client.connections === connections || !feeder.client.isWelcome) await event(setImmediate)
+    isOver = true
+    await appends
+    owner = next
+  }
+  t.deepEqual(feeder.errors, [])
+  t.ok(feeder.client.resent > 0, `${feeder.client.resent} frames were sent again`)
+  t.equal(feeder.stored.size, feeder.last)
+  compare(t, await readAll(file), feeder)
+})
+
+test('it goes on when only its connection breaks, and nothing is stored twice', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = await openOwner(file, { blockSize: 4096 })
+  const feeder = new Feeder(t, file, { random: randomFrom(SEED), blockSize: 4096 })
+  for (let i = 1; i <= 30; i++) {
+    for (let j = 0; j < 100; j++) feeder.append().catch(() => {})
+    while (feeder.stored.size < i * 50) await event(setImmediate)
+    feeder.client.socket.destroy()
+  }
+  await feeder.settled()
+  t.deepEqual(feeder.errors, [])
+  t.equal(feeder.stored.size, feeder.last)
+  compare(t, await readAll(file), feeder)
+  await feeder.client.close()
+  await owner.close()
+})
+
+test('it is told of appends that failed, and what it sends after that is stored', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = await startProcess(t, file, { blockSize: 4096 }, { size: 400_000 })
+  const feeder = new Feeder(t, file, { random: randomFrom(SEED), blockSize: 4096 })
+  await feeder.appendUntil(() => feeder.errors.length > 0)
+  t.deepEqual([...new Set(feeder.errors.map(({ code }) => code))], ['ENOSPC'])
+  compare(t, await readAll(file), feeder)
+  await owner.kill()
+  const roomy = await startProcess(t, file)
+  const count = feeder.stored.size
+  const failures = feeder.errors.length
+  await feeder.appendUntil(() => feeder.stored.size > count + 1000)
+  t.equal(feeder.errors.length, failures)
+  compare(t, await readAll(file), feeder)
+  await roomy.kill()
+})
+
+test('it is told if the owner does not know what became of its records', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = await openOwner(file)
+  const client = new PlainClient(file)
+  const lost = client.append([Buffer.from('sent to an owner that nobody remembers')])
+  client.sent = client.waiting.splice(0)
+  client.highestSent = client.number
+  t.equal(await lost.then(() => 'stored', err => err.message), 'it is unknown whether this was stored')
+  t.deepEqual(await client.append([Buffer.from('a'), Buffer.from('b')]), [0, 5])
+  await client.close()
+  await owner.close()
+})
+
+test('it is forgotten after BYE', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = await openOwner(file)
+  const client = new PlainClient(file)
+  await client.append([Buffer.from('a')])
+  t.equal(owner.log.stats().clients.length, 1)
+  await client.close()
+  while (owner.log.stats().clients.length > 0) await event(setImmediate)
+  await owner.close()
+  t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'])
+})
+
+test('it finds a socket whose path is too long', async (t) => {
+  const folder = path.join(path.dirname(testFolder(t)('log')), 'a'.repeat(100))
+  fs.mkdirSync(folder)
+  const file = path.join(folder, 'log')
+  const owner = await openOwner(file)
+  t.ok(fs.lstatSync(file + '.socket').isSymbolicLink())
+  const client = new PlainClient(file)
+  t.deepEqual(await client.append([Buffer.from('a')]), [0])
+  await client.close()
+  await owner.close()
+})

@@ -1,0 +1,302 @@
+'use strict'
+
+// What the owner of a shared log does with clients that do not keep to docs/protocol.md, case
+// by case: test/sharing/bad-clients.js has many at random.
+
+const test = require('tape')
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
+const { pathFile } = require('../../lib/storage/path-file')
+const { RawClient, hello, append, framed, del, sync, ping, bye, frame, u32, u64 } = require('../helpers/raw-client')
+const { ShiftedClock } = require('../helpers/shifted-clock')
+const { testFolder } = require('../helpers/folder')
+const { promises } = require('../helpers/promises')
+const { collect, event } = require('../helpers/reading')
+
+const BLOCK_SIZE = 4096
+const A = Buffer.from('a')
+const u8 = (value) => Buffer.from([value])
+const ATOMIC = 2
+const MIB = 2 ** 20
+
+/** An owner with a clock that a test can set forward, and a client that behaves. `steps` delay what it does with its file. */
+async function openOwner (t, { steps = () => ({}), waits = true, options = {} } = {}) {
+  // before the folder goes
+  t.teardown(() => owner.close())
+  const file = testFolder(t)('log')
+  const settings = settingsOf({ blockSize: BLOCK_SIZE, shared: true, ...options })
+  const clock = new ShiftedClock()
+  const made = pathFile(file, { ...settings, lock: false })
+  const owner = promises(createLog({ ...made, ...steps(made) }, settings, clock))
+  if (waits) await owner.onReady()
+  return { file, owner, clock, stats: () => owner.log.stats() }
+}
+
+const textOf = async (owner) => (await collect(owner.log, { seqs: false, values: true })).map(String)
+
+async function until (isSo) {
+  while (!isSo()) await event(setImmediate)
+}
+
+/** What is sent after WELCOME, and why it is refused. */
+const CASES = {
+  'a frame without a type': [[u32(0), u8(0)], /length of 0/],
+  'a frame that is announced with 4 GB': [[u32(2 ** 32 - 1), u8(2)], /announced/],
+  'a frame of 1 byte more than 1 MiB': [[u32(MIB - 3), u8(2)], /announced/],
+  'an APPEND of fewer bytes than its header has': [[frame(2, u32(1), u64(1))], /body of 12 bytes/],
+  'an APPEND without records': [[append(1, [])], /0 records/],
+  'an APPEND that counts from 0 on': [[append(0, [A], { answered: 0 })], /number 0/],
+  'an APPEND with a number of 2^53': [[append(2 ** 53, [A], { answered: 0 })], /2\^53/],
+  'an APPEND whose last number is 2^53': [[append(2 ** 53 - 1, [A, A], { answered: 0 })], /2 records from number/],
+  'an APPEND with `answered` of 2^53': [[append(1, [A], { answered: 2 ** 53 })], /2\^53/],
+  'a number that was used': [[append(5, [A]), append(5, [A])], /record 5 came after record 5/],
+  'a count that is too small': [[append(1, [A, A], { count: 1 })], /2 records; it says 1/],
+  'a count that is too large': [[append(1, [A, A], { count: 3 })], /2 records; it says 3/],
+  'a count of 2^32 - 1': [[append(1, [A, A], { count: 2 ** 32 - 1 })], /it says 4294967295/],
+  'a record of zeros': [[append(1, [A, Buffer.alloc(5)])], /record 1 of a frame: it is all zeros/],
+  'an empty record': [[append(1, [], { count: 1, bytes: Buffer.alloc(4) })], /too few/],
+  'an empty record before another': [[append(1, [], { count: 2, bytes: Buffer.concat([Buffer.alloc(4), framed([A])]) })], /length is 0/],
+  'a record that is longer than a block holds': [[append(1, [Buffer.alloc(BLOCK_SIZE - 13, 1)])], /4083; it should be from 1 to 4082/],
+  'two lengths that differ': [[append(1, [], { count: 1, bytes: Buffer.from([1, 0, 1, 2, 0]) })], /not the one in front/],
+  'a record that ends behind its frame': [[append(1, [], { count: 1, bytes: Buffer.from([9, 0, 1, 1, 9, 0]) })], /6 bytes are left/],
+  'bytes behind the last record': [[append(1, [], { count: 1, bytes: Buffer.concat([framed([A]), A]) })], /too few for a record/],
+  'an atomic batch that is too large': [[append(1, [Buffer.alloc(2043, 1), Buffer.alloc(2036, 1)], { flags: ATOMIC })], /atomic batch of 4087 bytes/],
+  'a DELETE of 13 bytes': [[frame(3, Buffer.alloc(13))], /body of 13 bytes; it should have 12/],
+  'a DELETE of seq 2^53': [[del(1, 2 ** 53)], /2\^53/],
+  'a SYNC of 3 bytes': [[frame(4, Buffer.alloc(3))], /body of 3 bytes/],
+  'HELLO again': [[hello(Buffer.alloc(16, 3))], /HELLO came twice/],
+  '257 frames': [[...Array.from({ length: 257 }, (_, i) => append(i + 1, [A], { answered: 0 }))], /257 frames are on their way/],
+  'more than the window': [[...Array.from({ length: 17 }, (_, i) => append(i * 16 + 1, Array(16).fill(Buffer.alloc(4082, 1)), { answered: 0 }))], /are on their way; the maximum is 1048576 in 256/],
+  '4,097 requests': [[...Array.from({ length: 4097 }, (_, i) => sync(i))], /more than 4096 requests/]
+}
+
+test('whatever is not as the protocol says ends that connection, with a reason, and is counted', async (t) => {
+  const { file, stats } = await openOwner(t)
+  const good = new RawClient(file)
+  await good.greet()
+  let refused = 0
+  for (const [name, [bytes, reason]] of Object.entries(CASES)) {
+    const bad = new RawClient(file)
+    await bad.greet()
+    bad.send(...bytes)
+    t.match(await bad.refusal(), reason, name)
+    t.equal(stats().refused, ++refused)
+  }
+  t.equal(stats().clients.length, 1, 'only those connections are gone')
+  good.send(ping())
+  t.ok(await good.frame('PONG'))
+  good.socket.destroy()
+})
+
+const GREETINGS = {
+  'a first frame that is not HELLO': [[append(1, [A])], /first frame is of type 2/],
+  'another protocol': [[Buffer.from('GET / HTTP/1.1\r\n\r\n')], /announced/],
+  'a HELLO with other letters': [[frame(1, Buffer.from('flumelug'), Buffer.alloc(37, 1))], /does not start/],
+  'another version': [[hello(A, 0, 0, 2)], /version 2/],
+  'a HELLO that is too short': [[frame(1, Buffer.from('flumelog\x01'), Buffer.alloc(10))], /should have 45/],
+  'a HELLO that has sent 2^53': [[hello(Buffer.alloc(16, 1), 2 ** 53)], /2\^53/]
+}
+
+test('whatever is not a greeting ends the connection', async (t) => {
+  const { file, stats } = await openOwner(t)
+  for (const [name, [bytes, reason]] of Object.entries(GREETINGS)) {
+    const { refused } = stats()
+    t.match(await new RawClient(file).send(...bytes).refusal(), reason, name)
+    t.equal(stats().refused, refused + 1)
+  }
+})
+
+test('a frame of a type that the owner does not know is ignored', async (t) => {
+  const { file, stats } = await openOwner(t)
+  const client = new RawClient(file)
+  await client.greet()
+  client.send(frame(7), frame(99, Buffer.alloc(1000)), frame(16), frame(0), append(1, [A]))
+  t.ok(await client.frame('ACK'))
+  t.equal(stats().refused, 0)
+  client.socket.destroy()
+})
+
+test('appends with the epoch of another time are ignored', async (t) => {
+  const { file, owner } = await openOwner(t)
+  const client = new RawClient(file)
+  await client.greet()
+  client.send(append(1, [A], { epoch: 0 }), append(2, [A], { epoch: 2 }), append(3, [Buffer.from('b')]))
+  await client.frame('ACK')
+  t.deepEqual(await textOf(owner), ['b'])
+  client.socket.destroy()
+})
+
+test('numbers may jump', async (t) => {
+  const { file, owner } = await openOwner(t)
+  const client = new RawClient(file)
+  await client.greet()
+  client.send(append(7, [A]), append(1000, [A, A]), append(2 ** 53 - 1, [A]))
+  await until(() => client.count('ACK') === 3)
+  const acks = client.frames.filter(({ name }) => name === 'ACK').map(({ body }) => [Number(body.readBigUInt64LE(0)), body.readUInt32LE(8), Number(body.readBigUInt64LE(12))])
+  t.deepEqual(acks, [[7, 1, 0], [1001, 2, 5], [2 ** 53 - 1, 1, 15]])
+  t.equal((await collect(owner.log)).length, 4)
+  client.socket.destroy()
+})
+
+test('a client that sends HELLO twice before the log is open is refused', async (t) => {
+  let release
+  const { file, owner, stats } = await openOwner(t, { waits: false, steps: (made) => ({ size: (cb) => { release = () => made.size(cb) } }) })
+  await until(() => release !== undefined)
+  const client = new RawClient(file)
+  client.send(hello(Buffer.alloc(16, 1)), hello(Buffer.alloc(16, 2)), ping())
+  await client.frame('PONG').then(() => release())
+  await owner.onReady()
+  t.match(await client.refusal(), /HELLO came twice/)
+  t.equal(stats().refused, 1)
+  t.deepEqual(stats().clients, [])
+})
+
+test('a client that has said HELLO waits as long as opening the log takes', async (t) => {
+  let release
+  const { file, owner, clock, stats } = await openOwner(t, { waits: false, steps: (made) => ({ size: (cb) => { release = () => made.size(cb) } }) })
+  await until(() => release !== undefined)
+  const client = new RawClient(file)
+  client.send(hello(client.id), ping())
+  await client.frame('PONG')
+  clock.advance(15_000)
+  client.send(ping())
+  await until(() => client.count('PONG') === 2 || client.isClosed)
+  release()
+  await owner.onReady()
+  t.ok(await client.frame('WELCOME'))
+  t.equal(stats().refused, 0)
+  client.socket.destroy()
+})
+
+test('a greeting and a frame have 10 seconds to arrive, also one byte a second', async (t) => {
+  const { file, clock, stats } = await openOwner(t)
+  const idle = new RawClient(file)
+  await idle.greet()
+  const silent = new RawClient(file)
+  const slow = new RawClient(file)
+  await slow.greet()
+  const slowGreeting = new RawClient(file)
+  const bytes = append(1, [Buffer.alloc(100, 1)])
+  const greeting = hello(slowGreeting.id)
+  await Promise.all([silent.connected, slowGreeting.connected])
+  for (let i = 0; i < 14; i++) {
+    slow.send(bytes.subarray(i, i + 1))
+    slowGreeting.send(greeting.subarray(i, i + 1))
+    idle.send(ping())
+    await until(() => idle.count('PONG') > i)
+    clock.advance(1000)
+  }
+  t.match(await silent.refusal(), /greeting has not arrived|closed/)
+  t.match(await slowGreeting.refusal(), /greeting has not arrived|closed/)
+  t.match(await slow.refusal(), /a frame has not arrived|closed/)
+  t.equal(stats().refused, 3)
+  t.equal(stats().clients.length, 1, 'a client that says nothing stays')
+  idle.socket.destroy()
+})
+
+test('what comes after BYE is not read', async (t) => {
+  const { file, owner, stats } = await openOwner(t)
+  const client = new RawClient(file)
+  await client.greet()
+  client.send(append(1, [A]))
+  await client.frame('ACK')
+  client.send(bye(), append(2, [Buffer.from('after BYE')]), Buffer.alloc(1000, 0xff))
+  await client.closed
+  await until(() => stats().clients.length === 0)
+  t.equal(stats().refused, 0)
+  await owner.append(Buffer.from('b'))
+  t.deepEqual(await textOf(owner), ['a', 'b'])
+})
+
+test('a client that stays connected after BYE is forgotten', async (t) => {
+  const { file, stats } = await openOwner(t)
+  const client = new RawClient(file)
+  client.socket.allowHalfOpen = true
+  await client.greet()
+  client.send(bye())
+  await until(() => stats().clients.length === 0)
+  t.pass()
+  client.socket.destroy()
+})
+
+test('a client with the id of another one takes its place', async (t) => {
+  const { file, stats } = await openOwner(t)
+  const one = new RawClient(file)
+  await one.greet()
+  const two = new RawClient(file, one.id)
+  await two.greet()
+  await one.closed
+  two.send(append(1, [A]))
+  t.ok(await two.frame('ACK'))
+  t.equal(stats().clients.length, 1)
+  two.socket.destroy()
+})
+
+test('no more is read from a client that does not read, and what is kept for it is bounded', async (t) => {
+  const { file, owner, stats } = await openOwner(t)
+  const client = new RawClient(file)
+  await client.greet()
+  client.socket.pause()
+  const pings = Buffer.concat(Array(10_000).fill(ping()))
+  for (let i = 0; i < 20; i++) client.send(pings)
+  t.ok(await isStuck(client), 'its sends wait')
+  // deletions of others are told to all
+  const seqs = await Promise.all(Array.from({ length: 1000 }, () => owner.append(A)))
+  t.equal(stats().refused, 0)
+  for (const seq of seqs) await owner.del(seq)
+  client.socket.resume()
+  await until(() => client.count('PONG') === 200_000)
+  t.pass('it gets all answers later')
+  t.ok(client.count('DELETED') < 10, `and ${client.count('DELETED')} DELETED`)
+  client.socket.destroy()
+})
+
+/** Whether nothing that a client sends gets through any more. */
+async function isStuck ({ socket }) {
+  for (let last = -1; ;) {
+    const { bytesWritten, writableLength } = socket
+    if (writableLength > 0 && last === bytesWritten - writableLength) return true
+    last = bytesWritten - writableLength
+    for (let i = 0; i < 200; i++) await event(setImmediate)
+  }
+}
+
+test('a client that never says which answers it has got is refused', async (t) => {
+  const { file, stats } = await openOwner(t)
+  const client = new RawClient(file)
+  await client.greet()
+  for (let number = 1; !client.isClosed; number++) {
+    const acks = client.count('ACK')
+    client.send(append(number, [A], { answered: 0 }))
+    await until(() => client.count('ACK') > acks || client.isClosed)
+  }
+  t.match(await client.refusal(), /513 frames are acknowledged/)
+  t.equal(stats().refused, 1)
+})
+
+test('there are at most 2,048 connections, with those that were refused and stay', async (t) => {
+  const { file, clock, stats } = await openOwner(t)
+  const bad = []
+  while (bad.length < 2048) {
+    const client = new RawClient(file)
+    bad.push(client)
+    client.socket.pause()
+    client.send(Buffer.alloc(100, 0xff))
+    // the backlog of a socket has an end
+    await client.connected
+  }
+  await until(() => stats().refused === 2048)
+  const next = new RawClient(file)
+  t.equal(await next.greet(), null, 'the next one is closed')
+  t.equal(next.count('REFUSED'), 0)
+  clock.advance(1000)
+  for (const client of bad) client.socket.destroy()
+  await Promise.all(bad.map(({ closed }) => closed))
+  let welcome = null
+  while (welcome === null) {
+    const late = new RawClient(file)
+    welcome = await late.greet()
+    late.socket.destroy()
+  }
+  t.pass('when they are gone, others can connect')
+})
