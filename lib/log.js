@@ -298,7 +298,14 @@ class Log {
     }
     this.closing = [cb]
     if (this.state instanceof Refusing) this.closeOpened()
-    else this.state.whenOpen(() => this.closeOpened())
+    else this.state.whenOpen(() => this.closeWhenRead())
+  }
+
+  /** A client's calls may wait until it has read the end of the log. */
+  closeWhenRead () {
+    const sharing = this.state.opened?.sharing ?? null
+    if (sharing === null) this.closeOpened()
+    else sharing.whenRead(() => this.closeOpened())
   }
 
   /** Everything called before is done. */

@@ -412,6 +412,13 @@ class Sharing {
     this.context.listeners.onfailure(err)
   }
 
+  /** @param {() => void} cb called when no call waits for the end of the log to be read; at once, if none does */
+  whenRead (cb) {
+    const { clientEnd } = this
+    if (clientEnd !== null && clientEnd.waiting.length > 0) clientEnd.whenFresh(cb)
+    else cb()
+  }
+
   /**
    * Everything that was appended is stored and durable; then another process may become the owner.
    * @param {Done} cb
@@ -428,7 +435,12 @@ class Sharing {
    * @param {Done} cb
    */
   closeClient (err, cb) {
-    if (this.takeover !== null || this.role === 'owner') return this.close((failure) => cb(err ?? failure))
+    if (this.takeover !== null) {
+      const again = () => this.closeClient(err, cb)
+      this.takeover.then(again, again)
+      return
+    }
+    if (this.role === 'owner') return this.closeOwner((failure) => cb(err ?? failure ?? null))
     this.isClosed = true
     this.silence.watch(false)
     this.connection?.leave()

@@ -398,6 +398,19 @@ tape('on a full disk appends of clients fail, a takeover waits, and all goes on 
   t.deepEqual((await numbersIn(file)).sort(), [1, 2, 4, 5], 'what was acknowledged is there, and nothing else')
 })
 
+tape('closing a client comes after calls that wait until it has read the end of the log', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = sharer(t, file)
+  await owner.opened()
+  const client = shared(file, { blocking: false })
+  const seq = await client.append(numbered(1, 20))
+  const calls = [client.del(seq), client.get(seq), client.append(numbered(2, 20)), client.close()]
+  const codes = await inTime(Promise.all(calls.map(codeOf)), 'a call')
+  t.notOk(codes.includes('flumelog:closed'), codes.join())
+  await owner.call('close')
+  t.deepEqual(await numbersIn(file), [2], 'a deletion is done')
+})
+
 /** A sink, and what it is given. */
 function pushed (log) {
   const source = pushable()
