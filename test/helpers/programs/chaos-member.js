@@ -40,7 +40,7 @@ listen(({ finish, leave, sentinel, awaits, close, look }) => {
     isFinishing = true
     started('close', done => log.close((err) => {
       done()
-      say({ what: 'closed', code: err?.code, message: err?.message, pending: [...pending.values()].filter(({ what }) => what !== 'close').map(({ what }) => what) })
+      say({ what: 'closed', code: err?.code, message: err?.message, pending: [...pending.values()].map(({ what }) => what).filter(what => !['open', 'close'].includes(what)) })
       tellNow()
       process.exit()
     }))
@@ -86,7 +86,7 @@ function say (message) {
   if (message.code === REPLACED && !isFinishing) {
     isFinishing = true
     log.close(() => {
-      say({ what: 'replaced', pending: [...pending.values()] })
+      say({ what: 'replaced', pending: [...pending.values()].map(({ what }) => what).filter(what => !['open', 'close'].includes(what)) })
       tellNow()
       process.exit()
     })
