@@ -4,9 +4,10 @@
 
 const fs = require('fs')
 const path = require('path')
+const { counted } = require('./numbers')
 const { paint } = require('./style')
 
-/** @typedef {Error & { code?: string, path?: string }} CodedError */
+/** @typedef {Error & { code?: string, path?: string, syscall?: string }} CodedError */
 
 /** An error whose message is complete: it names the file, and is printed as it is. */
 class UserError extends Error {}
@@ -33,11 +34,13 @@ const SYSTEM_ERRORS = {
  * @returns {string}
  */
 function explain (err, file) {
-  const { code = '', message } = /** @type {CodedError} */ (err instanceof Error ? err : new Error(String(err)))
+  const { code = '', message, path, syscall } = /** @type {CodedError} */ (err instanceof Error ? err : new Error(String(err)))
   if (err instanceof UserError) return message
-  if (code === 'flumelog:locked') return `${file}: another program has this log open for writing; close it there first`
+  if (code === 'flumelog:locked') return `${file}: another program has this log open for writing and does not share it; close it there first, or open it there with \`shared: true\``
   if (code === 'flumelog:block-size') return `${message}; omit --block-size for an existing log`
   if (code.startsWith('flumelog:')) return message
+  // an error of the log with a code of the system; its message names the file
+  if (path !== undefined && syscall === undefined) return message
   return `${failedFile(err, file)}: ${SYSTEM_ERRORS[code] ?? message}`
 }
 
@@ -59,6 +62,11 @@ function realPath (file) {
   }
 }
 
+/** @param {unknown} err */
+function codeOf (err) {
+  return /** @type {CodedError} */ (err).code
+}
+
 /**
  * Adds advice to errors with one code.
  * @param {unknown} err
@@ -67,7 +75,7 @@ function realPath (file) {
  * @returns {unknown}
  */
 function advise (err, code, advice) {
-  return err instanceof Error && /** @type {CodedError} */ (err).code === code ? new UserError(`${err.message}; ${advice}`) : err
+  return err instanceof Error && codeOf(err) === code ? new UserError(`${err.message}; ${advice}`) : err
 }
 
 /**
@@ -85,6 +93,15 @@ function writeStderr (line) {
   process.stderr.write(line + '\n')
 }
 
+/**
+ * @param {string} file
+ * @param {import('../lib/log').Cut} cut
+ */
+function reportRecovery (file, { offset, bytes, filename }) {
+  writeStderr(`${file}: recovered: truncated ${counted(bytes, 'byte')} of a torn write at offset ${offset}` +
+    (filename === null ? '' : `, kept in ${filename}`))
+}
+
 /** Terminals echo Ctrl-C as ^C; further output starts on a new line. */
 function endInterruptedLine () {
   if (process.stderr.isTTY) writeStderr('')
@@ -95,4 +112,4 @@ function oneLine (text) {
   return text.trim().replace(/\s*\n\s*/g, ' ')
 }
 
-module.exports = { UserError, explain, advise, reportError, writeStderr, endInterruptedLine, oneLine }
+module.exports = { UserError, explain, codeOf, advise, reportError, reportRecovery, writeStderr, endInterruptedLine, oneLine }

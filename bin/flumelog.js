@@ -14,6 +14,7 @@ const commands = [
   require('./commands/get'),
   require('./commands/search'),
   require('./commands/append'),
+  require('./commands/serve'),
   require('./commands/stat'),
   require('./commands/verify'),
   require('./commands/repair')
@@ -26,6 +27,7 @@ Examples:
   flumelog append my.log < lines.txt      append each line as a record
   flumelog dump my.log                    print each record as a line
   flumelog stat my.log                    count records and bytes
+  flumelog serve my.log                   let several processes append
 
 \`flumelog help dump\` explains a command. Exit codes: 0 success; 1 error, or
 corrupt blocks found; 2 wrong usage.`

@@ -45,6 +45,23 @@ function recordProgress (verb) {
 }
 
 /**
+ * For what ends when it is told to.
+ * @param {() => string} describe
+ * @returns {{ update: () => void, stop: () => void }}
+ */
+function statusLine (describe) {
+  let text = ''
+  const { update, stop } = progress((done, total, seconds) => `${text}  ${duration(seconds)}`)
+  return {
+    update () {
+      text = describe()
+      update(0)
+    },
+    stop
+  }
+}
+
+/**
  * @param {(done: number, total: number, seconds: number, width: number) => string} format
  * @returns {Progress}
  */
@@ -93,4 +110,4 @@ function duration (seconds) {
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`
 }
 
-module.exports = { byteProgress, recordProgress }
+module.exports = { byteProgress, recordProgress, statusLine, duration }

@@ -3,17 +3,17 @@
 // flumelog repair: writes a valid copy of a corrupt log, next to it or in its place.
 
 const fs = require('fs')
-const path = require('path')
 const { pathFile } = require('../../lib/storage/path-file')
-const { syncFolder } = require('../../lib/storage/directory')
 const { promises } = require('../../lib/storage/promisified-file')
 const { openExtent, verify, verifyExtent } = require('../../lib/maintenance/verify')
 const { copyInPlace, copyPacked } = require('../../lib/maintenance/copy')
-const { UserError } = require('../errors')
+const { UserError, codeOf } = require('../errors')
 const { mustBeLog } = require('../open')
 const { count, counted } = require('../numbers')
 const { byteProgress } = require('../progress')
+const { linkRepaired, replace, targetOf } = require('../repaired-files')
 const { paint } = require('../style')
+const { isShared } = require('../shared')
 const { describeRange } = require('../survey')
 
 /**
@@ -34,7 +34,8 @@ block is replaced by one deleted record of the same size. No record of a
 block that fails its checksum, or contains a broken record, can be trusted,
 so all of them are omitted, unless --salvage is given. Nothing is written if
 the log is valid (except with --compact), or while another program has it
-open for writing. The log itself is not changed; --in-place renames it.`
+open for writing, shared or not. The log itself is not changed; --in-place
+renames it.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
@@ -56,14 +57,14 @@ function define (program) {
 async function repair (file, options) {
   // opening it with the lock would create the file
   await mustBeLog(file)
-  const extent = await openExtent(pathFile(file, { readOnly: false, lock: true }), true)
+  const extent = await openLocked(file)
   try {
     const report = await withProgress('verify', (onprogress) => verifyExtent(extent, onprogress))
     const isValid = report.ranges.length === 0
     if (isValid && !(options.compact && report.counts.deleted > 0)) {
       process.stdout.write(`${file}: valid; nothing to ${options.compact ? 'compact' : 'repair'}, nothing written\n`)
     } else {
-      await writeRepaired(await targetOf(file), `${file}.recovery-point`, extent, report, options)
+      await writeRepaired(await targetOf(file), extent, report, options)
     }
   } finally {
     await extent.io.close()
@@ -72,12 +73,26 @@ async function repair (file, options) {
 
 /**
  * @param {string} file
- * @param {string} point filename of its recovery point
+ * @returns {Promise<Extent>}
+ */
+async function openLocked (file) {
+  try {
+    return await openExtent(pathFile(file, { readOnly: false, lock: true }), true)
+  } catch (err) {
+    if (codeOf(err) !== 'flumelog:locked') throw err
+    throw new UserError(await isShared(file)
+      ? `${file}: several programs may share this log, and one of them has it open; repair needs it for itself: close it in all of them first`
+      : `${file}: another program has this log open for writing; repair needs it for itself: close it there first`)
+  }
+}
+
+/**
+ * @param {string} file
  * @param {Extent} extent
  * @param {Report} report
  * @param {RepairOptions} options
  */
-async function writeRepaired (file, point, extent, report, options) {
+async function writeRepaired (file, extent, report, options) {
   const unfinished = `${file}.repairing`
   const remove = () => fs.rmSync(unfinished, { force: true })
   const interrupted = () => {
@@ -91,7 +106,7 @@ async function writeRepaired (file, point, extent, report, options) {
     const copied = await writeCopy(unfinished, extent, options)
     await mustBeValid(unfinished, copied)
     process.removeListener('SIGINT', interrupted)
-    const names = options.inPlace ? await replace(file, point, unfinished) : await linkRepaired(file, unfinished)
+    const names = options.inPlace ? await replace(file, unfinished) : await linkRepaired(file, unfinished)
     process.stdout.write(formatReport(names, report, copied, options).join('\n') + '\n')
   } catch (err) {
     remove()
@@ -146,98 +161,8 @@ async function withProgress (verb, work) {
   }
 }
 
-// Names
-
 /**
- * @param {string} file
- * @returns {Promise<string>} the file itself, if this is a symbolic link to it
- */
-async function targetOf (file) {
-  const target = await fs.promises.realpath(file)
-  return (await fs.promises.lstat(file)).isSymbolicLink() ? target : file
-}
-
-/** @typedef {{ copy: string, original: string }} Names */
-
-/**
- * @param {string} file
- * @param {string} unfinished
- * @returns {Promise<Names>}
- */
-async function linkRepaired (file, unfinished) {
-  const copy = await linkAs(unfinished, `${file}.repaired`)
-  await fs.promises.unlink(unfinished)
-  await syncFolder(path.dirname(path.resolve(file)))
-  return { copy, original: file }
-}
-
-/**
- * Replaces the log with the copy. There is a file under the log's name at all times.
- * @param {string} file
- * @param {string} point
- * @param {string} unfinished
- * @returns {Promise<Names>}
- */
-async function replace (file, point, unfinished) {
-  const folder = path.dirname(path.resolve(file))
-  const { mode, uid, gid } = await fs.promises.stat(file)
-  await fs.promises.chmod(unfinished, mode)
-  // only root can change the owner; for others, it is the same already, or cannot be kept
-  await fs.promises.chown(unfinished, uid, gid).catch(() => {})
-  const original = await linkAs(file, `${file}.damaged`)
-  // the recovery point belongs to the old file; applied to the new one, it would overwrite records
-  await fs.promises.rename(point, `${original}.recovery-point`).catch(ignoreMissing)
-  await syncFolder(folder)
-  await fs.promises.rename(unfinished, file)
-  await syncFolder(folder)
-  return { copy: file, original }
-}
-
-/**
- * Links a file under a second name, with a number appended if the name is taken.
- * @param {string} file
- * @param {string} wanted
- * @returns {Promise<string>}
- */
-async function linkAs (file, wanted) {
-  for (let n = 1; ; n++) {
-    const name = n === 1 ? wanted : `${wanted}.${n}`
-    try {
-      await linkOrCopy(file, name)
-      return name
-    } catch (err) {
-      if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EEXIST') throw err
-    }
-  }
-}
-
-/**
- * @param {string} file
- * @param {string} name
- */
-async function linkOrCopy (file, name) {
-  try {
-    await fs.promises.link(file, name)
-  } catch (err) {
-    const { code = '' } = /** @type {NodeJS.ErrnoException} */ (err)
-    // not all file systems support links
-    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(code)) throw err
-    await fs.promises.copyFile(file, name, fs.constants.COPYFILE_EXCL)
-    const handle = await fs.promises.open(name, 'r+')
-    await handle.sync()
-    await handle.close()
-  }
-}
-
-/** @param {NodeJS.ErrnoException} err */
-function ignoreMissing (err) {
-  if (err.code !== 'ENOENT') throw err
-}
-
-// Report
-
-/**
- * @param {Names} names
+ * @param {import('../repaired-files').Names} names
  * @param {Report} report
  * @param {Copied} copied
  * @param {RepairOptions} options

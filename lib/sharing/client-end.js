@@ -14,6 +14,7 @@ const { withRewrites } = require('../recovery/rewrites')
 /**
  * @typedef {object} Listeners
  * @property {(isFresh: boolean) => void} onfresh blocks have all that the owner has told of, or do not any more
+ * @property {() => void} onread there is more to be read by those that wait
  * @property {(err: Error) => void} onfailure the file cannot be read, or is not what the owner says
  */
 
@@ -201,6 +202,7 @@ class ClientEnd {
     if (err !== null && !this.isClosed) this.listeners.onfailure(err)
     else if (err === null) this.considerReading()
     callAll(waiting, err)
+    if (err === null) this.listeners.onread()
   }
 
   // While this process becomes the owner

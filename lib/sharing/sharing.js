@@ -189,7 +189,8 @@ class Sharing {
             resolve(true)
           } catch (err) {
             if (/** @type {any} */ (err).code === 'flumelog:protocol') throw err
-            connection.close()
+            // without onclose, which would have it try again
+            connection.leave()
             reject(err)
           }
         },
@@ -273,6 +274,7 @@ class Sharing {
     blocks.tail = new Block(Math.floor(end / blockSize), Buffer.allocUnsafeSlow(blockSize), 0, false)
     const clientEnd = new ClientEnd(file, this.io, blocks, {
       onfresh: listeners.onfresh,
+      onread: () => listeners.onadvance(clientEnd.lastSeq),
       onfailure: (err) => this.fail(err)
     })
     this.clientEnd = clientEnd

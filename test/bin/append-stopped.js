@@ -13,13 +13,13 @@ const { promises } = require('../helpers/promises')
 
 const textsOf = async (file) => (await readLog(file)).map(({ value }) => value.toString())
 
-test('append fails and says why while another program has the log open for writing', async (t) => {
+test('append fails and says why while another program has the log open for writing and does not share it', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))
   await log.append('first')
   const { code, stderr } = await flumelog(['append', file], { input: 'second\n' })
   t.equal(code, 1)
-  t.match(stderr, /^flumelog: .*log: another program has this log open for writing; close it there first\n$/)
+  t.match(stderr, /^flumelog: .*log: another program has this log open for writing and does not share it; close it there first, or open it there with `shared: true`\n$/)
   await log.close()
   t.deepEqual(await textsOf(file), ['first'])
 })

@@ -205,12 +205,15 @@ test('repair of a symbolic link repairs its target', async (t) => {
   const name = testFolder(t)
   fs.mkdirSync(name('real'))
   const { bytes } = await makeDamaged(name('real/log'))
+  fs.writeFileSync(name('real/log.recovery-point'), 'a recovery point')
+  fs.writeFileSync(name('real/log.clients'), 'a journal')
   fs.symlinkSync(path.join('real', 'log'), name('link'))
   const { code } = await flumelog(['repair', name('link'), '--in-place'])
   t.equal(code, 0)
   t.ok(fs.lstatSync(name('link')).isSymbolicLink())
   t.ok(fs.readFileSync(name('real/log.damaged')).equals(bytes))
   t.ok(await isSound(name('link')))
+  t.deepEqual(fs.readdirSync(name('real')).sort(), ['log', 'log.damaged', 'log.damaged.clients', 'log.damaged.recovery-point'], 'what belongs to the old file stays with it')
 })
 
 test('repair fails while another program has the log open for writing', async (t) => {
@@ -219,10 +222,27 @@ test('repair fails while another program has the log open for writing', async (t
   const log = promises(FlumeLog(name('log')))
   await log.onReady()
   const refused = await flumelog(['repair', name('log'), '--in-place'])
-  refuses(t, refused, 1, /log: another program has this log open for writing; close it there first$/m, 'repair')
+  refuses(t, refused, 1, /log: another program has this log open for writing; repair needs it for itself: close it there first$/m, 'repair')
   await log.close()
   t.ok(fs.readFileSync(name('log')).equals(bytes))
   t.deepEqual(fs.readdirSync(name('.')), ['log'])
+})
+
+test('repair fails while processes share the log, whichever of them owns it, and says that it needs it for itself', async (t) => {
+  const name = testFolder(t)
+  const { bytes } = await makeDamaged(name('log'))
+  const owner = promises(FlumeLog(name('log'), { shared: true }))
+  const client = promises(FlumeLog(name('log'), { shared: true }))
+  await client.onReady()
+  const pattern = /log: several programs may share this log, and one of them has it open; repair needs it for itself: close it in all of them first$/m
+  refuses(t, await flumelog(['repair', name('log'), '--in-place']), 1, pattern, 'repair')
+  await owner.close()
+  await client.append('x')
+  t.equal(client.log.role, 'owner')
+  refuses(t, await flumelog(['repair', name('log'), '--in-place']), 1, pattern, 'repair')
+  await client.close()
+  t.ok(fs.readFileSync(name('log')).subarray(0, bytes.length).equals(bytes))
+  t.equal((await flumelog(['repair', name('log')])).code, 0)
 })
 
 test('a full disk while the copy is written leaves everything unchanged', async (t) => {

@@ -1,0 +1,147 @@
+'use strict'
+
+// Appends the lines of standard input, as many at a time as one read has, and notes the
+// first one that cannot be stored.
+
+const layout = require('../lib/format/layout')
+const { encodings } = require('./encodings')
+const { UserError, codeOf, endInterruptedLine, explain } = require('./errors')
+const { Lines } = require('./lines')
+const { counted, count } = require('./numbers')
+
+/** Bytes appended but not yet acknowledged; beyond this, reading standard input pauses. */
+const MAX_IN_FLIGHT = 16 * 1024 * 1024
+/** As a shell reports a program ended by this signal. @type {Record<string, number>} */
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 }
+
+/**
+ * @typedef {object} Appended grows until the log is closed
+ * @property {number} records of this process; the owner of a shared log counts those of others, too
+ * @property {number} bytes
+ * @property {() => string | null} failure
+ */
+
+/**
+ * @param {import('./open').Log} log
+ * @param {string} file
+ * @param {{ encoding: string, skipEmpty?: boolean }} options
+ * @param {{ update: (bytes: number, records: number) => void } | null} progress
+ * @returns {Promise<Appended>}
+ */
+async function appendLines (log, file, { encoding, skipEmpty }, progress) {
+  const { stdin } = process
+  const { parse, maxLineSize } = encodings[encoding]
+  const maxRecordSize = layout.maxRecordSize(log.blockSize, true)
+  const lines = new Lines(maxLineSize(maxRecordSize))
+  /** @type {string | null} */
+  let failure = null
+  let failedLine = Infinity
+  let line = 0
+  let read = 0
+  // failure is a function: the last lines may still fail until the log is closed
+  const appended = { records: 0, bytes: 0, failure: () => failure }
+  let inFlight = 0
+  /** @type {(() => void) | null} */
+  let ondrain = null
+
+  /** @type {Error | null} */
+  let readError = null
+  stdin.once('error', (err) => { readError = err })
+  const stop = () => stdin.destroy()
+  for (const signal of Object.keys(EXIT_CODES)) process.once(signal, () => interrupted(signal))
+
+  try {
+    for await (const chunk of stdin) {
+      read += chunk.length
+      store(lines.push(chunk))
+      if (lines.isTooLong) fail(line + 1, `lines of more than ${count(lines.maxSize)} bytes cannot be stored`)
+      if (failure !== null) break
+      if (inFlight > MAX_IN_FLIGHT) await new Promise(resolve => { ondrain = () => resolve(undefined) })
+      progress?.update(read, appended.records)
+    }
+    if (failure === null) store(lines.end())
+  } catch (err) {
+    if (err === readError) failure ??= `${explain(err, 'standard input')}; the ${counted(line, 'line')} before it were appended`
+    // a signal or a failed write destroys stdin
+    else if (/** @type {import('./errors').CodedError} */ (err).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw err
+  }
+  return appended
+
+  /** @param {string} signal */
+  function interrupted (signal) {
+    process.exitCode = EXIT_CODES[signal]
+    endInterruptedLine()
+    stop()
+  }
+
+  /** @param {Buffer[]} lines */
+  function store (lines) {
+    const records = []
+    const first = line + 1
+    let bytes = 0
+    for (const text of lines) {
+      line++
+      if (skipEmpty && text.length === 0) continue
+      let data
+      try {
+        data = parse(text)
+        mustBeStorable(data)
+      } catch (err) {
+        fail(line, /** @type {Error} */ (err).message)
+        break
+      }
+      records.push(data)
+      bytes += data.length
+    }
+    if (records.length > 0) appendBatch(records, bytes, first)
+  }
+
+  /** @param {Buffer} data */
+  function mustBeStorable (data) {
+    if (data.length === 0) throw new UserError('empty records cannot be stored (use --skip-empty)')
+    if (data.length > maxRecordSize) throw new UserError(`a record of ${data.length} bytes is too large: with blocks of ${log.blockSize} bytes, the limit is ${maxRecordSize}`)
+    if (!layout.isStorable(data)) throw new UserError('records of zeros cannot be stored: they would look deleted')
+  }
+
+  /**
+   * @param {Buffer[]} records
+   * @param {number} bytes
+   * @param {number} first line number of the first record
+   */
+  function appendBatch (records, bytes, first) {
+    inFlight += bytes
+    log.append(records, (err) => {
+      inFlight -= bytes
+      if (err) fail(first, reasonOf(err))
+      else {
+        appended.records += records.length
+        appended.bytes += bytes
+      }
+      if (ondrain !== null && (inFlight <= MAX_IN_FLIGHT / 2 || failure !== null)) {
+        ondrain()
+        ondrain = null
+      }
+    })
+  }
+
+  /** @param {Error} err */
+  function reasonOf (err) {
+    // it may have stored them all the same
+    if (codeOf(err) === 'flumelog:unreachable') return 'the process that owns the log does not answer, so it is unknown whether this line and those after it were appended'
+    return explain(err, file).replace(`${file}: `, '')
+  }
+
+  /**
+   * @param {number} number of the line
+   * @param {string} reason
+   */
+  function fail (number, reason) {
+    // a later line may fail before an earlier one does
+    if (number >= failedLine) return
+    failedLine = number
+    failure = `${file}: stopped at line ${number}: ${reason}; the lines before it were appended`
+    stop()
+  }
+}
+
+module.exports = { appendLines }

@@ -1,0 +1,144 @@
+'use strict'
+
+// flumelog serve: keeps a process running that owns a shared log.
+
+const { Option } = require('commander')
+const { blockSize } = require('../arguments')
+const { endInterruptedLine, explain, reportError, reportRecovery, writeStderr } = require('../errors')
+const { count, counted, size } = require('../numbers')
+const { close } = require('../open')
+const { duration, statusLine } = require('../progress')
+const { openShared } = require('../shared')
+
+/** Milliseconds between two looks at the log. */
+const INTERVAL = 1000
+
+/**
+ * @typedef {import('../open').Log} Log
+ *
+ * @typedef {object} ServeOptions
+ * @property {number} [blockSize]
+ * @property {'always' | 'interval' | 'never'} sync
+ * @property {boolean} [json]
+ * @property {boolean} [quiet]
+ */
+
+const EXAMPLES = `
+Examples:
+  flumelog serve my.log
+  flumelog serve my.log --json | jq '.clients | length'
+
+The process that has a shared log open first owns it: it writes the file, and
+listens on FILE.socket for what others append, with \`shared: true\` or with
+flumelog append. Without \`serve\`, one of them owns the log; with it, they can
+come and go, and the owner does nothing else. If another process owns the log,
+\`serve\` waits, and takes over when that one has closed the log or has died.
+
+Ctrl-C and SIGTERM stop it, with exit code 0: what it has acknowledged is
+fsynced, and the log is closed. The others go on: one of them takes over.`
+
+/** @param {import('commander').Command} program */
+function define (program) {
+  program.command('serve')
+    .summary('own a log that other processes append to')
+    .description('Keeps a log open for other processes that append to it. Creates the log if it does not exist.')
+    .argument('<file>', 'the log')
+    .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize)
+    .addOption(new Option('--sync <when>', 'when to fsync').choices(['always', 'interval', 'never']).default('interval'))
+    .option('-j, --json', 'print counters as JSON every second and at exit, one line each')
+    .option('-q, --quiet', 'print errors only')
+    .addHelpText('after', EXAMPLES)
+    .action(serve)
+}
+
+/**
+ * @param {string} file
+ * @param {ServeOptions} options
+ */
+async function serve (file, { blockSize, sync, json, quiet }) {
+  const { log, cut } = await openShared(file, { blockSize, sync, cacheSize: 0 })
+  const say = (/** @type {string} */ text) => { if (!json && !quiet) writeStderr(`${file}: ${text}`) }
+  const printCounters = () => process.stdout.write(JSON.stringify({ role: log.role, ...log.stats() }) + '\n')
+  const startedAt = Date.now()
+  const rate = rateOf(log)
+  const status = json || quiet ? null : statusLine(() => describe(log, rate.perSecond))
+  if (cut !== null && !quiet) reportRecovery(file, cut)
+  let { role } = log
+
+  const failure = await new Promise(resolve => {
+    const timer = setInterval(look, INTERVAL)
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, interrupted)
+    // a reader that closes the pipe stops it, too
+    if (json) process.stdout.removeAllListeners('error').on('error', () => stop(null))
+    say(role === 'owner' ? 'serving; other processes can append' : 'another process owns this log; waiting to take over')
+    look()
+
+    function look () {
+      rate.measure()
+      status?.update()
+      if (json) printCounters()
+      if (log.role !== role) {
+        role = log.role
+        if (!process.stderr.isTTY) say('took over; serving')
+      }
+      // fails if the log takes no appends any more; nothing is written
+      log.append([], (err) => { if (err) stop(err) })
+    }
+
+    function interrupted () {
+      endInterruptedLine()
+      stop(null)
+    }
+
+    /** @param {Error | null} err */
+    function stop (err) {
+      clearInterval(timer)
+      resolve(err)
+    }
+  })
+
+  const closeFailure = await close(log).catch(err => err)
+  status?.stop()
+  if (json) printCounters()
+  const error = failure ?? closeFailure
+  if (error) {
+    reportError(explain(error, file))
+    process.exitCode = 1
+  }
+  const { records, bytes } = log.stats().written
+  say(`stopped after ${duration((Date.now() - startedAt) / 1000)}` +
+    (log.role === 'owner' ? `: ${counted(records, 'record')}, ${counted(bytes, 'byte')} appended` : '; another process owns this log'))
+}
+
+/**
+ * @param {Log} log
+ * @returns {{ perSecond: number, measure: () => void }} perSecond: records between the last two calls of `measure`
+ */
+function rateOf (log) {
+  let at = Date.now()
+  let { records } = log.stats().written
+  const rate = {
+    perSecond: 0,
+    measure () {
+      const now = Date.now()
+      const { written } = log.stats()
+      if (now > at) rate.perSecond = (written.records - records) / (now - at) * 1000
+      at = now
+      records = written.records
+    }
+  }
+  return rate
+}
+
+/**
+ * @param {Log} log
+ * @param {number} perSecond
+ * @returns {string}
+ */
+function describe (log, perSecond) {
+  if (log.role === 'client') return 'waiting to take over'
+  const { clients, written } = log.stats()
+  return `serving ${counted(clients.length, 'client')}  ${count(perSecond)} records/s  ${counted(written.records, 'record')}, ${size(written.bytes)}`
+}
+
+module.exports = { define }

@@ -1,0 +1,88 @@
+'use strict'
+
+// Opens logs that several processes write to. One of them owns the log, and appends what
+// the others send it; see docs/processes.md.
+
+const fs = require('fs')
+const { setTimeout: pause } = require('timers/promises')
+const { Address } = require('../lib/sharing/address')
+const { locate } = require('../lib/storage/location')
+const { UserError, codeOf } = require('./errors')
+const { openToWrite } = require('./open')
+
+/** Milliseconds in which a process that has locked the log opens its socket, and milliseconds between two looks. */
+const START_TIME = 500
+const START_POLL = 25
+
+/** @typedef {import('../lib/options').Options<Buffer>} Options */
+
+/**
+ * Opens a log to append to it, as a shared one if others share it.
+ * @param {string} file
+ * @param {Options} options
+ * @param {boolean | undefined} shared undefined: if others share it
+ * @returns {ReturnType<openToWrite>}
+ */
+async function openToAppend (file, options, shared) {
+  if (shared ?? await isShared(file)) return openShared(file, options)
+  try {
+    return await openToWrite(file, options)
+  } catch (err) {
+    if (codeOf(err) !== 'flumelog:locked') throw err
+    if (shared === false) throw new UserError(`${file}: another program has this log open for writing; close it there first, or omit --no-shared`)
+    if (await becomesShared(file)) return openShared(file, options)
+    throw err
+  }
+}
+
+/**
+ * Opens a log as its owner, or as a client of the process that owns it.
+ * @param {string} file
+ * @param {Options} options
+ * @returns {ReturnType<openToWrite>}
+ */
+async function openShared (file, options) {
+  try {
+    return await openToWrite(file, { ...options, shared: true })
+  } catch (err) {
+    const code = codeOf(err)
+    if (code === 'flumelog:unreachable') throw new UserError(`${file}: the process that owns this log does not answer; check whether it is stopped, and end it if it hangs`)
+    if (code === 'flumelog:no-lock') throw new UserError(`${/** @type {Error} */ (err).message}; use --no-shared if no other program has it open`)
+    throw err
+  }
+}
+
+/**
+ * @param {string} file
+ * @returns {Promise<boolean>} whether a process shares this log, or has shared it and did not come to close it
+ */
+async function isShared (file) {
+  const { path, folder } = locate(file, true)
+  const address = new Address(path, folder)
+  // the clients of an owner that is gone: one of them is about to become the owner
+  if (fs.existsSync(`${path}.clients`)) return true
+  if (process.platform === 'win32') return await answers(address)
+  const found = await fs.promises.lstat(address.name).catch(() => null)
+  return found !== null && (found.isSocket() || found.isSymbolicLink())
+}
+
+/** @param {Address} address of a named pipe, which is there only as long as its process */
+async function answers (address) {
+  const socket = await address.connect().catch(() => null)
+  socket?.destroy()
+  return socket !== null
+}
+
+/**
+ * @param {string} file that another process has locked
+ * @returns {Promise<boolean>} whether that process shares it
+ */
+async function becomesShared (file) {
+  for (let waited = 0; waited < START_TIME; waited += START_POLL) {
+    if (await isShared(file)) return true
+    await pause(START_POLL)
+  }
+  return false
+}
+
+module.exports = { openToAppend, openShared, isShared }

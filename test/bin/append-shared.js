@@ -1,0 +1,184 @@
+'use strict'
+
+// flumelog append, when several processes append to one log.
+
+const fs = require('fs')
+const path = require('path')
+const test = require('tape')
+const FlumeLog = require('../..')
+const { testFolder } = require('../helpers/folder')
+const { flumelog, start, until } = require('../helpers/command-line')
+const { makeLog, readLog } = require('../helpers/logs')
+const { promises } = require('../helpers/promises')
+
+const IMPATIENT = path.join(__dirname, '..', 'helpers', 'impatient.js')
+const THROUGH = ', through the process that owns the log'
+
+const textsOf = async (file) => (await readLog(file)).map(({ value }) => value.toString())
+
+/** A running `flumelog serve` that owns the log. */
+async function serve (t, file, options) {
+  const owner = start(t, ['serve', file], options)
+  await owner.printed(({ stderr }) => stderr.includes('serving'))
+  return owner
+}
+
+test('append goes through the process that owns a shared log, and says so in its summary', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = promises(FlumeLog(file, { shared: true }))
+  await owner.append('first')
+  const { code, stdout, stderr } = await flumelog(['append', file], { input: 'second\nthird\n' })
+  t.deepEqual({ code, stdout }, { code: 0, stdout: '' })
+  t.match(stderr, new RegExp(`^.*log: appended 2 records, 11 bytes, in \\d+\\.\\d\\d seconds${THROUGH}\n$`))
+  t.equal((await flumelog(['append', file, '--quiet'], { input: 'fourth' })).stderr, '', '--quiet says nothing')
+  await owner.append('fifth')
+  t.deepEqual(await textsOf(file), ['first', 'second', 'third', 'fourth', 'fifth'])
+  await owner.close()
+})
+
+test('through a symbolic link, append finds the owner of the log that it leads to', async (t) => {
+  const name = testFolder(t)
+  fs.mkdirSync(name('real'))
+  fs.symlinkSync(path.join('real', 'log'), name('link'))
+  const owner = promises(FlumeLog(name('real/log'), { shared: true }))
+  await owner.append('first')
+  t.match((await flumelog(['append', name('link')], { input: 'second' })).stderr, new RegExp(`link: appended 1 record, .*${THROUGH}\n$`))
+  await owner.close()
+  t.deepEqual(await textsOf(name('real/log')), ['first', 'second'])
+})
+
+test('many appends at the same time store every line once, those of each in order', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = await serve(t, file)
+  const inputs = ['a', 'b', 'c'].map(who => Array.from({ length: 20000 }, (_, i) => `${who} ${i}`))
+  const ended = await Promise.all(inputs.map(lines => flumelog(['append', file], { input: lines.join('\n') })))
+  for (const { code, stderr } of ended) {
+    t.equal(code, 0)
+    t.match(stderr, new RegExp(`appended 20,000 records, .*${THROUGH}\n$`))
+  }
+  t.equal((await owner.kill('SIGTERM')).code, 0)
+  const texts = await textsOf(file)
+  t.equal(texts.length, 60000)
+  for (const lines of inputs) t.deepEqual(texts.filter(text => text[0] === lines[0][0]), lines)
+})
+
+test('with --shared, the first append owns the log, and others go through it', async (t) => {
+  const file = testFolder(t)('log')
+  const first = start(t, ['append', file, '--shared'])
+  await first.send('one\n')
+  await until(async () => fs.existsSync(file) && fs.statSync(file).size === 7)
+  t.match((await flumelog(['append', file], { input: 'two' })).stderr, new RegExp(THROUGH))
+  first.child.stdin.end('three')
+  const { code, stderr } = await first.ended
+  t.equal(code, 0)
+  t.match(stderr, /log: appended 2 records, 8 bytes, in \d+\.\d\d seconds\n$/, 'the owner does not count those of others')
+  t.deepEqual(await textsOf(file), ['one', 'two', 'three'])
+  t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'], 'no socket and no recovery point is left')
+})
+
+test('append goes on when the owner closes the log or is killed: it takes over, and loses no line', async (t) => {
+  for (const signal of ['SIGTERM', 'SIGKILL']) {
+    const file = testFolder(t)('log')
+    const owner = await serve(t, file)
+    const appender = start(t, ['append', file])
+    await appender.send('one\n')
+    await until(async () => (await textsOf(file)).length === 1)
+    await owner.kill(signal)
+    await appender.send('two\n')
+    await until(async () => (await textsOf(file)).length === 2)
+    appender.child.stdin.end('three\n')
+    const { code, stderr } = await appender.ended
+    t.equal(code, 0, signal)
+    t.match(stderr, /^.*log: appended 3 records, 11 bytes, in \d+\.\d\d seconds\n$/)
+    t.deepEqual(await textsOf(file), ['one', 'two', 'three'])
+  }
+})
+
+test('append takes over from an owner that was killed, and removes the socket it has left', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = await serve(t, file)
+  await flumelog(['append', file], { input: 'one\n' })
+  await owner.kill('SIGKILL')
+  t.ok(fs.existsSync(file + '.socket'))
+  const { code, stderr } = await flumelog(['append', file], { input: 'two\n' })
+  t.equal(code, 0)
+  t.match(stderr, /^.*log: appended 1 record, 3 bytes, in \d+\.\d\d seconds\n$/, 'nothing else is said')
+  t.notOk(fs.existsSync(file + '.socket'))
+  t.deepEqual(await textsOf(file), ['one', 'two'])
+})
+
+test('--no-shared fails while another process owns the log, and says what to do', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = promises(FlumeLog(file, { shared: true }))
+  await owner.append('first')
+  const { code, stderr } = await flumelog(['append', file, '--no-shared'], { input: 'second' })
+  t.equal(code, 1)
+  t.match(stderr, /^flumelog: .*log: another program has this log open for writing; close it there first, or omit --no-shared\n$/)
+  await owner.close()
+  t.equal((await flumelog(['append', file, '--no-shared'], { input: 'second' })).code, 0)
+  t.deepEqual(await textsOf(file), ['first', 'second'])
+})
+
+test('--shared fails while a program that does not share has the log open', async (t) => {
+  const file = testFolder(t)('log')
+  const log = promises(FlumeLog(file))
+  await log.append('first')
+  const { code, stderr } = await flumelog(['append', file, '--shared'], { input: 'second', preload: [IMPATIENT] })
+  t.equal(code, 1)
+  t.match(stderr, /^flumelog: .*log: another program has this log open for writing and does not share it; close it there first, or open it there with `shared: true`\n$/)
+  await log.close()
+})
+
+test('a --block-size that differs from that of the owner is an error', async (t) => {
+  const file = testFolder(t)('log')
+  await makeLog(file, Array.from({ length: 20 }, (_, i) => `record ${i}`), { blockSize: 64 })
+  await serve(t, file)
+  const { code, stderr } = await flumelog(['append', file, '--block-size', '128'], { input: 'x' })
+  t.equal(code, 1)
+  t.match(stderr, /^flumelog: .*log: blockSize is 128, but the file has blocks of 64 bytes; omit --block-size for an existing log\n$/)
+})
+
+test('Ctrl-C appends all complete lines read so far through the owner', async (t) => {
+  const file = testFolder(t)('log')
+  await serve(t, file)
+  const running = start(t, ['append', file])
+  await running.send('one\ntwo\nunfini')
+  await until(async () => fs.statSync(file).size === 14)
+  const { code, stderr } = await running.kill('SIGINT')
+  t.equal(code, 130)
+  t.match(stderr, new RegExp(`log: appended 2 records, 6 bytes, in .* seconds${THROUGH}\n$`))
+})
+
+test('an owner that does not answer is reported: when the log is opened, and at a line whose fate is unknown', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = await serve(t, file)
+  const running = start(t, ['append', file, '--stats'], { preload: [IMPATIENT] })
+  await running.send('one\n')
+  await running.printed(({ stderr }) => stderr.includes('"written":{"records":1,'))
+  owner.child.kill('SIGSTOP')
+  await running.send('two\n')
+  const { code, stderr } = await running.ended
+  t.equal(code, 1)
+  t.match(stderr, /^flumelog: .*log: stopped at line 2: the process that owns the log does not answer, so it is unknown whether this line and those after it were appended; the lines before it were appended$/m)
+  t.match(stderr, new RegExp(`log: appended 1 record, 3 bytes, in .* seconds${THROUGH}\n$`))
+
+  const other = await flumelog(['append', file], { input: 'three\n', preload: [IMPATIENT] })
+  t.equal(other.code, 1)
+  t.match(other.stderr, /^flumelog: .*log: the process that owns this log does not answer; check whether it is stopped, and end it if it hangs\n$/)
+})
+
+test('if the disk of the owner is full, append stops at a line, and the lines before it are kept', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = await serve(t, file, {
+    preload: [path.join(__dirname, '..', 'helpers', 'small-disk.js')],
+    env: { TEST_DISK_SIZE: String(1500000) }
+  })
+  const lines = Array.from({ length: 30000 }, (_, i) => `line ${i} ${'x'.repeat(93)}`)
+  const { code, stderr } = await flumelog(['append', file], { input: lines.join('\n') })
+  t.equal(code, 1)
+  const [error] = stderr.split('\n')
+  t.match(error, /^flumelog: .*log: stopped at line \d+: the disk is full; free some space and try again; the lines before it were appended$/)
+  const line = Number(error.match(/line (\d+)/)[1])
+  t.deepEqual(await textsOf(file), lines.slice(0, line - 1), 'all before that line')
+  t.equal((await owner.kill('SIGTERM')).code, 0, 'the owner goes on')
+})
