@@ -4,12 +4,14 @@
 // by case: test/sharing/bad-clients.js has many at random.
 
 const test = require('tape')
+const FlumeLog = require('../..')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { pathFile } = require('../../lib/storage/path-file')
 const { RawClient, hello, append, framed, del, sync, ping, bye, frame, u32, u64 } = require('../helpers/raw-client')
 const { ShiftedClock } = require('../helpers/shifted-clock')
 const { testFolder } = require('../helpers/folder')
+const { numbered, numberOf } = require('../helpers/numbered')
 const { promises } = require('../helpers/promises')
 const { collect, event } = require('../helpers/reading')
 
@@ -230,6 +232,28 @@ test('a client with the id of another one takes its place', async (t) => {
   t.ok(await two.frame('ACK'))
   t.equal(stats().clients.length, 1)
   two.socket.destroy()
+})
+
+test('a client whose id somebody else uses loses its connection now and then, and nothing else', async (t) => {
+  const { file, owner, stats } = await openOwner(t)
+  const victim = promises(FlumeLog(file, { shared: true }))
+  await victim.onReady()
+  const id = Buffer.from(stats().clients[0].id, 'hex')
+  const appends = []
+  for (let i = 0; i < 40; i++) {
+    for (let j = 0; j < 50; j++) appends.push(victim.append(numbered(appends.length + 1, 300)))
+    const other = new RawClient(file, id)
+    // what it says about the numbers of the victim is wrong
+    await other.greet(1)
+    other.send(i % 2 === 0 ? Buffer.alloc(10, 0xff) : ping())
+    other.socket.end()
+    await other.closed
+  }
+  const seqs = await Promise.all(appends)
+  const found = await collect(owner.log, { seqs: true, values: true })
+  t.deepEqual(found.map(({ seq }) => seq), seqs)
+  t.deepEqual(found.map(({ value }) => numberOf(value)), seqs.map((_, i) => i + 1))
+  await victim.close()
 })
 
 test('no more is read from a client that does not read, and what is kept for it is bounded', async (t) => {
