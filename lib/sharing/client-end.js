@@ -14,7 +14,7 @@ const { withRewrites } = require('../recovery/rewrites')
 /**
  * @typedef {object} Listeners
  * @property {(isFresh: boolean) => void} onfresh blocks have all that the owner has told of, or do not any more
- * @property {() => void} onread there is more to be read by those that wait
+ * @property {() => void} onread blocks have more than when readers were told of the end
  * @property {(err: Error) => void} onfailure the file cannot be read, or is not what the owner says
  */
 
@@ -41,6 +41,8 @@ class ClientEnd {
     /** Whether the tail was rewritten since it was read. */
     this.isTailOutdated = false
     this.isReading = false
+    /** Readers are told when this is over. */
+    this.isTelling = false
     this.isHeld = false
     /** Nothing is read: this process is about to become the owner. */
     this.isStopped = false
@@ -59,7 +61,9 @@ class ClientEnd {
     if (end < this.end) return this.listeners.onfailure(errors.shrunk(this.file.filename, this.end, end))
     this.end = end
     this.lastSeq = lastSeq
+    this.isTelling = true
     this.considerReading()
+    this.isTelling = false
   }
 
   /**
@@ -200,9 +204,11 @@ class ClientEnd {
     this.isReading = false
     const waiting = this.waiting.splice(0)
     if (err !== null && !this.isClosed) this.listeners.onfailure(err)
-    else if (err === null) this.considerReading()
+    else if (err === null) {
+      if (!this.isTelling) this.listeners.onread()
+      this.considerReading()
+    }
     callAll(waiting, err)
-    if (err === null) this.listeners.onread()
   }
 
   // While this process becomes the owner

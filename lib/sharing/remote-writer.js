@@ -91,6 +91,8 @@ class RemoteWriter {
     this.isPending = false
     /** Up to this number all is durable, or was refused. */
     this.synced = 0
+    /** Why nothing will be sent any more. @type {Error | null} */
+    this.failure = null
     /** Called when the log is closed; null: `close` was not called. @type {Done | null} */
     this.onclosed = null
     this.isSyncingToClose = false
@@ -151,6 +153,7 @@ class RemoteWriter {
    * @param {Done} cb
    */
   request (seq, cb) {
+    if (this.failure !== null) return process.nextTick(cb, this.failure)
     this.requests.set(++this.lastRequest, { seq, end: this.packer.end, isSent: false, cb })
     this.unsentRequests++
     this.flushSoon()
@@ -351,6 +354,12 @@ class RemoteWriter {
     this.unsentRequests = 0
     for (const { cb } of requests) this.waiters.ready.push({ answer: () => cb(error) })
     this.settle()
+  }
+
+  /** @param {Error} failure */
+  fail (failure) {
+    this.failure = this.appender.refusal = failure
+    this.giveUp(failure)
   }
 
   /** @param {Error} error */

@@ -274,7 +274,7 @@ class Sharing {
     blocks.tail = new Block(Math.floor(end / blockSize), Buffer.allocUnsafeSlow(blockSize), 0, false)
     const clientEnd = new ClientEnd(file, this.io, blocks, {
       onfresh: listeners.onfresh,
-      onread: () => listeners.onadvance(clientEnd.lastSeq),
+      onread: () => listeners.onadvance(this.lastSeq),
       onfailure: (err) => this.fail(err)
     })
     this.clientEnd = clientEnd
@@ -407,8 +407,7 @@ class Sharing {
   fail (err) {
     if (this.isClosed || this.role === 'owner') return
     this.isClosed = true
-    this.remote.appender.refusal = err
-    this.remote.giveUp(err)
+    this.remote.fail(err)
     this.connection?.close()
     this.context.listeners.onfailure(err)
   }

@@ -23,9 +23,9 @@ function emptyFolder () {
   return fs.mkdtempSync(path.join(os.tmpdir(), 'flumelog-test-disk-'))
 }
 
-function mount (folder) {
+function mount (folder, size = '1m') {
   if (process.platform !== 'linux') return 'it is a matter of Linux'
-  const { status, stderr, error } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder], { encoding: 'utf8' })
+  const { status, stderr, error } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder], { encoding: 'utf8' })
   return status === 0 ? null : error?.message ?? stderr.trim()
 }
 
@@ -36,25 +36,28 @@ function unmount (folder) {
 }
 
 /**
- * A disk of 1 MiB.
  * @param {import('tape').Test} t when it ends, the disk goes
+ * @param {string} [size] default 1 MiB
  */
-function smallDisk (t) {
+function smallDisk (t, size) {
   const folder = emptyFolder()
-  const problem = mount(folder)
+  const problem = mount(folder, size)
   if (problem !== null) throw new Error(problem)
+  let isThere = true
   const remove = () => {
+    process.off('exit', remove)
+    if (!isThere) return
+    isThere = false
     unmount(folder)
-    fs.rmdirSync(folder)
+    // a process that was not killed yet may have written there since
+    fs.rmSync(folder, { recursive: true })
   }
   process.once('exit', remove)
-  t.teardown(() => {
-    process.off('exit', remove)
-    remove()
-  })
+  t.teardown(remove)
   const filler = path.join(folder, 'filler')
 
   return {
+    remove,
     file: (name) => path.join(folder, name),
     free,
 

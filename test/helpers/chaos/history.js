@@ -1,0 +1,99 @@
+'use strict'
+
+// What processes that share a log have told about their calls, and whether it agrees with what
+// is in the log.
+
+const { MEMBER, name, numbersOf } = require('./numbers')
+
+/** Codes of errors that do not say what became of a record. */
+const UNKNOWN = ['flumelog:unreachable', 'flumelog:replaced']
+
+class History {
+  constructor () {
+    /** Where acknowledged records are, as far as it was told; null: it was not. @type {Map<number, number | null>} */
+    this.acknowledged = new Map()
+    /** Calls whose records are not there, by number. @type {Map<number, { first: number, last: number, code: string, isAtomic: boolean }>} */
+    this.failed = new Map()
+    this.maybeDeleted = new Set()
+    this.deleted = new Set()
+    this.errors = new Map()
+    /** @type {Array<{ who: string, ranges: number[] }>} */
+    this.seen = []
+    this.problems = []
+  }
+
+  /**
+   * @param {string} who
+   * @param {any} message
+   */
+  add (who, message) {
+    const { what, number, first, last, code } = message
+    if (what === 'acked') for (const entry of message.acked) this.addAcknowledged(...entry)
+    else if (what === 'deleting') this.maybeDeleted.add(number)
+    else if (what === 'deleted') this.deleted.add(number)
+    else if (what === 'seen') this.seen.push({ who, ranges: message.ranges })
+    else if (what === 'failed') {
+      for (let n = first; n <= last; n++) this.failed.set(n, message)
+      this.addError('append', code, message, who)
+    } else if (what === 'error') this.addError(message.of, code, message, who)
+    else if (what === 'wrong') this.problems.push(`${who}: ${message.why}`)
+    else if (what === 'hangs' || what === 'refused') this.problems.push(`${who}: ${JSON.stringify(message)}`)
+    else if (what === 'closed' && ((code !== undefined && !this.expected.includes(code)) || message.pending.length > 0)) this.problems.push(`${who}: close: ${JSON.stringify(message)}`)
+  }
+
+  addAcknowledged (first, last, seqs) {
+    for (let number = first; number <= last; number++) this.acknowledged.set(number, seqs.length === last - first + 1 ? seqs[number - first] : null)
+    this.acknowledged.set(last, seqs.at(-1))
+  }
+
+  addError (of, code, message, who) {
+    const key = `${of} ${code}`
+    this.errors.set(key, (this.errors.get(key) ?? 0) + 1)
+    if (!this.expected.includes(code)) this.problems.push(`${who}: ${JSON.stringify(message)}`)
+  }
+
+  /** Codes of errors that calls may get. */
+  expected = ['flumelog:unreachable']
+
+  /**
+   * @param {Array<{ seq: number, number: number }>} records in the log, in order
+   * @returns {string[]} what is wrong
+   */
+  check (records) {
+    const { problems } = this
+    const there = new Map()
+    const last = new Map()
+    for (const { seq, number } of records) {
+      const member = Math.floor(number / MEMBER)
+      if (there.has(number)) problems.push(`record ${name(number)} is there twice: at ${there.get(number)} and ${seq}`)
+      else if (number <= (last.get(member) ?? 0)) problems.push(`record ${name(number)} is at ${seq}, behind ${name(last.get(member))}`)
+      there.set(number, seq)
+      last.set(member, number)
+      if (this.deleted.has(number)) problems.push(`record ${name(number)} was deleted, and is at ${seq}`)
+    }
+    for (const number of there.keys()) if (this.failed.has(number)) this.checkFailed(number, there)
+    for (const [number, seq] of this.acknowledged) {
+      const at = there.get(number)
+      if (at === undefined && !this.maybeDeleted.has(number)) problems.push(`record ${name(number)} was acknowledged at ${seq}, and is missing`)
+      else if (at !== undefined && seq !== null && seq !== at) problems.push(`record ${name(number)} was acknowledged at ${seq}, and is at ${at}`)
+    }
+    for (const { who, ranges } of this.seen) this.checkSeen(who, numbersOf(ranges), there)
+    return problems
+  }
+
+  /** Of an array that failed, an owner may have stored the first records before it died. */
+  checkFailed (number, there) {
+    const { first, last, code, isAtomic } = this.failed.get(number)
+    if (UNKNOWN.includes(code) || (!isAtomic && last > first && !there.has(last) && there.has(number === first ? first : number - 1))) return
+    this.problems.push(`record ${name(number)} is at ${there.get(number)}, though the append of ${name(first)} to ${name(last)} failed with ${code}`)
+  }
+
+  checkSeen (who, seen, there) {
+    for (const number of there.keys()) if (!seen.has(number)) this.problems.push(`${who} has not seen record ${name(number)} at ${there.get(number)}`)
+    for (const number of seen) {
+      if (!there.has(number) && !this.maybeDeleted.has(number)) this.problems.push(`${who} has seen record ${name(number)}, which is not there`)
+    }
+  }
+}
+
+module.exports = { History }

@@ -1,0 +1,344 @@
+'use strict'
+
+// Processes that share a log, and what is done to them: some are killed, others stopped, the
+// socket is deleted, the disk becomes full.
+
+const fs = require('fs')
+const FlumeLog = require('../../..')
+const { start } = require('../processes')
+const { isIntact, numberOf } = require('../numbered')
+const { promises } = require('../promises')
+const { collect, event } = require('../reading')
+const { randomFrom } = require('../random')
+const { inTime } = require('../sharing')
+const { History } = require('./history')
+
+const WRITERS = 8
+const READERS = 2
+/** More would be a problem for the numbers of records. */
+const FULL_FOR = 150
+
+class Round {
+  /**
+   * @param {import('tape').Test} t
+   * @param {{ file: string, seed: number, firstMember: number, disk: any }} settings disk: one that can be filled, or null
+   */
+  constructor (t, { file, seed, firstMember, disk }) {
+    this.t = t
+    this.file = file
+    this.disk = disk
+    this.seed = seed
+    const random = this.random = randomFrom(seed)
+    this.member = firstMember
+    this.history = new History()
+    if (disk !== null) this.history.expected.push('ENOSPC')
+    this.options = {
+      blockSize: random.pick([1024, 4096, 65536]),
+      checksum: random() < 0.8,
+      sync: random.pick(['interval', 'interval', 'always', 'never']),
+      syncInterval: 20,
+      ackInterval: random.pick([0, 0, 3])
+    }
+    /** Those that are alive. @type {any[]} */
+    this.writers = []
+    this.readers = []
+    this.owner = null
+    this.takeovers = 0
+    this.counts = {}
+    this.onchange = () => {}
+  }
+
+  spawn (isReader) {
+    const { t, file, random } = this
+    const member = this.member++
+    const options = { ...this.options, timeout: random.pick([250, 10000, 10000]) }
+    const process = start(t, 'chaos-member.js', { file, options: isReader ? { checksum: options.checksum } : options, member, isReader, seed: random.below(2 ** 31) })
+    const list = isReader ? this.readers : this.writers
+    const one = { process, member, isReader, name: `${isReader ? 'reader' : 'process'} ${member} (pid ${process.child.pid})`, isDoomed: false, isStopped: false }
+    list.push(one)
+    let told = 0
+    const look = () => {
+      for (; told < process.messages.length; told++) {
+        const message = process.messages[told]
+        this.history.add(one.name, message)
+        if (message.what === 'role' && message.role === 'owner') this.hasOwner(one)
+      }
+      if (process.isOver) this.isGone(one, list)
+      this.onchange()
+    }
+    process.listeners.add(look)
+    return one
+  }
+
+  hasOwner (one) {
+    if (this.owner !== null) this.takeovers++
+    this.owner = one
+  }
+
+  isGone (one, list) {
+    const index = list.indexOf(one)
+    if (index === -1) return
+    list.splice(index, 1)
+    if (!one.isDoomed) this.history.problems.push(`${one.name} has ended by itself: ${one.process.child.exitCode} ${one.process.child.signalCode} ${one.process.stderr}`)
+  }
+
+  /** @param {() => any} isSo */
+  async until (isSo, what) {
+    try {
+      await inTime(new Promise((resolve, reject) => {
+        this.onchange = () => {
+          if (this.history.problems.length > 0) reject(new Error(this.history.problems[0]))
+          else if (isSo()) resolve()
+        }
+        this.onchange()
+      }), what)
+    } catch (err) {
+      await this.explain(err)
+      throw err
+    } finally {
+      this.onchange = () => {}
+    }
+  }
+
+  /** Adds to an error what each process knows. */
+  async explain (err) {
+    err.message += `\nafter ${this.takeovers} takeovers of ${JSON.stringify({ seed: this.seed, ...this.options, counts: this.counts })}, owner ${this.owner?.name}`
+    const all = [...this.writers, ...this.readers]
+    for (const one of all) one.process.send({ look: true })
+    await wait(1000)
+    for (const one of all) err.message += `\n${one.name}${one.isStopped ? ', stopped' : ''}: ${brief(one.process)}`
+  }
+
+  async run (takeovers) {
+    while (this.writers.length < WRITERS) this.spawn(false)
+    await this.until(() => this.owner !== null, 'the first owner')
+    while (this.readers.length < READERS) this.spawn(true)
+    while (this.takeovers < takeovers) {
+      await wait(this.random.pick([0, 5, 20, 60, 120]))
+      await this.act()
+      while (this.writers.length < WRITERS) this.spawn(false)
+      while (this.readers.length < READERS) this.spawn(true)
+    }
+    await this.finish()
+  }
+
+  // What is done
+
+  async act () {
+    const { random } = this
+    const { name, run } = random.pick(this.disk === null ? ACTIONS.filter(({ needsDisk }) => !needsDisk) : ACTIONS)
+    this.counts[name] = (this.counts[name] ?? 0) + 1
+    await run(this, random)
+  }
+
+  kill (one) {
+    one.isDoomed = true
+    one.process.child.kill('SIGKILL')
+  }
+
+  stop (one) {
+    one.isStopped = true
+    one.process.child.kill('SIGSTOP')
+  }
+
+  continue (one) {
+    one.isStopped = false
+    one.process.child.kill('SIGCONT')
+  }
+
+  fillDisk () {
+    try {
+      this.disk.leave(this.random.pick([0, 20000]))
+    } catch (err) {
+      // others were faster
+      if (err.code !== 'ENOSPC') throw err
+    }
+  }
+
+  client () {
+    return this.random.pick(this.writers.filter(one => one !== this.owner && !one.isDoomed)) ?? this.owner
+  }
+
+  /** Another process is the owner, or will be when nobody is stopped. */
+  async nextOwner (before) {
+    await this.until(() => this.owner !== before, 'the next owner')
+  }
+
+  // The end
+
+  async finish () {
+    const all = () => [...this.writers, ...this.readers].filter(({ isDoomed }) => !isDoomed)
+    await this.until(() => this.writers.every(({ process }) => process.messages.some(({ what }) => what === 'opened')), 'opening')
+    await this.until(() => this.readers.every(({ process }) => process.messages.some(({ what }) => what === 'opened')), 'opening a reader')
+    for (const { process } of this.writers) process.send({ finish: true })
+    await this.until(() => this.writers.every(({ process }) => process.messages.some(({ what }) => what === 'finished')), 'the last calls')
+    const last = this.random.pick(this.writers)
+    last.process.send({ sentinel: true })
+    let sentinel
+    await this.until(() => (sentinel = last.process.messages.find(({ what }) => what === 'sentinel')), 'the last record')
+    for (const { process } of all()) process.send({ awaits: sentinel.number })
+    await this.until(() => all().every(({ process }) => process.messages.some(({ what }) => what === 'seen')), 'seeing the last record')
+    for (const one of all()) {
+      one.isDoomed = true
+      one.process.send({ close: true })
+    }
+    await this.until(() => this.writers.length === 0 && this.readers.length === 0, 'closing')
+    this.problems = this.history.check(await recordsIn(this.file, this.options))
+  }
+}
+
+const ACTIONS = [
+  {
+    name: 'kill the owner',
+    async run (round) {
+      const { owner } = round
+      round.kill(owner)
+      await round.nextOwner(owner)
+    }
+  },
+  {
+    name: 'kill the owner, and the next one soon',
+    async run (round, random) {
+      const { owner } = round
+      round.kill(owner)
+      await wait(random.below(15))
+      round.kill(round.client())
+      await round.nextOwner(owner)
+      const next = round.owner
+      if (next.isDoomed) await round.until(() => round.owner !== next, 'the owner after the next')
+    }
+  },
+  {
+    name: 'close the owner',
+    async run (round) {
+      const { owner } = round
+      owner.isDoomed = true
+      owner.process.send({ leave: true })
+      await round.nextOwner(owner)
+      await round.until(() => owner.process.isOver, 'the end of a closed owner')
+    }
+  },
+  {
+    name: 'stop the owner',
+    async run (round, random) {
+      const { owner } = round
+      round.stop(owner)
+      await wait(random.pick([10, 100, 600]))
+      round.continue(owner)
+    }
+  },
+  {
+    name: 'stop the owner and kill it',
+    async run (round, random) {
+      const { owner } = round
+      round.stop(owner)
+      await wait(random.pick([5, 50, 400]))
+      round.kill(owner)
+      await round.nextOwner(owner)
+    }
+  },
+  {
+    name: 'stop a client while the owner dies',
+    async run (round, random) {
+      const { owner } = round
+      const client = round.client()
+      if (client === owner) return
+      round.stop(client)
+      await wait(random.below(20))
+      round.kill(owner)
+      await wait(random.pick([0, 20, 200]))
+      round.continue(client)
+      await round.nextOwner(owner)
+    }
+  },
+  {
+    name: 'kill a client',
+    async run (round) {
+      const client = round.client()
+      if (client !== round.owner) round.kill(client)
+    }
+  },
+  {
+    name: 'close a client',
+    async run (round) {
+      const client = round.client()
+      if (client === round.owner) return
+      client.isDoomed = true
+      client.process.send({ leave: true })
+    }
+  },
+  {
+    name: 'close a client while the owner dies',
+    async run (round, random) {
+      const { owner } = round
+      const client = round.client()
+      if (client === owner) return
+      client.isDoomed = true
+      client.process.send({ leave: true })
+      await wait(random.below(4))
+      round.kill(owner)
+      await round.nextOwner(owner)
+      await round.until(() => client.process.isOver, 'the end of a closed client')
+      if (round.owner === client) await round.nextOwner(client)
+    }
+  },
+  {
+    name: 'kill a reader',
+    async run (round, random) {
+      round.kill(random.pick(round.readers))
+    }
+  },
+  {
+    name: 'delete the socket',
+    async run (round) {
+      fs.rmSync(round.file + '.socket', { force: true })
+    }
+  },
+  {
+    name: 'fill the disk',
+    needsDisk: true,
+    async run (round, random) {
+      round.fillDisk()
+      await wait(random.below(FULL_FOR))
+      round.disk.makeRoom()
+    }
+  },
+  {
+    name: 'fill the disk and kill the owner',
+    needsDisk: true,
+    async run (round, random) {
+      const { owner } = round
+      round.fillDisk()
+      await wait(random.below(FULL_FOR))
+      round.kill(owner)
+      await wait(random.below(FULL_FOR))
+      round.disk.makeRoom()
+      await round.nextOwner(owner)
+    }
+  }
+]
+
+/** @returns {Promise<Array<{ seq: number, number: number }>>} */
+async function recordsIn (file, { checksum }) {
+  const reader = promises(FlumeLog(file, { readOnly: true, checksum }))
+  const found = await collect(reader.log)
+  await reader.close()
+  return found.map(({ seq, value }) => {
+    if (!isIntact(value)) throw new Error(`at ${seq} is no whole record`)
+    return { seq, number: numberOf(value) }
+  })
+}
+
+/** What a process has said of itself last. */
+function brief ({ messages, stderr }) {
+  const looked = messages.findLast(({ what }) => what === 'looked')
+  if (looked === undefined) return `does not answer ${stderr}`
+  const { role, since, stats: { appended, written, inFlight, size, streams }, pending, seenUpTo, hasSeen } = looked
+  return JSON.stringify({ role, since, appended: appended.records, written: written.records, inFlight: inFlight.records, size, streams, seenUpTo, hasSeen, calls: pending.length, oldest: pending.slice(0, 3) }) + stderr
+}
+
+function wait (milliseconds) {
+  return event(resolve => setTimeout(resolve, milliseconds))
+}
+
+module.exports = { Round }
