@@ -64,7 +64,9 @@ class FrameReader {
   keep (chunk) {
     const size = this.bytes + chunk.length
     if (size > this.unfinished.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.unfinished.length, size, SMALLEST))
+      // not more than the frame has, though: there may be a thousand clients
+      const wanted = Math.max(this.wanted, size)
+      const larger = Buffer.allocUnsafeSlow(Math.min(Math.max(2 * this.unfinished.length, size, SMALLEST), wanted))
       this.unfinished.copy(larger, 0, 0, this.bytes)
       this.unfinished = larger
     }

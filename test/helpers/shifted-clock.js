@@ -1,6 +1,7 @@
 'use strict'
 
-// The machine's clock, which a test can set forward: timers whose time has come then run.
+// The machine's clock, which a test can set forward: timers whose time has come then run. It can
+// also be stopped: then time passes only when the test says so.
 
 const { systemClock } = require('../../lib/clock')
 
@@ -9,7 +10,9 @@ class ShiftedClock {
     this.shift = 0
     /** { run, due, handle } */
     this.timers = new Set()
-    this.now = () => systemClock.now() + this.shift
+    /** @type {number | null} */
+    this.stoppedAt = null
+    this.now = () => (this.stoppedAt ?? systemClock.now()) + this.shift
     this.setImmediate = systemClock.setImmediate
   }
 
@@ -18,10 +21,15 @@ class ShiftedClock {
    * @param {number} milliseconds
    */
   setTimeout (run, milliseconds) {
-    const timer = { run: () => this.fire(timer, run), due: this.now() + milliseconds, handle: null, unref: () => timer.handle.unref(), ref: () => timer.handle.ref() }
-    timer.handle = setTimeout(timer.run, milliseconds)
+    const timer = { run: () => this.fire(timer, run), due: this.now() + milliseconds, handle: null, unref: () => timer.handle?.unref(), ref: () => timer.handle?.ref() }
+    if (this.stoppedAt === null) timer.handle = setTimeout(timer.run, milliseconds)
     this.timers.add(timer)
     return timer
+  }
+
+  stop () {
+    this.stoppedAt = systemClock.now()
+    for (const { handle } of this.timers) clearTimeout(handle)
   }
 
   clearTimeout (timer) {

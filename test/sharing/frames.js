@@ -169,6 +169,8 @@ test('any bytes are read alike in one chunk and in many, up to the same error', 
 test('a frame that is announced takes memory only as it arrives', (t) => {
   const announced = Buffer.concat([raw.u32(2 ** 20 - 4), Buffer.alloc(3000, 2)])
   t.ok(readIn(announced, Array.from({ length: 3004 }, (_, i) => i)).kept < 10_000)
+  const nearlyWhole = Buffer.concat([raw.u32(2 ** 20 - 4), Buffer.alloc(2 ** 20 - 5, 2)])
+  t.equal(readIn(nearlyWhole, Array.from({ length: 100 }, (_, i) => i * 10_000)).kept, 2 ** 20, 'and never more than it has')
   t.end()
 })
 

@@ -1,0 +1,31 @@
+'use strict'
+
+// The owner of a shared log in this process, with a clock that a test can set forward.
+
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
+const { pathFile } = require('../../lib/storage/path-file')
+const { ShiftedClock } = require('./shifted-clock')
+const { testFolder } = require('./folder')
+const { promises } = require('./promises')
+
+const BLOCK_SIZE = 4096
+
+/**
+ * @param {import('tape').Test} t when it ends, the owner is closed
+ * @param {{ steps?: (made: any) => any, waits?: boolean, options?: any }} [settings] steps: calls of its file that replace those of the
+ *   real one. waits: until the log is open
+ */
+async function openOwner (t, { steps = () => ({}), waits = true, options = {} } = {}) {
+  // before the folder goes
+  t.teardown(() => owner.close())
+  const file = testFolder(t)('log')
+  const settings = settingsOf({ blockSize: BLOCK_SIZE, shared: true, ...options })
+  const clock = new ShiftedClock()
+  const made = pathFile(file, { ...settings, lock: false })
+  const owner = promises(createLog({ ...made, ...steps(made) }, settings, clock))
+  if (waits) await owner.onReady()
+  return { file, owner, clock, stats: () => owner.log.stats() }
+}
+
+module.exports = { openOwner, BLOCK_SIZE }

@@ -1,0 +1,131 @@
+'use strict'
+
+// What clients of a shared log can make the owner wait for, remember and keep open.
+
+const test = require('tape')
+const { RawClient, hello, append, ping } = require('../helpers/raw-client')
+const { openOwner } = require('../helpers/clocked-owner')
+const { until } = require('../helpers/followers')
+const { event } = require('../helpers/reading')
+
+const A = Buffer.from('a')
+
+function maxOpenFiles () {
+  const report = /** @type {any} */ (process.report?.getReport())
+  const { soft } = report?.userLimits?.open_files ?? { soft: 0 }
+  return soft === 'unlimited' ? Infinity : Number(soft)
+}
+
+test('a client that has said HELLO waits as long as opening the log takes', async (t) => {
+  let release
+  const { file, owner, clock, stats } = await openOwner(t, { waits: false, steps: (made) => ({ size: (cb) => { release = () => made.size(cb) } }) })
+  await until(() => release !== undefined)
+  const client = new RawClient(file)
+  client.send(hello(client.id), ping())
+  await client.frame('PONG')
+  clock.advance(15_000)
+  client.send(ping())
+  await until(() => client.count('PONG') === 2 || client.isClosed)
+  release()
+  await owner.onReady()
+  t.ok(await client.frame('WELCOME'))
+  t.equal(stats().refused, 0)
+  client.socket.destroy()
+})
+
+test('a greeting and a frame have 10 seconds to arrive, also one byte a second', async (t) => {
+  const { file, clock, stats } = await openOwner(t)
+  const idle = new RawClient(file)
+  await idle.greet()
+  const silent = new RawClient(file)
+  const slow = new RawClient(file)
+  await slow.greet()
+  const slowGreeting = new RawClient(file)
+  const bytes = append(1, [Buffer.alloc(100, 1)])
+  const greeting = hello(slowGreeting.id)
+  await Promise.all([silent.connected, slowGreeting.connected])
+  for (let i = 0; i < 14; i++) {
+    slow.send(bytes.subarray(i, i + 1))
+    slowGreeting.send(greeting.subarray(i, i + 1))
+    idle.send(ping())
+    await until(() => idle.count('PONG') > i)
+    clock.advance(1000)
+  }
+  t.match(await silent.refusal(), /greeting has not arrived|closed/)
+  t.match(await slowGreeting.refusal(), /greeting has not arrived|closed/)
+  t.match(await slow.refusal(), /a frame has not arrived|closed/)
+  t.equal(stats().refused, 3)
+  t.equal(stats().clients.length, 1, 'a client that says nothing stays')
+  idle.socket.destroy()
+})
+
+test('no more is read from a client that does not read, and what is kept for it is bounded', async (t) => {
+  const { file, owner, stats } = await openOwner(t)
+  const client = new RawClient(file)
+  await client.greet()
+  client.socket.pause()
+  const pings = Buffer.concat(Array(10_000).fill(ping()))
+  for (let i = 0; i < 20; i++) client.send(pings)
+  t.ok(await isStuck(client), 'its sends wait')
+  // deletions of others are told to all
+  const seqs = await Promise.all(Array.from({ length: 200 }, () => owner.append(A)))
+  t.equal(stats().refused, 0)
+  for (const seq of seqs) await owner.del(seq)
+  client.socket.resume()
+  await until(() => client.count('PONG') === 200_000)
+  t.pass('it gets all answers later')
+  t.ok(client.count('DELETED') < 10, `and ${client.count('DELETED')} DELETED`)
+  client.socket.destroy()
+})
+
+/** Whether nothing that a client sends gets through any more. */
+async function isStuck ({ socket }) {
+  for (let last = -1; ;) {
+    const { bytesWritten, writableLength } = socket
+    if (writableLength > 0 && last === bytesWritten - writableLength) return true
+    last = bytesWritten - writableLength
+    for (let i = 0; i < 200; i++) await event(setImmediate)
+  }
+}
+
+test('a client that never says which answers it has got is refused', async (t) => {
+  const { file, stats } = await openOwner(t)
+  const client = new RawClient(file)
+  await client.greet()
+  for (let number = 1; !client.isClosed; number++) {
+    const acks = client.count('ACK')
+    client.send(append(number, [A], { answered: 0 }))
+    await until(() => client.count('ACK') > acks || client.isClosed)
+  }
+  t.match(await client.refusal(), /513 frames are acknowledged/)
+  t.equal(stats().refused, 1)
+})
+
+// two for each connection, since both ends are in this process
+test('there are at most 2,048 connections, with those that were refused and stay', { skip: maxOpenFiles() < 5000 }, async (t) => {
+  const { file, clock, stats } = await openOwner(t)
+  clock.stop()
+  const bad = []
+  while (bad.length < 2048) {
+    const client = new RawClient(file)
+    bad.push(client)
+    client.socket.pause()
+    client.send(Buffer.alloc(100, 0xff))
+    // the backlog of a socket has an end
+    await client.connected
+  }
+  await until(() => stats().refused === 2048)
+  const next = new RawClient(file)
+  t.equal(await next.greet(), null, 'the next one is closed')
+  t.equal(next.count('REFUSED'), 0)
+  clock.advance(1000)
+  for (const client of bad) client.socket.destroy()
+  await Promise.all(bad.map(({ closed }) => closed))
+  let welcome = null
+  while (welcome === null) {
+    const late = new RawClient(file)
+    welcome = await late.greet()
+    late.socket.destroy()
+  }
+  t.pass('when they are gone, others can connect')
+})
