@@ -9,15 +9,14 @@ const FlumeLog = require('../../..')
 const { start } = require('../processes')
 const { isIntact, numberOf } = require('../numbered')
 const { promises } = require('../promises')
-const { collect, event } = require('../reading')
+const { collect } = require('../reading')
 const { randomFrom } = require('../random')
 const { inTime } = require('../sharing')
+const { ACTIONS, wait } = require('./actions')
 const { History } = require('./history')
 
 const WRITERS = 8
 const READERS = 2
-/** More would be a problem for the numbers of records. */
-const FULL_FOR = 150
 
 class Round {
   /**
@@ -44,6 +43,7 @@ class Round {
     this.writers = []
     this.readers = []
     this.owner = null
+    this.isRefilling = false
     this.takeovers = 0
     this.counts = {}
     this.onchange = () => {}
@@ -81,6 +81,7 @@ class Round {
     const index = list.indexOf(one)
     if (index === -1) return
     list.splice(index, 1)
+    this.refill()
     if (!one.isDoomed) this.history.problems.push(`${one.name} has ended by itself: ${one.process.child.exitCode} ${one.process.child.signalCode} ${one.process.stderr}`)
   }
 
@@ -115,15 +116,27 @@ class Round {
     fs.mkdirSync(path.dirname(this.file))
     while (this.writers.length < WRITERS) this.spawn(false)
     await this.until(() => this.owner !== null, 'the first owner')
-    while (this.readers.length < READERS) this.spawn(true)
+    this.mayStart(true)
     while (this.takeovers < takeovers) {
       await wait(this.random.pick([0, 5, 20, 60, 120]))
       await this.act()
-      while (this.writers.length < WRITERS) this.spawn(false)
-      while (this.readers.length < READERS) this.spawn(true)
       await this.until(() => !this.owner.isDoomed, 'an owner')
     }
+    await this.opened()
+    this.mayStart(false)
     await this.finish()
+  }
+
+  /** @param {boolean} isAllowed whether a process that ends is replaced by another one */
+  mayStart (isAllowed) {
+    this.isRefilling = isAllowed
+    this.refill()
+  }
+
+  refill () {
+    if (!this.isRefilling) return
+    while (this.writers.length < WRITERS) this.spawn(false)
+    while (this.readers.length < READERS) this.spawn(true)
   }
 
   // What is done
@@ -178,7 +191,6 @@ class Round {
 
   async finish () {
     const all = () => [...this.writers, ...this.readers].filter(({ isDoomed }) => !isDoomed)
-    await this.opened()
     for (const { process } of this.writers) process.send({ finish: true })
     await this.until(() => this.writers.every(({ process }) => process.messages.some(({ what }) => what === 'finished')), 'the last calls')
     const last = this.random.pick(this.writers)
@@ -195,151 +207,6 @@ class Round {
     this.problems = this.history.check(await recordsIn(this.file, this.options))
   }
 }
-
-const ACTIONS = [
-  {
-    name: 'kill the owner',
-    async run (round) {
-      const { owner } = round
-      round.kill(owner)
-      await round.nextOwner(owner)
-    }
-  },
-  {
-    name: 'kill the owner, and the next one soon',
-    async run (round, random) {
-      const { owner } = round
-      round.kill(owner)
-      await wait(random.below(15))
-      round.kill(round.client())
-      await round.nextOwner(owner)
-      const next = round.owner
-      if (next.isDoomed) await round.until(() => round.owner !== next, 'the owner after the next')
-    }
-  },
-  {
-    name: 'close the owner',
-    async run (round) {
-      const { owner } = round
-      owner.isDoomed = true
-      owner.process.send({ leave: true })
-      await round.nextOwner(owner)
-      await round.until(() => owner.process.isOver, 'the end of a closed owner')
-    }
-  },
-  {
-    name: 'stop the owner',
-    async run (round, random) {
-      const { owner } = round
-      round.stop(owner)
-      await wait(random.pick([10, 100, 600]))
-      round.continue(owner)
-    }
-  },
-  {
-    name: 'stop the owner and kill it',
-    async run (round, random) {
-      const { owner } = round
-      round.stop(owner)
-      await wait(random.pick([5, 50, 400]))
-      round.kill(owner)
-      await round.nextOwner(owner)
-    }
-  },
-  {
-    name: 'stop a client while the owner dies',
-    async run (round, random) {
-      const { owner } = round
-      const client = round.client()
-      if (client === owner) return
-      round.stop(client)
-      await wait(random.below(20))
-      round.kill(owner)
-      await wait(random.pick([0, 20, 200]))
-      round.continue(client)
-      await round.nextOwner(owner)
-    }
-  },
-  {
-    name: 'kill a client',
-    async run (round) {
-      const client = round.client()
-      if (client !== round.owner) round.kill(client)
-    }
-  },
-  {
-    name: 'close a client',
-    async run (round) {
-      const client = round.client()
-      if (client === round.owner) return
-      client.isDoomed = true
-      client.process.send({ leave: true })
-    }
-  },
-  {
-    name: 'close a client while the owner dies',
-    async run (round, random) {
-      const { owner } = round
-      const client = round.client()
-      if (client === owner) return
-      client.isDoomed = true
-      client.process.send({ leave: true })
-      await wait(random.below(4))
-      round.kill(owner)
-      await round.nextOwner(owner)
-      await round.until(() => client.process.isOver, 'the end of a closed client')
-      if (round.owner === client) await round.nextOwner(client)
-    }
-  },
-  {
-    name: 'kill a reader',
-    async run (round, random) {
-      round.kill(random.pick(round.readers))
-    }
-  },
-  {
-    name: 'delete the socket',
-    async run (round) {
-      fs.rmSync(round.file + '.socket', { force: true })
-    }
-  },
-  {
-    name: 'rename the folder, and kill the owner',
-    async run (round, random) {
-      // one that opens the log now would create another one
-      await round.opened()
-      const { owner } = round
-      const folder = path.dirname(round.file)
-      fs.renameSync(folder, `${folder}-renamed`)
-      await wait(random.below(100))
-      if (random() < 0.5) round.kill(owner)
-      await wait(random.below(100))
-      fs.renameSync(`${folder}-renamed`, folder)
-    }
-  },
-  {
-    name: 'fill the disk',
-    needsDisk: true,
-    async run (round, random) {
-      round.fillDisk()
-      await wait(random.below(FULL_FOR))
-      round.disk.makeRoom()
-    }
-  },
-  {
-    name: 'fill the disk and kill the owner',
-    needsDisk: true,
-    async run (round, random) {
-      const { owner } = round
-      round.fillDisk()
-      await wait(random.below(FULL_FOR))
-      round.kill(owner)
-      await wait(random.below(FULL_FOR))
-      round.disk.makeRoom()
-      await round.nextOwner(owner)
-    }
-  }
-]
 
 /** @returns {Promise<Array<{ seq: number, number: number }>>} */
 async function recordsIn (file, { checksum }) {
@@ -358,10 +225,6 @@ function brief ({ messages, stderr }) {
   if (looked === undefined) return `does not answer ${stderr}`
   const { role, since, stats: { appended, written, inFlight, size, streams }, pending, seenUpTo, hasSeen } = looked
   return JSON.stringify({ role, since, appended: appended.records, written: written.records, inFlight: inFlight.records, size, streams, seenUpTo, hasSeen, calls: pending.length, oldest: pending.slice(0, 3) }) + stderr
-}
-
-function wait (milliseconds) {
-  return event(resolve => setTimeout(resolve, milliseconds))
 }
 
 module.exports = { Round }
