@@ -76,6 +76,8 @@ setInterval(() => {
 }, 1).unref()
 
 setInterval(() => {
+  const { refused } = log.stats()
+  if (refused > 0) say({ what: 'wrong', why: `the owner has refused ${refused} clients, though all keep to the protocol` })
   for (const call of pending.values()) {
     if (++call.looks !== LOOKS) continue
     say({ what: 'hangs', call, role: log.role, stats: log.stats(), pending: pending.size })
