@@ -179,6 +179,13 @@ class Server {
     else this.clock.setTimeout(this.flush, this.ackInterval).unref()
   }
 
+  /** @param {Session} session which is to be sent everything at once, whatever is held back */
+  flushNow (session) {
+    const { writer } = /** @type {Partial<OpenLog>} */ (this.log ?? {})
+    this.due.delete(session)
+    session.flush(writer?.acknowledged ?? 0, writer?.appender.lastSeq ?? -1)
+  }
+
   flush () {
     this.isFlushing = false
     const { writer } = /** @type {Partial<OpenLog>} */ (this.log ?? {})

@@ -108,7 +108,7 @@ class Session {
     if (this.isOver || (this.server.isClosing && type !== frames.BYE)) return
     // another one may have begun behind it
     if (this.isGreeted) this.frameSince = Infinity
-    if (type === frames.PING) return this.answer(frames.pong())
+    if (type === frames.PING) return this.onping()
     if (!this.isGreeted) {
       if (type !== frames.HELLO) throw errors.protocol(`the first frame is of type ${type}; it should be HELLO`)
       return this.onhello(frames.parseHello(body))
@@ -187,6 +187,13 @@ class Session {
     if (this.queue.length === 1) this.server.intake.add(this)
   }
 
+  /** At once, whatever is held back: the client asks whether anybody is there. */
+  onping () {
+    if (this.isStalled) return this.answer(frames.pong())
+    this.socket.write(frames.pong())
+    if (this.isStalled) this.socket.pause()
+  }
+
   onbye () {
     if (this.client !== null) this.client.isLeaving = true
     this.over()
@@ -200,7 +207,7 @@ class Session {
     this.isWelcome = true
     this.toldEnd = welcome.end
     this.greeting = frames.welcome(welcome)
-    this.server.flushSoon(this)
+    process.nextTick(() => this.server.flushNow(this))
   }
 
   /**
