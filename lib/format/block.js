@@ -39,6 +39,17 @@ class Block {
   }
 
   /**
+   * The log goes on in another block: readers that are in this one find all of it.
+   * @param {Block} block the same one, read as a whole
+   */
+  complete (block) {
+    this.setBuffer(block.buffer)
+    this.end = block.end
+    this.error = block.error
+    this.sealed = true
+  }
+
+  /**
    * @param {number} position where a record starts
    * @returns {Buffer} its data: a view, not a copy
    */

@@ -30,7 +30,7 @@ function adopt (remote, writer, known, { blockSize, checksum }) {
     for (const run of known.runs) remote.onack(run, { blockSize, checksum })
   }
   for (const frame of [...packer.frames]) append(remote, writer, frame, { blockSize, checksum })
-  for (const [id, { seq }] of remote.requests) {
+  for (const [id, { seq }] of remote.requests.requests) {
     const cb = (/** @type {Error | null | undefined} */ err) => {
       remote.onreply(id, err ?? null)
       remote.settle()

@@ -127,10 +127,7 @@ class ClientEnd {
   completeTail (tail, next) {
     const { blocks } = this
     blocks.load(tail.number, 1, { cacheShare: 1, isSingle: true }, ([block]) => {
-      tail.setBuffer(block.buffer)
-      tail.end = block.end
-      tail.error = block.error
-      tail.sealed = true
+      tail.complete(block)
       this.isTailOutdated = false
       blocks.tail = new Block(next, Buffer.allocUnsafeSlow(blocks.blockSize), 0, false)
       this.step()

@@ -4,6 +4,7 @@
 
 const errors = require('../errors')
 const frames = require('./frames')
+const bodies = require('./frame-bodies')
 const { FrameReader } = require('./frame-reader')
 
 /** What the owner may send at once: a WELCOME with the records of a whole window, one each, is the largest. */
@@ -69,30 +70,30 @@ class Connection {
     const { listeners } = this
     if (this.isOver) return
     if (type === frames.REFUSED) {
-      this.refusal = frames.decodeError(body)
+      this.refusal = bodies.decodeError(body)
       return this.close()
     }
     if (type === frames.PONG) return
     if (type === frames.WELCOME) return this.onwelcome(body)
     if (!this.isWelcome) throw errors.protocol(`the owner has sent a frame of type ${type} before WELCOME`)
-    if (type === frames.ACK) listeners.onack(frames.parseAck(body))
+    if (type === frames.ACK) listeners.onack(bodies.parseAck(body))
     else if (type === frames.END) {
-      const { end, lastSeq } = frames.parseEnd(body)
+      const { end, lastSeq } = bodies.parseEnd(body)
       listeners.onend(end, lastSeq)
     } else if (type === frames.NACK) {
-      const { epoch, error } = frames.parseNack(body)
+      const { epoch, error } = bodies.parseNack(body)
       listeners.onnack(epoch, error)
     } else if (type === frames.REPLY) {
-      const { request, error } = frames.parseReply(body)
+      const { request, error } = bodies.parseReply(body)
       listeners.onreply(request, error)
-    } else if (type === frames.DELETED) listeners.ondeleted(frames.parseDeleted(body))
+    } else if (type === frames.DELETED) listeners.ondeleted(bodies.parseDeleted(body))
   }
 
   /** @param {Buffer} body */
   onwelcome (body) {
     if (body[0] !== frames.VERSION) throw errors.protocol(`the owner of the log has version ${body[0]} of the protocol; this process has version ${frames.VERSION}`)
     this.isWelcome = true
-    this.listeners.onwelcome(frames.parseWelcome(body))
+    this.listeners.onwelcome(bodies.parseWelcome(body))
   }
 
   /** @param {Buffer[]} buffers */

@@ -160,9 +160,14 @@ class KnownClients {
     if (this.clients.delete(client.id.toString('hex'))) this.journal.forget(client.slot)
   }
 
+  /** @param {Buffer} id */
+  find (id) {
+    return this.clients.get(id.toString('hex'))
+  }
+
   /** @param {Buffer} id of this process, which is no client any more */
   dropOwn (id) {
-    const client = this.clients.get(id.toString('hex'))
+    const client = this.find(id)
     if (client !== undefined) this.drop(client)
   }
 

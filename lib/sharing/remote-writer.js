@@ -11,19 +11,16 @@ const layout = require('../format/layout')
 const errors = require('../errors')
 const { Appender } = require('../write/appender')
 const { FramePacker } = require('./frame-packer')
-const frames = require('./frames')
+const { Requests } = require('./requests')
 
-/** The most APPENDs that may be on their way, and the most requests. */
+/** The most APPENDs that may be on their way. */
 const MAX_FRAMES = 256
-const MAX_REQUESTS = 4096
 
 /**
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {import('./frame-packer').Frame} Frame
  * @typedef {import('./frames').Run} Run
  * @typedef {import('./frames').Welcome} Welcome
- * @typedef {{ seq: number | null, end: number, isSent: boolean, cb: Done }} Request seq: of the record to delete; null: a sync.
- *   end: the number of the last record that was appended before
  */
 
 /** @extends {Appender<FramePacker>} */
@@ -85,10 +82,7 @@ class RemoteWriter {
     this.nextCall = 0
     /** What is stored of the oldest group. */
     this.partStored = { records: 0, bytes: 0 }
-    /** @type {Map<number, Request>} */
-    this.requests = new Map()
-    this.lastRequest = 0
-    this.unsentRequests = 0
+    this.requests = new Requests()
     this.isScheduled = false
     this.isPending = false
     /** Up to this number all is durable, or was refused. */
@@ -156,8 +150,7 @@ class RemoteWriter {
    */
   request (seq, cb) {
     if (this.failure !== null) return process.nextTick(cb, this.failure)
-    this.requests.set(++this.lastRequest, { seq, end: this.packer.end, isSent: false, cb })
-    this.unsentRequests++
+    this.requests.add(seq, this.packer.end, cb)
     this.flushSoon()
   }
 
@@ -185,8 +178,9 @@ class RemoteWriter {
 
   /** @param {(buffers: Buffer[]) => void} send */
   sendAll (send) {
-    const buffers = this.unsentFrames()
-    if (this.unsentRequests > 0) this.addUnsentRequests(buffers)
+    const frames = this.unsentFrames()
+    const next = this.packer.frames[this.framesOnTheWay]
+    const buffers = frames.concat(this.requests.takeUnsent(next === undefined ? Infinity : next.first))
     if (buffers.length === 0) return
     this.counts.writes++
     send(buffers)
@@ -207,20 +201,6 @@ class RemoteWriter {
       buffers.push(frame.bytes(this.epoch, this.acknowledged))
     }
     return buffers
-  }
-
-  /** @param {Buffer[]} buffers */
-  addUnsentRequests (buffers) {
-    const nextFrame = this.packer.frames[this.framesOnTheWay]
-    let underWay = this.requests.size - this.unsentRequests
-    for (const [id, request] of this.requests) {
-      if (request.isSent) continue
-      // a sync is for everything that was appended before it
-      if (underWay++ === MAX_REQUESTS || (nextFrame !== undefined && nextFrame.first <= request.end)) return
-      request.isSent = true
-      this.unsentRequests--
-      buffers.push(request.seq === null ? frames.sync(id) : frames.del(id, request.seq))
-    }
   }
 
   // Answers of the owner
@@ -252,8 +232,7 @@ class RemoteWriter {
     for (const frame of packer.frames) frame.isSent = false
     this.framesOnTheWay = 0
     this.bytesOnTheWay = 0
-    for (const request of this.requests.values()) request.isSent = false
-    this.unsentRequests = this.requests.size
+    this.requests.forgetSent()
   }
 
   /**
@@ -359,9 +338,7 @@ class RemoteWriter {
     packer.rollBack()
     packer.frames = sent
     for (const frame of sent) frame.isGivenUp = true
-    const requests = [...this.requests.values()]
-    this.requests.clear()
-    this.unsentRequests = 0
+    const requests = this.requests.takeAll()
     for (const { cb } of requests) this.waiters.ready.push({ answer: () => cb(error) })
     this.settle()
   }
@@ -392,10 +369,9 @@ class RemoteWriter {
    * @param {Error | null} error
    */
   onreply (id, error) {
-    const request = this.requests.get(id)
+    const request = this.requests.take(id)
     // given up
     if (request === undefined) return
-    this.requests.delete(id)
     if (request.seq === null && error === null) this.onsynced(request.end)
     this.waiters.ready.push({ answer: () => request.cb(error) })
   }

@@ -7,6 +7,7 @@
 const layout = require('../format/layout')
 const errors = require('../errors')
 const frames = require('./frames')
+const bodies = require('./frame-bodies')
 const { FrameReader } = require('./frame-reader')
 
 /** Bytes of APPENDs that a client may have on their way. */
@@ -111,14 +112,14 @@ class Session {
     if (type === frames.PING) return this.onping()
     if (!this.isGreeted) {
       if (type !== frames.HELLO) throw errors.protocol(`the first frame is of type ${type}; it should be HELLO`)
-      return this.onhello(frames.parseHello(body))
+      return this.onhello(bodies.parseHello(body))
     }
     if (type === frames.HELLO) throw errors.protocol('HELLO came twice')
     if (!this.isWelcome) throw errors.protocol(`a frame of type ${type} came before WELCOME`)
     switch (type) {
-      case frames.APPEND: return this.onappend(frames.parseAppend(body), body.length + frames.HEADER_SIZE)
-      case frames.DELETE: return this.onrequest(frames.parseDelete(body))
-      case frames.SYNC: return this.onrequest({ request: frames.parseSync(body), seq: null })
+      case frames.APPEND: return this.onappend(bodies.parseAppend(body), body.length + frames.HEADER_SIZE)
+      case frames.DELETE: return this.onrequest(bodies.parseDelete(body))
+      case frames.SYNC: return this.onrequest({ request: bodies.parseSync(body), seq: null })
       case frames.BYE: return this.onbye()
     }
   }

@@ -13,20 +13,14 @@
 const crypto = require('crypto')
 const errors = require('../errors')
 const { Block } = require('../format/block')
-const { BlockCache } = require('../read/block-cache')
-const { RecordReader, problemOf } = require('../read/get')
-const { recoverEnd } = require('../recovery/recover-end')
 const { promises } = require('../storage/promisified-file')
-const { Writer } = require('../write/writer')
 const { Address } = require('./address')
 const { adopt, startingCounts } = require('./adopt')
 const { ClientEnd } = require('./client-end')
 const { Connection } = require('./connection')
 const { ID_SIZE } = require('./frames')
-const { Journal, journalName } = require('./journal')
-const { KnownClients } = require('./known-clients')
+const { Owner, openBlocks } = require('./owner')
 const { RemoteWriter } = require('./remote-writer')
-const { Server } = require('./server')
 const { Silence } = require('./silence')
 
 /** Milliseconds between two attempts to get the lock or to connect: the first, doubled each time, up to the last. */
@@ -61,10 +55,8 @@ class Sharing {
     this.clientEnd = null
     /** @type {Connection | null} */
     this.connection = null
-    /** @type {Server | null} */
-    this.server = null
-    /** @type {KnownClients | null} */
-    this.clients = null
+    /** @type {Owner | null} */
+    this.owner = null
     /** Why there was no owner when it was last tried. @type {unknown} */
     this.problem = null
     /** Settled when this process is the owner, or cannot be; null: it is not about to. @type {Promise<boolean> | null} */
@@ -265,12 +257,12 @@ class Sharing {
   /** @param {Welcome} welcome */
   openAsClient ({ blockSize, end }) {
     const { file, context } = this
-    const { settings, records, listeners } = context
+    const { settings, listeners } = context
     if (settings.blockSize !== undefined && settings.blockSize !== blockSize) {
       throw errors.blockSize(file.filename, settings.blockSize, `the file has blocks of ${blockSize} bytes`, blockSize)
     }
     listeners.onblocksize(blockSize)
-    const blocks = new BlockCache(file, { blockSize, checksum: settings.checksum, cacheSize: settings.cacheSize })
+    const { blocks, reader } = openBlocks(context, blockSize)
     blocks.tail = new Block(Math.floor(end / blockSize), Buffer.allocUnsafeSlow(blockSize), 0, false)
     const clientEnd = new ClientEnd(file, this.io, blocks, {
       onfresh: listeners.onfresh,
@@ -278,7 +270,6 @@ class Sharing {
       onfailure: (err) => this.fail(err)
     })
     this.clientEnd = clientEnd
-    const reader = new RecordReader({ blocks, decode: records.isIdentity ? null : records.decode, turn: context.turn })
     this.opened = { blocks, reader, writer: this.remote, follower: clientEnd, sharing: this, cut: null, recovered: 0 }
   }
 
@@ -307,19 +298,17 @@ class Sharing {
    * @returns {Promise<boolean>} false: it could not open the log, and has released the lock
    */
   async own (isOpening) {
-    const { file, clock, context } = this
-    const { settings } = context
-    const clients = new KnownClients(list => new Journal(journalName(this.path), () => file.status(), list), clock)
-    const server = new Server({ ackInterval: settings.ackInterval, filename: file.filename }, clients, clock)
+    const { file, context, io } = this
+    const owner = new Owner(context, io, this.path)
     try {
-      await this.io.checkPath()
+      await io.checkPath()
       // first, so that the others find the new owner and wait
-      server.listen(await this.address.listen(async () => file.status(), socket => server.accept(socket)))
+      await owner.listen(this.address)
       await this.clientEnd?.stop()
-      await this.openAsOwner(server, clients)
+      this.become(owner, await owner.open(this.opened, startingCounts(this.remote.counts)))
       return true
     } catch (err) {
-      await server.close()
+      await owner.giveUp()
       file.unlock?.()
       const isFinal = String(/** @type {any} */ (err).code).startsWith('flumelog:')
       if (isOpening || isFinal) throw err
@@ -331,51 +320,23 @@ class Sharing {
   }
 
   /**
-   * @param {Server} server
-   * @param {KnownClients} clients
+   * @param {Owner} owner
+   * @param {Awaited<ReturnType<Owner['open']>>} opened
    */
-  async openAsOwner (server, clients) {
-    const { file, io, context, clock } = this
-    const { settings, records, limits, listeners } = context
-    const wanted = this.opened?.blocks.blockSize ?? settings.blockSize
-    const { blockSize, found, cut, recovered } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum: settings.checksum, isWhole: records.isWhole })
-    await clients.load(found.kept, io.read, blockSize)
-    listeners.onblocksize(blockSize)
-    records.checksum = settings.checksum
-    const opened = this.opened ?? this.newOpened(blockSize)
-    await moveTail(opened.blocks, found.tail, file.filename)
-    const writer = new Writer(file, opened.blocks, { ...settings, blockSize }, limits, found.lastSeq, (seq) => {
-      server.advanced()
-      listeners.onadvance(seq)
-    }, clock)
-    writer.journal = clients.journal
-    writer.onrewritten = (numbers) => server.rewritten(numbers)
-    Object.assign(writer.counts, startingCounts(this.remote.counts))
-    Object.assign(opened, { writer, follower: null, cut, recovered })
-    this.opened = opened
-    this.server = server
-    this.clients = clients
+  become (owner, { blocks, reader, writer, cut, recovered }) {
+    const { remote, clientEnd, context } = this
+    const { listeners, settings } = context
+    this.opened = Object.assign(this.opened ?? {}, { blocks, reader, writer, follower: null, sharing: this, cut, recovered })
+    this.owner = owner
     this.role = 'owner'
-    adopt(this.remote, writer, clients.clients.get(this.id.toString('hex')), { blockSize, checksum: settings.checksum })
-    clients.dropOwn(this.id)
-    server.open({ writer, blocks: opened.blocks, problemOf: seq => problemOf(opened.blocks, seq) })
-    this.updateHold()
-    const { clientEnd } = this
     this.clientEnd = null
+    adopt(remote, writer, owner.clients.find(this.id), { blockSize: blocks.blockSize, checksum: settings.checksum })
+    owner.clients.dropOwn(this.id)
+    owner.serve()
+    this.updateHold()
     listeners.onrole()
     clientEnd?.release()
     listeners.onadvance(writer.appender.lastSeq)
-  }
-
-  /**
-   * @param {number} blockSize
-   * @returns {Opened}
-   */
-  newOpened (blockSize) {
-    const { settings, records, turn } = this.context
-    const blocks = new BlockCache(this.file, { blockSize, checksum: settings.checksum, cacheSize: settings.cacheSize })
-    const reader = new RecordReader({ blocks, decode: records.isIdentity ? null : records.decode, turn })
-    return { blocks, reader, writer: null, follower: null, sharing: this, cut: null, recovered: 0 }
   }
 
   // Waiting
@@ -395,7 +356,7 @@ class Sharing {
   updateHold () {
     const { mustHold } = this
     this.connection?.hold(mustHold)
-    this.server?.hold(this.isHeld)
+    this.owner?.server.hold(this.isHeld)
     if (mustHold) this.pauseTimer?.ref()
     else this.pauseTimer?.unref()
     this.silence.watch(this.remote.isPending && this.role !== 'owner')
@@ -449,40 +410,10 @@ class Sharing {
 
   /** @param {Done} cb */
   closeOwner (cb) {
-    const { server, clients, opened } = /** @type {{ server: Server, clients: KnownClients, opened: { writer: Writer } }} */ (/** @type {unknown} */ (this))
     this.isClosed = true
-    server.close().then(() => opened.writer.close((/** @type {Error | null | undefined} */ err) => {
-      clients.close()
-      cb(err ?? null)
-    }))
+    const owner = /** @type {Owner} */ (this.owner)
+    owner.close(cb)
   }
-}
-
-/**
- * The log is found to end in this block; readers that are in the block where it ended before go on from there.
- * @param {BlockCache} blocks
- * @param {Block} tail
- * @param {string | null} filename
- */
-async function moveTail (blocks, tail, filename) {
-  const before = blocks.tail
-  const { blockSize } = blocks
-  const end = tail.number * blockSize + tail.end
-  if (end < blocks.end) throw errors.shrunk(filename, blocks.end, end)
-  blocks.forget()
-  if (before.number === tail.number) {
-    before.setBuffer(tail.buffer)
-    before.end = tail.end
-    return
-  }
-  await new Promise(resolve => blocks.load(before.number, 1, { cacheShare: 1 }, ([block]) => {
-    before.setBuffer(block.buffer)
-    before.end = block.end
-    before.error = block.error
-    before.sealed = true
-    resolve(null)
-  }))
-  blocks.tail = tail
 }
 
 module.exports = { Sharing }

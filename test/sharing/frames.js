@@ -6,6 +6,7 @@
 const test = require('tape')
 const fc = require('fast-check')
 const frames = require('../../lib/sharing/frames')
+const bodies = require('../../lib/sharing/frame-bodies')
 const { FrameReader } = require('../../lib/sharing/frame-reader')
 const raw = require('../helpers/raw-client')
 const { isSame } = require('../helpers/reading')
@@ -48,18 +49,18 @@ const records = fc.array(fc.uint8Array({ minLength: 1, maxLength: 100 }).map(byt
 
 /** type -> [what is encoded, encode, decode] */
 const CODECS = {
-  HELLO: [hello, frames.hello, (bytes) => { const { version, ...rest } = frames.parseHello(bytes); return version === 1 && rest }],
-  WELCOME: [welcome, frames.welcome, (bytes) => { const { version, ...rest } = frames.parseWelcome(bytes); return version === 1 && rest }],
-  END: [record({ end: u64, lastSeq }), ({ end, lastSeq }) => frames.end(end, lastSeq), frames.parseEnd],
-  ACK: [run, frames.ack, frames.parseAck],
+  HELLO: [hello, frames.hello, (bytes) => { const { version, ...rest } = bodies.parseHello(bytes); return version === 1 && rest }],
+  WELCOME: [welcome, frames.welcome, (bytes) => { const { version, ...rest } = bodies.parseWelcome(bytes); return version === 1 && rest }],
+  END: [record({ end: u64, lastSeq }), ({ end, lastSeq }) => frames.end(end, lastSeq), bodies.parseEnd],
+  ACK: [run, frames.ack, bodies.parseAck],
   APPEND: [
     fc.tuple(append, records),
     ([header, records]) => appendFrame(header, records),
-    (bytes) => { const { records, ...header } = frames.parseAppend(bytes); return [header, recordsIn(records)] }
+    (bytes) => { const { records, ...header } = bodies.parseAppend(bytes); return [header, recordsIn(records)] }
   ],
-  DELETE: [record({ request: u32, seq: u64 }), ({ request, seq }) => frames.del(request, seq), frames.parseDelete],
-  SYNC: [u32, frames.sync, frames.parseSync],
-  DELETED: [fc.array(u64), frames.deleted, frames.parseDeleted]
+  DELETE: [record({ request: u32, seq: u64 }), ({ request, seq }) => frames.del(request, seq), bodies.parseDelete],
+  SYNC: [u32, frames.sync, bodies.parseSync],
+  DELETED: [fc.array(u64), frames.deleted, bodies.parseDeleted]
 }
 
 function recordsIn (bytes) {
@@ -83,13 +84,13 @@ for (const [name, [values, encode, decode]] of Object.entries(CODECS)) {
 test('errors arrive with their codes and properties', (t) => {
   fc.assert(fc.property(error, u32, u32, (err, request, epoch) => {
     const expected = told(err)
-    const reply = frames.parseReply(body(frames.reply(request, err)))
-    const nack = frames.parseNack(body(frames.nack(epoch, err)))
+    const reply = bodies.parseReply(body(frames.reply(request, err)))
+    const nack = bodies.parseNack(body(frames.nack(epoch, err)))
     mustEqual([reply.request, propertiesOf(reply.error)], [request, expected])
     mustEqual([nack.epoch, propertiesOf(nack.error)], [epoch, expected])
-    mustEqual(propertiesOf(frames.decodeError(body(frames.refused(err)))), expected)
+    mustEqual(propertiesOf(bodies.decodeError(body(frames.refused(err)))), expected)
   }), { seed: SEED, numRuns: 300 })
-  t.deepEqual(frames.parseReply(body(frames.reply(7, null))), { request: 7, error: null })
+  t.deepEqual(bodies.parseReply(body(frames.reply(7, null))), { request: 7, error: null })
   t.end()
 })
 
@@ -175,7 +176,7 @@ test('a frame that is announced takes memory only as it arrives', (t) => {
 })
 
 test('decoders of any bytes give a value or flumelog:protocol', (t) => {
-  const decoders = Object.entries(frames).filter(([name]) => name.startsWith('parse') || name === 'decodeError')
+  const decoders = Object.entries(bodies)
   t.equal(decoders.length, 11)
   const text = fc.oneof(fc.json(), fc.string()).map(text => Buffer.from(text))
   const bytes = fc.oneof(fc.uint8Array({ maxLength: 80 }).map(bytes => Buffer.from(bytes)), text, text.map(text => Buffer.concat([Buffer.alloc(4), text])))

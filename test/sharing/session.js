@@ -8,6 +8,7 @@ const { Server } = require('../../lib/sharing/server')
 const { Session } = require('../../lib/sharing/session')
 const { FrameReader } = require('../../lib/sharing/frame-reader')
 const frames = require('../../lib/sharing/frames')
+const bodies = require('../../lib/sharing/frame-bodies')
 const { systemClock } = require('../../lib/clock')
 const { event } = require('../helpers/reading')
 
@@ -16,7 +17,7 @@ tape('a client that has taken nothing for a while is told of the end of the log 
   const log = { writer: { acknowledged: 100, appender: { lastSeq: 76 } } }
   server.log = log
   const ends = []
-  const reader = new FrameReader((type, body) => { if (type === frames.END) ends.push(frames.parseEnd(body).end) })
+  const reader = new FrameReader((type, body) => { if (type === frames.END) ends.push(bodies.parseEnd(body).end) })
   const socket = Object.assign(new EventEmitter(), { writableLength: 0, write: bytes => reader.push(bytes), pause () {}, resume () {} })
   const session = new Session(server, socket)
   server.sessions.add(session)

@@ -1,0 +1,124 @@
+'use strict'
+
+// What a process that shares a log does when it has the lock: listens on the socket,
+// recovers the log as any opening does, and opens it for writing, for itself and for others.
+
+const errors = require('../errors')
+const { BlockCache } = require('../read/block-cache')
+const { RecordReader, problemOf } = require('../read/get')
+const { recoverEnd } = require('../recovery/recover-end')
+const { Writer } = require('../write/writer')
+const { Journal, journalName } = require('./journal')
+const { KnownClients } = require('./known-clients')
+const { Server } = require('./server')
+
+/**
+ * @typedef {import('../opening').Opened} Opened
+ * @typedef {import('../write/appender').Appender['counts']} Counts
+ */
+
+class Owner {
+  /**
+   * @param {import('../opening').Context} context
+   * @param {import('../storage/promisified-file').Io} io
+   * @param {string} path of the log
+   */
+  constructor (context, io, path) {
+    const { file, settings, clock } = context
+    this.context = context
+    this.io = io
+    this.clients = new KnownClients(list => new Journal(journalName(path), () => file.status(), list), clock)
+    this.server = new Server({ ackInterval: settings.ackInterval, filename: file.filename }, this.clients, clock)
+    /** Set when the log is open. @type {Writer} */
+    this.writer = /** @type {any} */ (null)
+  }
+
+  /** @param {import('./address').Address} address where others find this process, and wait until the log is open */
+  async listen (address) {
+    const { file } = this.context
+    this.server.listen(await address.listen(async () => file.status(), socket => this.server.accept(socket)))
+  }
+
+  /**
+   * @param {Opened | null} before what there is of the log, if this process was a client
+   * @param {Partial<Counts>} counts that its writer starts from
+   * @returns {Promise<Pick<Opened, 'blocks' | 'reader' | 'cut' | 'recovered'> & { writer: Writer }>}
+   */
+  async open (before, counts) {
+    const { io, context, clients, server } = this
+    const { file, settings, records, limits, listeners, clock } = context
+    const { checksum } = settings
+    const wanted = before?.blocks.blockSize ?? settings.blockSize
+    const { blockSize, found, cut, recovered } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole })
+    await clients.load(found.kept, io.read, blockSize)
+    listeners.onblocksize(blockSize)
+    records.checksum = checksum
+    const { blocks, reader } = before ?? openBlocks(context, blockSize)
+    await moveTail(blocks, found.tail, file.filename)
+    const writer = new Writer(file, blocks, { ...settings, blockSize }, limits, found.lastSeq, (seq) => {
+      server.advanced()
+      listeners.onadvance(seq)
+    }, clock)
+    writer.journal = clients.journal
+    writer.onrewritten = (numbers) => server.rewritten(numbers)
+    Object.assign(writer.counts, counts)
+    this.writer = writer
+    return { blocks, reader, writer, cut, recovered }
+  }
+
+  /** Lets clients in. */
+  serve () {
+    const { writer } = this
+    const { blocks } = writer
+    this.server.open({ writer, blocks, problemOf: seq => problemOf(blocks, seq) })
+  }
+
+  /** It could not open the log. */
+  async giveUp () {
+    await this.server.close()
+  }
+
+  /** @param {(err: Error | null) => void} cb everything that was appended is stored and durable */
+  close (cb) {
+    this.server.close().then(() => this.writer.close((err) => {
+      this.clients.close()
+      cb(err ?? null)
+    }))
+  }
+}
+
+/**
+ * @param {import('../opening').Context} context
+ * @param {number} blockSize in bytes
+ */
+function openBlocks ({ file, settings, records, turn }, blockSize) {
+  const { checksum, cacheSize } = settings
+  const blocks = new BlockCache(file, { blockSize, checksum, cacheSize })
+  return { blocks, reader: new RecordReader({ blocks, decode: records.isIdentity ? null : records.decode, turn }) }
+}
+
+/**
+ * The log is found to end in this block; readers that are in the block where it ended before go on from there.
+ * @param {BlockCache} blocks
+ * @param {import('../format/block').Block} tail
+ * @param {string | null} filename
+ */
+async function moveTail (blocks, tail, filename) {
+  const before = blocks.tail
+  const { blockSize } = blocks
+  const end = tail.number * blockSize + tail.end
+  if (end < blocks.end) throw errors.shrunk(filename, blocks.end, end)
+  blocks.forget()
+  if (before.number === tail.number) {
+    before.setBuffer(tail.buffer)
+    before.end = tail.end
+    return
+  }
+  await new Promise(resolve => blocks.load(before.number, 1, { cacheShare: 1 }, ([block]) => {
+    before.complete(block)
+    resolve(null)
+  }))
+  blocks.tail = tail
+}
+
+module.exports = { Owner, openBlocks }
