@@ -116,6 +116,11 @@ class FlumeLog {
     return new Promise((resolve, reject) => this.flumelog.del(seq, (err) => err ? reject(err) : resolve()))
   }
 
+  /** @returns {import('./lib/log').Stats} as for the log with callbacks */
+  stats () {
+    return this.flumelog.stats()
+  }
+
   /** @returns {Promise<void>} resolves when everything appended so far is fsynced */
   sync () {
     return new Promise((resolve, reject) => this.flumelog.sync((err) => err ? reject(err) : resolve()))

@@ -30,6 +30,8 @@ function startWorkers () {
   })
   cluster.on('exit', (worker, code, signal) => {
     if (isStopping) return
+    // the port is in use, for example: another worker would fail as well
+    if (listening < WORKERS) process.exit(1)
     console.log(`worker ${worker.process.pid} is gone (${signal ?? code}); starting another one`)
     cluster.fork({ LOG_FILE: file, LOG_PORT: port })
   })

@@ -119,7 +119,7 @@ exports.blockSize = (filename, given, found, blockSize) => createError('flumelog
 
 /** @param {string | null} filename */
 exports.locked = (filename) => createError('flumelog:locked',
-  `${nameOf(filename)}: another writer has the log open; close it first, or open the log with readOnly`, { filename })
+  `${nameOf(filename)}: another writer has the log open; close it first, open the log with readOnly, or open it with shared everywhere`, { filename })
 
 /**
  * @param {string | null} filename
@@ -188,7 +188,10 @@ exports.nameTooLong = (filename, bytes, most) => createError('ENAMETOOLONG',
  * @param {unknown} cause
  */
 exports.unreachable = (filename, timeout, cause) => createError('flumelog:unreachable',
-  `${nameOf(filename)}: the process that owns the log has not answered for ${timeout} ms; it is unknown whether the call has taken effect, and it is not repeated`,
+  `${nameOf(filename)}: ${cause === undefined
+    ? `the process that owns the log has not answered for ${timeout} ms`
+    : `no process has owned the log for ${timeout} ms, and this one cannot: ${/** @type {Error} */ (cause).message}`
+  }; it is unknown whether the call has taken effect, and it is not repeated`,
   { filename, ...(cause === undefined ? {} : { cause }) })
 
 /** @param {string | null} filename */

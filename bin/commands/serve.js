@@ -34,7 +34,7 @@ flumelog append. Without \`serve\`, one of them owns the log; with it, they can
 come and go, and the owner does nothing else. If another process owns the log,
 \`serve\` waits, and takes over when that one has closed the log or has died.
 
-Ctrl-C and SIGTERM stop it, with exit code 0: what it has acknowledged is
+Ctrl-C, SIGTERM and SIGHUP stop it, with exit code 0: what it has acknowledged is
 fsynced, and the log is closed. The others go on: one of them takes over.`
 
 /** @param {import('commander').Command} program */
@@ -67,7 +67,7 @@ async function serve (file, { blockSize, sync, json, quiet }) {
 
   const failure = await new Promise(resolve => {
     const timer = setInterval(look, INTERVAL)
-    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, interrupted)
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, interrupted)
     // a reader that closes the pipe stops it, too
     if (json) process.stdout.removeAllListeners('error').on('error', () => stop(null))
     say(role === 'owner' ? 'serving; other processes can append' : 'another process owns this log; waiting to take over')

@@ -340,6 +340,11 @@ class RemoteWriter {
     for (const frame of sent) frame.isGivenUp = true
     const requests = this.requests.takeAll()
     for (const { cb } of requests) this.waiters.ready.push({ answer: () => cb(error) })
+    // an owner that is silent syncs nothing
+    if (this.onclosed !== null && !this.isSyncingToClose) {
+      this.isSyncingToClose = true
+      this.waiters.ready.push({ answer: () => this.closed(error) })
+    }
     this.settle()
   }
 

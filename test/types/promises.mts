@@ -23,6 +23,7 @@ const wrapped: PromiseLog<Message> = wrap(flumelog)
 const bytes = wrap(FlumeLog('folder/bare'))
 const filename: string | null = log.filename
 const role: 'owner' | 'client' | null = log.role
+const written: number = log.stats().written.records
 // @ts-expect-error no file
 await open()
 // @ts-expect-error it needs a codec to be of messages
