@@ -211,6 +211,16 @@ exports.cannotShare = (filename) => createError('flumelog:no-lock',
 
 /**
  * @param {string | null} filename
+ * @param {boolean} checksum of the owner
+ */
+exports.otherChecksum = (filename, checksum) => createError('flumelog:invalid',
+  `${nameOf(filename)}: checksum is ${!checksum}, but the process that owns the log has opened it with ${checksum}; it must be the same in all of them`, { filename })
+
+/** @param {string} message what has not arrived */
+exports.tooSlow = (message) => createError('ETIMEDOUT', message)
+
+/**
+ * @param {string | null} filename
  * @param {number} most
  */
 exports.tooManyClients = (filename, most) => createError('flumelog:unreachable',

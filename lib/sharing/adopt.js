@@ -29,6 +29,7 @@ function adopt (remote, writer, known, { blockSize, checksum }) {
     known.forget(remote.acknowledged)
     for (const run of known.runs) remote.onack(run, { blockSize, checksum })
   }
+  Object.assign(writer.counts, startingCounts(remote.counts))
   for (const frame of [...packer.frames]) append(remote, writer, frame, { blockSize, checksum })
   for (const [id, { seq }] of remote.requests.requests) {
     const cb = (/** @type {Error | null | undefined} */ err) => {
@@ -83,4 +84,4 @@ function startingCounts ({ appended, written, synced, rejected, inFlight, writes
   }
 }
 
-module.exports = { adopt, startingCounts }
+module.exports = { adopt }

@@ -11,6 +11,9 @@ const { Block } = require('../format/block')
 const { FollowedPoint } = require('../read/followed-point')
 const { withRewrites } = require('../recovery/rewrites')
 
+/** Milliseconds after which a read that has failed is tried again for streams that wait. */
+const RETRY_DELAY = 50
+
 /**
  * @typedef {object} Listeners
  * @property {(isFresh: boolean) => void} onfresh blocks have all that the owner has told of, or do not any more
@@ -23,9 +26,11 @@ class ClientEnd {
    * @param {import('../storage/path-file').LogFile} file
    * @param {import('../storage/promisified-file').Io} io
    * @param {import('../read/block-cache').BlockCache} blocks
+   * @param {import('../clock').Clock} clock
    * @param {Listeners} listeners
    */
-  constructor (file, io, blocks, listeners) {
+  constructor (file, io, blocks, clock, listeners) {
+    this.clock = clock
     this.file = file
     this.io = io
     this.blocks = blocks
@@ -200,12 +205,19 @@ class ClientEnd {
     if (this.isStopped && !this.isClosed) return this.pause()
     this.isReading = false
     const waiting = this.waiting.splice(0)
-    if (err !== null && !this.isClosed) this.listeners.onfailure(err)
+    if (err !== null && !this.isClosed) this.fail(err)
     else if (err === null) {
       if (!this.isTelling) this.listeners.onread()
       this.considerReading()
     }
     callAll(waiting, err)
+  }
+
+  /** @param {Error} err */
+  fail (err) {
+    if (String(/** @type {any} */ (err).code).startsWith('flumelog:')) return this.listeners.onfailure(err)
+    // no more file descriptors, for example: callers get the error, streams that wait go on later
+    if (this.isHeld) this.clock.setTimeout(() => this.considerReading(), RETRY_DELAY)
   }
 
   // While this process becomes the owner

@@ -55,7 +55,6 @@ class Connection {
       this.reader.push(chunk)
     } catch (err) {
       if (/** @type {any} */ (err).code !== 'flumelog:protocol') throw err
-      // what this side has not understood is asked for again on the next connection
       this.refusal = /** @type {Error} */ (err)
       return this.close()
     }

@@ -17,8 +17,9 @@ class KnownClient {
    * @param {Buffer} id
    * @param {number} stored the highest number that is stored
    * @param {Run[]} runs
+   * @param {number} now milliseconds
    */
-  constructor (id, stored, runs) {
+  constructor (id, stored, runs, now) {
     this.id = id
     this.slot = -1
     this.stored = stored
@@ -32,7 +33,7 @@ class KnownClient {
     this.session = null
     /** It has said that it does not come back. */
     this.isLeaving = false
-    this.absentSince = 0
+    this.absentSince = now
     /** Called when nothing of it is with the writer. @type {(() => void) | null} */
     this.onsettled = null
   }
@@ -72,9 +73,7 @@ class KnownClients {
     const stored = await storedRuns(entries, end, read, blockSize)
     const now = this.clock.now()
     for (const [key, client] of stored) {
-      const known = new KnownClient(client.id, client.stored, client.runs)
-      known.absentSince = now
-      this.clients.set(key, known)
+      this.clients.set(key, new KnownClient(client.id, client.stored, client.runs, now))
     }
     this.start()
   }
@@ -101,8 +100,9 @@ class KnownClients {
     const key = id.toString('hex')
     const known = this.clients.get(key)
     const isUnknown = known === undefined && sent > 0
-    const client = known ?? new KnownClient(Buffer.from(id), sent, [])
+    const client = known ?? new KnownClient(Buffer.from(id), sent, [], this.clock.now())
     if (known === undefined) {
+      this.dropAbsent()
       this.clients.set(key, client)
       try {
         if (!this.hasStarted) this.start()
@@ -113,7 +113,6 @@ class KnownClients {
         this.clients.delete(key)
         throw err
       }
-      this.dropAbsent()
     }
     client.forget(answered)
     return { client, isUnknown }

@@ -14,7 +14,6 @@ const { Server } = require('./server')
 
 /**
  * @typedef {import('../opening').Opened} Opened
- * @typedef {import('../write/appender').Appender['counts']} Counts
  */
 
 class Owner {
@@ -41,10 +40,9 @@ class Owner {
 
   /**
    * @param {Opened | null} before what there is of the log, if this process was a client
-   * @param {Partial<Counts>} counts that its writer starts from
    * @returns {Promise<Pick<Opened, 'blocks' | 'reader' | 'cut' | 'recovered'> & { writer: Writer }>}
    */
-  async open (before, counts) {
+  async open (before) {
     const { io, context, clients, server } = this
     const { file, settings, records, limits, listeners, clock } = context
     const { checksum } = settings
@@ -52,7 +50,6 @@ class Owner {
     const { blockSize, found, cut, recovered } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole })
     await clients.load(found.kept, io.read, blockSize)
     listeners.onblocksize(blockSize)
-    records.checksum = checksum
     const { blocks, reader } = before ?? openBlocks(context, blockSize)
     await moveTail(blocks, found.tail, file.filename)
     const writer = new Writer(file, blocks, { ...settings, blockSize }, limits, found.lastSeq, (seq) => {
@@ -61,7 +58,6 @@ class Owner {
     }, clock)
     writer.journal = clients.journal
     writer.onrewritten = (numbers) => server.rewritten(numbers)
-    Object.assign(writer.counts, counts)
     this.writer = writer
     return { blocks, reader, writer, cut, recovered }
   }

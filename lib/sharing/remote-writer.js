@@ -92,6 +92,8 @@ class RemoteWriter {
     /** Called when the log is closed; null: `close` was not called. @type {Done | null} */
     this.onclosed = null
     this.isSyncingToClose = false
+    /** Whether it is closed. */
+    this.isOver = false
     /** Whether this process is the owner: its writer has what waits here, and makes it durable when it is closed. */
     this.isAdopted = false
   }
@@ -107,6 +109,10 @@ class RemoteWriter {
   /** @param {Done | undefined} cb */
   sync (cb) {
     const { end } = this.packer
+    if (this.isOver) {
+      if (cb !== undefined) process.nextTick(cb, this.waiters.takeUntold())
+      return
+    }
     this.request(null, (err) => {
       if (err && cb !== undefined) cb(err)
       // the error of an append before it that had no callback goes to this one
@@ -215,7 +221,8 @@ class RemoteWriter {
     this.welcome = welcome
     this.epoch = welcome.epoch
     this.lastSeq = welcome.lastSeq
-    for (const run of welcome.runs) this.onack(run)
+    // what was given up since HELLO needs no answer
+    for (const run of welcome.runs) if (run.first > this.acknowledged) this.onack(run)
     const first = this.packer.frames[0]
     // what the owner has forgotten of this client might be stored, or not
     const isLost = first !== undefined && (welcome.isUnknown ? first.first <= this.sent : first.last <= welcome.stored)
@@ -425,6 +432,7 @@ class RemoteWriter {
   /** @param {Error | null} err */
   closed (err) {
     const onclosed = /** @type {Done} */ (this.onclosed)
+    this.isOver = true
     onclosed(err ?? this.waiters.takeUntold())
   }
 }

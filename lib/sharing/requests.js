@@ -21,6 +21,8 @@ class Requests {
     this.requests = new Map()
     this.lastId = 0
     this.unsent = 0
+    /** Those that were given up on this connection: the owner may still be busy with them. */
+    this.givenUp = 0
   }
 
   get size () {
@@ -45,10 +47,10 @@ class Requests {
     /** @type {Buffer[]} */
     const buffers = []
     if (this.unsent === 0) return buffers
-    let underWay = this.requests.size - this.unsent
+    let underWay = this.requests.size - this.unsent + this.givenUp
     for (const [id, request] of this.requests) {
       if (request.isSent) continue
-      if (underWay++ === MAX_REQUESTS || firstUnsent <= request.end) break
+      if (underWay++ >= MAX_REQUESTS || firstUnsent <= request.end) break
       request.isSent = true
       this.unsent--
       buffers.push(request.seq === null ? frames.sync(id) : frames.del(id, request.seq))
@@ -60,6 +62,7 @@ class Requests {
   forgetSent () {
     for (const request of this.requests.values()) request.isSent = false
     this.unsent = this.requests.size
+    this.givenUp = 0
   }
 
   /**
@@ -68,6 +71,7 @@ class Requests {
    */
   take (id) {
     const request = this.requests.get(id)
+    if (request === undefined) this.givenUp--
     this.requests.delete(id)
     return request
   }
@@ -75,6 +79,7 @@ class Requests {
   /** @returns {Request[]} none of which is waited for any more */
   takeAll () {
     const all = [...this.requests.values()]
+    this.givenUp += this.requests.size - this.unsent
     this.requests.clear()
     this.unsent = 0
     return all

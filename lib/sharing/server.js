@@ -56,6 +56,7 @@ class Server {
     this.due = new Set()
     this.isFlushing = false
     this.lastBroadcast = -Infinity
+    this.checkedAt = 0
     /** @type {import('../clock').Timer | null} */
     this.broadcastTimer = null
     /** @type {import('../clock').Timer | null} */
@@ -217,13 +218,19 @@ class Server {
   // Time
 
   scheduleCheck () {
+    this.checkedAt = this.clock.now()
     this.checkTimer = this.clock.setTimeout(() => this.check(), CHECK_INTERVAL)
     this.checkTimer.unref()
   }
 
   check () {
     const now = this.clock.now()
-    for (const session of this.sessions) session.checkTime(now)
+    // while this process was busy or stopped, nothing could arrive
+    const late = now - this.checkedAt - CHECK_INTERVAL
+    for (const session of this.sessions) {
+      if (late > CHECK_INTERVAL) session.frameSince += late
+      session.checkTime(now)
+    }
     const listener = /** @type {import('./address').AnyListener} */ (this.listener)
     // until it succeeds, those that are connected go on, and others wait
     listener.check().catch(() => {}).then(() => { if (!this.isClosing) this.scheduleCheck() })

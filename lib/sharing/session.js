@@ -115,12 +115,12 @@ class Session {
       return this.onhello(bodies.parseHello(body))
     }
     if (type === frames.HELLO) throw errors.protocol('HELLO came twice')
+    if (type === frames.BYE) return this.onbye()
     if (!this.isWelcome) throw errors.protocol(`a frame of type ${type} came before WELCOME`)
     switch (type) {
       case frames.APPEND: return this.onappend(bodies.parseAppend(body), body.length + frames.HEADER_SIZE)
       case frames.DELETE: return this.onrequest(bodies.parseDelete(body))
       case frames.SYNC: return this.onrequest({ request: bodies.parseSync(body), seq: null })
-      case frames.BYE: return this.onbye()
     }
   }
 
@@ -329,7 +329,7 @@ class Session {
   /** @param {number} now milliseconds */
   checkTime (now) {
     if (this.isOver || this.socket.isPaused() || now - this.frameSince < FRAME_TIMEOUT) return
-    this.refuse(errors.protocol(`${this.isGreeted ? 'a frame' : 'the greeting'} has not arrived as a whole after ${FRAME_TIMEOUT} ms`))
+    this.refuse(errors.tooSlow(`${this.isGreeted ? 'a frame' : 'the greeting'} has not arrived as a whole after ${FRAME_TIMEOUT} ms`))
   }
 
   /**
@@ -339,7 +339,7 @@ class Session {
   refuse (err) {
     const { server } = this
     if (this.isOver) return
-    if (/** @type {import('../errors').LogError} */ (err).code === 'flumelog:protocol') {
+    if (['flumelog:protocol', 'ETIMEDOUT'].includes(/** @type {import('../errors').LogError} */ (err).code)) {
       server.refusals++
       server.lastRefusal = err
     }

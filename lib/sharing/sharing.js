@@ -15,7 +15,7 @@ const errors = require('../errors')
 const { Block } = require('../format/block')
 const { promises } = require('../storage/promisified-file')
 const { Address } = require('./address')
-const { adopt, startingCounts } = require('./adopt')
+const { adopt } = require('./adopt')
 const { ClientEnd } = require('./client-end')
 const { Connection } = require('./connection')
 const { ID_SIZE } = require('./frames')
@@ -180,7 +180,6 @@ class Sharing {
             this.welcomed(connection, welcome)
             resolve(true)
           } catch (err) {
-            if (/** @type {any} */ (err).code === 'flumelog:protocol') throw err
             // without onclose, which would have it try again
             connection.leave()
             reject(err)
@@ -195,8 +194,9 @@ class Sharing {
         onclose: (refusal) => {
           stopTimer()
           if (this.connection === connection) this.connection = null
-          if (connection.isWelcome && this.role === 'client') return this.lost()
-          if (/** @type {any} */ (refusal)?.code === 'flumelog:protocol') return reject(refusal)
+          const isFinal = /** @type {any} */ (refusal)?.code === 'flumelog:protocol'
+          if (connection.isWelcome && this.role === 'client') return isFinal ? this.fail(/** @type {Error} */ (refusal)) : this.lost()
+          if (isFinal) return reject(refusal)
           this.problem = refusal ?? this.problem
           resolve(false)
         }
@@ -221,6 +221,7 @@ class Sharing {
       if (deadline === Infinity && !this.mustHold) timer.unref()
     }
     const look = () => {
+      if (connection.isOver) return
       connection.ping()
       if (deadline !== Infinity && this.clock.now() - connection.heardAt >= this.timeout) {
         this.problem = errors.unreachable(this.file.filename, this.timeout, undefined)
@@ -239,7 +240,8 @@ class Sharing {
    */
   welcomed (connection, welcome) {
     const { context, remote } = this
-    context.records.checksum = welcome.checksum
+    // or seqs would follow other rules when another process takes over
+    if (welcome.checksum !== context.settings.checksum) throw errors.otherChecksum(this.file.filename, welcome.checksum)
     if (this.opened === null) this.openAsClient(welcome)
     else if (welcome.blockSize !== this.opened.blocks.blockSize) {
       throw errors.blockSize(this.file.filename, this.opened.blocks.blockSize, `the owner has blocks of ${welcome.blockSize} bytes`, welcome.blockSize)
@@ -264,7 +266,7 @@ class Sharing {
     listeners.onblocksize(blockSize)
     const { blocks, reader } = openBlocks(context, blockSize)
     blocks.tail = new Block(Math.floor(end / blockSize), Buffer.allocUnsafeSlow(blockSize), 0, false)
-    const clientEnd = new ClientEnd(file, this.io, blocks, {
+    const clientEnd = new ClientEnd(file, this.io, blocks, this.clock, {
       onfresh: listeners.onfresh,
       onread: () => listeners.onadvance(this.lastSeq),
       onfailure: (err) => this.fail(err)
@@ -305,10 +307,10 @@ class Sharing {
       // first, so that the others find the new owner and wait
       await owner.listen(this.address)
       await this.clientEnd?.stop()
-      this.become(owner, await owner.open(this.opened, startingCounts(this.remote.counts)))
+      this.become(owner, await owner.open(this.opened))
       return true
     } catch (err) {
-      await owner.giveUp()
+      await owner.giveUp().catch(() => {})
       file.unlock?.()
       const isFinal = String(/** @type {any} */ (err).code).startsWith('flumelog:')
       if (isOpening || isFinal) throw err
@@ -327,12 +329,12 @@ class Sharing {
     const { remote, clientEnd, context } = this
     const { listeners, settings } = context
     this.opened = Object.assign(this.opened ?? {}, { blocks, reader, writer, follower: null, sharing: this, cut, recovered })
-    this.owner = owner
-    this.role = 'owner'
-    this.clientEnd = null
     adopt(remote, writer, owner.clients.find(this.id), { blockSize: blocks.blockSize, checksum: settings.checksum })
     owner.clients.dropOwn(this.id)
     owner.serve()
+    this.owner = owner
+    this.role = 'owner'
+    this.clientEnd = null
     this.updateHold()
     listeners.onrole()
     clientEnd?.release()

@@ -62,6 +62,7 @@ class Packer {
     for (let start = 0; start < records.length;) {
       const { lastStart, end } = framesWithin(records, start, most - this.position)
       if (end === start) {
+        if (this.position === 0) throw new Error(`a record of ${layout.readLength(records, start)} bytes was accepted, and does not fit into a block`)
         this.startBlock()
         continue
       }
