@@ -96,6 +96,8 @@ class Round {
         this.onchange()
       }), what)
     } catch (err) {
+      // those that are killed now are the last ones
+      this.isRefilling = false
       await this.explain(err)
       throw err
     } finally {
@@ -116,6 +118,7 @@ class Round {
     fs.mkdirSync(path.dirname(this.file))
     while (this.writers.length < WRITERS) this.spawn(false)
     await this.until(() => this.owner !== null, 'the first owner')
+    this.t.teardown(() => { this.isRefilling = false })
     this.mayStart(true)
     while (this.takeovers < takeovers) {
       await wait(this.random.pick([0, 5, 20, 60, 120]))
