@@ -13,6 +13,7 @@ const { ATOMIC, FORCED } = require('./frames')
  */
 
 /**
+ * Callers are answered by `release`.
  * @param {RemoteWriter} remote
  * @param {import('../write/writer').Writer} writer
  * @param {import('./known-clients').KnownClient | undefined} known what the owner before has left of this client
@@ -21,6 +22,7 @@ const { ATOMIC, FORCED } = require('./frames')
 function adopt (remote, writer, known, { blockSize, checksum }) {
   const { packer } = remote
   remote.isAdopted = true
+  remote.isHolding = true
   remote.flush()
   // what it has never sent cannot be stored already
   const hasSent = packer.frames.some(({ first }) => first <= remote.sent)
@@ -39,6 +41,14 @@ function adopt (remote, writer, known, { blockSize, checksum }) {
     if (seq === null) writer.sync(cb)
     else writer.delete(seq, cb)
   }
+}
+
+/**
+ * What is appended from now on goes to the writer directly.
+ * @param {RemoteWriter} remote
+ */
+function release (remote) {
+  remote.isHolding = false
   remote.settle()
 }
 
@@ -84,4 +94,4 @@ function startingCounts ({ appended, written, synced, rejected, inFlight, writes
   }
 }
 
-module.exports = { adopt }
+module.exports = { adopt, release }

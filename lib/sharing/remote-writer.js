@@ -92,6 +92,8 @@ class RemoteWriter {
     /** Called when the log is closed; null: `close` was not called. @type {Done | null} */
     this.onclosed = null
     this.isSyncingToClose = false
+    /** Callers get no answer now: what they append then must come behind what is being handed over. */
+    this.isHolding = false
     /** Whether it is closed. */
     this.isOver = false
     /** Whether this process is the owner: its writer has what waits here, and makes it durable when it is closed. */
@@ -406,6 +408,7 @@ class RemoteWriter {
   settle () {
     const { waiters, appender, acknowledged } = this
     waiters.settle({ acknowledged, synced: acknowledged, inFlight: appender.ownBytes })
+    if (this.isHolding) return
     waiters.answer()
     this.considerClosing()
     this.updatePending()

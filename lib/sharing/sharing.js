@@ -15,7 +15,7 @@ const errors = require('../errors')
 const { Block } = require('../format/block')
 const { promises } = require('../storage/promisified-file')
 const { Address } = require('./address')
-const { adopt } = require('./adopt')
+const { adopt, release } = require('./adopt')
 const { ClientEnd } = require('./client-end')
 const { Connection } = require('./connection')
 const { ID_SIZE } = require('./frames')
@@ -337,6 +337,7 @@ class Sharing {
     this.clientEnd = null
     this.updateHold()
     listeners.onrole()
+    release(remote)
     clientEnd?.release()
     listeners.onadvance(writer.appender.lastSeq)
   }
