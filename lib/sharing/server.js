@@ -248,7 +248,8 @@ class Server {
     this.isClosing = true
     if (this.checkTimer !== null) this.clock.clearTimeout(this.checkTimer)
     if (this.broadcastTimer !== null) this.clock.clearTimeout(this.broadcastTimer)
-    await this.listener?.close()
+    // a socket that cannot be removed is replaced by the next owner
+    await this.listener?.close().catch(() => {})
     this.intake?.stop()
     for (const session of this.sessions) session.stop()
     await Promise.all([...this.clients.clients.values()].map(client => whenSettled(client)))
