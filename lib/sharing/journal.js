@@ -52,7 +52,10 @@ class Journal {
     this.slots = new Slots()
   }
 
-  /** @returns {Entry[]} what an earlier owner has left; empty if there is no journal, or it cannot be read */
+  /**
+   * @returns {Entry[]} what an earlier owner has left; empty if there is no journal, or nothing in it is valid
+   * @throws the system's error if it cannot be read
+   */
   read () {
     return this.file.read()
   }

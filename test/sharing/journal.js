@@ -6,7 +6,9 @@
 const fs = require('fs')
 const test = require('tape')
 const { CLIENT, RUN, VOID, FORGET, ENTRY_SIZE, HEADER_SIZE } = require('../../lib/sharing/journal-entries')
+const { systemClock } = require('../../lib/clock')
 const { Journal } = require('../../lib/sharing/journal')
+const { KnownClients } = require('../../lib/sharing/known-clients')
 const { failing } = require('../helpers/failing-calls')
 const { testFolder } = require('../helpers/folder')
 const { noSmallDisk, smallDisk } = require('../helpers/full')
@@ -346,10 +348,33 @@ test('after close the file stays, after remove there is none', (t) => {
   t.equal(journal.remove(), null, 'nor a second time')
   t.deepEqual(journal.read(), [])
   fs.mkdirSync(filename)
-  t.deepEqual(journal.read(), [], 'a directory is no journal')
+  t.throws(() => journal.read(), { code: 'EISDIR', path: filename }, 'a directory cannot be read')
   t.ok(journal.start([]) instanceof Error)
   t.ok(journal.remove() instanceof Error)
   t.end()
+})
+
+test('a journal that cannot be read is not taken for none', async (t) => {
+  const { journal, filename } = journalIn(t)
+  journal.start([{ id: A, stored: 4, runs: [] }])
+  const clients = new KnownClients(() => journal, systemClock)
+  const load = () => clients.load(0, async () => Buffer.alloc(0), 4096)
+  const err = await failing({ readFile: true }, load).catch(err => err)
+  t.equal(err?.code, 'ENOSPC')
+  t.ok(err?.message.includes(filename))
+  await load()
+  t.equal(clients.clients.size, 1, 'it can be read later')
+})
+
+test('a journal without a valid entry is removed, so that no later owner reads it', async (t) => {
+  for (const bytes of [Buffer.alloc(0), Buffer.alloc(200, 'x')]) {
+    const { journal, filename } = journalIn(t)
+    fs.writeFileSync(filename, bytes)
+    const clients = new KnownClients(() => journal, systemClock)
+    await clients.load(0, async () => Buffer.alloc(0), 4096)
+    t.equal(clients.clients.size, 0)
+    t.notOk(fs.existsSync(filename), `${bytes.length} bytes`)
+  }
 })
 
 test('where no open file can be replaced, it is closed before', (t) => {
