@@ -70,23 +70,6 @@ test('what is queued is in the file after flush, written at once', (t) => {
   t.end()
 })
 
-test('a run that continues the last one is added to it', (t) => {
-  const { journal } = journalIn(t)
-  journal.start([])
-  const a = journal.addClient(A, 0)
-  const b = journal.addClient(B, 0)
-  journal.addRun(a, 1, 2, 0)
-  journal.addRun(a, 3, 4, 100, true)
-  journal.addRun(a, 7, 1, 200)
-  journal.addRun(b, 8, 1, 300, true)
-  journal.addRun(b, 10, 1, 400, true)
-  journal.flush()
-  journal.addRun(b, 11, 1, 500, true)
-  journal.flush()
-  t.deepEqual(journal.read().slice(2), [run(0, 1, 6, 0), run(0, 7, 1, 200), run(1, 8, 1, 300), run(1, 10, 1, 400), run(1, 11, 1, 500)])
-  t.end()
-})
-
 test('after a roll back, queued runs are dropped, and a void is written if a run could reach beyond it', (t) => {
   const { journal } = journalIn(t)
   const voids = () => {
