@@ -42,8 +42,8 @@ class Server {
     /** @type {Set<Session>} */
     this.sessions = new Set()
     this.connections = 0
-    /** Those that have said HELLO before the log was open. @type {Array<{ session: Session, hello: Hello }>} */
-    this.early = []
+    /** Those that have said HELLO before the log was open, in that order. @type {Map<Session, Hello>} */
+    this.early = new Map()
     /** @type {OpenLog | null} */
     this.log = null
     /** Set when the log is open. @type {Intake} */
@@ -91,7 +91,8 @@ class Server {
   open (log) {
     this.log = log
     this.intake = new Intake(log.writer, this.clients, this.clock, log.problemOf)
-    for (const { session, hello } of this.early.splice(0)) this.greet(session, hello)
+    for (const [session, hello] of this.early) this.greet(session, hello)
+    this.early.clear()
   }
 
   /**
@@ -101,7 +102,7 @@ class Server {
   greet (session, hello) {
     if (session.isOver) return
     if (this.log === null) {
-      this.early.push({ session, hello })
+      this.early.set(session, hello)
       return
     }
     let known
@@ -240,6 +241,7 @@ class Server {
   leave (session) {
     this.sessions.delete(session)
     this.due.delete(session)
+    this.early.delete(session)
     if (session.client !== null && session.client.session === session) this.clients.leave(session.client)
   }
 

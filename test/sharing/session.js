@@ -74,3 +74,14 @@ tape('a client has one turn per round, also after its appends have failed', (t) 
   t.equal([...intake.sessions].length, 1)
   t.end()
 })
+
+tape('a client that is gone before the log is open is not remembered', (t) => {
+  const { server } = openServer()
+  server.log = null
+  const { session, socket } = sessionOf(server)
+  server.greet(session, /** @type {any} */ ({}))
+  t.equal([...server.early].length, 1)
+  socket.emit('close')
+  t.equal([...server.early].length, 0)
+  t.end()
+})
