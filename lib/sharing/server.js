@@ -197,7 +197,7 @@ class Server {
 
   /** The log has another end. Those that get ACKs are told with them, the others soon. */
   advanced () {
-    if (this.broadcastTimer !== null || this.sessions.size === 0) return
+    if (this.isClosing || this.broadcastTimer !== null || this.sessions.size === 0) return
     const wait = this.lastBroadcast + END_INTERVAL - this.clock.now()
     this.broadcastTimer = this.clock.setTimeout(this.broadcast, Math.max(0, Math.ceil(wait)))
     this.broadcastTimer.unref()

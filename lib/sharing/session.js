@@ -278,7 +278,7 @@ class Session {
    */
   flush (end, lastSeq) {
     // a client that takes nothing gets it later: here it takes less memory
-    if (this.isOver || this.isStalled) return
+    if (this.isEnded || this.isStalled) return
     const buffers = []
     if (this.greeting !== null) buffers.push(this.greeting)
     this.greeting = null
@@ -308,9 +308,14 @@ class Session {
    */
   tellEnd (end, lastSeq) {
     // a client that takes nothing is told when it does
-    if (!this.isWelcome || this.isOver || this.greeting !== null || this.toldEnd === end || this.isStalled) return
+    if (!this.isWelcome || this.isEnded || this.greeting !== null || this.toldEnd === end || this.isStalled) return
     this.toldEnd = end
     this.socket.write(frames.end(end, lastSeq))
+  }
+
+  /** Whether the last bytes for the client were written. */
+  get isEnded () {
+    return this.isOver || this.socket.writableEnded
   }
 
   /** Whether the client does not take its answers. */
@@ -350,7 +355,7 @@ class Session {
   /** @param {Buffer} [bytes] the last ones for the client */
   hangUp (bytes = Buffer.alloc(0)) {
     const { socket, server } = this
-    socket.end(bytes)
+    if (!socket.writableEnded) socket.end(bytes)
     // for the end of the other side
     socket.resume()
     server.clock.setTimeout(() => socket.destroy(), REFUSAL_TIMEOUT).unref()

@@ -85,3 +85,22 @@ tape('a client that is gone before the log is open is not remembered', (t) => {
   t.equal([...server.early].length, 0)
   t.end()
 })
+
+tape('nothing is sent to a client once the owner has ended its connection', async (t) => {
+  const { server, log } = openServer()
+  const { session, socket, calls } = sessionOf(server)
+  session.welcome(WELCOME)
+  await event(setImmediate)
+  const closed = server.close()
+  while (!socket.writableEnded) await event(setImmediate)
+  log.writer.acknowledged = 200
+  server.advanced()
+  t.equal(server.broadcastTimer, null)
+  server.broadcast()
+  session.answer(frames.pong())
+  await event(setImmediate)
+  session.onbye()
+  t.deepEqual(calls, ['write', 'end'])
+  socket.emit('close')
+  await closed
+})
