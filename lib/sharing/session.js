@@ -6,6 +6,7 @@
 
 const layout = require('../format/layout')
 const errors = require('../errors')
+const { rethrowLater } = require('../callbacks')
 const frames = require('./frames')
 const bodies = require('./frame-bodies')
 const { FrameReader } = require('./frame-reader')
@@ -94,7 +95,12 @@ class Session {
     try {
       this.reader.push(chunk)
     } catch (err) {
-      return this.refuse(/** @type {Error} */ (err))
+      if (/** @type {any} */ (err).code === 'flumelog:protocol') return this.refuse(/** @type {Error} */ (err))
+      // a bug of this side, which the client is not told: it sends everything again on its next connection
+      rethrowLater(err)
+      this.over()
+      this.socket.destroy()
+      return
     }
     if (!this.reader.isInFrame && this.isGreeted) this.frameSince = Infinity
     else if (this.frameSince === Infinity) this.frameSince = this.server.clock.now()

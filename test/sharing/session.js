@@ -12,6 +12,7 @@ const frames = require('../../lib/sharing/frames')
 const bodies = require('../../lib/sharing/frame-bodies')
 const { systemClock } = require('../../lib/clock')
 const { event } = require('../helpers/reading')
+const { uncaughtDuring } = require('../helpers/uncaught')
 
 const WELCOME = { checksum: true, isUnknown: false, blockSize: 65536, window: 1, epoch: 1, stored: 0, end: 100, lastSeq: 76, runs: [] }
 
@@ -103,4 +104,19 @@ tape('nothing is sent to a client once the owner has ended its connection', asyn
   t.deepEqual(calls, ['write', 'end'])
   socket.emit('close')
   await closed
+})
+
+tape('an exception that is not the fault of the client is thrown to the process, and ends the connection', async (t) => {
+  const { server } = openServer()
+  const { session, socket, calls } = sessionOf(server)
+  const bug = new TypeError('a bug')
+  session.reader.push = () => { throw bug }
+  const thrown = await uncaughtDuring(async () => {
+    socket.emit('data', Buffer.alloc(1))
+    await event(setImmediate)
+  })
+  t.deepEqual(thrown, [bug])
+  t.deepEqual(calls, ['destroy'])
+  t.equal(server.refusals, 0)
+  t.equal(server.sessions.size, 0)
 })
