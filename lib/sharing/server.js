@@ -230,7 +230,7 @@ class Server {
     listener.check().catch(() => {}).then(() => { if (!this.isClosing) this.scheduleCheck() })
   }
 
-  /** @param {boolean} isHeld whether connections keep the process alive */
+  /** @param {boolean} isHeld whether the listener keeps the process alive */
   hold (isHeld) {
     this.listener?.hold(isHeld)
   }
