@@ -76,7 +76,7 @@ class Address {
   }
 }
 
-/** An open socket under the name of an address. It does not keep the process alive; connections do. */
+/** An open socket under the name of an address. It keeps the process alive only while it is held. */
 class Listener {
   /**
    * @param {Address} address
@@ -89,6 +89,7 @@ class Listener {
     this.onconnection = onconnection
     /** Null: closed. @type {PlacedSocket | null} */
     this.placed = null
+    this.isHeld = false
     /** Settled when nothing is being placed or removed. @type {Promise<unknown>} */
     this.idle = Promise.resolve()
   }
@@ -113,6 +114,8 @@ class Listener {
   /** @param {boolean} isHeld whether it keeps the process alive */
   hold (isHeld) {
     const server = this.placed?.server
+    // also for the next server, if the socket is put in place again
+    this.isHeld = isHeld
     if (isHeld) server?.ref()
     else server?.unref()
   }
@@ -164,6 +167,7 @@ class Listener {
     }
     const before = this.placed
     this.placed = placed
+    this.hold(this.isHeld)
     if (before !== null) await removeSocket(before)
   }
 

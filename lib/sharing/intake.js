@@ -28,8 +28,8 @@ class Intake {
     this.clients = clients
     this.clock = clock
     this.problemOf = problemOf
-    /** Those that have something in their queues, the next one first. @type {Session[]} */
-    this.sessions = []
+    /** Those that have something in their queues, the next one first. @type {Set<Session>} */
+    this.sessions = new Set()
     this.bytes = 0
     this.isScheduled = false
     this.isStopped = false
@@ -41,7 +41,8 @@ class Intake {
 
   /** @param {Session} session whose queue is not empty any more */
   add (session) {
-    this.sessions.push(session)
+    // it may still be there, with a queue that was emptied when appends failed
+    this.sessions.add(session)
     this.schedule()
   }
 
@@ -54,10 +55,12 @@ class Intake {
 
   run () {
     this.isScheduled = false
-    while (this.sessions.length > 0 && this.bytes < BUDGET && !this.isStopped) {
-      const session = /** @type {Session} */ (this.sessions.shift())
+    // those that have something left are added again behind the others
+    for (const session of this.sessions) {
+      if (this.bytes >= BUDGET || this.isStopped) break
+      this.sessions.delete(session)
       this.take(session)
-      if (session.queue.length > 0) this.sessions.push(session)
+      if (session.queue.length > 0) this.sessions.add(session)
     }
   }
 
@@ -92,7 +95,7 @@ class Intake {
       if (err) session.failed(err)
       else session.stored(batch, run, follows)
       this.clients.settle(client, run, !err)
-      if (this.sessions.length > 0) this.schedule()
+      if (this.sessions.size > 0) this.schedule()
     })
     this.clients.addRun(client, run)
     this.lastSession = batch.isAtomic ? null : session
@@ -114,7 +117,7 @@ class Intake {
 
   stop () {
     this.isStopped = true
-    this.sessions = []
+    this.sessions.clear()
   }
 }
 

@@ -30,12 +30,16 @@ class JournalFile {
     this.checksum = 0
   }
 
-  /** @returns {Entry[]} what an earlier process has left; empty if there is no journal, or it cannot be read */
+  /**
+   * @returns {Entry[]} what an earlier process has left; empty if there is no journal, or nothing in it is valid
+   * @throws the system's error if it cannot be read
+   */
   read () {
     try {
       return decodeJournal(fs.readFileSync(this.filename))
-    } catch {
-      return []
+    } catch (err) {
+      if (/** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT') return []
+      throw named(err, this.filename)
     }
   }
 

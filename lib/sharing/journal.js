@@ -6,7 +6,7 @@
 
 const fs = require('fs')
 const { nullIfMissing } = require('../storage/directory')
-const { CLIENT, ENTRY_SIZE, FORGET, HEADER_SIZE, MAX_COUNT, MAX_SLOT, RUN, VOID } = require('./journal-entries')
+const { CLIENT, ENTRY_SIZE, FORGET, HEADER_SIZE, MAX_SLOT, RUN, VOID } = require('./journal-entries')
 const { JournalFile } = require('./journal-file')
 
 /** Bytes that the file may have before it is replaced by a snapshot. */
@@ -45,14 +45,15 @@ class Journal {
     this.replaceAt = 0
     /** What is not in the file yet. @type {Entry[]} */
     this.queue = []
-    /** The last run in the queue. @type {RunEntry | null} */
-    this.lastRun = null
     /** No run in the file reaches beyond this offset. */
     this.clippedAt = 0
     this.slots = new Slots()
   }
 
-  /** @returns {Entry[]} what an earlier owner has left; empty if there is no journal, or it cannot be read */
+  /**
+   * @returns {Entry[]} what an earlier owner has left; empty if there is no journal, or nothing in it is valid
+   * @throws the system's error if it cannot be read
+   */
   read () {
     return this.file.read()
   }
@@ -66,7 +67,6 @@ class Journal {
     this.file.close()
     this.slots = new Slots()
     this.queue = []
-    this.lastRun = null
     return this.replace(clients)
   }
 
@@ -87,21 +87,13 @@ class Journal {
    * @param {number} first number of the first record
    * @param {number} count
    * @param {number} seq of the first record, behind all that was added before and not rolled back
-   * @param {boolean} [continues] whether it directly follows the run that was added last, in the log
    */
-  addRun (slot, first, count, seq, continues = false) {
-    const last = this.lastRun
-    if (continues && last !== null && last.slot === slot && last.first + last.count === first && last.count + count <= MAX_COUNT) {
-      last.count += count
-    } else {
-      this.lastRun = { type: RUN, slot, first, count, seq }
-      this.queue.push(this.lastRun)
-    }
+  addRun (slot, first, count, seq) {
+    this.queue.push({ type: RUN, slot, first, count, seq })
   }
 
   /** @param {number} offset from which on everything was rolled back */
   voidFrom (offset) {
-    this.lastRun = null
     this.queue = this.queue.filter(entry => entry.type !== RUN || entry.seq < offset)
     const last = this.queue.at(-1)
     if (last?.type === VOID) last.offset = Math.min(last.offset, offset)
@@ -128,7 +120,7 @@ class Journal {
     // though it may fail: a part of it may be in the file then
     this.noteRuns(this.queue)
     const err = this.file.append(this.queue)
-    if (err === null) this.clearQueue()
+    if (err === null) this.queue = []
     return err
   }
 
@@ -145,7 +137,7 @@ class Journal {
     this.replaceAt = Math.max(this.maxSize, MAX_GROWTH * (HEADER_SIZE + snapshot.length * ENTRY_SIZE))
     this.clippedAt = 0
     this.noteRuns(entries)
-    this.clearQueue()
+    this.queue = []
     this.slots.reuseForgotten()
     return null
   }
@@ -173,11 +165,6 @@ class Journal {
       if (entry.type === RUN) this.clippedAt = Infinity
       else if (entry.type === VOID) this.clippedAt = Math.min(this.clippedAt, entry.offset)
     }
-  }
-
-  clearQueue () {
-    this.queue = []
-    this.lastRun = null
   }
 
   /**

@@ -66,10 +66,16 @@ class KnownClients {
    * @param {number} end of the log
    * @param {import('./stored-runs').Read} read
    * @param {number} blockSize
+   * @throws the system's error if the journal cannot be read or replaced
    */
   async load (end, read, blockSize) {
     const entries = this.journal.read()
-    if (entries.length === 0) return
+    if (entries.length === 0) {
+      // a file without a valid entry: no later owner may read it either
+      const err = this.journal.remove()
+      if (err !== null) throw err
+      return
+    }
     const stored = await storedRuns(entries, end, read, blockSize)
     const now = this.clock.now()
     for (const [key, client] of stored) {

@@ -72,6 +72,8 @@ class Owner {
   /** It could not open the log. */
   async giveUp () {
     await this.server.close()
+    // it stays for the next attempt, or the next owner
+    this.clients.journal.close()
   }
 
   /** @param {(err: Error | null) => void} cb everything that was appended is stored and durable */

@@ -42,8 +42,8 @@ class Server {
     /** @type {Set<Session>} */
     this.sessions = new Set()
     this.connections = 0
-    /** Those that have said HELLO before the log was open. @type {Array<{ session: Session, hello: Hello }>} */
-    this.early = []
+    /** Those that have said HELLO before the log was open, in that order. @type {Map<Session, Hello>} */
+    this.early = new Map()
     /** @type {OpenLog | null} */
     this.log = null
     /** Set when the log is open. @type {Intake} */
@@ -92,7 +92,8 @@ class Server {
   open (log) {
     this.log = log
     this.intake = new Intake(log.writer, this.clients, this.clock, log.problemOf)
-    for (const { session, hello } of this.early.splice(0)) this.greet(session, hello)
+    for (const [session, hello] of this.early) this.greet(session, hello)
+    this.early.clear()
   }
 
   /**
@@ -102,7 +103,7 @@ class Server {
   greet (session, hello) {
     if (session.isOver) return
     if (this.log === null) {
-      this.early.push({ session, hello })
+      this.early.set(session, hello)
       return
     }
     let known
@@ -197,7 +198,7 @@ class Server {
 
   /** The log has another end. Those that get ACKs are told with them, the others soon. */
   advanced () {
-    if (this.broadcastTimer !== null || this.sessions.size === 0) return
+    if (this.isClosing || this.broadcastTimer !== null || this.sessions.size === 0) return
     const wait = this.lastBroadcast + END_INTERVAL - this.clock.now()
     this.broadcastTimer = this.clock.setTimeout(this.broadcast, Math.max(0, Math.ceil(wait)))
     this.broadcastTimer.unref()
@@ -236,7 +237,7 @@ class Server {
     listener.check().catch(() => {}).then(() => { if (!this.isClosing) this.scheduleCheck() })
   }
 
-  /** @param {boolean} isHeld whether connections keep the process alive */
+  /** @param {boolean} isHeld whether the listener keeps the process alive */
   hold (isHeld) {
     this.listener?.hold(isHeld)
   }
@@ -247,6 +248,7 @@ class Server {
   leave (session) {
     this.sessions.delete(session)
     this.due.delete(session)
+    this.early.delete(session)
     if (session.client !== null && session.client.session === session) this.clients.leave(session.client)
   }
 
@@ -255,7 +257,8 @@ class Server {
     this.isClosing = true
     if (this.checkTimer !== null) this.clock.clearTimeout(this.checkTimer)
     if (this.broadcastTimer !== null) this.clock.clearTimeout(this.broadcastTimer)
-    await this.listener?.close()
+    // a socket that cannot be removed is replaced by the next owner
+    await this.listener?.close().catch(() => {})
     this.intake?.stop()
     for (const session of this.sessions) session.stop()
     await Promise.all([...this.clients.clients.values()].map(client => whenSettled(client)))

@@ -6,6 +6,7 @@
 
 const layout = require('../format/layout')
 const errors = require('../errors')
+const { rethrowLater } = require('../callbacks')
 const frames = require('./frames')
 const bodies = require('./frame-bodies')
 const { FrameReader } = require('./frame-reader')
@@ -94,7 +95,12 @@ class Session {
     try {
       this.reader.push(chunk)
     } catch (err) {
-      return this.refuse(/** @type {Error} */ (err))
+      if (/** @type {any} */ (err).code === 'flumelog:protocol') return this.refuse(/** @type {Error} */ (err))
+      // a bug of this side, which the client is not told: it sends everything again on its next connection
+      rethrowLater(err)
+      this.over()
+      this.socket.destroy()
+      return
     }
     if (!this.reader.isInFrame && this.isGreeted) this.frameSince = Infinity
     else if (this.frameSince === Infinity) this.frameSince = this.server.clock.now()
@@ -278,7 +284,7 @@ class Session {
    */
   flush (end, lastSeq) {
     // a client that takes nothing gets it later: here it takes less memory
-    if (this.isOver || this.isStalled) return
+    if (this.isEnded || this.isStalled) return
     const buffers = []
     if (this.greeting !== null) buffers.push(this.greeting)
     this.greeting = null
@@ -308,9 +314,14 @@ class Session {
    */
   tellEnd (end, lastSeq) {
     // a client that takes nothing is told when it does
-    if (!this.isWelcome || this.isOver || this.greeting !== null || this.toldEnd === end || this.isStalled) return
+    if (!this.isWelcome || this.isEnded || this.greeting !== null || this.toldEnd === end || this.isStalled) return
     this.toldEnd = end
     this.socket.write(frames.end(end, lastSeq))
+  }
+
+  /** Whether the last bytes for the client were written. */
+  get isEnded () {
+    return this.isOver || this.socket.writableEnded
   }
 
   /** Whether the client does not take its answers. */
@@ -350,7 +361,7 @@ class Session {
   /** @param {Buffer} [bytes] the last ones for the client */
   hangUp (bytes = Buffer.alloc(0)) {
     const { socket, server } = this
-    socket.end(bytes)
+    if (!socket.writableEnded) socket.end(bytes)
     // for the end of the other side
     socket.resume()
     server.clock.setTimeout(() => socket.destroy(), REFUSAL_TIMEOUT).unref()

@@ -85,7 +85,9 @@ class Appender {
   appendBatch (batch, isForced, cb) {
     const bytes = sizeOf(batch)
     if (!this.hasRoom(bytes)) return this.refuse(batch.length, bytes, cb)
+    const { filling } = this.packer
     this.packer.reserve(bytes + batch.length * FRAME_SIZE)
+    if (this.packer.filling !== filling) this.waiters.endGroup()
     let seq = this.waiters.lastGroup?.lastSeq ?? this.lastSeq
     for (const data of batch) seq = this.pack(data)
     this.accept(seq, batch.length, bytes, isForced, cb)

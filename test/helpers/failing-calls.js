@@ -6,7 +6,7 @@ const fs = require('fs')
 
 /**
  * @template T
- * @param {{ room?: number, ftruncate?: boolean, rename?: boolean, open?: boolean }} faults room: bytes that `writeSync` still
+ * @param {{ room?: number, ftruncate?: boolean, rename?: boolean, open?: boolean, readFile?: boolean }} faults room: bytes that `writeSync` still
  *   writes; the others: whether the call fails
  * @param {() => T} run
  * @returns {T}

@@ -87,17 +87,15 @@ class Owner {
 
   /** Frames of records of a client, or of the owner itself, that are packed. */
   pack (frames) {
-    let before = null
     for (const { who, skipped, sizes } of frames) {
       const client = this.clientAt(who)
       if (client !== undefined) client.number += skipped
       const seqs = sizes.map(size => this.add(size, client))
       if (client !== undefined) {
         const first = client.number - sizes.length + 1
-        this.journal.addRun(client.slot, first, sizes.length, seqs[0], before === client && skipped === 0)
+        this.journal.addRun(client.slot, first, sizes.length, seqs[0])
         client.runs.push({ first, count: sizes.length, seq: seqs[0] })
       }
-      before = client
     }
   }
 

@@ -143,6 +143,24 @@ test('a listener does not keep its process alive', async (t) => {
   t.equal(await connectTo(address), GREETING, 'and is replaced')
 })
 
+testOfFiles('a listener that is held keeps its process alive, also after its socket was put in place again', (t) => {
+  const address = addressOf(testFolder(t)('log'))
+  // a process that is not kept alive ends before the timer
+  const code = `const fs = require('fs')
+    const address = new (require(${JSON.stringify(ADDRESS_MODULE)}).Address)(...${JSON.stringify([address.filename, address.folder])})
+    address.listen(async () => fs.statSync(address.filename), () => {}).then(async (listener) => {
+      listener.hold(true)
+      fs.unlinkSync(address.name)
+      console.log(await listener.check())
+      setTimeout(() => {
+        console.log('alive')
+        listener.hold(false)
+      }, 50).unref()
+    })`
+  t.equal(String(execFileSync(process.execPath, ['-e', code])), 'true\nalive\n')
+  t.end()
+})
+
 test('a cluster worker listens itself', async (t) => {
   const file = testFolder(t)
   const address = addressOf(file('log'))

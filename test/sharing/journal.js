@@ -6,7 +6,9 @@
 const fs = require('fs')
 const test = require('tape')
 const { CLIENT, RUN, VOID, FORGET, ENTRY_SIZE, HEADER_SIZE } = require('../../lib/sharing/journal-entries')
+const { systemClock } = require('../../lib/clock')
 const { Journal } = require('../../lib/sharing/journal')
+const { KnownClients } = require('../../lib/sharing/known-clients')
 const { failing } = require('../helpers/failing-calls')
 const { testFolder } = require('../helpers/folder')
 const { noSmallDisk, smallDisk } = require('../helpers/full')
@@ -65,23 +67,6 @@ test('what is queued is in the file after flush, written at once', (t) => {
   t.equal(journal.flush(), null)
   t.deepEqual(sizes, [3 * ENTRY_SIZE], 'and nothing if there is nothing')
   t.deepEqual(journal.read(), [client(0, A, 7), run(0, 8, 3, 0), { type: FORGET, slot: 0 }])
-  t.end()
-})
-
-test('a run that continues the last one is added to it', (t) => {
-  const { journal } = journalIn(t)
-  journal.start([])
-  const a = journal.addClient(A, 0)
-  const b = journal.addClient(B, 0)
-  journal.addRun(a, 1, 2, 0)
-  journal.addRun(a, 3, 4, 100, true)
-  journal.addRun(a, 7, 1, 200)
-  journal.addRun(b, 8, 1, 300, true)
-  journal.addRun(b, 10, 1, 400, true)
-  journal.flush()
-  journal.addRun(b, 11, 1, 500, true)
-  journal.flush()
-  t.deepEqual(journal.read().slice(2), [run(0, 1, 6, 0), run(0, 7, 1, 200), run(1, 8, 1, 300), run(1, 10, 1, 400), run(1, 11, 1, 500)])
   t.end()
 })
 
@@ -346,10 +331,33 @@ test('after close the file stays, after remove there is none', (t) => {
   t.equal(journal.remove(), null, 'nor a second time')
   t.deepEqual(journal.read(), [])
   fs.mkdirSync(filename)
-  t.deepEqual(journal.read(), [], 'a directory is no journal')
+  t.throws(() => journal.read(), { code: 'EISDIR', path: filename }, 'a directory cannot be read')
   t.ok(journal.start([]) instanceof Error)
   t.ok(journal.remove() instanceof Error)
   t.end()
+})
+
+test('a journal that cannot be read is not taken for none', async (t) => {
+  const { journal, filename } = journalIn(t)
+  journal.start([{ id: A, stored: 4, runs: [] }])
+  const clients = new KnownClients(() => journal, systemClock)
+  const load = () => clients.load(0, async () => Buffer.alloc(0), 4096)
+  const err = await failing({ readFile: true }, load).catch(err => err)
+  t.equal(err?.code, 'ENOSPC')
+  t.ok(err?.message.includes(filename))
+  await load()
+  t.equal(clients.clients.size, 1, 'it can be read later')
+})
+
+test('a journal without a valid entry is removed, so that no later owner reads it', async (t) => {
+  for (const bytes of [Buffer.alloc(0), Buffer.alloc(200, 'x')]) {
+    const { journal, filename } = journalIn(t)
+    fs.writeFileSync(filename, bytes)
+    const clients = new KnownClients(() => journal, systemClock)
+    await clients.load(0, async () => Buffer.alloc(0), 4096)
+    t.equal(clients.clients.size, 0)
+    t.notOk(fs.existsSync(filename), `${bytes.length} bytes`)
+  }
 })
 
 test('where no open file can be replaced, it is closed before', (t) => {

@@ -43,3 +43,21 @@ tape('a call is stored, though a later one of the same turn, in another frame, i
   remote.inputDone()
   t.deepEqual(told, [['first', 0], ['large', 'ENOSPC']])
 })
+
+tape('a call is answered when its frame is stored, though a batch of the same turn is in the next one', async (t) => {
+  for (const call of ['appendBatch', 'appendAtomic']) {
+    const remote = new RemoteWriter('log', LIMITS, false, () => {})
+    remote.connected(WELCOME, () => {})
+    const told = []
+    const keep = (name) => (err, seq) => told.push([name, err?.code ?? seq])
+    remote.appender.append(Buffer.alloc(10), false, keep('first'))
+    remote.appender[call]([Buffer.alloc(40000), Buffer.alloc(100)], false, keep('batch'))
+    await event(setImmediate)
+    remote.onack({ first: 1, count: 1, seq: 0 })
+    remote.inputDone()
+    t.deepEqual(told, [['first', 0]], call)
+    remote.onnack(2, Object.assign(new Error('full'), { code: 'ENOSPC' }))
+    remote.inputDone()
+    t.deepEqual(told, [['first', 0], ['batch', 'ENOSPC']])
+  }
+})

@@ -1,9 +1,10 @@
 'use strict'
 
-// What the owner sends to a client that takes nothing for a while.
+// One connection to the owner, without a socket: what is sent when, and what is kept.
 
 const tape = require('tape')
 const { EventEmitter } = require('events')
+const { Intake } = require('../../lib/sharing/intake')
 const { Server } = require('../../lib/sharing/server')
 const { Session } = require('../../lib/sharing/session')
 const { FrameReader } = require('../../lib/sharing/frame-reader')
@@ -11,17 +12,45 @@ const frames = require('../../lib/sharing/frames')
 const bodies = require('../../lib/sharing/frame-bodies')
 const { systemClock } = require('../../lib/clock')
 const { event } = require('../helpers/reading')
+const { uncaughtDuring } = require('../helpers/uncaught')
+
+const WELCOME = { checksum: true, isUnknown: false, blockSize: 65536, window: 1, epoch: 1, stored: 0, end: 100, lastSeq: 76, runs: [] }
+
+function openServer () {
+  const server = new Server({ ackInterval: 0, filename: 'log' }, /** @type {any} */ ({ clients: new Map() }), systemClock)
+  const log = { writer: { acknowledged: 100, appender: { lastSeq: 76 } } }
+  server.log = /** @type {any} */ (log)
+  return { server, log }
+}
+
+/** A session, and what becomes of its socket. */
+function sessionOf (server) {
+  const calls = []
+  const socket = Object.assign(new EventEmitter(), {
+    writableLength: 0,
+    writableEnded: false,
+    write: () => { calls.push('write') },
+    end: () => {
+      calls.push('end')
+      socket.writableEnded = true
+    },
+    destroy: () => { calls.push('destroy') },
+    ref () {},
+    resume () {}
+  })
+  const session = new Session(server, /** @type {any} */ (socket))
+  server.sessions.add(session)
+  return { session, socket, calls }
+}
 
 tape('a client that has taken nothing for a while is told of the end of the log when it does', async (t) => {
-  const server = new Server({ ackInterval: 0, filename: 'log' }, /** @type {any} */ ({}), systemClock)
-  const log = { writer: { acknowledged: 100, appender: { lastSeq: 76 } } }
-  server.log = log
+  const { server, log } = openServer()
   const ends = []
   const reader = new FrameReader((type, body) => { if (type === frames.END) ends.push(bodies.parseEnd(body).end) })
   const socket = Object.assign(new EventEmitter(), { writableLength: 0, write: bytes => reader.push(bytes), pause () {}, resume () {} })
   const session = new Session(server, socket)
   server.sessions.add(session)
-  session.welcome({ checksum: true, isUnknown: false, blockSize: 65536, window: 1, epoch: 1, stored: 0, end: 100, lastSeq: 76, runs: [] })
+  session.welcome(WELCOME)
   await event(setImmediate)
 
   socket.writableLength = 1 << 20
@@ -32,4 +61,62 @@ tape('a client that has taken nothing for a while is told of the end of the log 
   socket.emit('drain')
   await event(setImmediate)
   t.deepEqual(ends, [200])
+})
+
+tape('a client has one turn per round, also after its appends have failed', (t) => {
+  const { server } = openServer()
+  const intake = new Intake(/** @type {any} */ ({}), /** @type {any} */ ({}), /** @type {any} */ ({ setImmediate () {} }), () => null)
+  server.intake = intake
+  const { session } = sessionOf(server)
+  for (let i = 0; i < 3; i++) {
+    session.enqueue(/** @type {any} */ ({ batch: {} }))
+    session.failed(new Error('full'))
+  }
+  t.equal([...intake.sessions].length, 1)
+  t.end()
+})
+
+tape('a client that is gone before the log is open is not remembered', (t) => {
+  const { server } = openServer()
+  server.log = null
+  const { session, socket } = sessionOf(server)
+  server.greet(session, /** @type {any} */ ({}))
+  t.equal([...server.early].length, 1)
+  socket.emit('close')
+  t.equal([...server.early].length, 0)
+  t.end()
+})
+
+tape('nothing is sent to a client once the owner has ended its connection', async (t) => {
+  const { server, log } = openServer()
+  const { session, socket, calls } = sessionOf(server)
+  session.welcome(WELCOME)
+  await event(setImmediate)
+  const closed = server.close()
+  while (!socket.writableEnded) await event(setImmediate)
+  log.writer.acknowledged = 200
+  server.advanced()
+  t.equal(server.broadcastTimer, null)
+  server.broadcast()
+  session.answer(frames.pong())
+  await event(setImmediate)
+  session.onbye()
+  t.deepEqual(calls, ['write', 'end'])
+  socket.emit('close')
+  await closed
+})
+
+tape('an exception that is not the fault of the client is thrown to the process, and ends the connection', async (t) => {
+  const { server } = openServer()
+  const { session, socket, calls } = sessionOf(server)
+  const bug = new TypeError('a bug')
+  session.reader.push = () => { throw bug }
+  const thrown = await uncaughtDuring(async () => {
+    socket.emit('data', Buffer.alloc(1))
+    await event(setImmediate)
+  })
+  t.deepEqual(thrown, [bug])
+  t.deepEqual(calls, ['destroy'])
+  t.equal(server.refusals, 0)
+  t.equal(server.sessions.size, 0)
 })
