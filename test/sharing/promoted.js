@@ -76,6 +76,24 @@ tape('a client that becomes the owner goes on with everything that it has begun'
   t.deepEqual((await numbersIn(file)).sort((a, b) => a - b), upTo(12, 2), 'all are there once')
 })
 
+tape('what is appended in the callback of a record that the dead owner had stored is stored, too', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = sharer(t, file, { ackInterval: 60_000 })
+  await owner.opened()
+  const client = shared(file, { sync: 'never' })
+  await client.onReady()
+  const follower = following(client.log)
+  const second = new Promise((resolve, reject) => client.log.append(numbered(1, 20), (err) => {
+    if (err) return reject(err)
+    client.log.append(numbered(2, 20), (err, seq) => err ? reject(err) : resolve(seq))
+  }))
+  await follower.until(1)
+  await owner.kill()
+  t.equal(await inTime(second, 'the second append'), 24)
+  await client.close()
+  t.deepEqual(await numbersIn(file), [1, 2])
+})
+
 tape('closing a client comes after calls that wait until it has read the end of the log', async (t) => {
   const file = testFolder(t)('log')
   const owner = sharer(t, file)
