@@ -123,8 +123,8 @@ const ACTIONS = [
     name: 'rename the folder, and kill the owner',
     async run (round, random) {
       // one that opens the log now would create another one
-      await round.opened()
       round.mayStart(false)
+      await round.opened(true)
       const { owner } = round
       const folder = path.dirname(round.file)
       fs.renameSync(folder, `${folder}-renamed`)

@@ -184,9 +184,12 @@ class Round {
     await this.until(() => this.owner !== before, 'the next owner')
   }
 
-  /** All have opened the log. */
-  async opened () {
-    const isOpen = ({ isDoomed, isStopped, process }) => isDoomed || isStopped || process.messages.some(({ what }) => what === 'opened')
+  /**
+   * All have opened the log.
+   * @param {boolean} [withStopped] also those that are stopped now
+   */
+  async opened (withStopped = false) {
+    const isOpen = ({ isDoomed, isStopped, process }) => isDoomed || (isStopped && !withStopped) || process.messages.some(({ what }) => what === 'opened')
     await this.until(() => this.writers.every(isOpen) && this.readers.every(isOpen), 'opening')
   }
 
