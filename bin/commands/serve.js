@@ -34,8 +34,8 @@ flumelog append. Without \`serve\`, one of them owns the log; with it, they can
 come and go, and the owner does nothing else. If another process owns the log,
 \`serve\` waits, and takes over when that one has closed the log or has died.
 
-Ctrl-C, SIGTERM and SIGHUP stop it, with exit code 0: what it has acknowledged is
-fsynced, and the log is closed. The others go on: one of them takes over.`
+Ctrl-C, SIGTERM and SIGHUP stop it, with exit code 0: what it has acknowledged
+is fsynced, and the log is closed. The others go on: one of them takes over.`
 
 /** @param {import('commander').Command} program */
 function define (program) {

@@ -6,7 +6,7 @@
 const VERSION = 1
 const MAGIC = Buffer.from('flumelog', 'latin1')
 
-/** Bytes of a frame, with its length; whoever announces more is cut off before it is received. */
+/** Bytes of a frame, with its length; a connection on which more is announced is closed before it is received. */
 const MAX_FRAME = 1024 * 1024
 const LENGTH_SIZE = 4
 /** length and type */

@@ -8,7 +8,7 @@
 const QUANTUM = 64 * 1024
 /** Bytes of all clients that may be with the writer: what one write takes, and the next one. */
 const BUDGET = 2 * 1024 * 1024
-/** A request counts as so many bytes: it costs more than it has. */
+/** The bytes that a request counts as: it costs more than it has. */
 const REQUEST_COST = 1024
 
 /**

@@ -121,8 +121,9 @@ class Crashing {
     await this.survives(this.work(log))
   }
 
-  /** The power stays on, and nobody is to stop. */
+  /** The power stays on, and nothing fails. */
   async lastTime () {
+    this.isWorking = false
     const log = createLog(this.disk.file('log'), this.settings, this.simulation.clock)
     await called(cb => log.onReady(cb))
     await this.compare(log)
