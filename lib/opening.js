@@ -3,10 +3,9 @@
 // Opens a log: finds its block size and its end, recovers it after a crash, and puts
 // together what an open log consists of.
 
-const { BlockCache } = require('./read/block-cache')
 const { Follower } = require('./read/follower')
 const { findVisibleEnd } = require('./read/visible-end')
-const { RecordReader } = require('./read/get')
+const { openBlocks } = require('./read/open-blocks')
 const { recoverEnd } = require('./recovery/recover-end')
 const { removeJournal } = require('./sharing/journal')
 const { Sharing } = require('./sharing/sharing')
@@ -15,8 +14,8 @@ const { Writer } = require('./write/writer')
 
 /**
  * @typedef {object} Opened what an open log consists of
- * @property {BlockCache} blocks
- * @property {RecordReader} reader
+ * @property {import('./read/block-cache').BlockCache} blocks
+ * @property {import('./read/get').RecordReader} reader
  * @property {Writer | import('./sharing/remote-writer').RemoteWriter | null} writer null: the log is read-only
  * @property {Follower | import('./sharing/client-end').ClientEnd | null} follower null: this process writes the file
  * @property {Sharing | null} sharing null: the log is not shared
@@ -66,7 +65,8 @@ async function openWriter (context, io) {
   const { blockSize, found, cut, recovered } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
   // what is appended now is not what an earlier owner of the log was about to store there
   if (file.location) await removeJournal(file.location.path)
-  const { blocks, reader } = openBlocks(context, blockSize, found)
+  const { blocks, reader } = openBlocks(context, blockSize)
+  blocks.tail = found.tail
   const writer = new Writer(file, blocks, { ...settings, blockSize }, limits, found.lastSeq, listeners.onadvance, clock)
   return { opened: { blocks, reader, writer, follower: null, sharing: null, cut, recovered }, lastSeq: found.lastSeq }
 }
@@ -78,7 +78,8 @@ async function openWriter (context, io) {
 async function openReader (context, io) {
   const { file, settings, records, listeners, clock } = context
   const { blockSize, found, point } = await findVisibleEnd(io, io.read, file.filename, { ...settings, isWhole: records.isWhole })
-  const { blocks, reader } = openBlocks(context, blockSize, found)
+  const { blocks, reader } = openBlocks(context, blockSize)
+  blocks.tail = found.tail
   const follower = new Follower(file, io, blocks, found, point, { ...listeners, blockSize: settings.blockSize, isWhole: records.isWhole, clock })
   try {
     await follower.begin()
@@ -87,19 +88,6 @@ async function openReader (context, io) {
     throw err
   }
   return { opened: { blocks, reader, writer: null, follower, sharing: null, cut: null, recovered: 0 }, lastSeq: follower.lastSeq }
-}
-
-/**
- * @param {Context} context
- * @param {number} blockSize in bytes
- * @param {import('./recovery/find-end').Found} found
- */
-function openBlocks ({ file, settings, records, listeners, turn }, blockSize, found) {
-  listeners.onblocksize(blockSize)
-  const { checksum, cacheSize } = settings
-  const blocks = new BlockCache(file, { blockSize, checksum, cacheSize })
-  blocks.tail = found.tail
-  return { blocks, reader: new RecordReader({ blocks, decode: records.isIdentity ? null : records.decode, turn }) }
 }
 
 module.exports = { openLog }

@@ -18,7 +18,7 @@ const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }
  * @type {Record<string, Option>}
  */
 const COMMON = {
-  full: { help: 'the large sizes, up to a log of 4 GB: half an hour per round; the default takes about seven minutes' },
+  full: { help: 'the large sizes, up to a log of 4 GB: half an hour per round; the default takes about five minutes' },
   rounds: { value: 'N', help: 'maximum number of measurements per row; default: 3, for some rows fewer' },
   folder: { value: 'PATH', help: "where to write logs, which are deleted at the end; default: the system's temporary directory" },
   help: { help: 'print this text' }

@@ -8,6 +8,9 @@ const MAGIC = Buffer.from('flumelog', 'latin1')
 
 /** Bytes of a frame, with its length; a connection on which more is announced is closed before it is received. */
 const MAX_FRAME = 1024 * 1024
+/** APPENDs that a client may have on their way, and DELETEs and SYNCs. */
+const MAX_APPENDS = 256
+const MAX_REQUESTS = 4096
 const LENGTH_SIZE = 4
 /** length and type */
 const HEADER_SIZE = LENGTH_SIZE + 1
@@ -267,6 +270,8 @@ module.exports = {
   VERSION,
   MAGIC,
   MAX_FRAME,
+  MAX_APPENDS,
+  MAX_REQUESTS,
   LENGTH_SIZE,
   HEADER_SIZE,
   APPEND_SIZE,

@@ -190,7 +190,7 @@ class KnownClients {
   close () {
     this.dropAbsent()
     if (!this.hasStarted) return
-    // for those that are told apart from the dead by nothing but their coming back
+    // clients that are absent may come back: it stays for them
     if (this.clients.size === 0 || this.journal.flush() !== null) this.journal.remove()
     this.journal.close()
   }

@@ -4,8 +4,8 @@
 // recovers the log as any opening does, and opens it for writing, for itself and for others.
 
 const errors = require('../errors')
-const { BlockCache } = require('../read/block-cache')
-const { RecordReader, problemOf } = require('../read/get')
+const { problemOf } = require('../read/get')
+const { openBlocks } = require('../read/open-blocks')
 const { recoverEnd } = require('../recovery/recover-end')
 const { Writer } = require('../write/writer')
 const { Journal, journalName } = require('./journal')
@@ -49,7 +49,6 @@ class Owner {
     const wanted = before?.blocks.blockSize ?? settings.blockSize
     const { blockSize, found, cut, recovered } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole })
     await clients.load(found.kept, io.read, blockSize)
-    listeners.onblocksize(blockSize)
     const { blocks, reader } = before ?? openBlocks(context, blockSize)
     await moveTail(blocks, found.tail, file.filename)
     const writer = new Writer(file, blocks, { ...settings, blockSize }, limits, found.lastSeq, (seq) => {
@@ -86,18 +85,8 @@ class Owner {
 }
 
 /**
- * @param {import('../opening').Context} context
- * @param {number} blockSize in bytes
- */
-function openBlocks ({ file, settings, records, turn }, blockSize) {
-  const { checksum, cacheSize } = settings
-  const blocks = new BlockCache(file, { blockSize, checksum, cacheSize })
-  return { blocks, reader: new RecordReader({ blocks, decode: records.isIdentity ? null : records.decode, turn }) }
-}
-
-/**
  * The log is found to end in this block; readers that are in the block where it ended before go on from there.
- * @param {BlockCache} blocks
+ * @param {import('../read/block-cache').BlockCache} blocks
  * @param {import('../format/block').Block} tail
  * @param {string | null} filename
  */
@@ -119,4 +108,4 @@ async function moveTail (blocks, tail, filename) {
   blocks.tail = tail
 }
 
-module.exports = { Owner, openBlocks }
+module.exports = { Owner }

@@ -11,10 +11,8 @@ const layout = require('../format/layout')
 const errors = require('../errors')
 const { Appender } = require('../write/appender')
 const { FramePacker } = require('./frame-packer')
+const { MAX_APPENDS } = require('./frames')
 const { Requests } = require('./requests')
-
-/** The most APPENDs that may be on their way. */
-const MAX_FRAMES = 256
 
 /**
  * @typedef {(err?: Error | null) => void} Done
@@ -199,7 +197,7 @@ class RemoteWriter {
     const buffers = []
     const { window } = /** @type {Welcome} */ (this.welcome)
     const list = this.packer.frames
-    for (let i = this.framesOnTheWay; i < list.length && this.framesOnTheWay < MAX_FRAMES; i++) {
+    for (let i = this.framesOnTheWay; i < list.length && this.framesOnTheWay < MAX_APPENDS; i++) {
       const frame = list[i]
       if (this.bytesOnTheWay > 0 && this.bytesOnTheWay + frame.size > window) break
       frame.isSent = true

@@ -4,9 +4,6 @@
 
 const frames = require('./frames')
 
-/** The most that may be on their way. */
-const MAX_REQUESTS = 4096
-
 /**
  * @typedef {object} Request
  * @property {number | null} seq of the record to delete; null: a sync
@@ -50,7 +47,7 @@ class Requests {
     let underWay = this.requests.size - this.unsent + this.givenUp
     for (const [id, request] of this.requests) {
       if (request.isSent) continue
-      if (underWay++ >= MAX_REQUESTS || firstUnsent <= request.end) break
+      if (underWay++ >= frames.MAX_REQUESTS || firstUnsent <= request.end) break
       request.isSent = true
       this.unsent--
       buffers.push(request.seq === null ? frames.sync(id) : frames.del(id, request.seq))

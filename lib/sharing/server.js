@@ -50,8 +50,6 @@ class Server {
     this.intake = /** @type {any} */ (null)
     /** Connections that were ended because of what they had sent. */
     this.refusals = 0
-    /** @type {Error | null} */
-    this.lastRefusal = null
     /** Those with something to send. @type {Set<Session>} */
     this.due = new Set()
     this.isFlushing = false
@@ -190,10 +188,7 @@ class Server {
 
   flush () {
     this.isFlushing = false
-    const { writer } = /** @type {Partial<OpenLog>} */ (this.log ?? {})
-    const due = [...this.due]
-    this.due.clear()
-    for (const session of due) session.flush(writer?.acknowledged ?? 0, writer?.appender.lastSeq ?? -1)
+    for (const session of [...this.due]) this.flushNow(session)
   }
 
   /** The log has another end. Those that get ACKs are told with them, the others soon. */

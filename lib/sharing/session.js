@@ -13,10 +13,8 @@ const { FrameReader } = require('./frame-reader')
 
 /** Bytes of APPENDs that a client may have on their way. */
 const WINDOW = 1024 * 1024
-const MAX_FRAMES = 256
-const MAX_REQUESTS = 4096
 /** Frames that are acknowledged, and for which the client has not said yet that it knows; it has as many on their way. */
-const MAX_RUNS = 2 * MAX_FRAMES
+const MAX_RUNS = 2 * frames.MAX_APPENDS
 /** Bytes of answers that the client has not taken, beyond which nothing more is read from it. */
 const MAX_UNSENT = 256 * 1024
 /** Blocks to name in a DELETED; with more, it says that any of them may have changed. */
@@ -156,8 +154,8 @@ class Session {
     client.forget(answered)
     if (client.runs.length > MAX_RUNS) throw errors.protocol(`${client.runs.length} frames are acknowledged, of which the client says that it has no answer`)
     const { inFlight } = this
-    if ((inFlight.size > 0 && inFlight.size + size > WINDOW) || inFlight.frames === MAX_FRAMES) {
-      throw errors.protocol(`${inFlight.size + size} bytes in ${inFlight.frames + 1} frames are on their way; the maximum is ${WINDOW} in ${MAX_FRAMES}`)
+    if ((inFlight.size > 0 && inFlight.size + size > WINDOW) || inFlight.frames === frames.MAX_APPENDS) {
+      throw errors.protocol(`${inFlight.size + size} bytes in ${inFlight.frames + 1} frames are on their way; the maximum is ${WINDOW} in ${frames.MAX_APPENDS}`)
     }
     const isAtomic = (flags & frames.ATOMIC) !== 0
     this.server.checkRecords(records, count, isAtomic)
@@ -183,7 +181,7 @@ class Session {
 
   /** @param {{ request: number, seq: number | null }} request */
   onrequest (request) {
-    if (this.requestsInFlight === MAX_REQUESTS) throw errors.protocol(`more than ${MAX_REQUESTS} requests are under way`)
+    if (this.requestsInFlight === frames.MAX_REQUESTS) throw errors.protocol(`more than ${frames.MAX_REQUESTS} requests are under way`)
     this.requestsInFlight++
     this.enqueue(request)
   }
@@ -352,7 +350,6 @@ class Session {
     if (this.isOver) return
     if (['flumelog:protocol', 'ETIMEDOUT'].includes(/** @type {import('../errors').LogError} */ (err).code)) {
       server.refusals++
-      server.lastRefusal = err
     }
     this.over()
     this.hangUp(frames.refused(err))

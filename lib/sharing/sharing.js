@@ -13,13 +13,14 @@
 const crypto = require('crypto')
 const errors = require('../errors')
 const { Block } = require('../format/block')
+const { openBlocks } = require('../read/open-blocks')
 const { promises } = require('../storage/promisified-file')
 const { Address } = require('./address')
 const { adopt, release } = require('./adopt')
 const { ClientEnd } = require('./client-end')
 const { Connection } = require('./connection')
 const { ID_SIZE } = require('./frames')
-const { Owner, openBlocks } = require('./owner')
+const { Owner } = require('./owner')
 const { RemoteWriter } = require('./remote-writer')
 const { Silence } = require('./silence')
 
@@ -263,7 +264,6 @@ class Sharing {
     if (settings.blockSize !== undefined && settings.blockSize !== blockSize) {
       throw errors.blockSize(file.filename, settings.blockSize, `the file has blocks of ${blockSize} bytes`, blockSize)
     }
-    listeners.onblocksize(blockSize)
     const { blocks, reader } = openBlocks(context, blockSize)
     blocks.tail = new Block(Math.floor(end / blockSize), Buffer.allocUnsafeSlow(blockSize), 0, false)
     const clientEnd = new ClientEnd(file, this.io, blocks, this.clock, {

@@ -1,0 +1,20 @@
+'use strict'
+
+// What the readers of a log need, once its block size is known.
+
+const { BlockCache } = require('./block-cache')
+const { RecordReader } = require('./get')
+
+/**
+ * @param {Pick<import('../opening').Context, 'file' | 'settings' | 'records' | 'listeners' | 'turn'>} context
+ * @param {number} blockSize in bytes
+ * @returns {{ blocks: BlockCache, reader: RecordReader }} whose tail the caller sets
+ */
+function openBlocks ({ file, settings, records, listeners, turn }, blockSize) {
+  listeners.onblocksize(blockSize)
+  const { checksum, cacheSize } = settings
+  const blocks = new BlockCache(file, { blockSize, checksum, cacheSize })
+  return { blocks, reader: new RecordReader({ blocks, decode: records.isIdentity ? null : records.decode, turn }) }
+}
+
+module.exports = { openBlocks }
