@@ -1,7 +1,6 @@
 'use strict'
 
-// `append`: encodes what a caller gives and hands it to the appender, at once or as soon
-// as the log is open.
+// `append`: encodes what a caller gives, and hands it to the appender.
 
 const errors = require('./errors')
 const { optional } = require('./callbacks')
@@ -27,9 +26,9 @@ class Appending {
     }
     cb = optional(cb)
     const { sync = false, atomic = false } = typeof options === 'object' && options !== null ? options : NO_OPTIONS
-    const { appender } = this.log.state
-    if (appender === null) return this.appendOtherwise(value, sync, atomic, cb)
-    const { records } = this.log
+    const { state, closing, records } = this.log
+    const { appender } = state
+    if (appender === null || closing !== null) return this.refuse(value, cb)
     let data
     try {
       data = Array.isArray(value) ? records.encodeBatch(value) : records.encode(value)
@@ -37,59 +36,25 @@ class Appending {
     } catch (err) {
       return appender.reject(/** @type {Error} */ (err), this.countOfLast(value), cb)
     }
-    store(appender, data, sync, atomic, cb)
+    if (!Array.isArray(data)) appender.append(data, sync, cb)
+    else if (atomic) appender.appendAtomic(data, sync, cb)
+    else appender.appendBatch(data, sync, cb)
   }
 
   /**
-   * The log is not open yet, read-only, or takes no calls.
+   * The log is read-only, takes no calls, or will not when those before this one are made.
    * @param {any} value
-   * @param {boolean} isForced
-   * @param {boolean} atomic
-   * @param {((err: any, seq?: any) => void) | undefined} cb
+   * @param {((err: Error) => void) | undefined} cb
    */
-  appendOtherwise (value, isForced, atomic, cb) {
-    const { refusal } = this.log
-    const writer = this.log.state.opened?.writer ?? null
-    if (refusal === null && (this.log.state instanceof Opening || writer !== null)) return this.appendWhenOpen(value, isForced, atomic, cb)
-    const error = refusal ?? errors.readOnly(this.log.filename, 'append')
-    if (writer !== null) return writer.appender.reject(error, this.countOf(value), cb)
-    if (cb !== undefined) process.nextTick(cb, error)
-  }
-
-  /**
-   * @param {any} value
-   * @param {boolean} isForced
-   * @param {boolean} atomic
-   * @param {((err: any, seq?: any) => void) | undefined} cb
-   */
-  appendWhenOpen (value, isForced, atomic, cb) {
-    const { records } = this.log
-    /** @type {Uint8Array[]} */
-    let batch = []
-    /** @type {unknown} */
-    let problem = null
-    try {
-      batch = records.encodeEarly(Array.isArray(value) ? value : [value])
-    } catch (err) {
-      problem = err
+  refuse (value, cb) {
+    const { log } = this
+    const count = this.countOf(value)
+    const answer = (/** @type {Error | null} */ refusal) => {
+      log.state.opened?.writer?.appender.countRejected(count)
+      if (cb !== undefined) cb(refusal ?? (log.closing === null ? errors.readOnly(log.filename, 'append') : errors.closed(log.filename)))
     }
-    const count = this.countOfLast(value)
-    this.log.whenOpen((err) => {
-      const appender = this.log.state.opened?.writer?.appender
-      if (err || appender === undefined) {
-        // at once: `close` may be called back next
-        if (appender !== undefined) appender.countRejected(count)
-        return cb && cb(err ?? errors.readOnly(this.log.filename, 'append'))
-      }
-      try {
-        if (problem !== null) throw problem
-        for (const data of batch) records.fitting(data)
-        if (atomic) records.fittingTogether(batch)
-      } catch (err) {
-        return appender.reject(/** @type {Error} */ (err), count, cb)
-      }
-      store(appender, Array.isArray(value) || atomic ? batch : batch[0], isForced, atomic, cb)
-    })
+    if (log.state instanceof Opening) log.whenOpen(answer)
+    else process.nextTick(answer, log.refusal)
   }
 
   /**
@@ -106,23 +71,10 @@ class Appending {
    */
   countOf (value) {
     try {
-      this.log.records.encodeEarly(Array.isArray(value) ? value : [value])
+      this.log.records.encodeBatch(Array.isArray(value) ? value : [value])
     } catch {}
     return this.countOfLast(value)
   }
-}
-
-/**
- * @param {import('./write/appender').Appender} appender
- * @param {Uint8Array | Uint8Array[]} data
- * @param {boolean} isForced
- * @param {boolean} atomic
- * @param {((err: Error | null, seq?: any) => void) | undefined} cb
- */
-function store (appender, data, isForced, atomic, cb) {
-  if (!Array.isArray(data)) appender.append(data, isForced, cb)
-  else if (atomic) appender.appendAtomic(data, isForced, cb)
-  else appender.appendBatch(data, isForced, cb)
 }
 
 const NO_OPTIONS = { sync: false, atomic: false }

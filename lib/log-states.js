@@ -15,11 +15,12 @@ const { callAll } = require('./callbacks')
 /** @typedef {(err: Error | null) => void} Call */
 
 class Opening {
-  constructor () {
+  /** @param {import('./write/appender').Appender | null} appender takes appends; null: the log is read-only */
+  constructor (appender) {
     /** @type {Call[]} */
     this.calls = []
     this.opened = null
-    this.appender = null
+    this.appender = appender
     this.reader = null
     /** Where the log ends, as far as is known. @type {number | null} */
     this.end = null
@@ -42,8 +43,8 @@ class Open {
     this.opened = opened
     /** @type {Call[] | null} */
     this.calls = calls
-    /** Takes appends; null: they have to wait, or the log is read-only. @type {import('./write/appender').Appender | null} */
-    this.appender = null
+    /** Takes appends; null: the log is read-only. @type {import('./write/appender').Appender | null} */
+    this.appender = opened.writer?.appender ?? null
     /** Reads single records; null: reads have to wait. @type {import('./read/get').RecordReader | null} */
     this.reader = null
   }
@@ -70,10 +71,9 @@ class Open {
 
   /** What calls use may have changed: see `Sharing`. */
   update () {
-    if (this.calls !== null) return
     const { writer, follower, reader } = this.opened
     this.appender = writer?.appender ?? null
-    this.reader = follower === null || follower.isFresh ? reader : null
+    this.reader = this.calls === null && (follower === null || follower.isFresh) ? reader : null
   }
 
   /** Where the log ends, as far as is known; null: calls from before are still being made. */

@@ -18,6 +18,7 @@ const { Stream } = require('./read/stream')
 const { TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
 const { search } = require('./read/search')
+const { EarlyAppends } = require('./write/early-appends')
 const { sink } = require('./write/sink')
 const { statsOf } = require('./statistics')
 const { checkHighWaterMark, checkOverflow, DEFAULT_BLOCK_SIZE } = require('./options')
@@ -55,8 +56,10 @@ class Log {
     /** @type {import('./types').Since & { set: (seq: number) => unknown }} */
     this.since = Obv()
     this.records = new RecordCodec(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
+    /** null: the log is read-only */
+    this.early = settings.readOnly ? null : new EarlyAppends(settings, this.limits)
     /** @type {Opening | Open | Refusing} */
-    this.state = new Opening()
+    this.state = new Opening(this.early?.appender ?? null)
     this.appending = new Appending(this)
     /** Callbacks of `close`; null: it was not called. @type {Done[] | null} */
     this.closing = null
@@ -100,6 +103,8 @@ class Log {
   open (opened, lastSeq) {
     const state = new Open(opened, /** @type {Opening} */ (this.state).calls)
     this.state = state
+    if (opened.writer !== null) this.early?.moveTo(opened.writer, this.records)
+    this.early = null
     // the owner of a shared log may have told more since
     callAll([() => this.since.set(opened.sharing?.lastSeq ?? lastSeq)], null)
     state.release(() => this.refusal)
@@ -109,6 +114,8 @@ class Log {
   cannotOpen (err) {
     const { calls } = /** @type {Opening} */ (this.state)
     this.state = new Refusing(err, null)
+    this.early?.fail(err)
+    this.early = null
     callAll(calls, err)
   }
 
@@ -364,7 +371,7 @@ function createLog (file, settings, clock = systemClock) {
     onDrain: (cb) => log.onDrain(cb),
     sync: (cb) => log.sync(cb),
     close: (cb) => log.close(cb),
-    stats: () => statsOf(log.state.opened, log.streams.size),
+    stats: () => statsOf(log.state.opened, log.state.appender, log.streams.size),
     methods: { del: 'async' }
   }
   // `get` and `set` in the literal would make V8 look up every member of the log in a table, at each use

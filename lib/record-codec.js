@@ -21,7 +21,7 @@ class RecordCodec {
     this.blockSize = blockSize
     /** Whether records are returned as they are stored. */
     this.isIdentity = codec === IDENTITY
-    /** Bytes that the last call of `encode`, `encodeBatch` or `encodeEarly` encoded, whether it succeeded or not. */
+    /** Bytes that the last call of `encode` or `encodeBatch` encoded, whether it succeeded or not. */
     this.encodedBytes = 0
     this.decode = this.decode.bind(this)
     this.isWhole = this.isWhole.bind(this)
@@ -47,18 +47,6 @@ class RecordCodec {
       const data = this.encoded(value)
       // the codec may use its buffer again for the next one
       return this.fitting(this.checked(data instanceof Uint8Array && data !== value ? Buffer.from(data) : data))
-    })
-  }
-
-  /**
-   * For records that are stored when the log is open: until then the caller may change its own bytes.
-   * @param {any[]} values as for encodeBatch
-   * @returns {Uint8Array[]} which may turn out not to fit a block
-   */
-  encodeEarly (values) {
-    return this.each(values, (value) => {
-      const data = this.encoded(value)
-      return this.checked(data instanceof Uint8Array ? Buffer.from(data) : data)
     })
   }
 

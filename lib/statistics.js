@@ -10,12 +10,13 @@ const NO_BLOCKS = { hits: 0, misses: 0, evictions: 0, end: 0, blockSize: 1 }
 
 /**
  * @param {import('./opening').Opened | null} opened null: the log is not open yet, or could not be opened
+ * @param {import('./write/appender').Appender | null} appender null: the log takes no appends
  * @param {number} streams that are open
  * @returns {import('./types').Stats}
  */
-function statsOf (opened, streams) {
+function statsOf (opened, appender, streams) {
   const writer = opened?.writer ?? null
-  const { appended, written, synced, rejected, inFlight, writes, syncs } = writer?.counts ?? NO_COUNTS
+  const { appended, written, synced, rejected, inFlight, writes, syncs } = writer?.counts ?? appender?.counts ?? NO_COUNTS
   const { hits, misses, evictions, blockSize, end } = opened?.blocks ?? NO_BLOCKS
   const size = opened?.follower?.end ?? end
   return {

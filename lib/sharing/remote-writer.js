@@ -368,7 +368,7 @@ class RemoteWriter {
     if (partStored.records > 0) appender.countAcknowledged([waiters.acknowledgePart(this.nextCall, partStored.records, partStored.bytes)])
     this.partStored = { records: 0, bytes: 0 }
     appender.countFailed(waiters.rollBack(this.acknowledged, error))
-    appender.forced = 0
+    appender.forced = -1
     this.nextGroup = 0
     this.nextCall = 0
     // nothing of this has to be made durable

@@ -42,8 +42,8 @@ class Appender {
     this.foreignBytes = 0
     /** The seq of the last acknowledged record. */
     this.lastSeq = lastSeq
-    /** The offset after the last append that asked to be synced. */
-    this.forced = 0
+    /** The offset after the last append that asked to be synced; -1: none has. */
+    this.forced = -1
     /** Why nothing is accepted any more. @type {Error | null} */
     this.refusal = null
     this.counts = {
@@ -105,7 +105,7 @@ class Appender {
     const bytes = sizeOf(batch)
     /** @type {number[]} */
     let seqs = []
-    const answer = cb && ((/** @type {Error | null} */ err) => err ? cb(err) : cb(null, seqs))
+    const answer = cb && ((/** @type {Error | null} */ err, last = -1) => err ? cb(err) : cb(null, endingAt(seqs, last)))
     if (!this.hasRoom(bytes)) return this.refuse(batch.length, bytes, answer)
     if (batch.length === 0) return this.appendBatch(batch, isForced, answer)
     this.packer.reserve(bytes + batch.length * FRAME_SIZE)
@@ -138,6 +138,23 @@ class Appender {
     }
     if (isAtomic) waiters.endGroup()
     return first
+  }
+
+  /**
+   * Takes over what another one has accepted.
+   * @param {Appender<import('./packer').Packer>} appender
+   */
+  takeOver ({ packer, waiters, counts, forced }) {
+    const own = /** @type {import('./packer').Packer} */ (/** @type {unknown} */ (this.packer))
+    const lastSeq = this.waiters.lastGroup?.lastSeq ?? this.lastSeq
+    const distance = own.takeOver(packer)
+    this.waiters.takeOver(waiters, distance, lastSeq)
+    if (forced >= 0) this.forced = forced + distance
+    for (const name of /** @type {const} */ (['appended', 'inFlight', 'rejected'])) {
+      this.counts[name].records += counts[name].records
+      this.counts[name].bytes += counts[name].bytes
+    }
+    this.onaccepted()
   }
 
   /**
@@ -240,6 +257,16 @@ class Appender {
       this.foreignBytes -= group.foreignBytes
     }
   }
+}
+
+/**
+ * @param {number[]} seqs of a batch, when it was packed
+ * @param {number} last where its last record is now
+ * @returns {number[]} the seqs now
+ */
+function endingAt (seqs, last) {
+  const distance = last - seqs[seqs.length - 1]
+  return seqs.length === 0 || distance === 0 ? seqs : seqs.map(seq => seq + distance)
 }
 
 module.exports = { Appender }

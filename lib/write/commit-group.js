@@ -45,6 +45,17 @@ class CommitGroup {
     this.bytes += bytes
   }
 
+  /**
+   * Its records have moved.
+   * @param {number} distance in bytes
+   * @param {number} lastSeq of the record before them, for calls that came first and had none
+   */
+  move (distance, lastSeq) {
+    const { seqs, count } = this
+    for (let i = 0; i < count; i++) seqs[i] = seqs[i] === -1 ? lastSeq : seqs[i] + distance
+    this.end += distance
+  }
+
   get isEmpty () {
     return this.count === 0
   }

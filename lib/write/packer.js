@@ -30,6 +30,22 @@ class Packer {
     this.atomic = []
   }
 
+  /**
+   * Takes over what another one has packed, from its block 0 on: behind the records of this one, in new blocks.
+   * @param {Packer} packer with the same rules
+   * @returns {number} how far the records have moved
+   */
+  takeOver ({ blocks, filling, position, atomic }) {
+    if (this.position > 0) this.startBlock()
+    const first = this.filling.number
+    for (const block of blocks) block.number += first
+    for (const number of atomic) this.atomic.push(number + first)
+    this.blocks = this.blocks.slice(0, -1).concat(blocks)
+    this.filling = filling
+    this.position = position
+    return first * this.blockSize
+  }
+
   /** The offset at which the next record would start, if it fits into the block. */
   get end () {
     return this.filling.number * this.blockSize + this.position

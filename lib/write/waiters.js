@@ -51,6 +51,20 @@ class Waiters {
     this.newest = new CommitGroup(this.newest.count)
   }
 
+  /**
+   * Takes over the appends of another one.
+   * @param {Waiters} waiters
+   * @param {number} distance by which their records have moved
+   * @param {number} lastSeq of the record before them
+   */
+  takeOver ({ newest, groups, untold }, distance, lastSeq) {
+    this.endGroup()
+    for (const group of [...groups, newest]) group.move(distance, lastSeq)
+    this.groups = this.groups.concat(groups)
+    this.newest = newest
+    this.untold ??= untold
+  }
+
   get hasGroups () {
     return this.groups.length > 0 || !this.newest.isEmpty
   }

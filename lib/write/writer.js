@@ -109,6 +109,16 @@ class Writer {
     return this.durability.synced
   }
 
+  /**
+   * Takes over what was appended before the log was open.
+   * @param {Appender<Packer>} appender
+   */
+  takeOver (appender) {
+    this.appender.takeOver(appender)
+    // of an empty log, it is another one now
+    this.blocks.tail = this.packer.tail
+  }
+
   // Waiting
 
   /** @param {Done | undefined} cb called when all appended so far is written */
@@ -429,7 +439,7 @@ class Writer {
     this.journal?.voidFrom(this.acknowledged)
     this.written = this.target = this.acknowledged
     this.durability.rollBack(this.acknowledged)
-    this.appender.forced = 0
+    this.appender.forced = -1
   }
 
   /**

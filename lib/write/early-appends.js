@@ -1,0 +1,171 @@
+'use strict'
+
+// Appends that are made before the log is open: packed into blocks at once, as if the log
+// were empty. Its writer takes over these blocks as they are, if they can follow what is
+// in the log; otherwise, the calls are made again, with the records in these blocks. No I/O.
+
+const layout = require('../format/layout')
+const { Block } = require('../format/block')
+const { DEFAULT_BLOCK_SIZE } = require('../options')
+const { sizeOf } = require('../storage/buffers')
+const { Appender } = require('./appender')
+const { Packer } = require('./packer')
+const { Writer } = require('./writer')
+
+/** Blocks that are worth padding the log's last one for: on average, that half of a block stays empty costs 3 % of their space. */
+const MANY_BLOCKS = 16
+/** Fewer bytes than this are appended again in a few milliseconds. */
+const MANY_BYTES = 1024 * 1024
+
+/** @type {Buffer} */
+const NO_BYTES = Buffer.alloc(0)
+
+/**
+ * @typedef {import('./commit-group').CommitGroup} CommitGroup
+ * @typedef {import('../record-codec').RecordCodec} RecordCodec
+ * @typedef {Writer | import('../sharing/remote-writer').RemoteWriter} AnyWriter
+ */
+
+class EarlyAppends {
+  /**
+   * @param {{ blockSize: number | undefined, checksum: boolean }} settings
+   * @param {import('./appender').Limits} limits
+   */
+  constructor ({ blockSize = DEFAULT_BLOCK_SIZE, checksum }, limits) {
+    const tail = new Block(0, Buffer.allocUnsafe(blockSize), 0, false)
+    this.packer = new Packer(tail, blockSize, checksum)
+    this.appender = new Appender(this.packer, limits, -1, () => {})
+  }
+
+  /**
+   * The log is open.
+   * @param {AnyWriter} writer
+   * @param {RecordCodec} records which knows the log's block size
+   */
+  moveTo (writer, records) {
+    if (writer instanceof Writer && this.canFollow(writer.packer)) writer.takeOver(this.appender)
+    else this.appendAgain(writer.appender, records)
+  }
+
+  /**
+   * @param {Packer} packer of the log
+   * @returns {boolean} whether the blocks can follow what is in the log
+   */
+  canFollow ({ blockSize, end }) {
+    const { blocks } = this.packer
+    if (blockSize !== this.packer.blockSize) return false
+    return end === 0 || (blocks.length >= MANY_BLOCKS && blocks.length * blockSize >= MANY_BYTES)
+  }
+
+  /**
+   * @param {Appender<any>} appender of the log
+   * @param {RecordCodec} records
+   */
+  appendAgain (appender, records) {
+    const { limits } = appender
+    const { counts, waiters } = this.appender
+    const packed = new PackedRecords(this.packer)
+    // they have been accepted already
+    appender.limits = { ...limits, overflow: 'queue' }
+    for (const group of [...waiters.groups, waiters.newest]) this.appendGroup(group, packed, appender, records)
+    appender.limits = limits
+    appender.countRejected(counts.rejected)
+    if (waiters.untold !== null) appender.waiters.refusedSilently(waiters.untold)
+  }
+
+  /**
+   * @param {CommitGroup} group
+   * @param {PackedRecords} packed
+   * @param {Appender<any>} appender
+   * @param {RecordCodec} records
+   */
+  appendGroup ({ callbacks, seqs, count }, packed, appender, records) {
+    const { forced } = this.appender
+    for (let i = 0; i < count; i++) {
+      const cb = callbacks[i]
+      const isAtomic = packed.isAtomic()
+      const batch = packed.takeUpTo(seqs[i])
+      // those before the last one that is forced can be, too; but a batch without records would be a sync of its own
+      const isForced = packed.taken <= forced && (batch.length > 0 || packed.isOver())
+      try {
+        for (const data of batch) records.fitting(data)
+        if (isAtomic) records.fittingTogether(batch)
+      } catch (err) {
+        appender.reject(/** @type {Error} */ (err), { records: batch.length, bytes: sizeOf(batch) }, cb)
+        continue
+      }
+      if (batch.length === 0) appender.appendBatch(batch, isForced, cb)
+      else if (isAtomic) appender.appendAtomic(batch, isForced, cb && ((err, seqs) => cb(err, seqs?.[seqs.length - 1])))
+      else if (batch.length === 1) appender.append(batch[0], isForced, cb)
+      else appender.appendBatch(batch, isForced, cb)
+    }
+  }
+
+  /**
+   * The log cannot be opened.
+   * @param {Error} error
+   */
+  fail (error) {
+    const { appender } = this
+    appender.refusal = error
+    appender.countFailed(appender.waiters.fail(0, error))
+    appender.waiters.answer()
+  }
+}
+
+/** The records in a packer's blocks, first to last. */
+class PackedRecords {
+  /** @param {Packer} packer */
+  constructor ({ blocks, blockSize, position, atomic }) {
+    this.blockSize = blockSize
+    this.atomic = atomic
+    /** Those before `index` are not needed any more. @type {Array<Block | null>} */
+    this.blocks = blocks
+    this.index = 0
+    this.buffer = NO_BYTES
+    this.position = 0
+    /** Where the records of the last block end. */
+    this.lastEnd = position
+    this.end = 0
+    /** The offset after the last record that was taken. */
+    this.taken = 0
+    this.enterBlock(0)
+  }
+
+  /** @param {number} index */
+  enterBlock (index) {
+    this.index = index
+    this.buffer = /** @type {Block} */ (this.blocks[index]).buffer
+    this.position = 0
+    this.end = index === this.blocks.length - 1 ? this.lastEnd : layout.paddingStart(this.buffer)
+  }
+
+  /** Whether the next record is the first one of an atomic batch. */
+  isAtomic () {
+    return this.position === 0 && this.atomic.includes(this.index)
+  }
+
+  isOver () {
+    return this.position === this.end && this.index === this.blocks.length - 1
+  }
+
+  /**
+   * @param {number} seq
+   * @returns {Buffer[]} the next records, up to the one at this offset
+   */
+  takeUpTo (seq) {
+    const batch = []
+    while (this.position < this.end && this.index * this.blockSize + this.position <= seq) {
+      batch.push(layout.dataAt(this.buffer, this.position))
+      this.position = layout.nextPosition(this.buffer, this.position)
+      this.taken = this.index * this.blockSize + this.position
+      if (this.position === this.end && this.index < this.blocks.length - 1) {
+        this.blocks[this.index] = null
+        this.enterBlock(this.index + 1)
+      }
+    }
+    return batch
+  }
+}
+
+module.exports = { EarlyAppends }
