@@ -20,6 +20,8 @@ class Block {
     this.memoryStart = buffer.byteOffset
     this.end = end
     this.sealed = sealed
+    /** Whether readers may hold records of it, which are views of its memory. Only the tail's writer asks. */
+    this.wasRead = false
     /** Why its records are not available: it is corrupt or could not be read. @type {Error | null} */
     this.error = null
     /** One bit per position, set where a record starts; built on the second query. @type {Uint8Array | null} */

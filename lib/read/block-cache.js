@@ -84,7 +84,10 @@ class BlockCache {
    * @returns {Block | undefined} the block, if it is in memory
    */
   getCached (number) {
-    if (number === this.tail.number) return this.tail
+    if (number === this.tail.number) {
+      this.tail.wasRead = true
+      return this.tail
+    }
     return this.cache === null ? undefined : this.cache.get(number)
   }
 

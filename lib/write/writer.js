@@ -48,8 +48,12 @@ const { finish } = require('./closing')
 const { Deleter } = require('./deleter')
 const { TRANSITIONS, nextStep } = require('./states')
 
+/** The share of the cache that may be full for blocks to be added to it that were written and not read. */
+const UNREAD_SHARE = 1 / 4
+
 /**
  * @typedef {(err?: Error | null) => void} Done
+ * @typedef {import('../format/block').Block} Block
  * @typedef {import('./commit-group').CommitGroup} CommitGroup
  * @typedef {{ blockSize: number, checksum: boolean } & import('./durability').DurabilityOptions} WriterOptions
  */
@@ -345,9 +349,19 @@ class Writer {
   reveal ({ end, lastSeq }) {
     this.acknowledged = end
     this.appender.lastSeq = lastSeq
-    for (const block of this.packer.reveal(end)) this.blocks.add(block)
+    for (const block of this.packer.reveal(end)) this.keepOrRecycle(block)
     this.blocks.tail = this.packer.tail
     this.recoveryPoint.publishSoon()
+  }
+
+  /**
+   * Blocks that nobody has read do not take the place of those that somebody has.
+   * @param {Block} block that is full and acknowledged
+   */
+  keepOrRecycle (block) {
+    const { blocks, packer } = this
+    if (block.wasRead || blocks.hasRoom(UNREAD_SHARE)) blocks.add(block)
+    else packer.recycle(block)
   }
 
   /** Answers the callers whose offset is reached; starts the fsync that others wait for. */
