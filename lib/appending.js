@@ -31,12 +31,13 @@ class Appending {
     if (appender === null || closing !== null) return this.refuse(value, cb)
     let data
     try {
-      data = Array.isArray(value) ? records.encodeBatch(value) : records.encode(value)
-      if (atomic) data = records.fittingTogether(Array.isArray(data) ? data : [data])
+      data = Array.isArray(value) || atomic ? records.encodeBatch(Array.isArray(value) ? value : [value]) : records.encodeText(value)
+      if (atomic) records.fittingTogether(/** @type {Uint8Array[]} */ (data))
     } catch (err) {
       return appender.reject(/** @type {Error} */ (err), this.countOfLast(value), cb)
     }
-    if (!Array.isArray(data)) appender.append(data, sync, cb)
+    if (typeof data === 'string') appender.appendText(data, sync, cb)
+    else if (!Array.isArray(data)) appender.append(data, sync, cb)
     else if (atomic) appender.appendAtomic(data, sync, cb)
     else appender.appendBatch(data, sync, cb)
   }

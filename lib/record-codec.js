@@ -21,7 +21,7 @@ class RecordCodec {
     this.blockSize = blockSize
     /** Whether records are returned as they are stored. */
     this.isIdentity = codec === IDENTITY
-    /** Bytes that the last call of `encode` or `encodeBatch` encoded, whether it succeeded or not. */
+    /** Bytes that the last call of `encode`, `encodeText` or `encodeBatch` encoded, whether it succeeded or not. */
     this.encodedBytes = 0
     this.decode = this.decode.bind(this)
     this.isWhole = this.isWhole.bind(this)
@@ -34,7 +34,24 @@ class RecordCodec {
    */
   encode (value) {
     this.encodedBytes = 0
-    return this.fitting(this.checked(this.encoded(value)))
+    return this.fitting(this.checked(this.asBytes(this.encoded(value))))
+  }
+
+  /**
+   * The same, but strings that are sure to be records are left to the packer.
+   * @param {any} value
+   * @returns {Uint8Array | string}
+   * @throws flumelog:invalid, flumelog:too-large
+   */
+  encodeText (value) {
+    this.encodedBytes = 0
+    const data = this.encoded(value)
+    return typeof data === 'string' && this.isSurelyStorable(data) ? data : this.fitting(this.checked(this.asBytes(data)))
+  }
+
+  /** @param {string} text */
+  isSurelyStorable (text) {
+    return text.length > 0 && text.charCodeAt(0) !== 0 && text.length * layout.MAX_UTF8 <= layout.maxRecordSize(this.blockSize, this.checksum)
   }
 
   /**
@@ -44,7 +61,7 @@ class RecordCodec {
    */
   encodeBatch (values) {
     return this.each(values, (value) => {
-      const data = this.encoded(value)
+      const data = this.asBytes(this.encoded(value))
       // the codec may use its buffer again for the next one
       return this.fitting(this.checked(data instanceof Uint8Array && data !== value ? Buffer.from(data) : data))
     })
@@ -75,15 +92,21 @@ class RecordCodec {
    * @returns {unknown} what the codec makes of it
    */
   encoded (value) {
-    let data
     try {
-      data = this.codec.encode(value)
+      return this.codec.encode(value)
     } catch (err) {
       throw errors.invalid(`the codec cannot encode the record: ${/** @type {Error} */ (err)?.message ?? err}`, err)
     }
-    if (typeof data === 'string') data = Buffer.from(data)
-    if (data instanceof Uint8Array) this.encodedBytes += data.length
-    return data
+  }
+
+  /**
+   * @param {unknown} data what the codec has made
+   * @returns {unknown} a string as bytes
+   */
+  asBytes (data) {
+    const bytes = typeof data === 'string' ? Buffer.from(data) : data
+    if (bytes instanceof Uint8Array) this.encodedBytes += bytes.length
+    return bytes
   }
 
   /**

@@ -28,6 +28,9 @@ const MAX_BLOCK_SIZE = 65536
 const View = /** @type {any} */ (Buffer)[Symbol.species]
 // looked up once: V8 finds the inherited methods of a Buffer by name at each call, and `block.set` took about twice as long
 const { set } = Uint8Array.prototype
+const { utf8Write = Buffer.prototype.write } = /** @type {{ utf8Write?: Buffer['write'] }} */ (/** @type {unknown} */ (Buffer.prototype))
+/** Bytes of UTF-8 per UTF-16 code unit. */
+const MAX_UTF8 = 3
 
 /**
  * @param {boolean} checksum whether blocks are sealed with a checksum
@@ -68,6 +71,20 @@ function writeRecord (block, position, data) {
   const length = data.length
   writeLength(block, position, length)
   set.call(block, data, position + LENGTH_SIZE)
+  writeLength(block, position + LENGTH_SIZE + length, length)
+  return position + length + FRAME_SIZE
+}
+
+/**
+ * Writes a string as a record, as UTF-8. It must fit, with MAX_UTF8 bytes per code unit (see `fits`).
+ * @param {Buffer} block
+ * @param {number} position
+ * @param {string} text
+ * @returns {number} the position after the record
+ */
+function writeText (block, position, text) {
+  const length = utf8Write.call(block, text, position + LENGTH_SIZE)
+  writeLength(block, position, length)
   writeLength(block, position + LENGTH_SIZE + length, length)
   return position + length + FRAME_SIZE
 }
@@ -186,6 +203,7 @@ function zeroRecord (block, position) {
 module.exports = {
   FRAME_SIZE,
   LENGTH_SIZE,
+  MAX_UTF8,
   BARE_PADDING_SIZE,
   CHECKED_PADDING_SIZE,
   MIN_BLOCK_SIZE,
@@ -194,6 +212,7 @@ module.exports = {
   maxRecordSize,
   fits,
   writeRecord,
+  writeText,
   seal,
   paddingStart,
   readLength,

@@ -87,6 +87,11 @@ class FramePacker {
     return ++this.end
   }
 
+  /** A frame grows by what is added, so the size has to be known. */
+  addText () {
+    return 0
+  }
+
   /**
    * @param {Uint8Array[]} batch
    * @returns {number[]} their numbers; when they are stored, it has their seqs

@@ -17,6 +17,7 @@ const { Waiters } = require('./waiters')
  * @property {object | null} filling what is being filled
  * @property {number} end grows with every record
  * @property {(data: Uint8Array) => number} add returns the record's seq
+ * @property {(text: string) => number} addText returns its bytes; 0: nothing was added, `add` has to be used
  * @property {(batch: Uint8Array[]) => number[]} addAtomic returns their seqs
  * @property {(bytes: number) => void} reserve the records that follow, of so many bytes with their lengths, belong together
  *
@@ -65,6 +66,21 @@ class Appender {
   append (data, isForced, cb) {
     if (!this.hasRoom(data.length)) return this.refuse(1, data.length, cb)
     this.accept(this.pack(data), 1, data.length, isForced, cb)
+  }
+
+  /**
+   * The same for a string, which is stored as UTF-8: it is written into the block without a copy.
+   * @param {string} text
+   * @param {boolean} isForced
+   * @param {Appended | undefined} cb
+   */
+  appendText (text, isForced, cb) {
+    // how many bytes it has is known when it is packed
+    const mayRefuse = this.refusal !== null || this.limits.overflow === 'reject'
+    const seq = this.packer.end
+    const bytes = mayRefuse ? 0 : this.packer.addText(text)
+    if (bytes === 0) this.append(Buffer.from(text), isForced, cb)
+    else this.accept(seq, 1, bytes, isForced, cb)
   }
 
   /**

@@ -65,6 +65,18 @@ class Packer {
     return seq
   }
 
+  /**
+   * The same for a string, which is stored as UTF-8, if it is sure to fit into the block that is being filled.
+   * @param {string} text
+   * @returns {number} bytes of data; 0: nothing was added
+   */
+  addText (text) {
+    const { position } = this
+    if (!layout.fits(this.blockSize, this.checksum, position, layout.MAX_UTF8 * text.length)) return 0
+    this.position = layout.writeText(this.filling.buffer, position, text)
+    return this.position - position - layout.FRAME_SIZE
+  }
+
   /** Records may lie in different blocks, so nothing needs to be done for those that belong together. */
   reserve () {}
 
