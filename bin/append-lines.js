@@ -6,7 +6,7 @@
 const layout = require('../lib/format/layout')
 const { encodings } = require('./encodings')
 const { UserError, codeOf, endInterruptedLine, explain } = require('./errors')
-const { Lines } = require('./lines')
+const { Lines, linesWithin } = require('./lines')
 const { counted, count } = require('./numbers')
 
 /** Bytes appended but not yet acknowledged; beyond this, reading standard input pauses. */
@@ -25,12 +25,12 @@ const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 }
  * @param {import('./open').Log} log
  * @param {string} file
  * @param {{ encoding: string, skipEmpty?: boolean }} options
+ * @param {import('./input').Input} input
  * @param {{ update: (bytes: number, records: number) => void } | null} progress
  * @returns {Promise<Appended>}
  */
-async function appendLines (log, file, { encoding, skipEmpty }, progress) {
-  const { stdin } = process
-  const { parse, maxLineSize } = encodings[encoding]
+async function appendLines (log, file, { encoding, skipEmpty }, input, progress) {
+  const { parse, storesAsIs, maxLineSize } = encodings[encoding]
   const maxRecordSize = layout.maxRecordSize(log.blockSize, true)
   const lines = new Lines(maxLineSize(maxRecordSize))
   /** @type {string | null} */
@@ -44,47 +44,41 @@ async function appendLines (log, file, { encoding, skipEmpty }, progress) {
   /** @type {(() => void) | null} */
   let ondrain = null
 
-  /** @type {Error | null} */
-  let readError = null
-  stdin.once('error', (err) => { readError = err })
-  const stop = () => stdin.destroy()
   for (const signal of Object.keys(EXIT_CODES)) process.once(signal, () => interrupted(signal))
 
-  try {
-    for await (const chunk of stdin) {
-      read += chunk.length
-      store(lines.push(chunk))
-      if (lines.isTooLong) fail(line + 1, `lines of more than ${count(lines.maxSize)} bytes cannot be stored`)
-      if (failure !== null) break
-      if (inFlight > MAX_IN_FLIGHT) await new Promise(resolve => { ondrain = () => resolve(undefined) })
-      progress?.update(read, appended.records)
-    }
-    if (failure === null) store(lines.end())
-  } catch (err) {
-    if (err === readError) failure ??= `${explain(err, 'standard input')}; the ${counted(line, 'line')} before it were appended`
-    // a signal or a failed write destroys stdin
-    else if (/** @type {import('./errors').CodedError} */ (err).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw err
+  for await (const chunk of input.chunks()) {
+    read += chunk.length
+    store(lines.push(chunk), storesAsIs(linesWithin(chunk)))
+    if (lines.isTooLong) fail(line + 1, `lines of more than ${count(lines.maxSize)} bytes cannot be stored`)
+    if (failure !== null) break
+    if (inFlight > MAX_IN_FLIGHT) await new Promise(resolve => { ondrain = () => resolve(undefined) })
+    progress?.update(read, appended.records)
   }
+  if (input.error !== null) failure ??= `${explain(input.error, 'standard input')}; the ${counted(line, 'line')} before it were appended`
+  else if (failure === null && !input.isStopped) store(lines.end(), false)
   return appended
 
   /** @param {string} signal */
   function interrupted (signal) {
     process.exitCode = EXIT_CODES[signal]
     endInterruptedLine()
-    stop()
+    input.stop()
   }
 
-  /** @param {Buffer[]} lines */
-  function store (lines) {
+  /**
+   * @param {Buffer[]} lines
+   * @param {boolean} asTheyAre whether all but the first are records as they are
+   */
+  function store (lines, asTheyAre) {
     const records = []
     const first = line + 1
     let bytes = 0
-    for (const text of lines) {
+    for (let i = 0; i < lines.length; i++) {
+      let data = lines[i]
       line++
-      if (skipEmpty && text.length === 0) continue
-      let data
+      if (skipEmpty && data.length === 0) continue
       try {
-        data = parse(text)
+        if (!asTheyAre || i === 0) data = parse(data)
         mustBeStorable(data)
       } catch (err) {
         fail(line, /** @type {Error} */ (err).message)
@@ -140,7 +134,7 @@ async function appendLines (log, file, { encoding, skipEmpty }, progress) {
     if (number >= failedLine) return
     failedLine = number
     failure = `${file}: stopped at line ${number}: ${reason}; the lines before it were appended`
-    stop()
+    input.stop()
   }
 }
 

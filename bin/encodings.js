@@ -12,6 +12,7 @@ const { UserError } = require('./errors')
  * @property {(data: Buffer) => Buffer | string} print throws if the record cannot be printed in this encoding
  * @property {boolean} isText print a newline after each record
  * @property {(line: Buffer) => Buffer} parse throws if the line is not in this encoding
+ * @property {(lines: Buffer) => boolean} storesAsIs whether `parse` would return each of these lines unchanged
  * @property {(recordSize: number) => number} maxLineSize of a line that encodes a record of this size, in bytes
  */
 
@@ -27,6 +28,7 @@ const encodings = {
       if (isUtf8(line)) return line
       throw new UserError('not UTF-8 (--encoding raw accepts any bytes)')
     },
+    storesAsIs: isUtf8,
     maxLineSize: (recordSize) => recordSize
   },
   hex: {
@@ -38,6 +40,7 @@ const encodings = {
       if (data.length * 2 === text.length) return data
       throw new UserError('not hex: expected two digits (0-9, a-f) per byte, and nothing else')
     },
+    storesAsIs: () => false,
     maxLineSize: (recordSize) => 2 * recordSize + 1
   },
   base64: {
@@ -49,12 +52,14 @@ const encodings = {
       if (data.toString('base64') === text) return data
       throw new UserError('not base64: expected A-Z, a-z, 0-9, + and /, padded with = to a multiple of four characters')
     },
+    storesAsIs: () => false,
     maxLineSize: (recordSize) => Math.ceil(recordSize / 3) * 4 + 1
   },
   raw: {
     print: (data) => data,
     isText: false,
     parse: (line) => line,
+    storesAsIs: () => true,
     maxLineSize: (recordSize) => recordSize
   },
   json: {
@@ -64,6 +69,7 @@ const encodings = {
       checkedJson(line)
       return json.compact(line)
     },
+    storesAsIs: () => false,
     maxLineSize: () => MAX_JSON_LINE
   }
 }

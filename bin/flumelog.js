@@ -9,16 +9,7 @@ const path = require('path')
 const { Command, CommanderError } = require('commander')
 const { reportError, explain, oneLine } = require('./errors')
 
-const commands = [
-  require('./commands/dump'),
-  require('./commands/get'),
-  require('./commands/search'),
-  require('./commands/append'),
-  require('./commands/serve'),
-  require('./commands/stat'),
-  require('./commands/verify'),
-  require('./commands/repair')
-]
+const COMMANDS = ['dump', 'get', 'search', 'append', 'serve', 'stat', 'verify', 'repair']
 const FAILED = 1
 const WRONG_USAGE = 2
 
@@ -58,13 +49,23 @@ function programOf () {
     .version(version(), '-V, --version')
     .addHelpText('after', HELP)
     .exitOverride()
-  for (const { define } of commands) define(program)
+  for (const name of commandsOf(process.argv[2])) require(`./commands/${name}`).define(program)
   for (const command of [program, ...program.commands]) {
     command.configureOutput({
       outputError: (text) => reportError(`${usageError(text)}; see ${pathOf(command)} --help`)
     })
   }
   return program
+}
+
+/**
+ * Loading all commands takes as long as starting Node.js.
+ * @param {string | undefined} word the first argument
+ * @returns {string[]} the names of those that are needed
+ */
+function commandsOf (word = '') {
+  if (COMMANDS.includes(word)) return [word]
+  return word === '--version' || word === '-V' ? [] : COMMANDS
 }
 
 /** @param {string} text of an error of commander */

@@ -2,6 +2,8 @@
 
 // Splits a stream of bytes into lines, and detects lines that exceed a limit.
 
+const { view } = require('../lib/format/layout')
+
 const NEWLINE = 0x0a
 
 class Lines {
@@ -18,14 +20,18 @@ class Lines {
    * @returns {Buffer[]} the lines that end in it, without newlines
    */
   push (chunk) {
+    /** @type {Buffer[]} */
     const lines = []
+    const { buffer: memory, byteOffset } = chunk
     let start = 0
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      lines.push(this.partial.length === 0 ? chunk.subarray(start, end) : this.finish(chunk.subarray(start, end)))
+      const line = view(memory, byteOffset + start, end - start)
+      lines.push(this.partial.length === 0 ? line : this.finish(line))
       start = end + 1
     }
     if (start < chunk.length) {
-      this.partial.push(chunk.subarray(start))
+      // copied: the caller may use the chunk's memory again
+      this.partial.push(Buffer.from(chunk.subarray(start)))
       this.partialSize += chunk.length - start
     }
     return lines
@@ -53,4 +59,12 @@ class Lines {
   }
 }
 
-module.exports = { Lines }
+/**
+ * @param {Buffer} chunk
+ * @returns {Buffer} the lines that `push` of this chunk returns, except the first one, which may start before the chunk
+ */
+function linesWithin (chunk) {
+  return chunk.subarray(chunk.indexOf(NEWLINE) + 1, Math.max(0, chunk.lastIndexOf(NEWLINE)))
+}
+
+module.exports = { Lines, linesWithin }

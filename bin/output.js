@@ -4,7 +4,7 @@
 // when the reader is slow.
 
 /** Bytes per write. */
-const CHUNK_SIZE = 64 * 1024
+const CHUNK_SIZE = 256 * 1024
 const NEWLINE = 0x0a
 
 class Output {

@@ -3,11 +3,13 @@
 // flumelog append: appends lines of standard input as records.
 
 const fs = require('fs')
+const { isatty } = require('tty')
 const { Option } = require('commander')
 const { appendLines } = require('../append-lines')
 const { blockSize } = require('../arguments')
 const { encodingOption } = require('../encodings')
 const { UserError, explain, reportError, reportRecovery, writeStderr } = require('../errors')
+const { Input } = require('../input')
 const { counted, size } = require('../numbers')
 const { close } = require('../open')
 const { byteProgress, recordProgress } = require('../progress')
@@ -65,33 +67,35 @@ async function append (file, options) {
   if (isDirectory(0)) throw new UserError('standard input is a directory; give a file, or the output of a program')
   const { log, cut } = await openToAppend(file, { blockSize: options.blockSize, sync: options.sync, cacheSize: 0 }, options.shared)
   if (cut !== null) reportRecovery(file, cut)
-  if (process.stdin.isTTY && !options.quiet) writeStderr('Each line becomes a record; Ctrl-D to finish.')
+  const isTyped = isatty(0)
+  if (isTyped && !options.quiet) writeStderr('Each line becomes a record; Ctrl-D to finish.')
 
   const startedAt = Date.now()
-  const progress = options.quiet || options.stats || process.stdin.isTTY ? null : progressOfInput()
+  const input = new Input()
+  const progress = options.quiet || options.stats || isTyped ? null : progressOf(input)
   const printStats = () => writeStderr(JSON.stringify(log.stats()))
   const statsTimer = options.stats ? setInterval(printStats, 1000) : undefined
-  const input = await appendLines(log, file, options, progress)
+  const appended = await appendLines(log, file, options, input, progress)
     .catch((err) => ({ records: 0, bytes: 0, failure: () => explain(err, file) }))
   const closeFailure = await close(log).catch(err => explain(err, file))
   progress?.stop()
   clearInterval(statsTimer)
   if (options.stats) printStats()
 
-  const failure = input.failure() ?? closeFailure
+  const failure = appended.failure() ?? closeFailure
   if (failure) {
     reportError(failure)
     process.exitCode = 1
   }
-  if (!options.quiet) summarize(file, log, input, (Date.now() - startedAt) / 1000)
+  if (!options.quiet) summarize(file, log, appended, (Date.now() - startedAt) / 1000)
 }
 
 /**
  * Progress in bytes if standard input is a file, whose size is known; else in records.
+ * @param {Input} input
  * @returns {{ update: (bytes: number, records: number) => void, stop: () => void }}
  */
-function progressOfInput () {
-  const total = sizeOfInput()
+function progressOf ({ size: total }) {
   const progress = total === null ? recordProgress('append') : byteProgress('append')
   return {
     update: (bytes, records) => total === null ? progress.update(records) : progress.update(bytes, total),
@@ -105,16 +109,6 @@ function isDirectory (fd) {
     return fs.fstatSync(fd).isDirectory()
   } catch {
     return false
-  }
-}
-
-/** @returns {number | null} */
-function sizeOfInput () {
-  try {
-    const stat = fs.fstatSync(0)
-    return stat.isFile() ? stat.size : null
-  } catch {
-    return null
   }
 }
 

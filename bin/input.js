@@ -1,0 +1,82 @@
+'use strict'
+
+// Reads standard input in chunks.
+
+const fs = require('fs')
+
+/** Bytes per read of a file. A stream reads 64 KiB at a time, and each read is a round trip to the thread pool. */
+const CHUNK_SIZE = 256 * 1024
+
+class Input {
+  constructor () {
+    this.size = sizeOfFile(0)
+    this.source = this.size === null ? process.stdin : chunksOfFile(0)
+    this.isStopped = false
+    /** Why it could not be read to its end. @type {Error | null} */
+    this.error = null
+  }
+
+  /** @returns {AsyncGenerator<Buffer>} each chunk is valid until the next one is asked for */
+  async * chunks () {
+    try {
+      for await (const chunk of this.source) {
+        if (this.isStopped) return
+        yield chunk
+      }
+    } catch (err) {
+      // a stream that is destroyed to stop it fails
+      if (!this.isStopped) this.error = /** @type {Error} */ (err)
+    }
+  }
+
+  /** No further chunks are read. */
+  stop () {
+    this.isStopped = true
+    if (this.size === null) process.stdin.destroy()
+  }
+}
+
+/**
+ * Fills one of two buffers while the caller uses the other.
+ * @param {number} fd
+ */
+async function * chunksOfFile (fd) {
+  /** @type {Buffer} */
+  let unused = Buffer.allocUnsafeSlow(CHUNK_SIZE)
+  let next = read(fd, Buffer.allocUnsafeSlow(CHUNK_SIZE))
+  for (;;) {
+    const { buffer, length } = await next
+    if (length === 0) return
+    next = read(fd, unused)
+    // its error is handled when it is awaited, if it is
+    next.catch(() => {})
+    yield buffer.subarray(0, length)
+    unused = buffer
+  }
+}
+
+/**
+ * @param {number} fd
+ * @param {Buffer} buffer
+ * @returns {Promise<{ buffer: Buffer, length: number }>} length: 0 at the end
+ */
+function read (fd, buffer) {
+  return new Promise((resolve, reject) => {
+    fs.read(fd, buffer, 0, buffer.length, null, (err, length) => err ? reject(err) : resolve({ buffer, length }))
+  })
+}
+
+/**
+ * @param {number} fd
+ * @returns {number | null} null: it is not a file
+ */
+function sizeOfFile (fd) {
+  try {
+    const stat = fs.fstatSync(fd)
+    return stat.isFile() ? stat.size : null
+  } catch {
+    return null
+  }
+}
+
+module.exports = { Input }
