@@ -8,7 +8,6 @@ const { findVisibleEnd } = require('./read/visible-end')
 const { openBlocks } = require('./read/open-blocks')
 const { recoverEnd } = require('./recovery/recover-end')
 const { removeJournal } = require('./sharing/journal')
-const { Sharing } = require('./sharing/sharing')
 const { promises } = require('./storage/promisified-file')
 const { Writer } = require('./write/writer')
 
@@ -18,7 +17,7 @@ const { Writer } = require('./write/writer')
  * @property {import('./read/get').RecordReader} reader
  * @property {Writer | import('./sharing/remote-writer').RemoteWriter | null} writer null: the log is read-only
  * @property {Follower | import('./sharing/client-end').ClientEnd | null} follower null: this process writes the file
- * @property {Sharing | null} sharing null: the log is not shared
+ * @property {import('./sharing/sharing').Sharing | null} sharing null: the log is not shared
  * @property {import('./types').Cut | null} cut what recovery truncated
  * @property {number} recovered bytes behind the recovery point that were valid
  *
@@ -45,7 +44,11 @@ const { Writer } = require('./write/writer')
  */
 async function openLog (context) {
   const { file, settings } = context
-  if (settings.shared) return new Sharing(context).open()
+  if (settings.shared) {
+    // only then: it is a third of the code
+    const { Sharing } = require('./sharing/sharing')
+    return new Sharing(context).open()
+  }
   const io = promises(file)
   await io.open()
   try {

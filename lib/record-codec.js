@@ -5,6 +5,7 @@
 
 const layout = require('./format/layout')
 const errors = require('./errors')
+const { sizeOf } = require('./storage/buffers')
 const { format, IDENTITY } = require('./options')
 
 class RecordCodec {
@@ -60,6 +61,11 @@ class RecordCodec {
    * @throws the error of the first one that is refused
    */
   encodeBatch (values) {
+    if (this.isIdentity && areBytes(values)) {
+      this.encodedBytes = sizeOf(values)
+      for (const data of values) this.fitting(this.checked(data))
+      return values
+    }
     return this.each(values, (value) => {
       const data = this.asBytes(this.encoded(value))
       // the codec may use its buffer again for the next one
@@ -172,6 +178,13 @@ class RecordCodec {
       return false
     }
   }
+}
+
+/** @param {any[]} values */
+function areBytes (values) {
+  // `every` would skip what an array does not have
+  for (let i = 0; i < values.length; i++) if (!(values[i] instanceof Uint8Array)) return false
+  return true
 }
 
 /** Stands for a record that was refused. */
