@@ -73,6 +73,7 @@ class Log {
       get blocks () { return /** @type {import('./opening').Opened} */ (log.state.opened).blocks },
       filename: file.filename,
       decode: this.records.isIdentity ? null : this.records.decode,
+      takesText: this.records.takesText,
       end: () => this.state.end,
       whenOpen: this.whenFresh,
       streams: this.streams,

@@ -125,6 +125,11 @@ class Cursor {
     return layout.view(this.memory, this.memoryStart + this.start, this.end - this.start)
   }
 
+  /** @returns {string} the data of the current record as UTF-8 text, decoded straight from the block */
+  text () {
+    return layout.text(this.buffer, this.start, this.end)
+  }
+
   /** @returns {boolean} whether the current record has been deleted */
   isDeleted () {
     const { buffer } = this

@@ -35,6 +35,7 @@ class Stream {
     this.both = this.values && options.seqs !== false
     /** null: values are given as they are stored */
     this.decode = this.values ? context.decode : null
+    this.takesText = context.takesText
     this.live = !!options.live || options.old === false
     /** The number of records that it may still give; 0 or less: no limit. */
     this.remaining = options.limit ?? 0
@@ -189,7 +190,7 @@ class Stream {
     const { seq } = cursor
     let value
     try {
-      value = decode(cursor.data(), seq)
+      value = decode(this.takesText ? cursor.text() : cursor.data(), seq)
     } catch (err) {
       if (this.options.skipCorrupt) return !this.reportSkipped(currentRecord(cursor, /** @type {Error} */ (err)), cb)
       this.waiting = cb
