@@ -88,8 +88,6 @@ function rangeOf (options) {
 function streamRangeOf (options, oldEnd) {
   const range = rangeOf(options)
   checkLimit(options)
-  // a stream of seqs gives no view of a block
-  range.reuseMemory = options.values === false
   if (options.old === false) {
     // the new records come as they are appended
     range.reverse = false

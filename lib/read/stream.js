@@ -129,6 +129,8 @@ class Stream {
   openCursor () {
     const { blocks } = this.context
     const range = streamRangeOf(this.options, this.oldEnd)
+    // seqs and text share no memory with a block
+    range.reuseMemory = !this.values || this.takesText
     this.liveFrom = Math.max(range.min, blocks.end)
     return openCursor(blocks, range, this.resume)
   }
