@@ -68,6 +68,11 @@ class Cursor {
     throw new Error('implemented by each direction')
   }
 
+  /** @returns {boolean} whether the current record is the last one of its block that `next` finds, as far as is known */
+  isAtBlockEnd () {
+    throw new Error('implemented by each direction')
+  }
+
   /**
    * Looks up what `next` needs of a block.
    * @param {Block} block
@@ -136,6 +141,11 @@ class Cursor {
     return buffer[this.start] === 0 && layout.isDeleted(buffer, this.start - layout.LENGTH_SIZE)
   }
 
+  /** Lets `next` find the current record again. */
+  stepBack () {
+    this.position = this.reverse ? this.end + layout.LENGTH_SIZE : this.start - layout.LENGTH_SIZE
+  }
+
   /**
    * Moves past deleted records.
    * @returns {boolean} whether no other record is left, as far as is known without reading the file
@@ -167,6 +177,11 @@ class ForwardCursor extends Cursor {
     this.start = start
     this.end = end
     return RECORD
+  }
+
+  /** @returns {boolean} */
+  isAtBlockEnd () {
+    return this.position >= this.bound
   }
 
   /**
@@ -213,6 +228,11 @@ class BackwardCursor extends Cursor {
     this.start = start + layout.LENGTH_SIZE
     this.end = end - layout.LENGTH_SIZE
     return RECORD
+  }
+
+  /** @returns {boolean} */
+  isAtBlockEnd () {
+    return this.position <= 0
   }
 
   /**
