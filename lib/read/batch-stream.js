@@ -19,6 +19,7 @@ class BatchStream extends Stream {
    */
   constructor (context, options) {
     super(context, options)
+    // a batch may have taken long
     this.checkInterval = 1
   }
 
@@ -79,7 +80,10 @@ class BatchStream extends Stream {
    * @param {Answer} cb
    */
   give (batch, cb) {
-    if (this.remaining > 0 && (this.remaining -= batch.length) === 0) this.end(true)
+    if (this.remaining > 0) {
+      this.remaining -= batch.length
+      if (this.remaining === 0) this.end(true)
+    }
     cb(null, batch)
   }
 }
