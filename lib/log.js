@@ -14,6 +14,7 @@ const { openLog } = require('./opening')
 const { RecordCodec } = require('./record-codec')
 const { problemOf } = require('./read/get')
 const { OpenStreams } = require('./read/open-streams')
+const { BatchStream } = require('./read/batch-stream')
 const { Stream } = require('./read/stream')
 const { TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
@@ -76,6 +77,7 @@ class Log {
       get blocks () { return /** @type {import('./opening').Opened} */ (log.state.opened).blocks },
       filename: file.filename,
       decode: this.records.isIdentity ? null : this.records.decode,
+      takesText: this.records.takesText,
       end: () => this.state.end,
       whenOpen: this.whenFresh,
       streams: this.streams,
@@ -256,6 +258,14 @@ class Log {
   }
 
   /**
+   * @param {StreamOptions} [options]
+   * @returns {import('./read/source').Source<any[]>}
+   */
+  batches (options) {
+    return new BatchStream(this.reading, options ?? {}).source
+  }
+
+  /**
    * @param {import('./read/options').ScanOptions} options
    * @param {import('./read/scan').OnRecord} onRecord
    * @param {(err: Error | null) => void} cb
@@ -363,6 +373,7 @@ function createLog (file, settings, clock = systemClock) {
     get: (seq, cb) => log.get(seq, cb),
     getPrevious: (seq, cb) => log.getPrevious(seq, cb),
     stream: (/** @type {StreamOptions | undefined} */ options) => log.stream(options),
+    batches: (/** @type {StreamOptions | undefined} */ options) => log.batches(options),
     scan: (options, onRecord, cb) => log.scan(options, onRecord, cb),
     search: (compare, cb) => log.search(compare, cb),
     sink: (options, cb) => log.sink(options, cb),

@@ -13,8 +13,9 @@ const DEFAULT_BLOCK_SIZE = 65536
  * @template [T=Buffer]
  * @typedef {object} Codec converts records to bytes and back, as in flumecodec and level-codec
  * @property {(value: T) => Uint8Array | string} encode may return a string, which is stored as UTF-8
- * @property {(data: any) => T} decode gets a Buffer, or a string if `buffer` is false
- * @property {boolean} [buffer] default true
+ * @property {(data: any) => T} decode gets a Buffer, or a string if `buffer` is false or this is `JSON.parse`
+ * @property {boolean} [buffer] false: records are decoded from text, which takes less time than a Buffer if `decode` needs
+ *   text anyway; default true
  */
 
 /**

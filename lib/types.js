@@ -70,6 +70,7 @@
  *   reads the record before the one at `seq`, skipping deleted ones; `seq` may also be the end of the log.
  *   Errors as for `get`; `flumelog:not-found` if there is no earlier record
  * @property {import('./read/source').StreamFunction<T>} stream a pull-stream source of `{ seq, value }`, of seqs or of values
+ * @property {import('./read/source').BatchFunction<T>} batches a pull-stream source of arrays of what `stream` gives, a block at a time
  * @property {(options: import('./read/options').ScanOptions, onRecord: import('./read/scan').OnRecord, cb: (err: Error | null) => void) => void} scan
  *   zero-copy iteration: nothing is allocated per record; stops when `onRecord` returns false
  * @property {(options?: import('./write/sink').SinkOptions | import('./write/sink').Sunk, cb?: import('./write/sink').Sunk) => import('./write/sink').Sink<A>} sink

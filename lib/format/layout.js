@@ -28,7 +28,11 @@ const MAX_BLOCK_SIZE = 65536
 const View = /** @type {any} */ (Buffer)[Symbol.species]
 // looked up once: V8 finds the inherited methods of a Buffer by name at each call, and `block.set` took about twice as long
 const { set } = Uint8Array.prototype
-const { utf8Write = Buffer.prototype.write } = /** @type {{ utf8Write?: Buffer['write'] }} */ (/** @type {unknown} */ (Buffer.prototype))
+/**
+ * What `write` and `toString` of a Buffer call; not documented.
+ * @type {{ write: Function, utf8Write?: Function, utf8Slice?: Function }}
+ */
+const { write, utf8Write = write, utf8Slice } = /** @type {any} */ (Buffer.prototype)
 /** Bytes of UTF-8 per UTF-16 code unit. */
 const MAX_UTF8 = 3
 
@@ -159,6 +163,16 @@ function dataAt (block, position) {
 }
 
 /**
+ * @param {Buffer} block
+ * @param {number} position where a record starts
+ * @returns {string} its data as UTF-8 text
+ */
+function textAt (block, position) {
+  const start = position + LENGTH_SIZE
+  return text(block, start, start + readLength(block, position))
+}
+
+/**
  * Like `subarray`, without its handling of negative and fractional bounds. Takes the
  * ArrayBuffer, so that a caller that makes many views looks that up once: `.buffer` and
  * `.byteOffset` of a Buffer take longer than making the view.
@@ -169,6 +183,17 @@ function dataAt (block, position) {
  */
 function view (memory, offset, length) {
   return new View(memory, offset, length)
+}
+
+/**
+ * Like `toString`, without its look-ups and checks.
+ * @param {Buffer} block
+ * @param {number} start
+ * @param {number} end
+ * @returns {string} the bytes from `start` to `end` as UTF-8
+ */
+function text (block, start, end) {
+  return utf8Slice === undefined ? block.toString('utf8', start, end) : utf8Slice.call(block, start, end)
 }
 
 /**
@@ -220,6 +245,8 @@ module.exports = {
   previousPosition,
   dataAt,
   view,
+  text,
+  textAt,
   isDeleted,
   isStorable,
   zeroRecord

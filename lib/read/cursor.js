@@ -68,6 +68,11 @@ class Cursor {
     throw new Error('implemented by each direction')
   }
 
+  /** @returns {boolean} whether the current record is the last one of its block that `next` finds, as far as is known */
+  isAtBlockEnd () {
+    throw new Error('implemented by each direction')
+  }
+
   /**
    * Looks up what `next` needs of a block.
    * @param {Block} block
@@ -125,10 +130,20 @@ class Cursor {
     return layout.view(this.memory, this.memoryStart + this.start, this.end - this.start)
   }
 
+  /** @returns {string} the data of the current record as UTF-8 text, decoded straight from the block */
+  text () {
+    return layout.text(this.buffer, this.start, this.end)
+  }
+
   /** @returns {boolean} whether the current record has been deleted */
   isDeleted () {
     const { buffer } = this
     return buffer[this.start] === 0 && layout.isDeleted(buffer, this.start - layout.LENGTH_SIZE)
+  }
+
+  /** Lets `next` find the current record again. */
+  stepBack () {
+    this.position = this.reverse ? this.end + layout.LENGTH_SIZE : this.start - layout.LENGTH_SIZE
   }
 
   /**
@@ -162,6 +177,11 @@ class ForwardCursor extends Cursor {
     this.start = start
     this.end = end
     return RECORD
+  }
+
+  /** @returns {boolean} */
+  isAtBlockEnd () {
+    return this.position >= this.bound
   }
 
   /**
@@ -208,6 +228,11 @@ class BackwardCursor extends Cursor {
     this.start = start + layout.LENGTH_SIZE
     this.end = end - layout.LENGTH_SIZE
     return RECORD
+  }
+
+  /** @returns {boolean} */
+  isAtBlockEnd () {
+    return this.position <= 0
   }
 
   /**

@@ -14,10 +14,11 @@ const MAX_DEPTH = 64
 /** @typedef {(err: Error | null, value?: any, seq?: number) => void} GetCallback */
 
 class RecordReader {
-  /** @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'turn'>} context of a log that is open */
-  constructor ({ blocks, decode, turn }) {
+  /** @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context of a log that is open */
+  constructor ({ blocks, decode, takesText, turn }) {
     this.blocks = blocks
     this.decode = decode
+    this.takesText = takesText
     this.turn = turn
     this.filename = blocks.file.filename
     /** Answers in progress, each within the callback of the one before. */
@@ -89,7 +90,8 @@ class RecordReader {
    */
   valueOf (data, seq) {
     if (!layout.isStorable(data)) throw errors.deleted(this.filename, seq)
-    return this.decode === null ? data : this.decode(data, seq)
+    if (this.decode === null) return data
+    return this.decode(this.takesText ? layout.text(data, 0, data.length) : data, seq)
   }
 
   /**
@@ -114,7 +116,7 @@ class RecordReader {
    * @param {GetCallback} cb
    */
   getBefore (seq, cb) {
-    const { blocks, turn, decode, filename } = this
+    const { blocks, turn, decode, takesText, filename } = this
     const cursor = openCursor(blocks, { min: -Infinity, max: seq - 1, reverse: true, useCache: true }, find)
     find()
 
@@ -131,7 +133,7 @@ class RecordReader {
       }
       let value
       try {
-        value = decode === null ? cursor.data() : decode(cursor.data(), cursor.seq)
+        value = decode === null ? cursor.data() : decode(takesText ? cursor.text() : cursor.data(), cursor.seq)
       } catch (err) {
         return cb(/** @type {Error} */ (err))
       } finally {

@@ -14,7 +14,7 @@ function openBlocks ({ file, settings, records, listeners, turn }, blockSize) {
   listeners.onblocksize(blockSize)
   const { checksum, cacheSize } = settings
   const blocks = new BlockCache(file, { blockSize, checksum, cacheSize })
-  return { blocks, reader: new RecordReader({ blocks, decode: records.isIdentity ? null : records.decode, turn }) }
+  return { blocks, reader: new RecordReader({ blocks, decode: records.isIdentity ? null : records.decode, takesText: records.takesText, turn }) }
 }
 
 module.exports = { openBlocks }

@@ -47,12 +47,13 @@ const { format } = require('../options')
  * @property {boolean} [reuseMemory] whether the memory of a block may be reused once the cursor has left it
  */
 
-/** @typedef {(data: Buffer, seq: number) => any} Decode throws flumelog:corrupt */
+/** @typedef {(data: Buffer | string, seq: number) => any} Decode throws flumelog:corrupt */
 
 /**
  * @typedef {object} ReadContext what readers need of the log that they read
  * @property {import('./block-cache').BlockCache} blocks another one before the log is open
  * @property {Decode | null} decode null: values are given as they are stored
+ * @property {boolean} takesText whether `decode` is given text, and not a Buffer
  * @property {string | null} filename
  * @property {() => number | null} end where the log ends, as far as is known; null if it is not open yet
  * @property {(cb: (err: Error | null) => void) => void} whenOpen calls back at once if the log is open
@@ -87,8 +88,6 @@ function rangeOf (options) {
 function streamRangeOf (options, oldEnd) {
   const range = rangeOf(options)
   checkLimit(options)
-  // a stream of seqs gives no view of a block
-  range.reuseMemory = options.values === false
   if (options.old === false) {
     // the new records come as they are appended
     range.reverse = false

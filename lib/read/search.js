@@ -19,13 +19,14 @@ const { format } = require('../options')
  */
 class Search {
   /**
-   * @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'turn'>} context
+   * @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context
    * @param {Compare} compare
    * @param {SearchCallback} cb
    */
-  constructor ({ blocks, decode, turn }, compare, cb) {
+  constructor ({ blocks, decode, takesText, turn }, compare, cb) {
     this.blocks = blocks
     this.decode = decode
+    this.takesText = takesText
     this.turn = turn
     this.compare = compare
     this.cb = cb
@@ -106,7 +107,7 @@ class Search {
     for (let position = 0; position < end; position = layout.nextPosition(buffer, position)) {
       if (layout.isDeleted(buffer, position)) continue
       const seq = number * this.blocks.blockSize + position
-      const data = layout.dataAt(buffer, position)
+      const data = this.takesText ? layout.textAt(buffer, position) : layout.dataAt(buffer, position)
       const record = { seq, value: this.decode === null ? data : this.decode(data, seq) }
       if (!isMatch || this.isAtOrAfter(record)) return record
     }
@@ -125,7 +126,7 @@ class Search {
 }
 
 /**
- * @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'turn'>} context
+ * @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context
  * @param {Compare} compare
  * @param {SearchCallback} cb flumelog:not-found if every record is before the target, flumelog:invalid if `compare`
  *   does not return a number, what it throws if it throws

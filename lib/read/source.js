@@ -29,4 +29,15 @@
  * }} StreamFunction
  */
 
+/**
+ * What `batches` gives, with the same options: arrays that are never empty.
+ * @template T
+ * @typedef {{
+ *   (options?: import('./options').StreamOptions & { seqs?: true, values?: true }): Source<LogRecord<T>[]>,
+ *   (options: import('./options').StreamOptions & { values: false }): Source<number[]>,
+ *   (options: import('./options').StreamOptions & { seqs: false, values?: true }): Source<T[]>,
+ *   (options: import('./options').StreamOptions): Source<any[]>
+ * }} BatchFunction
+ */
+
 module.exports = {}

@@ -35,6 +35,7 @@ class Stream {
     this.both = this.values && options.seqs !== false
     /** null: values are given as they are stored */
     this.decode = this.values ? context.decode : null
+    this.takesText = context.takesText
     this.live = !!options.live || options.old === false
     /** The number of records that it may still give; 0 or less: no limit. */
     this.remaining = options.limit ?? 0
@@ -52,6 +53,7 @@ class Stream {
     this.depth = 0
     /** Reads until the next one that checks the time; the first one does. */
     this.untilCheck = 1
+    this.checkInterval = CHECK_INTERVAL
     this.resume = this.resume.bind(this)
     /** What the reader gets. Not made by `bind`: V8 would not inline it into the reader's loop. @type {import('./source').Source<any>} */
     this.source = (abort, cb) => this.read(abort, cb)
@@ -87,7 +89,7 @@ class Stream {
    */
   checkAndRead (cb) {
     const isFirst = this.cursor === null
-    if (this.untilCheck === 0) this.untilCheck = CHECK_INTERVAL
+    if (this.untilCheck === 0) this.untilCheck = this.checkInterval
     if (this.depth > MAX_DEPTH || (isFirst ? this.turn.isSpent() : this.turn.checkTime())) return this.postpone(cb)
     if (isFirst) return this.open(cb)
     this.depth++
@@ -128,6 +130,8 @@ class Stream {
   openCursor () {
     const { blocks } = this.context
     const range = streamRangeOf(this.options, this.oldEnd)
+    // seqs and text share no memory with a block
+    range.reuseMemory = !this.values || this.takesText
     this.liveFrom = Math.max(range.min, blocks.end)
     return openCursor(blocks, range, this.resume)
   }
@@ -179,6 +183,18 @@ class Stream {
   }
 
   /**
+   * @param {Cursor} cursor
+   * @param {Decode} decode
+   * @returns {any} what the stream gives for the current record
+   * @throws flumelog:corrupt
+   */
+  decodedItemOf (cursor, decode) {
+    const { seq } = cursor
+    const value = decode(this.takesText ? cursor.text() : cursor.data(), seq)
+    return this.both ? { seq, value } : value
+  }
+
+  /**
    * Not part of `answer`, since a try block in there makes all reads slower.
    * @param {Cursor} cursor
    * @param {Decode} decode
@@ -186,18 +202,27 @@ class Stream {
    * @returns {boolean} whether the read was answered; false: look for the next record
    */
   giveDecoded (cursor, decode, cb) {
-    const { seq } = cursor
-    let value
+    let item
     try {
-      value = decode(cursor.data(), seq)
+      item = this.decodedItemOf(cursor, decode)
     } catch (err) {
-      if (this.options.skipCorrupt) return !this.reportSkipped(currentRecord(cursor, /** @type {Error} */ (err)), cb)
-      this.waiting = cb
-      this.finish(/** @type {Error} */ (err))
-      return true
+      return !this.skipUndecodable(cursor, /** @type {Error} */ (err), cb)
     }
-    this.give(this.both ? { seq, value } : value, cb)
+    this.give(item, cb)
     return true
+  }
+
+  /**
+   * @param {Cursor} cursor at a record that the codec cannot decode
+   * @param {Error} err
+   * @param {Answer} cb
+   * @returns {boolean} whether to look for the next record; false: the read was answered
+   */
+  skipUndecodable (cursor, err, cb) {
+    if (this.options.skipCorrupt) return this.reportSkipped(currentRecord(cursor, err), cb)
+    this.waiting = cb
+    this.finish(err)
+    return false
   }
 
   /**
@@ -256,16 +281,19 @@ class Stream {
    */
   reportSkipped (skipped, cb) {
     const { onSkip } = this.options
-    // which may abort the stream
     this.waiting = cb
     try {
-      if (onSkip) onSkip(skipped)
+      if (onSkip && this.ended === null) onSkip(skipped)
     } catch (thrown) {
       this.finish(errors.thrown('onSkip', thrown))
     }
-    if (this.ended !== null) return false
-    this.waiting = null
-    return true
+    if (this.ended === null) {
+      this.waiting = null
+      return true
+    }
+    // onSkip, or the codec before it, has aborted the stream
+    this.finish(this.ended)
+    return false
   }
 
   /** @param {End} end */

@@ -3,7 +3,7 @@
 // A pull-stream source as an async iterator. It asks the source for one record at a
 // time: an answer from memory costs a call, and `for await` itself costs several times
 // that per record. Asking for several at once was measured and is not faster, so nothing
-// is read that the loop does not get to.
+// is read that the loop does not get to. Of a source of batches, it asks for one batch.
 
 const errors = require('../errors')
 const { format } = require('../options')

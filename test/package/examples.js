@@ -105,6 +105,14 @@ tape('import-csv: the progress bar on a terminal reaches 100 %', async (t) => {
   t.ok(/█ 100 %/.test(stderr), 'to the end')
 })
 
+tape('bipf: the records that match are found', async (t) => {
+  const folder = testFolder(t)
+  const once = ['5 to ada, at 0', '65 to ada, at 52']
+  t.deepEqual(await run(t, folder, 'bipf.js'), once)
+  t.deepEqual(await run(t, folder, 'bipf.js', folder('log')), once)
+  t.deepEqual(await run(t, folder, 'bipf.js', folder('log')), [...once, '5 to ada, at 77', '65 to ada, at 129'], 'those of earlier runs, too')
+})
+
 tape('counter: it is computed from all events, including those of earlier runs', async (t) => {
   const folder = testFolder(t)
   const first = ['the counter was at 0', 'it is at 1, and was at 42 before it was reset']

@@ -9,7 +9,7 @@ const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
 const { randomFrom } = require('../helpers/disk')
 const { promises } = require('../helpers/promises')
-const { event } = require('../helpers/reading')
+const { collect, event } = require('../helpers/reading')
 
 const MIB = 1024 * 1024
 const RECORDS = 50000
@@ -18,6 +18,9 @@ const FEWER_RECORDS = 25000
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 /** Bytes that a reader has pending, ready or in use, plus one or two reads. */
 const MOST_MEMORY = 4 * MIB
+
+/** Gives records as text, of which no byte is part of a buffer. */
+const text = { encode: data => data, decode: text => text, buffer: false }
 
 /** A record whose bytes all identify it. */
 function make (number) {
@@ -67,7 +70,7 @@ const readSeqs = (log, options) => new Promise((resolve, reject) => {
 tape('a log is read with a few MiB of buffers if no views are handed out, or with reuse: true', async (t) => {
   const file = testFolder(t)('log')
   await logOf(file)
-  const { log, close, onReady } = promises(FlumeLog(file, { cacheSize: 0 }))
+  const { log, close, onReady } = promises(FlumeLog(file, { cacheSize: 0, codec: text }))
   await onReady()
   let count = 0
   const whole = await allocated(() => scan(log, {}, () => { count++ }))
@@ -78,8 +81,10 @@ tape('a log is read with a few MiB of buffers if no views are handed out, or wit
     t.ok(lent < MOST_MEMORY, `with \`reuse\` it takes ${lent}`)
     const seqs = await allocated(async () => { count += (await readSeqs(log, { reverse })).length })
     t.ok(seqs < MOST_MEMORY, `a stream of seqs takes ${seqs}`)
+    const texts = await allocated(async () => { count += (await collect(log, { reverse })).length })
+    t.ok(texts < MOST_MEMORY, `a stream of records that are decoded from text takes ${texts}`)
   }
-  t.equal(count, 5 * RECORDS, 'and so do they')
+  t.equal(count, 7 * RECORDS, 'and so do they')
   await close()
 })
 
@@ -165,7 +170,7 @@ for (const options of [{ cacheSize: 0 }, { cacheSize: 2 * MIB }, { cacheSize: 40
     const random = randomFrom(SEED)
     const file = testFolder(t)('log')
     await logOf(file, options, FEWER_RECORDS)
-    const log = promises(FlumeLog(file, options))
+    const log = promises(FlumeLog(file, { ...options, codec: text }))
     const seqs = await readSeqs(log.log, {})
     const deleted = new Set()
     const numberOf = new Map(seqs.map((seq, number) => [seq, number]))
@@ -173,7 +178,7 @@ for (const options of [{ cacheSize: 0 }, { cacheSize: 2 * MIB }, { cacheSize: 40
 
     await Promise.all([
       ...Array.from({ length: 6 }, (_, i) => scanAll(log.log, state, random, i % 2 > 0)),
-      ...Array.from({ length: 2 }, (_, i) => streamSeqs(log.log, state, random, i % 2 > 0)),
+      ...Array.from({ length: 4 }, (_, i) => streamAll(log.log, state, random, i % 2 > 0, i > 1)),
       getSome(log, state, random),
       deleteSome(log, state, random)
     ])
@@ -222,14 +227,16 @@ async function scanAll (log, state, random, reverse) {
   }
 }
 
-async function streamSeqs (log, state, random, reverse) {
+async function streamAll (log, state, random, reverse, values) {
   const options = { ...boundsFrom(state, random), reverse }
   const expected = new Expected(state, options)
-  const read = log.stream({ ...options, values: false })
+  const read = log.stream({ ...options, values })
   for (;;) {
-    const { end, seq } = await event(resolve => read(null, (end, seq) => resolve({ end, seq })))
+    const { end, item } = await event(resolve => read(null, (end, item) => resolve({ end, item })))
     if (end) break
+    const seq = values ? item.seq : item
     expected.see(seq)
+    if (values && item.value !== make(state.numberOf.get(seq)).toString()) state.wrong.push(`${seq} has another text`)
     if (random() < 0.01) await event(setImmediate)
   }
   expected.end()
@@ -240,7 +247,7 @@ async function getSome ({ get }, state, random) {
     const seq = random.pick(state.seqs)
     const value = await get(seq).catch(err => err)
     if (state.deleted.has(seq)) continue
-    if (!Buffer.isBuffer(value) || !value.equals(make(state.numberOf.get(seq)))) state.wrong.push(`get of ${seq} gave ${value}`)
+    if (value !== make(state.numberOf.get(seq)).toString()) state.wrong.push(`get of ${seq} gave ${value}`)
     if (random() < 0.1) await event(setImmediate)
   }
 }

@@ -86,6 +86,17 @@ const { done, value: record } = await records.next()
 if (!done) record.value.text
 await records.return()
 await records.throw(new Error('no more')).catch(() => {})
+for await (const batch of log.batches()) for (const { seq, value } of batch) value.text.charCodeAt(seq)
+for await (const seqs of log.batches({ values: false, signal })) seqs.at(-1)?.toFixed()
+for await (const [value] of log.batches({ seqs: false, live: true })) value.text
+for await (const batch of log.batches(range)) batch.length
+const batches: AsyncIterableIterator<LogRecord<Message>[]> = log.batches({ limit: 5 })
+// @ts-expect-error a batch is not a record
+for await (const { value } of log.batches()) value
+// @ts-expect-error seqs have no text
+for await (const [seq] of log.batches({ values: false })) seq.text
+// @ts-expect-error no such option
+log.batches({ size: 100 })
 // @ts-expect-error seqs have no text
 for await (const seq of log.stream({ values: false })) seq.text
 // @ts-expect-error values have no seq

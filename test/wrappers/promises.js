@@ -11,7 +11,7 @@ const { open, wrap } = require('../../promises')
 const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
 const { modelOf } = require('../helpers/model')
-const { collect, codeOf } = require('../helpers/reading')
+const { collect, codeOf, isSame } = require('../helpers/reading')
 const { strictSource } = require('../helpers/strict-source')
 
 const json = {
@@ -265,6 +265,7 @@ tape('an exception from a function in the options is thrown in the loop, and clo
 tape('options may be null, and a signal may be of another realm, but anything else is an error', async (t) => {
   const log = await logOf(2)
   t.equal((await all(log.stream(null))).length, 2)
+  t.equal((await all(log.batches(null))).flat().length, 2)
   t.equal((await log.createReadStream(null).toArray()).length, 2)
   const writing = log.createWriteStream(null)
   writing.end('the last')
@@ -276,7 +277,7 @@ tape('options may be null, and a signal may be of another realm, but anything el
   foreign.dispatchEvent(new Event('abort'))
   t.equal(given.done, false)
   t.equal(await walk.next().catch(err => err), foreign.reason)
-  for (const create of ['stream', 'createReadStream', 'createWriteStream']) {
+  for (const create of ['stream', 'batches', 'createReadStream', 'createWriteStream']) {
     for (const signal of [null, 'soon', {}]) t.throws(() => log[create]({ signal }), (err) => err.code === 'flumelog:invalid', `${create} with ${signal}`)
   }
   t.equal(log.flumelog.stats().streams, 0)
@@ -456,6 +457,56 @@ tape('a hundred thousand records are yielded with a flat stack', async (t) => {
   await log.close()
 })
 
+tape('a loop over batches yields the same as the pull-stream, and leaving it in any way closes the stream', async (t) => {
+  const log = await logOf(100000)
+  const open = () => log.flumelog.stats().streams
+  for (const options of [{}, { reverse: true, limit: 70000 }, { seqs: false, gt: 1000 }, { values: false, lt: 5000 }]) {
+    const batches = await all(log.batches(options))
+    t.ok(batches.every(batch => batch.length > 0))
+    t.ok(isSame(batches.flat(), await collect(log.flumelog, options)), JSON.stringify(options))
+  }
+  t.equal(open(), 0, 'after the end')
+  for await (const batch of log.batches({ live: true, seqs: false })) {
+    t.equal(open(), 1)
+    if (batch.length > 0) break
+  }
+  t.equal(open(), 0, 'after break')
+  const thrown = new Error('thrown in the loop')
+  await (async () => { for await (const batch of log.batches()) if (batch.length > 0) throw thrown })()
+    .then(() => t.fail('it was not thrown'), (err) => t.equal(err, thrown))
+  t.equal(open(), 0, 'after throw')
+  const controller = new AbortController()
+  const { signal } = controller
+  const read = []
+  try {
+    for await (const batch of log.batches({ live: true, seqs: false, signal })) {
+      read.push(...batch)
+      if (read.length === 100000) await log.append('the last')
+      if (batch.includes('the last')) setImmediate(() => controller.abort())
+    }
+    t.fail('the loop ended without an error')
+  } catch (err) {
+    t.equal(err.name, 'AbortError')
+  }
+  t.ok(isSame(read, [...numbers(0, 100000), 'the last']), 'all records before the signal')
+  t.equal(open(), 0, 'after the signal')
+  t.equal(getEventListeners(signal, 'abort').length, 0)
+  await log.close()
+  t.equal(await codeOf(log.batches().next()), 'flumelog:closed')
+})
+
+tape('an error is thrown in a loop over batches after the records before it', async (t) => {
+  const decode = (text) => { if (text === '50') throw new Error('no such number'); return JSON.parse(text) }
+  const log = await open(new RAM(), { codec: { ...json, decode }, validate: () => true })
+  await log.append(numbers(0, 100))
+  const read = []
+  const code = await codeOf((async () => { for await (const batch of log.batches({ seqs: false })) read.push(...batch) })())
+  t.equal(code, 'flumelog:corrupt')
+  t.deepEqual(read, numbers(0, 50))
+  t.equal(log.flumelog.stats().streams, 0)
+  await log.close()
+})
+
 async function logOf (count) {
   const log = await open(new RAM(), { codec: json })
   await log.append(numbers(0, count))
@@ -476,11 +527,14 @@ tape('with old: false, iterators and Node.js streams start where the log ended w
   const log = await open(new RAM())
   await log.append('before')
   const iterator = log.stream({ old: false, seqs: false })
+  const batches = log.batches({ old: false, seqs: false })
   const readable = log.createReadStream({ old: false, seqs: false })
   await log.append('after')
   t.equal(String((await iterator.next()).value), 'after')
+  t.deepEqual((await batches.next()).value.map(String), ['after'])
   t.equal(String(await new Promise(resolve => readable.once('data', resolve))), 'after')
   await iterator.return()
+  await batches.return()
   readable.destroy()
   await log.close()
 })
