@@ -78,6 +78,7 @@ class Log {
       filename: file.filename,
       decode: this.records.isIdentity ? null : this.records.decode,
       takesText: this.records.takesText,
+      keepsNoText: this.records.keepsNoText,
       end: () => this.state.end,
       whenOpen: this.whenFresh,
       streams: this.streams,

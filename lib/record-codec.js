@@ -22,8 +22,10 @@ class RecordCodec {
     this.blockSize = blockSize
     /** Whether records are returned as they are stored. */
     this.isIdentity = codec === IDENTITY
+    /** Whether what the codec decodes is known to share no memory with its text. */
+    this.keepsNoText = codec.decode === JSON.parse
     /** Whether the codec decodes text. JSON.parse makes text of a Buffer first, which takes longer. */
-    this.takesText = codec.buffer === false || codec.decode === JSON.parse
+    this.takesText = codec.buffer === false || this.keepsNoText
     /** Bytes that the last call of `encode`, `encodeText` or `encodeBatch` encoded, whether it succeeded or not. */
     this.encodedBytes = 0
     this.decode = this.decode.bind(this)

@@ -3,6 +3,7 @@
 // A cursor over records, forward or backward: what streams, scans and getPrevious share.
 
 const layout = require('../format/layout')
+const { textOf } = require('./block-text')
 const { Readahead } = require('./readahead')
 
 /** @typedef {import('../format/block').Block} Block */
@@ -10,6 +11,9 @@ const { Readahead } = require('./readahead')
 
 /** @type {Buffer} */
 const NO_BYTES = Buffer.alloc(0)
+
+/** Records of a block that are decoded by themselves before all of them are: a reader may need no more. */
+const RECORDS_BEFORE_BLOCK = 16
 
 /** What `next` finds: */
 const RECORD = 0 // a record
@@ -25,7 +29,7 @@ class Cursor {
    * @param {Range} range
    * @param {() => void} onready called when a block that was waited for is there
    */
-  constructor (blocks, { min, max, reverse, useCache, reuseMemory = false }, onready) {
+  constructor (blocks, { min, max, reverse, useCache, reuseMemory = false, textByBlock = false }, onready) {
     this.blocks = blocks
     this.blockSize = blocks.blockSize
     this.readahead = new Readahead(blocks, reverse, useCache, reuseMemory)
@@ -49,6 +53,11 @@ class Cursor {
     this.memory = NO_BYTES.buffer
     this.memoryStart = 0
     this.base = 0
+    /** Whether `text` may decode a whole block; not any more once a record was not ASCII. */
+    this.textByBlock = textByBlock
+    /** The current block as text, if it was decoded. @type {string | null} */
+    this.blockText = null
+    this.untilBlockText = RECORDS_BEFORE_BLOCK
     /** The position in the block up to which `next` needs no other check. */
     this.bound = 0
     /** The current record: its offset, and where its data starts and ends in the block. */
@@ -82,6 +91,8 @@ class Cursor {
     this.memory = block.memory
     this.memoryStart = block.memoryStart
     this.base = block.number * this.blockSize
+    this.blockText = null
+    this.untilBlockText = RECORDS_BEFORE_BLOCK
   }
 
   /** @returns {number} RECORD if the block is there now */
@@ -132,7 +143,17 @@ class Cursor {
 
   /** @returns {string} the data of the current record as UTF-8 text, decoded straight from the block */
   text () {
+    if (this.blockText !== null) return this.blockText.slice(this.start, this.end)
+    if (this.textByBlock && --this.untilBlockText === 0) this.decodeBlock(/** @type {Block} */ (this.block))
     return layout.text(this.buffer, this.start, this.end)
+  }
+
+  /** @param {Block} block */
+  decodeBlock ({ sealed, buffer, end }) {
+    // more may be added to the tail
+    if (!sealed) return
+    this.blockText = textOf(buffer, end)
+    this.textByBlock = this.blockText !== null
   }
 
   /** @returns {boolean} whether the current record has been deleted */

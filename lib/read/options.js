@@ -44,6 +44,8 @@ const { format } = require('../options')
  * @property {number} max the greatest seq, inclusive; may be Infinity
  * @property {boolean} reverse
  * @property {boolean} useCache whether blocks go into the cache
+ * @property {boolean} [textByBlock] whether records may be decoded a block at a time, if the caller keeps no text, which would
+ *   keep all of the block
  * @property {boolean} [reuseMemory] whether the memory of a block may be reused once the cursor has left it
  */
 
@@ -54,6 +56,7 @@ const { format } = require('../options')
  * @property {import('./block-cache').BlockCache} blocks another one before the log is open
  * @property {Decode | null} decode null: values are given as they are stored
  * @property {boolean} takesText whether `decode` is given text, and not a Buffer
+ * @property {boolean} keepsNoText whether `decode` is known to keep nothing of its text
  * @property {string | null} filename
  * @property {() => number | null} end where the log ends, as far as is known; null if it is not open yet
  * @property {(cb: (err: Error | null) => void) => void} whenOpen calls back at once if the log is open

@@ -132,6 +132,7 @@ class Stream {
     const range = streamRangeOf(this.options, this.oldEnd)
     // seqs and text share no memory with a block
     range.reuseMemory = !this.values || this.takesText
+    range.textByBlock = this.context.keepsNoText
     this.liveFrom = Math.max(range.min, blocks.end)
     return openCursor(blocks, range, this.resume)
   }

@@ -7,8 +7,9 @@ const tape = require('tape')
 const fc = require('fast-check')
 const RAM = require('random-access-memory')
 const layout = require('../../lib/format/layout')
+const { textOf } = require('../../lib/read/block-text')
 const { open } = require('../../promises')
-const { collect, isSame } = require('../helpers/reading')
+const { collect, collectSource, isSame } = require('../helpers/reading')
 
 /** Text of all kinds, and bytes that are no text: cut sequences, byte order marks, surrogates, overlong forms. */
 const PIECES = ['a', 'é', '€', '😀', '\ufeff', '\0', '{"a":1}'].map(text => Buffer.from(text))
@@ -67,6 +68,42 @@ tape('JSON.parse as it is gives the same as a function that is given the Buffer 
     return asItIs.given.length + asItIs.skipped.length === records.length && isSame(asItIs, called)
   }), { numRuns: 200 })
   t.pass('for any text and any bytes')
+})
+
+tape('records of blocks that are decoded as a whole are what each of them is by itself', async (t) => {
+  // long blocks of short records, most of them ASCII; lengths of 128 and more are not
+  const text = fc.oneof({ weight: 200, arbitrary: fc.stringMatching(/^[ -~]{0,9}$/) }, { weight: 5, arbitrary: fc.stringMatching(/^[a-z]{128,300}$/) }, { weight: 1, arbitrary: fc.string({ unit: 'grapheme' }) })
+  const records = fc.array(text, { minLength: 1, maxLength: 1000 })
+  await fc.assert(fc.asyncProperty(records, fc.constantFrom(512, 4096), fc.func(fc.boolean()), fc.constantFrom(0, 10000), async (records, blockSize, isDeleted, cacheSize) => {
+    const log = await open(new RAM(), { codec: { encode: JSON.stringify, decode: JSON.parse }, blockSize, cacheSize })
+    await log.append(records)
+    const seqs = await collect(log.flumelog, { values: false })
+    const wanted = seqs.map((seq, i) => ({ seq, value: records[i] }))
+    if (!isSame(await collect(log.flumelog), wanted)) return false
+    if (!isSame((await collect(log.flumelog, { reverse: true })).reverse(), wanted)) return false
+    if (!isSame((await collectSource(log.flumelog.batches())).flat(), wanted)) return false
+    // a reader in the middle of a block, which a deletion replaces
+    const deleted = new Set(seqs.filter((_, i) => i % 50 === 40 && isDeleted(i)))
+    const read = []
+    for await (const record of log.stream()) {
+      if (!isSame(record, wanted[seqs.indexOf(record.seq)])) return false
+      read.push(record.seq)
+      if (deleted.has(seqs[read.length + 5])) await log.del(seqs[read.length + 5])
+    }
+    await log.close()
+    return isSame(read, seqs.filter(seq => !deleted.has(seq)))
+  }), { numRuns: 60 })
+  t.pass('in both directions, in batches, and while records are deleted')
+})
+
+tape('the text of a block has each record at its positions, if all are ASCII', (t) => {
+  const block = Buffer.alloc(64)
+  const length = layout.writeRecord(block, layout.writeRecord(block, 0, Buffer.from('{"n":1}')), Buffer.from('"x"'))
+  const text = textOf(block, length)
+  t.deepEqual([text.slice(2, 9), text.slice(13, 16), text.length], ['{"n":1}', '"x"', length])
+  t.equal(block.readUInt16LE(0), 7, 'the block is left as it is')
+  t.equal(textOf(block, layout.writeRecord(block, length, Buffer.from('"é"'))), null)
+  t.end()
 })
 
 tape('a codec that is not known to need text is given a Buffer', async (t) => {
