@@ -13,7 +13,7 @@ const { systemClock } = require('../clock')
 const MAX_SYNC_BYTES = 64 * 1024
 /** Bytes per write: some hundred records that came together. A trip through the thread pool takes as long as copying them. */
 const MAX_SYNC_WRITE = 512 * 1024
-/** A call that takes longer than this, and the time to copy its bytes, has waited for a device. */
+/** A call that takes longer than this, and the time to copy its bytes, may have waited for a device. */
 const DEVICE_WAIT = 0.05
 /** Bytes that are copied to or from the page cache per millisecond, on a slow machine. */
 const COPY_RATE = 1024 * 1024
@@ -21,6 +21,8 @@ const COPY_RATE = 1024 * 1024
 const MAX_SHARE = 1 / 20
 /** Waiting that may exceed that share for a moment, since any call can be slow. */
 const MAX_OVERDRAFT = 1
+/** Age up to which a schedstat is compared with a later one. */
+const MAX_SCHEDSTAT_AGE = 1
 /** Time in these calls per turn of the event loop; the rest of the turn is for other work. */
 const MAX_PER_TURN = 1
 
@@ -40,6 +42,9 @@ class SyncIoBudget {
     /** Of the call in progress: its start, and its bytes. */
     this.startedAt = 0
     this.size = 0
+    /** Of shortly before the call, and when that was. @type {import('../schedstat').Schedstat | null} */
+    this.schedstat = null
+    this.schedstatAt = -Infinity
     /** Calls deferred to the next turn. @type {Array<() => void>} */
     this.deferred = []
     this.endTurn = this.endTurn.bind(this)
@@ -54,6 +59,7 @@ class SyncIoBudget {
     if (size > most || !this.isEnabled) return false
     this.size = size
     this.startedAt = this.clock.now()
+    if (this.startedAt - this.schedstatAt > MAX_SCHEDSTAT_AGE) this.readSchedstat()
     return this.balancedAt - this.startedAt <= MAX_OVERDRAFT / MAX_SHARE
   }
 
@@ -61,8 +67,27 @@ class SyncIoBudget {
     const took = this.clock.now() - this.startedAt
     this.scheduleTurnEnd()
     this.spentInTurn += took
-    const waited = took - DEVICE_WAIT - (this.size > MAX_SYNC_BYTES ? this.size / COPY_RATE : 0)
+    const excess = took - DEVICE_WAIT - (this.size > MAX_SYNC_BYTES ? this.size / COPY_RATE : 0)
+    const waited = excess > 0 ? excess - this.timeWithoutWait(excess) : 0
     if (waited > 0) this.balancedAt = Math.max(this.balancedAt, this.startedAt) + waited / MAX_SHARE
+  }
+
+  /**
+   * A slow call need not have waited for a device. If the thread has not left the CPU, the call was slow for another
+   * reason; if the scheduler had no CPU for it, that time was no wait either.
+   * @param {number} excess
+   * @returns {number} how much of that the scheduler accounts for
+   */
+  timeWithoutWait (excess) {
+    const before = this.schedstat
+    this.readSchedstat()
+    if (before === null || this.schedstat === null) return 0
+    return this.schedstat.runs === before.runs ? excess : this.schedstat.delay - before.delay
+  }
+
+  readSchedstat () {
+    this.schedstat = this.clock.schedstat()
+    this.schedstatAt = this.clock.now()
   }
 
   /** Whether the next call has to be deferred to the next turn of the event loop. */

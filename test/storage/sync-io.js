@@ -7,6 +7,7 @@ const fc = require('fast-check')
 const test = require('tape')
 const { performance } = require('perf_hooks')
 const FlumeLog = require('../..')
+const { systemClock } = require('../../lib/clock')
 const { SyncIoBudget, MAX_SYNC_BYTES } = require('../../lib/storage/sync-io')
 const { promises } = require('../helpers/promises')
 const { testFolder } = require('../helpers/folder')
@@ -24,10 +25,11 @@ function replace (t, object, methods) {
   }
 }
 
-/** A clock that advances only when told to, in milliseconds. */
-function clock (t) {
-  const made = { time: 1000 }
+/** A clock that advances only when told to, in milliseconds, and a scheduler that accounts for what it is told. */
+function clock (t, schedstat = null) {
+  const made = { time: 1000, schedstat }
   replace(t, performance, { now: () => () => made.time })
+  replace(t, systemClock, { schedstat: () => () => made.schedstat && { ...made.schedstat } })
   return made
 }
 
@@ -135,18 +137,44 @@ test('after a read that waited for a device, reads are asynchronous for almost t
   await opened.log.close()
 })
 
-test('however long calls take, the program is blocked for at most a twentieth of the time', (t) => {
-  const time = clock(t)
-  const step = fc.record({ pause: fc.integer({ min: 0, max: 2000 }), took: fc.integer({ min: 1, max: 30000 }) })
+test('reads stay synchronous while the scheduler accounts for their delay', async (t) => {
+  for (const [name, delay, runs] of [['preempted', 10, 1], ['slow without leaving the CPU', 0, 0]]) {
+    const time = clock(t, { delay: 0, runs: 1 })
+    const opened = await openLog(t)
+    let made = 0
+    replace(t, fs, {
+      readSync: (before) => (fd, ...rest) => {
+        made++
+        time.time += 10
+        time.schedstat.delay += delay
+        time.schedstat.runs += runs
+        return before(fd, ...rest)
+      }
+    })
+    t.equal(await wrongRecords(opened), 0)
+    t.ok(made >= RECORDS.length - 16, `${made} calls, ${name}`)
+    await opened.log.close()
+  }
+})
+
+test('however long calls take, and whatever delays them, the program waits for at most a twentieth of the time', (t) => {
+  const time = clock(t, { delay: 0, runs: 1 })
+  const step = fc.record({
+    pause: fc.integer({ min: 0, max: 2000 }),
+    took: fc.integer({ min: 1, max: 30000 }),
+    delay: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 30000 }))
+  })
   fc.assert(fc.property(fc.array(step, { minLength: 1, maxLength: 200 }), (steps) => {
     const calls = new SyncIoBudget(true)
     const begun = time.time
     let waited = 0
     let longest = 0
-    for (const { pause, took } of steps) {
+    for (const { pause, took, delay } of steps) {
       time.time += pause / 1000
       if (!calls.start(4096)) continue
-      time.time += took / 1000
+      time.time += (took + delay) / 1000
+      time.schedstat.delay += delay / 1000
+      time.schedstat.runs++
       calls.finish()
       waited += Math.max(0, took / 1000 - 0.05)
       longest = Math.max(longest, took / 1000)
