@@ -96,7 +96,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
 
   /** @type {LogFile['readNow']} */
   function readNow (offset, size) {
-    if (closeStorage !== null || !budget.start(size) || budget.isTurnSpent) return null
+    if (closeStorage !== null || budget.mustDefer || !budget.start(size)) return null
     return readSync(sharedBuffer, offset, size) ? sharedBuffer : null
   }
 
@@ -114,7 +114,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
   /** @type {LogFile['readSmall']} */
   function readSmall (offset, size, isShared, cb) {
     if (closeStorage === null && budget.start(size)) {
-      if (budget.isTurnSpent) return budget.defer(() => readSmall(offset, size, isShared, cb))
+      if (budget.mustDefer) return budget.defer(() => readSmall(offset, size, isShared, cb))
       const data = isShared ? sharedBuffer : Buffer.allocUnsafeSlow(size)
       if (readSync(data, offset, size)) return cb(null, data)
     }
@@ -130,7 +130,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
    */
   function writeSmall (size, writeSync, cb, writeAsync) {
     if (closeStorage !== null || !budget.start(size, MAX_SYNC_WRITE)) return writeAsync()
-    if (budget.isTurnSpent) return budget.defer(() => writeSmall(size, writeSync, cb, writeAsync))
+    if (budget.mustDefer) return budget.defer(() => writeSmall(size, writeSync, cb, writeAsync))
     const isDone = isComplete(writeSync, size)
     budget.finish()
     if (isDone) cb(null)

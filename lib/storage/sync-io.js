@@ -45,8 +45,11 @@ class SyncIoBudget {
     /** Of shortly before the call, and when that was. @type {import('../schedstat').Schedstat | null} */
     this.schedstat = null
     this.schedstatAt = -Infinity
-    /** Calls deferred to the next turn. @type {Array<() => void>} */
+    /** Calls deferred to the next turn, in order; those before `made` have been made. @type {Array<() => void>} */
     this.deferred = []
+    this.made = 0
+    /** The next call is one that was deferred. */
+    this.isResuming = false
     this.endTurn = this.endTurn.bind(this)
   }
 
@@ -90,7 +93,13 @@ class SyncIoBudget {
     this.schedstatAt = this.clock.now()
   }
 
-  /** Whether the next call has to be deferred to the next turn of the event loop. */
+  /** Whether the next call has to be deferred to the next turn of the event loop: this one is spent, or others wait. */
+  get mustDefer () {
+    if (!this.isResuming) return this.isTurnSpent || this.made < this.deferred.length
+    this.isResuming = false
+    return false
+  }
+
   get isTurnSpent () {
     return this.spentInTurn > MAX_PER_TURN
   }
@@ -107,14 +116,18 @@ class SyncIoBudget {
 
   endTurn () {
     const { deferred } = this
-    let made = 0
     this.spentInTurn = 0
     this.isTurnEndScheduled = false
     try {
-      while (made < deferred.length && !this.isTurnSpent) deferred[made++]()
+      while (this.made < deferred.length && !this.isTurnSpent) {
+        this.isResuming = true
+        deferred[this.made++]()
+      }
     } finally {
       // if one throws, the others are made in the next turn
-      deferred.splice(0, made)
+      this.isResuming = false
+      deferred.splice(0, this.made)
+      this.made = 0
       if (deferred.length > 0) this.scheduleTurnEnd()
     }
   }

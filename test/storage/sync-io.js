@@ -196,7 +196,7 @@ test('synchronous I/O is limited per turn of the event loop, and further calls f
   }
   const call = (n) => () => {
     if (!calls.start(4096)) t.fail('it is not slow')
-    if (calls.isTurnSpent) return calls.defer(call(n))
+    if (calls.mustDefer) return calls.defer(call(n))
     time.time += 0.04
     calls.finish()
     turns.push([n, turn])
@@ -216,6 +216,26 @@ test('synchronous I/O is limited per turn of the event loop, and further calls f
   t.deepEqual(turns.map(([n]) => n), Array.from({ length: 100 }, (_, n) => n))
   t.ok(turns.filter(([, turn]) => turn === 0).length <= 26, 'a millisecond of them in the first')
   t.ok(thrown.length > 5, 'one that throws holds up none of the others')
+  t.end()
+})
+
+test('calls that were deferred come before those made later, even from within an answer', async (t) => {
+  const time = clock(t)
+  const calls = new SyncIoBudget(true)
+  const made = []
+  let issued = 0
+  const call = (n) => () => {
+    calls.start(4096)
+    if (calls.mustDefer) return calls.defer(call(n))
+    time.time += 0.04
+    calls.finish()
+    made.push(n)
+    issue()
+  }
+  const issue = () => { if (issued < 1000) call(issued++)() }
+  for (let n = 0; n < 100; n++) issue()
+  while (made.length < 1000) await new Promise(resolve => setImmediate(resolve))
+  t.deepEqual(made, Array.from({ length: 1000 }, (_, n) => n))
   t.end()
 })
 
