@@ -7,6 +7,9 @@
 const layout = require('../format/layout')
 const { crc32 } = require('../format/crc32')
 
+// looked up once: see layout.js
+const { set } = Uint8Array.prototype
+
 /** Bytes per part, about: a part is whole records. */
 const PART_SIZE = 1024
 /** Blocks of fewer parts have little to gain. */
@@ -64,11 +67,16 @@ class BlockParts {
    */
   recordIn (bytes, part, position) {
     const { starts, checksums } = this
-    if (crc32(layout.view(bytes.buffer, bytes.byteOffset, this.sizeOf(part)), checksums[part]) !== checksums[part + 1]) return null
+    const memory = bytes.buffer
+    const memoryStart = bytes.byteOffset
+    if (crc32(layout.view(memory, memoryStart, this.sizeOf(part)), checksums[part]) !== checksums[part + 1]) return null
     const wanted = position - starts[part]
     let start = 0
     while (start < wanted) start = layout.nextPosition(bytes, start)
-    return start === wanted ? Buffer.from(layout.dataAt(bytes, start)) : null
+    if (start !== wanted) return null
+    const copy = Buffer.allocUnsafe(layout.readLength(bytes, start))
+    set.call(copy, layout.view(memory, memoryStart + start + layout.LENGTH_SIZE, copy.length))
+    return copy
   }
 }
 
