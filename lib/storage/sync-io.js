@@ -71,21 +71,20 @@ class SyncIoBudget {
     this.scheduleTurnEnd()
     this.spentInTurn += took
     const excess = took - DEVICE_WAIT - (this.size > MAX_SYNC_BYTES ? this.size / COPY_RATE : 0)
-    const waited = excess > 0 ? excess - this.timeWithoutWait(excess) : 0
-    if (waited > 0) this.balancedAt = Math.max(this.balancedAt, this.startedAt) + waited / MAX_SHARE
+    if (excess > 0 && this.hasWaited(excess)) this.balancedAt = Math.max(this.balancedAt, this.startedAt) + excess / MAX_SHARE
   }
 
   /**
-   * A slow call need not have waited for a device. If the thread has not left the CPU, the call was slow for another
-   * reason; if the scheduler had no CPU for it, that time was no wait either.
+   * Of a slow call: a thread that waits for a device sleeps, leaves the CPU, and needs more time than the scheduler has
+   * delayed it by. If all of that may be so, it counts as a wait.
    * @param {number} excess
-   * @returns {number} how much of that the scheduler accounts for
    */
-  timeWithoutWait (excess) {
+  hasWaited (excess) {
     const before = this.schedstat
     this.readSchedstat()
-    if (before === null || this.schedstat === null) return 0
-    return this.schedstat.runs === before.runs ? excess : this.schedstat.delay - before.delay
+    const after = this.schedstat
+    if (before === null || after === null) return true
+    return after.sleeps !== before.sleeps && after.runs !== before.runs && after.delay - before.delay < excess
   }
 
   readSchedstat () {

@@ -137,9 +137,14 @@ test('after a read that waited for a device, reads are asynchronous for almost t
   await opened.log.close()
 })
 
-test('reads stay synchronous while the scheduler accounts for their delay', async (t) => {
-  for (const [name, delay, runs] of [['preempted', 10, 1], ['slow without leaving the CPU', 0, 0]]) {
-    const time = clock(t, { delay: 0, runs: 1 })
+test('reads stay synchronous unless a thread slept, left the CPU, and took longer than the scheduler delayed it', async (t) => {
+  for (const [name, delay, runs, sleeps] of [
+    ['preempted', 10, 1, 0],
+    ['preempted while other threads slept', 10, 1, 1],
+    ['slow without leaving the CPU', 0, 0, 1],
+    ['waiting for a device, then for a CPU', 9, 1, 1]
+  ]) {
+    const time = clock(t, { delay: 0, runs: 1, sleeps: 1 })
     const opened = await openLog(t)
     let made = 0
     replace(t, fs, {
@@ -148,39 +153,48 @@ test('reads stay synchronous while the scheduler accounts for their delay', asyn
         time.time += 10
         time.schedstat.delay += delay
         time.schedstat.runs += runs
+        time.schedstat.sleeps += sleeps
         return before(fd, ...rest)
       }
     })
     t.equal(await wrongRecords(opened), 0)
-    t.ok(made >= RECORDS.length - 16, `${made} calls, ${name}`)
+    if (delay === 9) t.equal(made, 1, name)
+    else t.ok(made >= RECORDS.length - 16, `${made} calls, ${name}`)
     await opened.log.close()
   }
 })
 
-test('however long calls take, and whatever delays them, the program waits for at most a twentieth of the time', (t) => {
-  const time = clock(t, { delay: 0, runs: 1 })
-  const step = fc.record({
-    pause: fc.integer({ min: 0, max: 2000 }),
-    took: fc.integer({ min: 1, max: 30000 }),
-    delay: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 30000 }))
-  })
-  fc.assert(fc.property(fc.array(step, { minLength: 1, maxLength: 200 }), (steps) => {
-    const calls = new SyncIoBudget(true)
-    const begun = time.time
-    let waited = 0
-    let longest = 0
-    for (const { pause, took, delay } of steps) {
-      time.time += pause / 1000
-      if (!calls.start(4096)) continue
-      time.time += (took + delay) / 1000
-      time.schedstat.delay += delay / 1000
-      time.schedstat.runs++
-      calls.finish()
-      waited += Math.max(0, took / 1000 - 0.05)
-      longest = Math.max(longest, took / 1000)
-    }
-    return waited <= (time.time - begun) / 20 + 1 + longest + 1e-6
-  }), { numRuns: 300 })
+test('however long calls take, the program is blocked by devices for at most a twentieth of the time', (t) => {
+  for (const schedstat of [null, { delay: 0, runs: 1, sleeps: 1 }]) {
+    const time = clock(t, schedstat)
+    const step = fc.record({
+      pause: fc.integer({ min: 0, max: 2000 }),
+      took: fc.integer({ min: 1, max: 30000 }),
+      delay: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 30000 }))
+    })
+    fc.assert(fc.property(fc.array(step, { minLength: 1, maxLength: 200 }), (steps) => {
+      const calls = new SyncIoBudget(true)
+      const begun = time.time
+      let waited = 0
+      let longest = 0
+      for (const { pause, took, delay } of steps) {
+        time.time += pause / 1000
+        if (!calls.start(4096)) continue
+        time.time += (took + delay) / 1000
+        if (schedstat !== null) {
+          time.schedstat.delay += delay / 1000
+          time.schedstat.runs++
+          time.schedstat.sleeps++
+        }
+        calls.finish()
+        // after a wait, the time until the thread has a CPU again is part of it
+        const blocked = took > 50 ? (took + delay) / 1000 : 0
+        waited += Math.max(0, blocked - 0.05)
+        longest = Math.max(longest, blocked)
+      }
+      return waited <= (time.time - begun) / 20 + 1 + longest + 1e-6
+    }), { numRuns: 300 })
+  }
   t.pass()
   t.end()
 })
