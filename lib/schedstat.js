@@ -6,47 +6,49 @@
 // not as methods of `fs`, which a test may replace
 const { openSync, readSync } = require('fs')
 
+const NEWLINE = 10
 const SPACE = 32
 const ZERO = 48
-const buffer = Buffer.alloc(64)
-/** Opened once per thread: reading takes some 3 µs. -1: there is none. @type {number | null} */
-let fd = null
+const SLEEPS = '\nvoluntary_ctxt_switches:\t'
+const buffer = Buffer.alloc(4096)
+/** Opened once per thread: to read both takes some 10 µs. null: there are none. @type {{ schedstat: number, status: number } | null | undefined} */
+let files
 
 /**
  * @typedef {object} Schedstat
  * @property {number} delay milliseconds for which the thread was ready, but other threads had the CPUs
- * @property {number} runs how many times it was given a CPU
- * @property {number} sleeps how many times a thread of this process left the CPU by itself; preemption does not count
+ * @property {number} sleeps how many times it left the CPU by itself; preemption does not count
  */
 
 /** @returns {Schedstat | null} of the calling thread; null: unknown */
 function schedstat () {
-  fd ??= open()
-  if (fd === -1) return null
-  // nanoseconds on a CPU, nanoseconds of delay, runs
-  const end = readSync(fd, buffer, 0, buffer.length, 0)
-  const delayStart = buffer.indexOf(SPACE) + 1
-  const runsStart = buffer.indexOf(SPACE, delayStart) + 1
-  const runs = number(runsStart, end - 1)
-  // a thread has been run, unless the kernel does not count
-  return runs === 0 ? null : { delay: number(delayStart, runsStart - 1) / 1e6, runs, sleeps: process.resourceUsage().voluntaryContextSwitches }
+  if (files === undefined) files = open()
+  if (files === null) return null
+  const statusEnd = readSync(files.status, buffer, 0, buffer.length, 0)
+  const found = buffer.indexOf(SLEEPS)
+  if (found === -1 || found >= statusEnd) return null
+  const sleeps = numberAt(found + SLEEPS.length, NEWLINE)
+  // nanoseconds on a CPU, nanoseconds of delay, and how often it was given one
+  readSync(files.schedstat, buffer, 0, buffer.length, 0)
+  return { delay: numberAt(buffer.indexOf(SPACE) + 1, SPACE) / 1e6, sleeps }
 }
 
 function open () {
   try {
-    return process.platform === 'linux' ? openSync('/proc/thread-self/schedstat', 'r') : -1
+    if (process.platform !== 'linux') return null
+    return { schedstat: openSync('/proc/thread-self/schedstat', 'r'), status: openSync('/proc/thread-self/status', 'r') }
   } catch {
-    return -1
+    return null
   }
 }
 
 /**
  * @param {number} start of its digits in the buffer
- * @param {number} end
+ * @param {number} end the byte after them
  */
-function number (start, end) {
+function numberAt (start, end) {
   let value = 0
-  for (let i = start; i < end; i++) value = value * 10 + buffer[i] - ZERO
+  for (let i = start; i < buffer.length && buffer[i] !== end; i++) value = value * 10 + buffer[i] - ZERO
   return value
 }
 

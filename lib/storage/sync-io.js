@@ -75,8 +75,8 @@ class SyncIoBudget {
   }
 
   /**
-   * Of a slow call: a thread that waits for a device sleeps, leaves the CPU, and needs more time than the scheduler has
-   * delayed it by. If all of that may be so, it counts as a wait.
+   * Of a slow call: a thread that waits for a device sleeps, and needs more time than the scheduler has delayed it by. If both
+   * may be so, it counts as a wait.
    * @param {number} excess
    */
   hasWaited (excess) {
@@ -84,7 +84,7 @@ class SyncIoBudget {
     this.readSchedstat()
     const after = this.schedstat
     if (before === null || after === null) return true
-    return after.sleeps !== before.sleeps && after.runs !== before.runs && after.delay - before.delay < excess
+    return after.sleeps !== before.sleeps && after.delay - before.delay < excess
   }
 
   readSchedstat () {
