@@ -4,6 +4,7 @@
 // and repeat a run exactly from its seed.
 
 const { performance } = require('perf_hooks')
+const { schedstat } = require('./schedstat')
 
 /**
  * @typedef {object} Clock
@@ -11,6 +12,7 @@ const { performance } = require('perf_hooks')
  * @property {(run: () => void, milliseconds: number) => Timer} setTimeout
  * @property {(timer: any) => void} clearTimeout
  * @property {(run: () => void) => unknown} setImmediate runs in the next turn of the event loop
+ * @property {() => import('./schedstat').Schedstat | null} schedstat of this thread; null: unknown
  *
  * @typedef {{ unref: () => unknown, ref: () => unknown }} Timer once unref'd, it does not keep the process alive
  */
@@ -20,7 +22,8 @@ const systemClock = {
   now: () => performance.now(),
   setTimeout: (run, milliseconds) => setTimeout(run, milliseconds),
   clearTimeout: (timer) => clearTimeout(timer),
-  setImmediate: (run) => setImmediate(run)
+  setImmediate: (run) => setImmediate(run),
+  schedstat: () => schedstat()
 }
 
 module.exports = { systemClock }

@@ -4,7 +4,18 @@
 // checksum itself.
 
 const { crc32 } = require('./crc32')
-const { CHECKED_PADDING_SIZE, paddingStart, view } = require('./layout')
+const { CHECKED_PADDING_SIZE, nextPosition, paddingStart, view } = require('./layout')
+
+/**
+ * The records of a block in parts, each of them whole records. A part starts with the first record that starts in its
+ * share of the block, or after it. The arrays may be shared with other blocks: the first part's index is `first`, and
+ * what stands at `first + count` is for the end of the last part.
+ * @typedef {object} Parts
+ * @property {Uint16Array} starts positions in the block
+ * @property {Uint32Array} checksums CRC-32 of the block up to each of these
+ * @property {number} first
+ * @property {number} count
+ */
 
 /**
  * Writes the checksum of a sealed block into it, if its padding has room for one:
@@ -28,27 +39,34 @@ function checksumOf (block, before = 0) {
 
 /**
  * The same, computed part by part.
- * @param {Buffer} block a sealed block
- * @param {Uint32Array} partChecksums is filled: for each part, the CRC-32 of the block up to the part's end
+ * @param {Buffer} block a sealed block with room for a checksum; it need not be valid
+ * @param {Parts} parts are filled
+ * @returns {number} the same as `checksumOf`
  */
-function checksumByParts (block, partChecksums) {
-  const parts = partChecksums.length
-  const size = block.length / parts
-  let checksum = 0
-  for (let part = 0; part < parts; part++) {
-    checksum = partChecksums[part] = checksumOfPart(view(block.buffer, block.byteOffset + part * size, size), part === parts - 1, checksum)
+function checksumByParts (block, parts) {
+  split(block, parts)
+  const { starts, checksums, first, count } = parts
+  let checksum = checksums[first] = 0
+  for (let part = first; part < first + count; part++) {
+    const size = starts[part + 1] - starts[part]
+    if (size > 0) checksum = crc32(view(block.buffer, block.byteOffset + starts[part], size), checksum)
+    checksums[part + 1] = checksum
   }
-  return checksum
+  return checksumOf(block.subarray(starts[first + count]), checksum)
 }
 
 /**
- * @param {Buffer} bytes of a part of a block
- * @param {boolean} isLast
- * @param {number} before CRC-32 of the bytes before it in the block
- * @returns {number} CRC-32 of that and these, without the block's checksum itself
+ * @param {Buffer} block a sealed block; its lengths are not believed
+ * @param {Parts} parts `starts` is filled
  */
-function checksumOfPart (bytes, isLast, before) {
-  return isLast ? checksumOf(bytes, before) : crc32(bytes, before)
+function split (block, { starts, first, count }) {
+  const end = paddingStart(block)
+  const share = block.length / count
+  let part = 0
+  for (let position = 0; position < end; position = nextPosition(block, position)) {
+    while (part * share <= position) starts[first + part++] = position
+  }
+  starts.fill(end, first + part, first + count + 1)
 }
 
 /**
@@ -60,4 +78,4 @@ function storedChecksum (block) {
   return paddingStart(block) <= blockSize - CHECKED_PADDING_SIZE ? block.readUInt32LE(blockSize - 8) : 0
 }
 
-module.exports = { writeChecksum, checksumOf, checksumByParts, checksumOfPart, storedChecksum }
+module.exports = { writeChecksum, checksumOf, checksumByParts, storedChecksum }

@@ -53,17 +53,17 @@ function endOfRecords (block, position, end) {
  * the padding, and that the padding is where the block says.
  * @param {Buffer} block a whole block
  * @param {boolean} checksum whether to compare the checksum, if there is one
- * @param {Uint32Array | null} [partChecksums] is filled (see `checksumByParts`) if the block has a checksum
+ * @param {import('./checksum').Parts | null} [parts] are filled if the block has a checksum
  * @returns {Problem | null} null if it is valid
  */
-function findProblem (block, checksum, partChecksums = null) {
+function findProblem (block, checksum, parts = null) {
   const blockSize = block.length
   const start = paddingStart(block)
   if (start > blockSize - BARE_PADDING_SIZE || start <= FRAME_SIZE) {
     return { position: blockSize - 4, reason: `invalid padding offset ${start}` }
   }
   // first, since it reads the bytes in order: the jumps from length to length then hit the processor's cache
-  const isAuthentic = checksum ? checksumMatches(block, partChecksums) : prefetch(block)
+  const isAuthentic = checksum ? checksumMatches(block, parts) : prefetch(block)
   const end = endOfRecords(block, 0, start)
   if (end !== start) {
     return { position: end, reason: /** @type {string} */ (frameProblem(block, end, start)) }
@@ -90,12 +90,12 @@ function prefetch (block) {
 
 /**
  * @param {Buffer} block a sealed block
- * @param {Uint32Array | null} partChecksums
+ * @param {import('./checksum').Parts | null} parts
  * @returns {boolean} whether its checksum is right, or it has none
  */
-function checksumMatches (block, partChecksums) {
+function checksumMatches (block, parts) {
   const stored = storedChecksum(block)
-  return stored === 0 || stored === (partChecksums === null ? checksumOf(block) : checksumByParts(block, partChecksums))
+  return stored === 0 || stored === (parts === null ? checksumOf(block) : checksumByParts(block, parts))
 }
 
 /** @param {number} checksum */

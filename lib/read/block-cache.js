@@ -125,6 +125,22 @@ class BlockCache {
   }
 
   /**
+   * Reads one record of a block that is not in memory, if that is possible at once: see `readRecord`.
+   * @param {number} number
+   * @param {number} position at which the record should start
+   * @returns {Buffer | null} its data; null: call `readRecord`
+   */
+  readRecordNow (number, position) {
+    const parts = this.partChecksums.find(number, position)
+    if (parts === null || this.closed) return null
+    const part = parts.partOf(position)
+    const bytes = this.file.readNow(number * this.blockSize + parts.starts[part], parts.sizeOf(part))
+    if (bytes === null) return null
+    this.partChecksums.countRead(parts)
+    return parts.recordIn(bytes, part, position)
+  }
+
+  /**
    * Reads one record of a block that is not in memory: only the record's part of the block, if the block
    * was verified earlier and the part still has the same checksum; otherwise the whole block.
    * @param {number} number
@@ -133,13 +149,17 @@ class BlockCache {
    */
   readRecord (number, position, cb) {
     const { partChecksums } = this
-    const parts = partChecksums.partsOf(number, position)
+    const parts = partChecksums.find(number, position)
     const readBlock = () => this.loader.load(number, 1, { cacheShare: 1, isSingle: true }, ([block]) => cb(null, block))
     if (parts === null || this.closed) return readBlock()
-    this.file.readSmall(number * this.blockSize + parts.from, parts.size, true, (err, bytes) => {
-      const data = err ? null : partChecksums.verifiedRecord(number, parts, /** @type {Buffer} */ (bytes), position)
+    partChecksums.countRead(parts)
+    const part = parts.partOf(position)
+    this.file.readSmall(number * this.blockSize + parts.starts[part], parts.sizeOf(part), true, (err, bytes) => {
+      // the block may have been rewritten meanwhile
+      const isCurrent = !err && partChecksums.entries.get(number) === parts
+      const data = isCurrent ? parts.recordIn(/** @type {Buffer} */ (bytes), part, position) : null
       if (data === null) readBlock()
-      else cb(Buffer.from(data), null)
+      else cb(data, null)
     })
   }
 

@@ -144,7 +144,7 @@ class BlockLoader {
    */
   parse (number, data, index, remembersParts) {
     const { blockSize, checksum, partChecksums, overrides, file } = this.blocks
-    const parts = remembersParts ? partChecksums.newChecksums() : null
+    const parts = remembersParts ? partChecksums.newParts() : null
     // what counts of a block that is being rewritten, whatever the file holds of it
     const override = overrides.get(number)
     const buffer = override ?? data.subarray(index * blockSize, (index + 1) * blockSize)
@@ -152,8 +152,11 @@ class BlockLoader {
     const block = new Block(number, buffer, 0, true)
     if (problem === null) {
       block.end = layout.paddingStart(buffer)
-      if (parts !== null && override === undefined && storedChecksum(buffer) !== 0) partChecksums.add(block, parts)
     } else block.error = errors.corrupt(file.filename, number, blockSize, problem.position, problem.reason)
+    if (parts !== null) {
+      if (override === undefined && this.isSelfVerified(block)) partChecksums.add(number, parts)
+      else partChecksums.release(parts)
+    }
     return block
   }
 

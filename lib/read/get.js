@@ -45,8 +45,11 @@ class RecordReader {
     if (!(Number.isInteger(seq) && seq >= 0 && seq < blocks.end)) return process.nextTick(cb, problemOf(blocks, seq))
     const number = Math.floor(seq / blocks.blockSize)
     const block = blocks.lookUp(number)
-    if (block !== undefined) this.answer(null, block, seq, cb)
-    else blocks.readRecord(number, seq - number * blocks.blockSize, (data, block) => this.answer(data, block, seq, cb))
+    if (block !== undefined) return this.answer(null, block, seq, cb)
+    const position = seq - number * blocks.blockSize
+    const data = blocks.readRecordNow(number, position)
+    if (data !== null) this.answer(data, null, seq, cb)
+    else blocks.readRecord(number, position, (data, block) => this.answer(data, block, seq, cb))
   }
 
   /**

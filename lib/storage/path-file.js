@@ -29,6 +29,8 @@ const { watch } = require('./watch')
  * @property {(cb: Done) => void} open
  * @property {(cb: (err: Error | null, bytes?: number) => void) => void} size
  * @property {(offset: number, size: number, cb: (err: Error | null, data?: Buffer) => void) => void} read
+ * @property {(offset: number, size: number) => Buffer | null} readNow for small reads: the bytes, in a buffer that may be longer
+ *   and is valid only until the next read; null: call `readSmall`
  * @property {(offset: number, size: number, isShared: boolean, cb: (err: Error | null, data?: Buffer) => void) => void} readSmall
  *   for small reads that a caller waits for; may call back at once. If `isShared`, the data may be longer, and is valid
  *   only until the next call of this
@@ -92,20 +94,35 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     }
   }
 
+  /** @type {LogFile['readNow']} */
+  function readNow (offset, size) {
+    if (closeStorage !== null || budget.mustDefer || !budget.start(size)) return null
+    return readSync(sharedBuffer, offset, size) ? sharedBuffer : null
+  }
+
+  /** @type {(data: Buffer, offset: number, size: number) => boolean} whether it read all; see `isComplete` */
+  function readSync (data, offset, size) {
+    try {
+      return fs.readSync(storage.fd, data, 0, size, offset) === size
+    } catch {
+      return false
+    } finally {
+      budget.finish()
+    }
+  }
+
   /** @type {LogFile['readSmall']} */
   function readSmall (offset, size, isShared, cb) {
     if (closeStorage === null && budget.start(size)) {
-      if (budget.isTurnSpent) return budget.defer(() => readSmall(offset, size, isShared, cb))
+      if (budget.mustDefer) return budget.defer(() => readSmall(offset, size, isShared, cb))
       const data = isShared ? sharedBuffer : Buffer.allocUnsafeSlow(size)
-      const isDone = isComplete(() => fs.readSync(storage.fd, data, 0, size, offset), size)
-      budget.finish()
-      if (isDone) return cb(null, data)
+      if (readSync(data, offset, size)) return cb(null, data)
     }
     readInto(offset, [Buffer.allocUnsafeSlow(size)], (err, buffers) => err ? cb(err) : cb(null, /** @type {Buffer[]} */ (buffers)[0]))
   }
 
   /**
-   * The same for writes; `readSmall` makes no function per call, which makes a get faster.
+   * The same for writes.
    * @param {number} size
    * @param {() => number} writeSync
    * @param {Done} cb
@@ -113,7 +130,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
    */
   function writeSmall (size, writeSync, cb, writeAsync) {
     if (closeStorage !== null || !budget.start(size, MAX_SYNC_WRITE)) return writeAsync()
-    if (budget.isTurnSpent) return budget.defer(() => writeSmall(size, writeSync, cb, writeAsync))
+    if (budget.mustDefer) return budget.defer(() => writeSmall(size, writeSync, cb, writeAsync))
     const isDone = isComplete(writeSync, size)
     budget.finish()
     if (isDone) cb(null)
@@ -169,6 +186,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     ...file,
     filename,
     open: callbackify(open),
+    readNow,
     readSmall,
     write,
     writeMany,

@@ -13,7 +13,7 @@ const { systemClock } = require('../clock')
 const MAX_SYNC_BYTES = 64 * 1024
 /** Bytes per write: some hundred records that came together. A trip through the thread pool takes as long as copying them. */
 const MAX_SYNC_WRITE = 512 * 1024
-/** A call that takes longer than this, and the time to copy its bytes, has waited for a device. */
+/** A call that takes longer than this, and the time to copy its bytes, may have waited for a device. */
 const DEVICE_WAIT = 0.05
 /** Bytes that are copied to or from the page cache per millisecond, on a slow machine. */
 const COPY_RATE = 1024 * 1024
@@ -21,6 +21,8 @@ const COPY_RATE = 1024 * 1024
 const MAX_SHARE = 1 / 20
 /** Waiting that may exceed that share for a moment, since any call can be slow. */
 const MAX_OVERDRAFT = 1
+/** Age up to which a schedstat is compared with a later one. */
+const MAX_SCHEDSTAT_AGE = 1
 /** Time in these calls per turn of the event loop; the rest of the turn is for other work. */
 const MAX_PER_TURN = 1
 
@@ -40,8 +42,14 @@ class SyncIoBudget {
     /** Of the call in progress: its start, and its bytes. */
     this.startedAt = 0
     this.size = 0
-    /** Calls deferred to the next turn. @type {Array<() => void>} */
+    /** Of shortly before the call, and when that was. @type {import('../schedstat').Schedstat | null} */
+    this.schedstat = null
+    this.schedstatAt = -Infinity
+    /** Calls deferred to the next turn, in order; those before `made` have been made. @type {Array<() => void>} */
     this.deferred = []
+    this.made = 0
+    /** The next call is one that was deferred. */
+    this.isResuming = false
     this.endTurn = this.endTurn.bind(this)
   }
 
@@ -54,6 +62,7 @@ class SyncIoBudget {
     if (size > most || !this.isEnabled) return false
     this.size = size
     this.startedAt = this.clock.now()
+    if (this.startedAt - this.schedstatAt > MAX_SCHEDSTAT_AGE) this.readSchedstat()
     return this.balancedAt - this.startedAt <= MAX_OVERDRAFT / MAX_SHARE
   }
 
@@ -61,11 +70,35 @@ class SyncIoBudget {
     const took = this.clock.now() - this.startedAt
     this.scheduleTurnEnd()
     this.spentInTurn += took
-    const waited = took - DEVICE_WAIT - (this.size > MAX_SYNC_BYTES ? this.size / COPY_RATE : 0)
-    if (waited > 0) this.balancedAt = Math.max(this.balancedAt, this.startedAt) + waited / MAX_SHARE
+    const excess = took - DEVICE_WAIT - (this.size > MAX_SYNC_BYTES ? this.size / COPY_RATE : 0)
+    if (excess > 0 && this.hasWaited(excess)) this.balancedAt = Math.max(this.balancedAt, this.startedAt) + excess / MAX_SHARE
   }
 
-  /** Whether the next call has to be deferred to the next turn of the event loop. */
+  /**
+   * Of a slow call: a thread that waits for a device sleeps, and needs more time than the scheduler has delayed it by. If both
+   * may be so, it counts as a wait.
+   * @param {number} excess
+   */
+  hasWaited (excess) {
+    const before = this.schedstat
+    this.readSchedstat()
+    const after = this.schedstat
+    if (before === null || after === null) return true
+    return after.sleeps !== before.sleeps && after.delay - before.delay < excess
+  }
+
+  readSchedstat () {
+    this.schedstat = this.clock.schedstat()
+    this.schedstatAt = this.clock.now()
+  }
+
+  /** Whether the next call has to be deferred to the next turn of the event loop: this one is spent, or others wait. */
+  get mustDefer () {
+    if (!this.isResuming) return this.isTurnSpent || this.made < this.deferred.length
+    this.isResuming = false
+    return false
+  }
+
   get isTurnSpent () {
     return this.spentInTurn > MAX_PER_TURN
   }
@@ -82,14 +115,18 @@ class SyncIoBudget {
 
   endTurn () {
     const { deferred } = this
-    let made = 0
     this.spentInTurn = 0
     this.isTurnEndScheduled = false
     try {
-      while (made < deferred.length && !this.isTurnSpent) deferred[made++]()
+      while (this.made < deferred.length && !this.isTurnSpent) {
+        this.isResuming = true
+        deferred[this.made++]()
+      }
     } finally {
       // if one throws, the others are made in the next turn
-      deferred.splice(0, made)
+      this.isResuming = false
+      deferred.splice(0, this.made)
+      this.made = 0
       if (deferred.length > 0) this.scheduleTurnEnd()
     }
   }

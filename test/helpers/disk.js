@@ -184,6 +184,7 @@ class Disk {
       }),
       checkPath: null,
       watch: null,
+      readNow: () => null,
       readSmall: (offset, size, isShared, cb) => file.read(offset, size, cb),
       readMany: readEach(file.read),
       writeMany: writeJoined(file.write)

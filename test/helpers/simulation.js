@@ -35,7 +35,8 @@ class Simulation {
       now: () => this.time,
       setTimeout: (run, milliseconds) => this.schedule(run, milliseconds),
       clearTimeout: (timer) => { if (timer) timer.isCanceled = true },
-      setImmediate: (run) => this.schedule(run, TURN)
+      setImmediate: (run) => this.schedule(run, TURN),
+      schedstat: () => null
     }
   }
 

@@ -7,6 +7,7 @@ const fc = require('fast-check')
 const test = require('tape')
 const { performance } = require('perf_hooks')
 const FlumeLog = require('../..')
+const { systemClock } = require('../../lib/clock')
 const { SyncIoBudget, MAX_SYNC_BYTES } = require('../../lib/storage/sync-io')
 const { promises } = require('../helpers/promises')
 const { testFolder } = require('../helpers/folder')
@@ -24,10 +25,11 @@ function replace (t, object, methods) {
   }
 }
 
-/** A clock that advances only when told to, in milliseconds. */
-function clock (t) {
-  const made = { time: 1000 }
+/** A clock that advances only when told to, in milliseconds, and a scheduler that accounts for what it is told. */
+function clock (t, schedstat = null) {
+  const made = { time: 1000, schedstat }
   replace(t, performance, { now: () => () => made.time })
+  replace(t, systemClock, { schedstat: () => () => made.schedstat && { ...made.schedstat } })
   return made
 }
 
@@ -135,24 +137,62 @@ test('after a read that waited for a device, reads are asynchronous for almost t
   await opened.log.close()
 })
 
-test('however long calls take, the program is blocked for at most a twentieth of the time', (t) => {
-  const time = clock(t)
-  const step = fc.record({ pause: fc.integer({ min: 0, max: 2000 }), took: fc.integer({ min: 1, max: 30000 }) })
-  fc.assert(fc.property(fc.array(step, { minLength: 1, maxLength: 200 }), (steps) => {
-    const calls = new SyncIoBudget(true)
-    const begun = time.time
-    let waited = 0
-    let longest = 0
-    for (const { pause, took } of steps) {
-      time.time += pause / 1000
-      if (!calls.start(4096)) continue
-      time.time += took / 1000
-      calls.finish()
-      waited += Math.max(0, took / 1000 - 0.05)
-      longest = Math.max(longest, took / 1000)
-    }
-    return waited <= (time.time - begun) / 20 + 1 + longest + 1e-6
-  }), { numRuns: 300 })
+test('reads stay synchronous unless the thread slept, for longer than the scheduler delayed it', async (t) => {
+  for (const [name, delay, sleeps] of [
+    ['preempted', 10, 0],
+    ['preempted after it slept', 10, 1],
+    ['slow without leaving the CPU', 0, 0],
+    ['waiting for a device, then for a CPU', 9, 1]
+  ]) {
+    const time = clock(t, { delay: 0, sleeps: 1 })
+    const opened = await openLog(t)
+    let made = 0
+    replace(t, fs, {
+      readSync: (before) => (fd, ...rest) => {
+        made++
+        time.time += 10
+        time.schedstat.delay += delay
+        time.schedstat.sleeps += sleeps
+        return before(fd, ...rest)
+      }
+    })
+    t.equal(await wrongRecords(opened), 0)
+    if (delay === 9) t.equal(made, 1, name)
+    else t.ok(made >= RECORDS.length - 16, `${made} calls, ${name}`)
+    await opened.log.close()
+  }
+})
+
+test('however long calls take, the program is blocked by devices for at most a twentieth of the time', (t) => {
+  for (const schedstat of [null, { delay: 0, sleeps: 1 }]) {
+    const time = clock(t, schedstat)
+    const step = fc.record({
+      pause: fc.integer({ min: 0, max: 2000 }),
+      took: fc.integer({ min: 1, max: 30000 }),
+      delay: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 30000 }))
+    })
+    fc.assert(fc.property(fc.array(step, { minLength: 1, maxLength: 200 }), (steps) => {
+      const calls = new SyncIoBudget(true)
+      const begun = time.time
+      let waited = 0
+      let longest = 0
+      for (const { pause, took, delay } of steps) {
+        time.time += pause / 1000
+        if (!calls.start(4096)) continue
+        time.time += (took + delay) / 1000
+        if (schedstat !== null) {
+          time.schedstat.delay += delay / 1000
+          time.schedstat.sleeps++
+        }
+        calls.finish()
+        // after a wait, the time until the thread has a CPU again is part of it
+        const blocked = took > 50 ? (took + delay) / 1000 : 0
+        waited += Math.max(0, blocked - 0.05)
+        longest = Math.max(longest, blocked)
+      }
+      return waited <= (time.time - begun) / 20 + 1 + longest + 1e-6
+    }), { numRuns: 300 })
+  }
   t.pass()
   t.end()
 })
@@ -168,7 +208,7 @@ test('synchronous I/O is limited per turn of the event loop, and further calls f
   }
   const call = (n) => () => {
     if (!calls.start(4096)) t.fail('it is not slow')
-    if (calls.isTurnSpent) return calls.defer(call(n))
+    if (calls.mustDefer) return calls.defer(call(n))
     time.time += 0.04
     calls.finish()
     turns.push([n, turn])
@@ -188,6 +228,26 @@ test('synchronous I/O is limited per turn of the event loop, and further calls f
   t.deepEqual(turns.map(([n]) => n), Array.from({ length: 100 }, (_, n) => n))
   t.ok(turns.filter(([, turn]) => turn === 0).length <= 26, 'a millisecond of them in the first')
   t.ok(thrown.length > 5, 'one that throws holds up none of the others')
+  t.end()
+})
+
+test('calls that were deferred come before those made later, even from within an answer', async (t) => {
+  const time = clock(t)
+  const calls = new SyncIoBudget(true)
+  const made = []
+  let issued = 0
+  const call = (n) => () => {
+    calls.start(4096)
+    if (calls.mustDefer) return calls.defer(call(n))
+    time.time += 0.04
+    calls.finish()
+    made.push(n)
+    issue()
+  }
+  const issue = () => { if (issued < 1000) call(issued++)() }
+  for (let n = 0; n < 100; n++) issue()
+  while (made.length < 1000) await new Promise(resolve => setImmediate(resolve))
+  t.deepEqual(made, Array.from({ length: 1000 }, (_, n) => n))
   t.end()
 })
 

@@ -22,6 +22,7 @@ function manualClock () {
     },
     clearTimeout: (timer) => timers.delete(timer),
     setImmediate: () => {},
+    schedstat: () => null,
     fire () {
       for (const timer of [...timers]) {
         timers.delete(timer)
