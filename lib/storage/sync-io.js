@@ -21,8 +21,10 @@ const COPY_RATE = 1024 * 1024
 const MAX_SHARE = 1 / 20
 /** Waiting that may exceed that share for a moment, since any call can be slow. */
 const MAX_OVERDRAFT = 1
-/** Age up to which a schedstat is compared with a later one. */
-const MAX_SCHEDSTAT_AGE = 1
+/** Time between two looks at the scheduler's account, unless calls are watched: a look takes some 10 µs. */
+const SCHEDSTAT_INTERVAL = 1
+/** Calls that are watched after a slow one for which there was nothing to compare with. */
+const WATCHED_CALLS = 16
 /** Time in these calls per turn of the event loop; the rest of the turn is for other work. */
 const MAX_PER_TURN = 1
 
@@ -42,9 +44,11 @@ class SyncIoBudget {
     /** Of the call in progress: its start, and its bytes. */
     this.startedAt = 0
     this.size = 0
-    /** Of shortly before the call, and when that was. @type {import('../schedstat').Schedstat | null} */
-    this.schedstat = null
+    /** Of this turn: between two turns the thread may sleep. null: there are none; undefined: not looked. @type {import('../schedstat').Schedstat | null | undefined} */
+    this.schedstat = undefined
     this.schedstatAt = -Infinity
+    /** Calls before which to look in each turn. */
+    this.watched = 0
     /** Calls deferred to the next turn, in order; those before `made` have been made. @type {Array<() => void>} */
     this.deferred = []
     this.made = 0
@@ -62,8 +66,10 @@ class SyncIoBudget {
     if (size > most || !this.isEnabled) return false
     this.size = size
     this.startedAt = this.clock.now()
-    if (this.startedAt - this.schedstatAt > MAX_SCHEDSTAT_AGE) this.readSchedstat()
-    return this.balancedAt - this.startedAt <= MAX_OVERDRAFT / MAX_SHARE
+    if (this.balancedAt - this.startedAt > MAX_OVERDRAFT / MAX_SHARE) return false
+    if (this.schedstat === undefined && (this.watched > 0 || this.startedAt - this.schedstatAt > SCHEDSTAT_INTERVAL)) this.look()
+    if (this.watched > 0) this.watched--
+    return true
   }
 
   finish () {
@@ -75,19 +81,20 @@ class SyncIoBudget {
   }
 
   /**
-   * Of a slow call: a thread that waits for a device sleeps, and needs more time than the scheduler has delayed it by. If both
-   * may be so, it counts as a wait.
+   * Of a slow call: a thread that waits for a device sleeps, and for longer than the scheduler has delayed it.
    * @param {number} excess
    */
   hasWaited (excess) {
     const before = this.schedstat
-    this.readSchedstat()
+    this.look()
     const after = this.schedstat
-    if (before === null || after === null) return true
-    return after.sleeps !== before.sleeps && after.delay - before.delay < excess
+    if (before === undefined) this.watched = WATCHED_CALLS
+    if (before === undefined && after) return false
+    return !before || !after || (after.sleeps !== before.sleeps && after.delay - before.delay < excess)
   }
 
-  readSchedstat () {
+  /** Looks at the scheduler's account of this thread. */
+  look () {
     this.schedstat = this.clock.schedstat()
     this.schedstatAt = this.clock.now()
   }
@@ -116,6 +123,7 @@ class SyncIoBudget {
   endTurn () {
     const { deferred } = this
     this.spentInTurn = 0
+    this.schedstat = undefined
     this.isTurnEndScheduled = false
     try {
       while (this.made < deferred.length && !this.isTurnSpent) {
