@@ -20,9 +20,7 @@ async function main ({ file, size, group, row, input, scratch, task }) {
       return report({ measures: [] })
     }
     const measures = [await wanted.run({ input, scratch, size })].flat()
-    // maxRSS is in KiB
-    const peakMemory = process.resourceUsage().maxRSS * 1024
-    report({ measures: measures.map(measure => ({ peakMemory, ...measure })) })
+    report({ measures })
   } catch (err) {
     report({ error: String(err?.message ?? err).split('\n')[0] })
   }
