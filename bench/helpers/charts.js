@@ -23,7 +23,7 @@ const config = {
   font: 'DejaVu Sans, Verdana, sans-serif',
   padding: 12,
   view: { stroke: null },
-  axis: { labelFontSize: 12, titleFontSize: 12, titleFontWeight: 'normal', gridColor: '#e4e4e4', titlePadding: 8, labelFlush: false },
+  axis: { labelFontSize: 12, titleFontSize: 12, titleFontWeight: 'normal', gridColor: '#e4e4e4', titlePadding: 8, labelFlush: false, labelLimit: 400 },
   legend: { labelFontSize: 12, labelLimit: 420, title: null, symbolSize: 80 },
   title: { fontSize: 14, subtitleFontSize: 11, subtitlePadding: 6, subtitleLineHeight: 15, anchor: 'start', offset: 16 },
   range: { category: COLORS, symbol: SHAPES }
@@ -144,9 +144,12 @@ function clients (figures) {
 function scale (figures) {
   const own = figures.filter(({ file }) => file === 'scale')
   const sizes = [...new Set(own.map(({ x }) => x / MB))]
-  const panel = (row, phase, title, unit, spreadOf) => lines(own.filter(figure => figure.row === row && figure.phase === phase).map(figure => pointOf(figure.x / MB, row, spreadOf(figure), unit)),
-    { title: 'size of the log in MB, log scale', scale: { type: 'log', nice: false }, format: ',d', values: sizes },
-    { title, scale: { zero: true }, format: ',.2~f' }, { legend: null, width: 280, height: 170 })
+  const panel = (row, phase, title, unit, spreadOf) => ({
+    title: { text: title, fontSize: 12, fontWeight: 'normal', offset: 8 },
+    ...lines(own.filter(figure => figure.row === row && figure.phase === phase).map(figure => pointOf(figure.x / MB, 'this log', spreadOf(figure), unit)),
+      { title: 'size of the log in MB, log scale', scale: { type: 'log', nice: false }, format: ',d' },
+      { title: null, scale: { zero: true }, format: ',.2~f' }, { legend: null, width: 280, height: 170 })
+  })
   return {
     file: 'scale',
     name: 'scale',
@@ -157,11 +160,12 @@ function scale (figures) {
       : {
           columns: 2,
           spacing: 30,
+          align: 'none',
           concat: [
-            panel('open', 'warm', 'open, in ms; less is better', 1, ({ milliseconds }) => milliseconds),
-            panel('search', 'warm', 'search, in ms; less is better', 1, ({ milliseconds }) => milliseconds),
-            panel('scan', 'warm', 'scan, in MB/s; more is better', MB, ({ byteRate }) => byteRate),
-            panel('peak RSS of a scan', 'cold', 'peak RSS of a scan, in MB; less is better', MB, ({ memory }) => memory)
+            panel('open', 'warm', 'opening, in ms: less is better', 1, ({ milliseconds }) => milliseconds),
+            panel('search', 'warm', 'search, in ms: less is better', 1, ({ milliseconds }) => milliseconds),
+            panel('scan', 'warm', 'scan, in MB/s: more is better', MB, ({ byteRate }) => byteRate),
+            panel('peak RSS of a scan', 'cold', 'peak RSS of a scan, in MB: less is better', MB, ({ memory }) => memory)
           ]
         }
   }
@@ -221,7 +225,7 @@ function barOf (name, rate) {
  * @param {boolean} isNamed whether to label the bars with names
  */
 function bars (values, title, isNamed) {
-  const place = { y: { field: 'name', type: 'nominal', sort: values.map(({ name }) => name), title: null, axis: { labels: isNamed, labelLimit: 320, ticks: false } } }
+  const place = { y: { field: 'name', type: 'nominal', sort: values.map(({ name }) => name), title: null, axis: { labels: isNamed, ticks: false } } }
   const highest = Math.max(...values.map(({ most }) => most))
   return {
     width: 200,

@@ -4,7 +4,7 @@
 // group are measured in direct succession.
 
 const { median } = require('./drive')
-const { spread, formatRange } = require('./results')
+const { spread, formatCount, formatRange } = require('./results')
 const { targets } = require('./targets')
 const { table } = require('./markdown')
 
@@ -95,7 +95,7 @@ function describeBounds ({ least, most }) {
 }
 
 function describeRatio ({ format }, { ratio, of, over, name }) {
-  const short = (value) => value.toPrecision(3)
+  const short = (value) => value < 1000 ? value.toPrecision(3) : formatCount(value)
   const range = formatRange(ratio, short)
   if (over === undefined) return [short(ratio.median), range && `(${range})`].filter(Boolean).join(' ')
   return `${short(ratio.median)}${range && ` (${range})`}: ${format(of)} over ${format(over)}${name === undefined ? '' : ` (${name})`}`

@@ -76,7 +76,10 @@ function crossTables (name, figures, across) {
   return phases.map(phase => {
     const rows = [...new Set(figures.map(({ row }) => row))].map(row => {
       const own = figures.filter(figure => figure.row === row)
-      return [nameOf(own[0]), ...columns.map(column => cell(own.find(figure => figure[across] === column && (figure.error ?? figure.phase === phase)) ?? own.find(({ error }) => error)))]
+      const find = (column) => own.find(figure => figure[across] === column && (figure.error !== undefined || figure.phase === phase))
+      // one that failed has no parts
+      const failed = across === 'part' ? own.find(({ error }) => error !== undefined) : undefined
+      return [nameOf(own[0]), ...columns.map((column, i) => cell(find(column) ?? (i === 0 ? failed : undefined)))]
     })
     return table([`${name}, ${phase}`, ...columns], rows)
   })
@@ -94,7 +97,7 @@ function phaseTable (name, figures) {
   const rows = names.map(name => {
     const own = figures.filter(figure => withPart(figure) === name)
     return [nameOf({ ...own[0], row: name }), ...phases.flatMap(phase => {
-      const figure = own.find(figure => figure.error ?? figure.phase === phase)
+      const figure = own.find(figure => figure.error !== undefined || figure.phase === phase)
       return [cell(figure), ...(isTimed ? [latencyCell(figure)] : [])]
     })]
   })
