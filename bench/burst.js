@@ -17,7 +17,7 @@ const FRAMED_SIZE = RECORD_SIZE + 4
 
 const sizes = {
   quick: [1000, 10000, 100000],
-  full: [1000, 10000, 100000, 300000, 1000000]
+  full: [1000, 10000, 100000, 1000000]
 }
 /** Unsuitable for bursts, and slow at them, as `append` shows. */
 const EXCLUDED = ['flumelog-memory', 'better-sqlite3', 'classic-level']

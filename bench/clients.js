@@ -9,7 +9,7 @@ const { timeTakeovers } = require('./helpers/takeovers')
 
 const sizes = {
   quick: { seconds: 0.4, clients: [1, 3, 8], takeovers: 10 },
-  full: { seconds: 1.5, clients: [1, 3, 8], takeovers: 100, rounds: 2 }
+  full: { seconds: 1, clients: [1, 3, 8], takeovers: 100, rounds: 2 }
 }
 
 /** @type {Array<{ name: string, store: keyof typeof shared, way: string, hasOwner: boolean, options?: object, note?: string }>} */
