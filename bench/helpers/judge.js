@@ -1,7 +1,7 @@
 'use strict'
 
-// Judges targets by the measurements of a run. A ratio is the median of the ratios of the rounds; within a round, the rows of a
-// group are measured in direct succession.
+// Judges targets by the measurements of a run. A ratio is the median of the ratios of the rounds; the rows of a group alternate,
+// so within a round they are measured at about the same time.
 
 const { median } = require('./drive')
 const { spread, formatCount, formatRange } = require('./results')
