@@ -96,8 +96,8 @@ function describeBounds ({ least, most }) {
 
 function describeRatio ({ format }, { ratio, of, over, name }) {
   const short = (value) => value < 1000 ? value.toPrecision(3) : formatCount(value)
+  if (over === undefined) return [format(ratio.median), formatRange(ratio, format)].filter(Boolean).join(', ')
   const range = formatRange(ratio, short)
-  if (over === undefined) return [short(ratio.median), range && `(${range})`].filter(Boolean).join(' ')
   return `${short(ratio.median)}${range && ` (${range})`}: ${format(of)} over ${format(over)}${name === undefined ? '' : ` (${name})`}`
 }
 

@@ -22,8 +22,14 @@ async function main ({ file, size, group, row, input, scratch, task }) {
     const measures = [await wanted.run({ input, scratch, size })].flat()
     report({ measures })
   } catch (err) {
-    report({ error: String(err?.message ?? err).split('\n')[0] })
+    report({ error: explain(err) })
   }
+}
+
+function explain (err) {
+  // its message has paths of this machine
+  if (err?.code === 'ERR_DLOPEN_FAILED') return 'its package was compiled for another version of Node.js, see bench/README.md'
+  return String(err?.message ?? err).split('\n')[0]
 }
 
 /** @param {object} answer */

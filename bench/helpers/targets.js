@@ -118,7 +118,7 @@ const targets = [
   { number: 11, what: 'the same in a listener of since', of: early(`${OURS}, in a listener of since`), over: [early(`${OURS}, after it is open`)], ...RATE, cold: atLeast(0.9) },
   { number: 11, what: '1,000,000 appends before the log is open, relative to async-append-only-log at its best', of: early(`${OURS}, before it is open`), over: earlyRows(['async-append-only-log']), ...RATE, cold: atLeast(2) },
   { number: 11, what: 'the same, relative to the best peer', of: early(`${OURS}, before it is open`), over: earlyRows(others), ...RATE, cold: atLeast(1.5) },
-  { number: 11, what: 'the same: growth of RSS up to its peak, relative to the bytes appended', of: early(`${OURS}, before it is open`), over: [], by: ({ growth, bytes }) => growth / bytes, format: String, cold: atMost(2.2) },
+  { number: 11, what: 'the same: growth of RSS up to its peak, relative to the bytes appended', of: early(`${OURS}, before it is open`), over: [], by: ({ growth, bytes }) => growth / bytes, format: (ratio) => ratio.toFixed(2), cold: atMost(2.2) },
   { number: 12, what: 'appends, 1 in flight, relative to better-sqlite3, synchronous=OFF', of: append(1)(OURS), over: [append(1)('better-sqlite3')], ...RATE, cold: atLeast(2) },
   { number: 12, what: 'the same, 16 in flight', of: append(16)(OURS), over: [append(16)('better-sqlite3')], ...RATE, cold: atLeast(2) },
   { number: 12, what: 'appends, 1024 in flight, relative to flumelog-offset', of: append(1024)(OURS), over: [append(1024)('flumelog-offset')], ...RATE, cold: atLeast(1.7) },
