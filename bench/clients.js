@@ -8,9 +8,8 @@ const { timeWriters } = require('./helpers/writing')
 const { timeTakeovers } = require('./helpers/takeovers')
 
 const sizes = {
-  quick: { seconds: 0.7, clients: [1, 2, 3, 8], takeovers: 20, rounds: 1 },
-  full: { seconds: 2, clients: [1, 2, 3, 8], takeovers: 100 },
-  check: { seconds: 3, clients: [1, 3, 8], takeovers: 100 }
+  quick: { seconds: 0.4, clients: [1, 3, 8], takeovers: 10 },
+  full: { seconds: 1, clients: [1, 3, 8], takeovers: 100, rounds: 2 }
 }
 
 /** @type {Array<{ name: string, store: keyof typeof shared, way: string, hasOwner: boolean, options?: object, note?: string }>} */
@@ -57,7 +56,7 @@ function groups (size) {
       rows: loads.map(({ name, note, ...load }) => ({
         name,
         note: note ?? shared[load.store].note,
-        run: ({ scratch }) => timeWriters({ ...load, writers, seconds }, scratch)
+        run: async ({ scratch }) => ({ phase: 'cold', ...await timeWriters({ ...load, writers, seconds }, scratch) })
       }))
     })),
     {
@@ -66,7 +65,7 @@ function groups (size) {
       rows: [{
         name: 'takeover',
         note: 'of a client that appends lock-step, one of two; in parentheses, how often it was so',
-        run: ({ scratch }) => timeTakeovers(scratch, takeovers)
+        run: async ({ scratch }) => (await timeTakeovers(scratch, takeovers)).map(measure => ({ phase: 'cold', ...measure }))
       }]
     }
   ]

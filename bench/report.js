@@ -1,16 +1,18 @@
 'use strict'
 
-// Runs the benchmarks and writes report.md, its charts, and the comparison in README.md.
-// With --results FILE, it runs nothing, and reports the results in that file.
+// Runs all benchmarks in the full size, and writes what is published: report.md, check.md, the charts, and the comparison in
+// README.md, all of them from the same results. With --results FILE, it runs nothing, and reports the results in that
+// file; with several, those of several versions of Node.js side by side.
 
 const fs = require('fs')
 const path = require('path')
-const { settings, beginResults, readResults, NAMES } = require('./helpers/settings')
-const { runFiles, ROUNDS } = require('./helpers/runner')
-const { summarize, formatCount, formatBytes, formatTime } = require('./helpers/results')
+const { settings, beginResults, readResults, checkResults, RESULTS } = require('./helpers/settings')
+const { runFiles } = require('./helpers/runner')
+const { summarize } = require('./helpers/results')
 const { charts } = require('./helpers/charts')
 const { isMeasured, comparisonTable, withComparison } = require('./helpers/comparison')
-const { table, place, versions } = require('./helpers/markdown')
+const { reportPage } = require('./helpers/report-page')
+const { checkPage } = require('./helpers/check-page')
 
 const README = path.join(__dirname, '..', 'README.md')
 /** Charts shown in README. */
@@ -20,28 +22,31 @@ const program = {
   usage: 'npm run bench:report -- [NAME ...] [options]',
   takesNames: true,
   own: {
-    results: { value: 'FILE', help: 'run nothing, report the results in this file, such as bench/results.jsonl' },
-    output: { value: 'PATH', help: 'directory for report.md and charts; README.md is not changed. Default: bench' },
+    results: { value: 'FILE', multiple: true, help: 'run nothing, report the results in this file; may be repeated, for several versions of Node.js' },
+    output: { value: 'PATH', help: 'directory for the pages and charts; README.md is not changed. Default: bench' },
     readme: { value: 'FILE', help: 'page whose comparison is replaced; default: README.md' }
   },
   check ({ results, readme }) {
-    const missing = [results, readme].find(file => file !== undefined && !fs.existsSync(file))
-    if (missing !== undefined) throw new Error(`${missing} does not exist`)
+    checkResults([...(results ?? []), ...(readme === undefined ? [] : [readme])])
   }
 }
 
 main()
 
 async function main () {
-  const { names, size, values, ...rest } = settings(program)
-  if (values.results === undefined) await runFiles(names.map(name => require(`./${name}`)), { ...rest, size, onMeasure: beginResults(size) })
-  const { about, lines } = readResults(values.results)
-  const figures = summarize(lines)
-  const folder = path.resolve(values.output ?? __dirname)
-  const drawn = await drawCharts(figures, folder)
-  write(path.join(folder, 'report.md'), reportOf(about, figures, drawn))
+  const { names, values, rounds, folder } = settings(program)
+  if (values.results === undefined) {
+    await runFiles(names.map(name => require(`./${name}`)), { size: 'full', rounds, folder, onMeasure: beginResults(RESULTS, 'full') })
+  }
+  const results = (values.results ?? [RESULTS]).map(readResults)
+  const runs = results.map(({ about, lines }) => ({ about, figures: summarize(lines) }))
+  const output = path.resolve(values.output ?? __dirname)
+  // of the newest Node.js, which is given last
+  const drawn = await drawCharts(runs[runs.length - 1], output)
+  write(path.join(output, 'report.md'), reportPage(runs, drawn))
+  write(path.join(output, 'check.md'), checkPage(results))
   const readme = values.readme ?? (values.output === undefined ? README : undefined)
-  if (readme !== undefined) rewrite(readme, about, figures, drawn)
+  if (readme !== undefined) rewrite(readme, runs, drawn)
 }
 
 /** @param {string} filename */
@@ -52,139 +57,27 @@ function write (filename, text) {
 
 /**
  * @param {string} readme
- * @param {object} about
- * @param {import('./helpers/results').Figure[]} figures
- * @param {Drawn[]} drawn
+ * @param {import('./helpers/comparison').Run[]} runs
+ * @param {import('./helpers/report-page').Drawn[]} drawn
  */
-function rewrite (readme, about, figures, drawn) {
-  if (!isMeasured(figures)) return console.error(`${readme} is not changed: some benchmarks of its comparison were not run`)
-  const pictures = drawn.filter(({ name }) => README_CHARTS.includes(name)).map(chart => picture(chart, 'bench/charts'))
-  const text = [...pictures, comparisonTable(about, figures), 'All figures: [bench/report.md](bench/report.md).'].join('\n\n')
+function rewrite (readme, runs, drawn) {
+  if (!runs.every(({ figures }) => isMeasured(figures))) return console.error(`${readme} is not changed: some benchmarks of its comparison were not run in the full size`)
+  const pictures = drawn.filter(({ name }) => README_CHARTS.includes(name)).map(({ title, name }) => `![${title}](bench/charts/${name}.svg)`)
+  const text = [comparisonTable(runs), ...pictures].join('\n\n')
   write(readme, withComparison(fs.readFileSync(readme, 'utf8'), text))
 }
 
 /**
- * @typedef {{ file: string | null, name: string, title: string }} Drawn a chart; `file` is its benchmark, null for the comparison
- *
- * @param {import('./helpers/results').Figure[]} figures
- * @param {string} folder
- * @returns {Promise<Drawn[]>}
+ * @param {import('./helpers/comparison').Run} run
+ * @param {string} output
+ * @returns {Promise<import('./helpers/report-page').Drawn[]>}
  */
-async function drawCharts (figures, folder) {
+async function drawCharts (run, output) {
   const drawn = []
-  fs.mkdirSync(path.join(folder, 'charts'), { recursive: true })
-  for (const { svg, ...chart } of await charts(figures)) {
-    fs.writeFileSync(path.join(folder, 'charts', `${chart.name}.svg`), svg)
+  fs.mkdirSync(path.join(output, 'charts'), { recursive: true })
+  for (const { svg, ...chart } of await charts(run)) {
+    fs.writeFileSync(path.join(output, 'charts', `${chart.name}.svg`), svg)
     drawn.push(chart)
   }
   return drawn
-}
-
-/**
- * @param {Drawn} chart
- * @param {string} folder relative to the page
- */
-function picture ({ name, title }, folder) {
-  return `![${title}](${folder}/${name}.svg)`
-}
-
-/**
- * @param {{ date: string, machine: string, system: string, size: string, versions: Record<string, string> }} about
- * @param {import('./helpers/results').Figure[]} figures
- * @param {Drawn[]} drawn
- */
-function reportOf (about, figures, drawn) {
-  const files = NAMES.filter(name => figures.some(({ file }) => file === name))
-  const comparison = isMeasured(figures) ? [comparisonOf(about, figures, drawn)] : []
-  return `# Benchmark results
-
-${place(about)}, ${about.size} size. Written by \`npm run bench:report\`; [what is measured, and how](../docs/speed.md).
-
-${versions(about)}.
-
-Records/s and MB/s, medians of up to ${ROUNDS[about.size]} rounds; latencies are from a call of append or get to its callback. Sequential reads open
-the log again each time, and are repeated at least twice before they are timed. A star refers to the notes at the end of the section.
-
-${[...comparison, ...files.map(name => section(name, figures.filter(({ file }) => file === name), drawn))].join('\n\n')}
-`
-}
-
-function comparisonOf (about, figures, drawn) {
-  const pictures = drawn.filter(({ file }) => file === null).map(chart => picture(chart, 'charts'))
-  return ['## Comparison of all stores', ...pictures, comparisonTable(about, figures)].join('\n\n')
-}
-
-/**
- * @param {string} name of the benchmark
- * @param {import('./helpers/results').Figure[]} figures
- * @param {Drawn[]} drawn
- */
-function section (name, figures, drawn) {
-  const { question } = require(`./${name}`)
-  const pictures = drawn.filter(({ file }) => file === name).map(chart => picture(chart, 'charts'))
-  return [`## ${name}: ${question}`, ...pictures, ...tables(figures), notes(figures).join('\n')].filter(Boolean).join('\n\n')
-}
-
-/** @param {import('./helpers/results').Figure[]} figures */
-function tables (figures) {
-  return [...new Set(figures.map(tableOf))].map(name => {
-    const own = figures.filter(figure => tableOf(figure) === name)
-    if (own[0].table !== undefined) return crossTable(name, own, 'column')
-    if (own[0].part !== undefined && own[0].latency === undefined) return crossTable(name, own, 'part')
-    return latencyTable(name, own)
-  })
-}
-
-/** @param {import('./helpers/results').Figure} figure */
-function tableOf ({ table, group }) {
-  return table ?? group
-}
-
-/**
- * @param {string} name
- * @param {import('./helpers/results').Figure[]} figures
- * @param {'column' | 'part'} across property that gives the column headings
- */
-function crossTable (name, figures, across) {
-  const columns = [...new Set(figures.map(figure => figure[across]))]
-  return table([name, ...columns], [...new Set(figures.map(({ row }) => row))].map(row => {
-    const own = figures.filter(figure => figure.row === row)
-    return [nameOf(own[0]), ...columns.map(column => cell(own.find(figure => figure[across] === column)))]
-  }))
-}
-
-/**
- * @param {string} name
- * @param {import('./helpers/results').Figure[]} figures
- */
-function latencyTable (name, figures) {
-  const isTimed = figures.some(({ latency }) => latency !== undefined)
-  const times = (latency) => ['median', 'p99', 'worst'].map(which => latency ? formatTime(latency[which]) : '')
-  return table([name, '', ...(isTimed ? ['median', 'p99', 'max'] : [])],
-    figures.map(figure => [nameOf({ ...figure, row: withPart(figure) }), cell(figure), ...(isTimed ? times(figure.latency) : [])]))
-}
-
-/** @param {import('./helpers/results').Figure} figure */
-function nameOf ({ row, note }) {
-  return note ? `${row} \\*` : row
-}
-
-/** @param {import('./helpers/results').Figure} figure */
-function withPart ({ row, part }) {
-  return part === undefined ? row : `${row}: ${part}`
-}
-
-/** @param {import('./helpers/results').Figure | undefined} figure */
-function cell (figure) {
-  if (figure === undefined) return ''
-  if (figure.error !== undefined) return `not measured: ${figure.error}`
-  if (figure.memory) return formatBytes(figure.peakMemory)
-  if (figure.rate === undefined) return formatTime(figure.milliseconds)
-  return `${formatCount(figure.rate)}/s, ${formatBytes(figure.byteRate)}/s`
-}
-
-/** @param {import('./helpers/results').Figure[]} figures */
-function notes (figures) {
-  const noted = figures.filter(({ row, note }, i) => note && figures.findIndex(other => other.row === row) === i)
-  return noted.map(({ row, note }) => `- \\* ${row}: ${note}`)
 }

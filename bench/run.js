@@ -1,11 +1,20 @@
 'use strict'
 
-// Runs the benchmarks, prints the results, and writes every measurement to results.jsonl,
-// one line of JSON each.
+// Runs the benchmarks, prints the figures, and writes every measurement to a file of results, one line of JSON each.
 
-const { settings, beginResults } = require('./helpers/settings')
+const { settings, beginResults, FULL, RESULTS } = require('./helpers/settings')
 const { runFiles } = require('./helpers/runner')
 
-const { names, ...rest } = settings({ usage: 'npm run bench -- [NAME ...] [options]', takesNames: true })
+const program = {
+  usage: 'npm run bench -- [NAME ...] [options]',
+  takesNames: true,
+  own: {
+    full: FULL,
+    results: { value: 'FILE', help: 'where to write the measurements; default: bench/results.jsonl' }
+  }
+}
 
-runFiles(names.map(name => require(`./${name}`)), { ...rest, onMeasure: beginResults(rest.size) })
+const { names, values, rounds, folder } = settings(program)
+const size = values.full ? 'full' : 'quick'
+
+runFiles(names.map(name => require(`./${name}`)), { size, rounds, folder, onMeasure: beginResults(values.results ?? RESULTS, size) })

@@ -6,6 +6,7 @@
 const ours = require('./peers/ours')
 const { median } = require('./helpers/drive')
 const { RECORD_SIZE, randomNumbers } = require('./helpers/records')
+const { peakRss } = require('./helpers/memory')
 const { stored, timeReads } = require('./helpers/rows')
 
 const MB = 1e6
@@ -15,28 +16,27 @@ const WARM_UPS = 10
 
 const sizes = {
   quick: [10, 100],
-  full: [4, 10, 100, 1000, 4000],
-  check: [4, 100, 4000]
+  full: [4, 100, 1000, 4000]
 }
 
 /** @param {import('./helpers/runner').Size} size */
 function groups (size) {
   return sizes[size].map(megabytes => {
     const count = Math.floor(megabytes * MB / (RECORD_SIZE + 4))
-    const row = (name, run) => ({ name, input: stored(ours, count), run: ({ input, size }) => run(input, count, size) })
+    const row = (name, run) => ({ name, input: stored(ours, count), run: ({ input }) => run(input, count) })
     return {
       name: `a log of ${megabytes.toLocaleString('en')} MB`,
       x: megabytes * MB,
       table: 'log size',
       column: `${megabytes.toLocaleString('en')} MB`,
-      rounds: size === 'quick' ? 2 : undefined,
+      rounds: 2,
       rows: [
         row('open', (input) => timeOpening(input)),
         row('open, lock: false', (input) => timeOpening(input, { lock: false })),
         row('last record', (input, count) => timeOnce(input, (log, n, cb) => getLast(log, count, cb))),
         row('search', (input, count) => timeOnce(input, (log, n, cb) => searchRecord(log, Math.floor(numbers[n] * count), cb))),
-        row('scan', (input, count, size) => timeReads(size, count, () => openScan(input))),
-        row('stream', (input, count, size) => timeReads(size, count, () => ours.open(input))),
+        row('scan', (input, count) => timeReads(count, () => openScan(input))),
+        row('stream', (input, count) => timeReads(count, () => ours.open(input))),
         row('peak RSS of a scan', peakMemoryOfScan)
       ]
     }
@@ -44,6 +44,11 @@ function groups (size) {
 }
 
 const numbers = Array.from({ length: REPEATS + WARM_UPS }, randomNumbers(4))
+
+/** @param {number[]} times in milliseconds */
+function phasesOf (times) {
+  return [{ phase: 'cold', milliseconds: times[0] }, { phase: 'warm', milliseconds: median(times.slice(WARM_UPS)) }]
+}
 
 async function timeOpening (input, options) {
   const times = []
@@ -53,7 +58,7 @@ async function timeOpening (input, options) {
     times.push(performance.now() - begin)
     await store.close()
   }
-  return { milliseconds: median(times.slice(WARM_UPS)) }
+  return phasesOf(times)
 }
 
 /**
@@ -70,7 +75,7 @@ async function timeOnce (input, task) {
     times.push(performance.now() - begin)
     await close()
   }
-  return { milliseconds: median(times.slice(WARM_UPS)) }
+  return phasesOf(times)
 }
 
 function getLast (log, count, cb) {
@@ -98,7 +103,7 @@ async function peakMemoryOfScan (input, count) {
   await read(() => { records++ })
   await close()
   if (records !== count) throw new Error(`scanned ${records} records of ${count}`)
-  return { memory: true }
+  return { phase: 'cold', memory: peakRss() }
 }
 
 module.exports = { name: 'scale', question: 'How do costs grow with the size of the log?', groups }

@@ -159,4 +159,25 @@ async function bareAppend (filename, records, count) {
   }
 }
 
-module.exports = { bareStream, bareAppend }
+/**
+ * Reads a log block by block, and parses each record as JSON.
+ * @param {string} filename
+ * @param {number} blockSize
+ * @param {(value: any) => void} onValue
+ */
+function bareJson (filename, blockSize, onValue) {
+  const fd = fs.openSync(filename, 'r')
+  const block = Buffer.allocUnsafeSlow(blockSize)
+  for (let length; (length = fs.readSync(fd, block, 0, blockSize, null)) > 0;) {
+    const end = length < blockSize ? length : block.readUInt32LE(blockSize - 4)
+    for (let position = 0; position < end;) {
+      const start = position + 2
+      position = start + (block[position] | block[position + 1] << 8)
+      onValue(JSON.parse(block.utf8Slice(start, position)))
+      position += 2
+    }
+  }
+  fs.closeSync(fd)
+}
+
+module.exports = { bareStream, bareAppend, bareJson }

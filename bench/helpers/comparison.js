@@ -1,11 +1,11 @@
 'use strict'
 
-// The comparison of all stores in README and at the top of the report: the most common
-// operations, for each store that keeps what it is given.
+// The comparison of all stores in README and at the top of the report: the most common operations, for each store that keeps
+// what it is given.
 
 const peers = require('../peers')
-const { formatCount } = require('./results')
-const { table, place } = require('./markdown')
+const { formatShort } = require('./results')
+const { table, place, nodeOf } = require('./markdown')
 
 /** Delimit the comparison in a page. */
 const BEGIN = '<!-- measured: written by npm run bench:report -->'
@@ -14,18 +14,19 @@ const END = '<!-- /measured -->'
 /** Also shown as charts. `group` is the name of the benchmark's group. */
 const READ = { title: 'sequential read', file: 'layers', group: 'sequential read, all stores' }
 const APPEND = { title: 'append, 1024 in flight', file: 'append', group: '1024 in flight' }
-const GET = { title: 'random get, 10x cache size', file: 'random', group: '10x cache size, 1 in flight' }
+const GET = { title: 'random get, beyond the cache', file: 'random', group: 'beyond the cache, 1 in flight' }
 const PANELS = [READ, APPEND, GET]
 
 const COLUMNS = [
   READ,
+  { title: 'append, 1 in flight', file: 'append', group: '1 in flight' },
   { title: 'append, 16 in flight', file: 'append', group: '16 in flight' },
   APPEND,
-  { title: '500,000 at once', file: 'burst', group: '500,000 at once' },
-  { title: 'synced append, 1024 in flight', file: 'append', group: 'synced append, 1024 in flight' },
+  { title: '1,000,000 at once', file: 'burst', group: '1,000,000 at once' },
   { title: 'random get, in cache', file: 'random', group: 'in cache, 1 in flight' },
   GET
 ]
+const PHASE = 'cold'
 
 const compared = peers.filter(({ isVolatile }) => !isVolatile)
 
@@ -35,7 +36,7 @@ const compared = peers.filter(({ isVolatile }) => !isVolatile)
  * @param {string} name of the row
  */
 function panelFigure (figures, { file, group }, name) {
-  return figures.find(figure => figure.file === file && figure.group === group && figure.row === name && figure.error === undefined)
+  return figures.find(figure => figure.file === file && figure.group === group && figure.row === name && figure.phase === PHASE)
 }
 
 /**
@@ -47,22 +48,24 @@ function isMeasured (figures) {
 }
 
 /**
- * @param {object} about the machine
- * @param {import('./results').Figure[]} figures
+ * @typedef {{ about: import('./settings').About, figures: import('./results').Figure[] }} Run
+ *
+ * @param {Run[]} runs on one machine
  */
-function comparisonTable (about, figures) {
+function comparisonTable (runs) {
   const rows = compared.map(({ name, isEarly }) => {
-    const rates = COLUMNS.map(column => panelFigure(figures, column, name)?.rate)
-    return [isEarly ? `${name} \\*` : name, ...rates.map(rate => rate === undefined ? '' : formatCount(rate))]
+    const cells = COLUMNS.map(column => {
+      const rates = runs.map(({ figures }) => panelFigure(figures, column, name)?.rate)
+      return rates.every(rate => rate === undefined) ? '' : rates.map(rate => rate === undefined ? '–' : formatShort(rate.median)).join(' / ')
+    })
+    return [isEarly ? `${name} \\*` : name, ...cells]
   })
-  return `Throughput with 155-byte records, in records/s; empty cells: not supported, or not measured.
+  return `Throughput in records/s, cold: the first pass in a fresh process. ${runs.map(({ about }) => nodeOf(about)).join(' / ')}; 155-byte records, ${place(runs[0].about)}.
 
 ${table(['', ...COLUMNS.map(({ title }) => title)], rows)}
 
-\\* acknowledges before writing; timed until its file was complete. sqlite, lmdb and classic-level fsync only in the column of synced
-appends. "10x cache size": the log is ten times as large as the caches of this log, sqlite and classic-level are configured to be;
-flumelog-offset, flumelog-aligned-offset and async-append-only-log have caches of fixed size, and lmdb reads from the page cache, which
-contains the whole file. Measured on ${place(about)}, ${about.size} size.`
+Empty cells: not supported; or, "beyond the cache", the store's cache has no limit. \\* acknowledges before writing: timed until its file was
+complete.`
 }
 
 /**

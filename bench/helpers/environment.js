@@ -6,11 +6,15 @@ const os = require('os')
 const peers = require('../peers')
 const shared = require('../shared')
 
+/** Packages that are measured with the log, not beside it. */
+const OTHERS = ['flumedb', 'bipf']
+
 /** @returns {{ date: string, machine: string, system: string, versions: Record<string, string> }} */
 function environment () {
   const [{ model }] = os.cpus()
   const versions = { node: process.version.slice(1), [require('../../package.json').name]: require('../../package.json').version }
-  for (const { package: name } of [...peers, ...Object.values(shared)]) {
+  const packages = [...peers, ...Object.values(shared)].map(({ package: name }) => name)
+  for (const name of [...packages, ...OTHERS]) {
     if (name !== undefined) versions[name] = versionOf(name)
   }
   return {

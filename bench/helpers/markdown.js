@@ -17,8 +17,13 @@ function place ({ date, machine, system }) {
 }
 
 /** @param {{ versions: Record<string, string> }} about */
+function nodeOf ({ versions }) {
+  return `Node.js ${versions.node}`
+}
+
+/** @param {{ versions: Record<string, string> }} about */
 function versions ({ versions }) {
   return Object.entries(versions).map(([name, version]) => `${name} ${version}`).join(', ')
 }
 
-module.exports = { table, place, versions }
+module.exports = { table, place, nodeOf, versions }

@@ -20,12 +20,16 @@ async function main ({ file, size, group, row, input, scratch, task }) {
       return report({ measures: [] })
     }
     const measures = [await wanted.run({ input, scratch, size })].flat()
-    // maxRSS is in KiB
-    const peakMemory = process.resourceUsage().maxRSS * 1024
-    report({ measures: measures.map(measure => ({ peakMemory, ...measure })) })
+    report({ measures })
   } catch (err) {
-    report({ error: String(err?.message ?? err).split('\n')[0] })
+    report({ error: explain(err) })
   }
+}
+
+function explain (err) {
+  // its message has paths of this machine
+  if (err?.code === 'ERR_DLOPEN_FAILED') return 'its package was compiled for another version of Node.js, see bench/README.md'
+  return String(err?.message ?? err).split('\n')[0]
 }
 
 /** @param {object} answer */

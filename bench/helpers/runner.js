@@ -11,7 +11,7 @@
 //         name           what its rows have in common
 //         x              position of the group in a chart, if it has one
 //         table, column  in the report, the group is this column of that table; by default, it is a table
-//         rounds         how often each row is measured, if not the default number of times
+//         rounds         upper limit on the number of rounds
 //         rows           an array of
 //
 //             name
@@ -21,8 +21,8 @@
 //             run ({ input, scratch, size }) resolves to one or more measurements. input: the path of the input;
 //                        scratch: an empty directory
 //
-// A measurement is { records, bytes, seconds }, { milliseconds }, or { memory: true } for the peak RSS
-// of the process; with `part` as its name if there are several, and `latency` as from drive.js.
+// A measurement is { records, bytes, seconds }, { milliseconds }, or { memory } in bytes; with its `phase`, cold or warm,
+// `part` as its name if there are several, and `latency` as from drive.js.
 
 const { fork } = require('child_process')
 const fs = require('fs')
@@ -30,33 +30,37 @@ const path = require('path')
 const { describe, summarize } = require('./results')
 const { Progress } = require('./progress')
 
-const ROUNDS = { quick: 3, full: 3, check: 3 }
+const ROUNDS = { quick: 1, full: 3 }
 /** Timeout of a row, in seconds. */
-const TIME_LIMIT = { quick: 120, full: 1800, check: 600 }
+const TIME_LIMIT = { quick: 60, full: 300 }
 
 /**
- * @typedef {'quick' | 'full' | 'check'} Size check: only what check.js needs, in a size that gives stable ratios
+ * @typedef {'quick' | 'full'} Size quick: to see that it works, and orders of magnitude; full: what is published
  *
  * @typedef {object} Settings
  * @property {Size} size
  * @property {number} [rounds] how often each row is measured
  * @property {string} folder for temporary directories
+ * @property {(place: { file: string, group: string, row: string }) => boolean} [wants] whether to measure a row; default: all
+ * @property {boolean} [isQuiet] prints no figures
  * @property {(line: import('./results').Line) => void} [onMeasure]
  */
 
 /**
- * Runs all groups of files through nanobench, which prints to standard output.
+ * Measures all groups of files, and prints their figures to standard output, through nanobench.
  * @param {object[]} files
  * @param {Settings} settings
  */
 async function runFiles (files, settings) {
-  const plan = files.map(file => ({ file, groups: file.groups(settings.size) }))
-  const progress = new Progress(countRuns(plan.flatMap(({ groups }) => groups), settings))
-  for (const { file, groups } of plan) {
-    const bench = new Bench(file, settings, progress)
+  const benches = files.map(file => new Bench(file, settings))
+  const progress = new Progress(benches.reduce((sum, bench) => sum + bench.countRuns(), 0))
+  for (const bench of benches) {
+    bench.begin(progress)
     const noted = new Set()
-    for (const index of groups.keys()) {
-      await printGroup(bench, index, noted)
+    for (const index of bench.groups.keys()) {
+      if (bench.rowsOf(index).length === 0) continue
+      if (settings.isQuiet) await bench.measure(index)
+      else await printGroup(bench, index, noted)
       bench.dropInputs(index + 1)
     }
     bench.close()
@@ -66,15 +70,14 @@ async function runFiles (files, settings) {
 /**
  * @param {Bench} bench
  * @param {number} index of the group
- * @param {Set<string>} noted rows whose note has been printed
+ * @param {Set<string>} noted notes that have been printed
  */
 function printGroup (bench, index, noted) {
   // loaded here, since it prints a report at exit even if it was not used
   const nanobench = require('nanobench')
   return new Promise(resolve => {
     nanobench(`${bench.file.name}: ${bench.groups[index].name}`, (b) => {
-      const rounds = roundsOf(bench.groups[index], bench.settings)
-      bench.measure(bench.rowsOf(index), rounds).then(lines => {
+      bench.measure(index).then(lines => {
         for (const line of describe(summarize(lines), noted)) b.log(line)
         b.end()
       }, b.error).then(resolve)
@@ -82,60 +85,65 @@ function printGroup (bench, index, noted) {
   })
 }
 
-/**
- * @param {object[]} groups
- * @param {Settings} settings
- * @returns {number} number of runs of all rows
- */
-function countRuns (groups, settings) {
-  return groups.reduce((sum, group) => sum + group.rows.length * roundsOf(group, settings), 0)
-}
-
-function roundsOf (group, { size, rounds = ROUNDS[size] }) {
-  return Math.min(group.rounds ?? Infinity, rounds)
-}
-
 /** Measures the groups of one benchmark file, in a temporary directory. */
 class Bench {
   /**
    * @param {object} file
    * @param {Settings} settings
-   * @param {Progress} progress
    */
-  constructor (file, settings, progress) {
+  constructor (file, settings) {
     this.file = file
     this.groups = file.groups(settings.size)
     this.settings = settings
-    this.progress = progress
-    this.folder = fs.mkdtempSync(path.join(settings.folder, 'flumelog-bench-'))
+    /** @type {Progress} */
+    this.progress = null
+    this.folder = ''
     /** Inputs by name: undefined if it was created, else why that failed. @type {Map<string, string | undefined>} */
     this.inputs = new Map()
     /** @type {import('child_process').ChildProcess | null} */
     this.child = null
     this.close = this.close.bind(this)
+  }
+
+  /** @param {Progress} progress */
+  begin (progress) {
+    this.progress = progress
+    this.folder = fs.mkdtempSync(path.join(this.settings.folder, 'flumelog-bench-'))
     process.on('exit', this.close)
   }
 
   /**
    * @param {number} index
-   * @returns {Array<{ group: number, row: number }>} all rows of a group
+   * @returns {Array<{ group: number, row: number }>} the rows of a group that are wanted
    */
   rowsOf (index) {
-    return this.groups[index].rows.map((_, row) => ({ group: index, row }))
+    const { name: group, rows } = this.groups[index]
+    const { wants = () => true } = this.settings
+    return rows.map((_, row) => ({ group: index, row })).filter(({ row }) => wants({ file: this.file.name, group, row: rows[row].name }))
+  }
+
+  /** @param {number} index of a group */
+  roundsOf (index) {
+    const most = this.settings.rounds ?? ROUNDS[this.settings.size]
+    return Math.min(this.groups[index].rounds ?? most, most)
+  }
+
+  /** @returns {number} runs of all rows */
+  countRuns () {
+    return [...this.groups.keys()].reduce((sum, index) => sum + this.rowsOf(index).length * this.roundsOf(index), 0)
   }
 
   /**
-   * Measures rows, which alternate.
-   * @param {Array<{ group: number, row: number }>} places
-   * @param {number} rounds
+   * Measures the rows of a group, which alternate.
+   * @param {number} index
    * @returns {Promise<import('./results').Line[]>} one line per measurement
    */
-  async measure (places, rounds) {
+  async measure (index) {
     const lines = []
     const failed = new Set()
-    for (let round = 0; round < rounds; round++) {
-      for (const place of places) {
-        const { name: group, x, table, column, rows: { [place.row]: row } } = this.groups[place.group]
+    for (let round = 0; round < this.roundsOf(index); round++) {
+      for (const place of this.rowsOf(index)) {
+        const { name: group, x, table, column, rows: { [place.row]: row } } = this.groups[index]
         this.progress.show(`${this.file.name}: ${group}: ${row.name}`)
         if (!failed.has(row)) {
           const { error, measures = [{ error }] } = await this.measureRow(place)
@@ -202,7 +210,8 @@ class Bench {
    * @param {number} from index of the first group not yet measured
    */
   dropInputs (from) {
-    const used = this.groups.slice(from).flatMap(({ rows }) => rows.map(({ input }) => input?.name))
+    const left = [...this.groups.keys()].slice(from)
+    const used = left.flatMap(index => this.rowsOf(index).map(({ row }) => this.groups[index].rows[row].input?.name))
     for (const name of [...this.inputs.keys()].filter(name => !used.includes(name))) {
       this.inputs.delete(name)
       fs.rmSync(path.join(this.folder, name), { recursive: true, force: true })
@@ -217,4 +226,4 @@ class Bench {
   }
 }
 
-module.exports = { runFiles, Bench, ROUNDS }
+module.exports = { runFiles, ROUNDS }

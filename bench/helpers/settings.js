@@ -8,18 +8,20 @@ const path = require('path')
 const { parseArgs } = require('util')
 const { environment } = require('./environment')
 
-const NAMES = ['flumelog', 'layers', 'append', 'batching', 'burst', 'clients', 'random', 'io', 'scale']
+const NAMES = ['layers', 'append', 'early', 'burst', 'random', 'codecs', 'flumedb', 'commands', 'flumelog', 'batching', 'clients', 'io', 'scale']
 const RESULTS = path.join(__dirname, '..', 'results.jsonl')
 /** As a shell reports a program ended by the signal. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }
+
+/** What `npm run bench` measures by default, and everything else always. */
+const FULL = { help: 'the size that is published, with logs of up to 4 GB: about 20 minutes; default: quick, about 4 minutes' }
 
 /**
  * Options of all programs.
  * @type {Record<string, Option>}
  */
 const COMMON = {
-  full: { help: 'the large sizes, up to a log of 4 GB: half an hour per round; the default takes about five minutes' },
-  rounds: { value: 'N', help: 'maximum number of measurements per row; default: 3, for some rows fewer' },
+  rounds: { value: 'N', help: 'maximum number of rounds; default: 3 in the full size, 1 in the quick one' },
   folder: { value: 'PATH', help: "where to write logs, which are deleted at the end; default: the system's temporary directory" },
   help: { help: 'print this text' }
 }
@@ -27,11 +29,12 @@ const COMMON = {
 /**
  * @typedef {object} Option
  * @property {string} [value] placeholder of its value in the help; by default, it is a flag
+ * @property {boolean} [multiple] whether it may be repeated
  * @property {string} help
  *
  * @typedef {object} Program
  * @property {string} usage of the command
- * @property {boolean} takesNames whether it takes names of benchmarks, and --full
+ * @property {boolean} takesNames whether it takes names of benchmarks
  * @property {Record<string, Option>} [own] options of this program only
  * @property {(values: Record<string, any>) => void} [check] throws if one of these is invalid
  */
@@ -39,15 +42,14 @@ const COMMON = {
 /**
  * Parses the command line. Exits if it is invalid.
  * @param {Program} program
- * @returns {{ names: string[], size: 'quick' | 'full', rounds?: number, folder: string, values: Record<string, any> }}
+ * @returns {{ names: string[], rounds?: number, folder: string, values: Record<string, any> }}
  */
 function settings (program) {
-  const { full, ...others } = COMMON
-  const options = { ...(program.takesNames ? { full } : {}), ...program.own, ...others }
+  const options = { ...program.own, ...COMMON }
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
-      options: Object.fromEntries(Object.entries(options).map(([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' }]))
+      options: Object.fromEntries(Object.entries(options).map(([name, { value, multiple = false }]) => [name, { type: value === undefined ? 'boolean' : 'string', multiple }]))
     })
     if (values.help) {
       console.log(helpOf(program, options))
@@ -57,7 +59,6 @@ function settings (program) {
     program.check?.(values)
     const parsed = {
       names: positionals.length > 0 ? NAMES.filter(name => positionals.includes(name)) : NAMES,
-      size: values.full ? 'full' : 'quick',
       rounds: roundsOf(values),
       folder: folderOf(values),
       values
@@ -100,22 +101,31 @@ function folderOf ({ folder = os.tmpdir() }) {
 
 /**
  * Creates the file of results: a line of JSON about the machine, then one line per measurement.
+ * @param {string} filename
  * @param {'quick' | 'full'} size
- * @param {string} [filename]
  * @returns {(line: object) => void} appends a line
  */
-function beginResults (size, filename = RESULTS) {
+function beginResults (filename, size) {
   fs.writeFileSync(filename, JSON.stringify({ size, ...environment() }) + '\n')
   return (line) => fs.appendFileSync(filename, JSON.stringify(line) + '\n')
 }
 
 /**
- * @param {string} [filename]
- * @returns {{ about: object, lines: import('./results').Line[] }}
+ * @typedef {ReturnType<typeof environment> & { size: string }} About
+ * @typedef {{ about: About, lines: import('./results').Line[] }} Results of one run
+ *
+ * @param {string} filename
+ * @returns {Results}
  */
-function readResults (filename = RESULTS) {
+function readResults (filename) {
   const [about, ...lines] = fs.readFileSync(filename, 'utf8').trim().split('\n').map(line => JSON.parse(line))
   return { about, lines }
 }
 
-module.exports = { NAMES, settings, beginResults, readResults }
+/** @param {string[]} [filenames] throws if one does not exist */
+function checkResults (filenames = []) {
+  const missing = filenames.find(filename => !fs.existsSync(filename))
+  if (missing !== undefined) throw new Error(`${missing} does not exist`)
+}
+
+module.exports = { NAMES, FULL, RESULTS, settings, beginResults, readResults, checkResults }

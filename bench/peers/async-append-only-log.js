@@ -11,15 +11,16 @@ module.exports = {
   package: 'async-append-only-log',
   kind: 'flumelog',
   note: 'acknowledges before writing; starts to write after 250 ms without an append, then fsyncs each block',
-  cacheNote: 'fixed cache size, 64 to 128 MiB: in the quick size, it fits about half of the log or more',
+  cacheNote: 'fixed cache size: 1024 to 2048 blocks of 64 KiB, up to 128 MiB',
   isEarly: true,
-  create: (folder) => require('async-append-only-log')(path.join(folder, 'log'), { blockSize: 65536 }),
+  isReady: (log, cb) => log.since.once(() => cb()),
+  create: (folder, options) => require('async-append-only-log')(path.join(folder, 'log'), { blockSize: 65536, ...options }),
+  whole: (log) => promisify(log.onDrain)(),
   open (folder) {
     const log = this.create(folder)
-    const whole = promisify(log.onDrain)
     const store = {
       append: log.append,
-      whole,
+      whole: () => this.whole(log),
       get: log.get,
       read: (onValue) => drainPush(log.stream({}), ({ value }) => onValue(value)),
       async keys () {

@@ -7,6 +7,7 @@ const single = require('./better-sqlite3')
 module.exports = {
   ...single,
   name: 'better-sqlite3, grouped',
+  storedBy: single.name,
   note: 'WAL, synchronous=OFF (FULL where appends are synced), one transaction for all appends in flight',
   async open (folder, options) {
     const store = await single.open(folder, options)

@@ -28,6 +28,9 @@ module.exports = {
       async read (onValue) {
         for (const value of db.prepare('SELECT value FROM records ORDER BY seq').pluck().iterate()) onValue(value)
       },
+      async fill (count, valueOf) {
+        db.transaction(() => { for (let n = 0; n < count; n++) insert.run(valueOf(n)) })()
+      },
       keys: async () => db.prepare('SELECT seq FROM records ORDER BY seq').pluck().all(),
       close: async () => { db.close() }
     }

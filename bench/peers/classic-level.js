@@ -4,6 +4,9 @@
 
 const path = require('path')
 
+/** Records per batch. */
+const FILLING = 10000
+
 module.exports = {
   name: 'classic-level',
   package: 'classic-level',
@@ -23,6 +26,11 @@ module.exports = {
       append (data, cb) {
         const key = nameOf(++last)
         db.put(key, data, { sync }).then(() => cb(null, key), cb)
+      },
+      async fill (count, valueOf) {
+        while (last < count) {
+          await db.batch(Array.from({ length: Math.min(FILLING, count - last) }, () => ({ type: 'put', value: valueOf(last), key: nameOf(++last) })))
+        }
       },
       get: (key, cb) => { db.get(key).then((value) => cb(null, value), cb) },
       async read (onValue) {

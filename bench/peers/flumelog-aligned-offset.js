@@ -12,15 +12,17 @@ module.exports = {
   package: 'flumelog-aligned-offset',
   kind: 'flumelog',
   note: 'acknowledges before writing',
-  cacheNote: 'fixed cache size, which it exceeds',
+  cacheNote: 'its cache is to hold 1024 blocks of 64 KiB, but evicts only every other time, so it grows without limit',
   isEarly: true,
-  create: (folder) => require('flumelog-aligned-offset')(path.join(folder, 'log'), { blockSize: 65536 }),
+  cachesAll: true,
+  isReady: (log, cb) => log.onReady(cb),
+  create: (folder, options) => require('flumelog-aligned-offset')(path.join(folder, 'log'), { blockSize: 65536, ...options }),
+  whole: (log) => fileReaches(log.filename, () => log.length),
   open (folder) {
     const log = this.create(folder)
-    const whole = () => fileReaches(log.filename, () => log.length)
     const store = {
       append: log.append,
-      whole,
+      whole: () => this.whole(log),
       get: log.get,
       read: (onValue) => drainPush(log.stream({}), ({ value }) => onValue(value)),
       async keys () {
@@ -29,7 +31,7 @@ module.exports = {
         return keys
       },
       async close () {
-        await whole()
+        await store.whole()
         await promisify(log.close)()
       }
     }

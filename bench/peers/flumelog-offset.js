@@ -9,8 +9,9 @@ module.exports = {
   name: 'flumelog-offset',
   package: 'flumelog-offset',
   kind: 'flumelog',
-  cacheNote: 'fixed cache size, 16 to 32 MiB',
-  create: (folder) => require('flumelog-offset')(path.join(folder, 'log')),
+  cacheNote: 'fixed cache size: 1024 to 2048 blocks of 16 KiB, up to 32 MiB',
+  isReady: (log, cb) => log.since.once(() => cb()),
+  create: (folder, options) => require('flumelog-offset')(path.join(folder, 'log'), options),
   open (folder) {
     const log = this.create(folder)
     const store = {

@@ -13,8 +13,12 @@
 //     cacheNote               the same about its cache, where cache sizes are configured
 //     isEarly                 whether it acknowledges before writing
 //     isVolatile              whether it stores nothing
+//     cachesAll               whether its cache grows without limit, so that no log is beyond it
 //     canSync                 whether open(folder, { sync: true }) fsyncs each append before it is acknowledged
-//     create (folder)         only of flumelogs: returns what the package returns
+//     storedBy                the peer that stores in the same way, if it is another: they share inputs
+//     create (folder, options)  only of flumelogs: returns what the package returns. options: { codec }
+//     whole (log)             only of flumelogs that acknowledge before writing: resolves when the file is complete
+//     isReady (log, cb)       only of flumelogs that open asynchronously: calls back once it is open
 //     open (folder, options)  resolves to a store
 //
 // A store:
@@ -24,6 +28,7 @@
 //     read (onValue)        resolves when onValue has been called with all values in order
 //     keys ()               resolves to the keys of all records
 //     get (key, cb)         cb(err, value)
+//     fill (count, valueOf) only if it is faster than append: resolves when it has stored valueOf(0) to valueOf(count - 1)
 //     close ()              resolves when everything is stored and closed
 
 module.exports = [

@@ -21,6 +21,9 @@ module.exports = {
         if (sync) stored.then(() => db.flushed).then(() => cb(null, key), cb)
         else stored.then(() => cb(null, key), cb)
       },
+      async fill (count, valueOf) {
+        db.transactionSync(() => { while (last < count) db.putSync(last + 1, valueOf(last++)) })
+      },
       // the fastest method according to its documentation; the result is valid until the next get
       get: (key, cb) => cb(null, db.getBinaryFast(key)),
       async read (onValue) {

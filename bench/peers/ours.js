@@ -10,6 +10,7 @@ module.exports = {
   name: 'flumelog-random-access-file',
   kind: 'flumelog',
   canSync: true,
+  isReady: (log, cb) => log.onReady(cb),
   create: (folder, options) => require('../..')(path.join(folder, 'log'), options),
   open (folder, { sync, ...options } = {}) {
     const log = this.create(folder, { ...options, sync: sync === true ? 'always' : sync })
