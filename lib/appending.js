@@ -50,9 +50,10 @@ class Appending {
   refuse (value, cb) {
     const { log } = this
     const count = this.countOf(value)
+    const error = log.closing === null ? errors.readOnly(log.filename, 'append') : errors.closed(log.filename)
     const answer = (/** @type {Error | null} */ refusal) => {
       log.state.opened?.writer?.appender.countRejected(count)
-      if (cb !== undefined) cb(refusal ?? (log.closing === null ? errors.readOnly(log.filename, 'append') : errors.closed(log.filename)))
+      if (cb !== undefined) cb(refusal ?? error)
     }
     if (log.state instanceof Opening) log.whenOpen(answer)
     else process.nextTick(answer, log.refusal)

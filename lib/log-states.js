@@ -9,6 +9,8 @@
 //     Open       is made; while calls from before are made, it    Refusing (closing, or what a
 //                waits behind them                                follower had read was changed)
 //     Refusing   gets an error                                    Refusing (closing, closed)
+//
+// An append does not wait: the appender of the state takes it.
 
 const { callAll } = require('./callbacks')
 

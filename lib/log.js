@@ -57,8 +57,8 @@ class Log {
     /** @type {import('./types').Since & { set: (seq: number) => unknown }} */
     this.since = Obv()
     this.records = new RecordCodec(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
-    /** null: the log is read-only */
-    this.early = settings.readOnly ? null : new EarlyAppends(settings, this.limits)
+    /** What is appended until the log is open; null: it is, or cannot be, or it is read-only. */
+    this.early = settings.readOnly ? null : new EarlyAppends(settings, this.limits, (error) => this.refusedEarly(error))
     /** @type {Opening | Open | Refusing} */
     this.state = new Opening(this.early?.appender ?? null)
     this.appending = new Appending(this)
@@ -120,6 +120,13 @@ class Log {
     this.early?.fail(err)
     this.early = null
     callAll(calls, err)
+  }
+
+  /** @param {Error} error of an append without a callback: later calls report it */
+  refusedEarly (error) {
+    this.state.whenOpen((err) => {
+      if (err === null) this.state.opened?.writer?.appender.waiters.refusedSilently(error)
+    })
   }
 
   /** Why no call is made any more. @returns {Error | null} */

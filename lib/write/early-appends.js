@@ -26,15 +26,44 @@ const NO_BYTES = Buffer.alloc(0)
  * @typedef {Writer | import('../sharing/remote-writer').RemoteWriter} AnyWriter
  */
 
+/** Atomic batches get blocks of their own when the log is open: with the blocks of this size, they might take far more memory. */
+class EarlyPacker extends Packer {
+  /**
+   * @param {Block} tail
+   * @param {number} blockSize
+   * @param {boolean} checksum
+   */
+  constructor (tail, blockSize, checksum) {
+    super(tail, blockSize, checksum)
+    /** The seq of the first record of each atomic batch. @type {Set<number>} */
+    this.batches = new Set()
+  }
+
+  /**
+   * @param {Uint8Array[]} batch as for Packer
+   * @returns {number[]} as in the block of its own, the records follow each other
+   */
+  addAtomic (batch) {
+    const bytes = sizeOf(batch) + (batch.length - 1) * layout.FRAME_SIZE
+    if (!layout.fits(this.blockSize, this.checksum, this.position, bytes)) this.startBlock()
+    const seqs = batch.map(data => this.add(data))
+    this.batches.add(seqs[0])
+    return seqs
+  }
+}
+
 class EarlyAppends {
   /**
    * @param {{ blockSize: number | undefined, checksum: boolean }} settings
    * @param {import('./appender').Limits} limits
+   * @param {(error: Error) => void} onrefused an append without a callback gets this error
    */
-  constructor ({ blockSize = DEFAULT_BLOCK_SIZE, checksum }, limits) {
+  constructor ({ blockSize = DEFAULT_BLOCK_SIZE, checksum }, limits, onrefused) {
     const tail = new Block(0, Buffer.allocUnsafe(blockSize), 0, false)
-    this.packer = new Packer(tail, blockSize, checksum)
+    this.packer = new EarlyPacker(tail, blockSize, checksum)
     this.appender = new Appender(this.packer, limits, -1, () => {})
+    // the calls before it must not report it
+    this.appender.waiters.refusedSilently = onrefused
   }
 
   /**
@@ -52,8 +81,8 @@ class EarlyAppends {
    * @returns {boolean} whether the blocks can follow what is in the log
    */
   canFollow ({ blockSize, end }) {
-    const { blocks } = this.packer
-    if (blockSize !== this.packer.blockSize) return false
+    const { blocks, batches } = this.packer
+    if (blockSize !== this.packer.blockSize || batches.size > 0) return false
     return end === 0 || (blocks.length >= MANY_BLOCKS && blocks.length * blockSize >= MANY_BYTES)
   }
 
@@ -70,7 +99,6 @@ class EarlyAppends {
     for (const group of [...waiters.groups, waiters.newest]) this.appendGroup(group, packed, appender, records)
     appender.limits = limits
     appender.countRejected(counts.rejected)
-    if (waiters.untold !== null) appender.waiters.refusedSilently(waiters.untold)
   }
 
   /**
@@ -107,18 +135,17 @@ class EarlyAppends {
    */
   fail (error) {
     const { appender } = this
-    appender.refusal = error
-    appender.countFailed(appender.waiters.fail(0, error))
+    appender.waiters.fail(0, error)
     appender.waiters.answer()
   }
 }
 
 /** The records in a packer's blocks, first to last. */
 class PackedRecords {
-  /** @param {Packer} packer */
-  constructor ({ blocks, blockSize, position, atomic }) {
+  /** @param {EarlyPacker} packer */
+  constructor ({ blocks, blockSize, position, batches }) {
     this.blockSize = blockSize
-    this.atomic = atomic
+    this.batches = batches
     /** Those before `index` are not needed any more. @type {Array<Block | null>} */
     this.blocks = blocks
     this.index = 0
@@ -142,7 +169,7 @@ class PackedRecords {
 
   /** Whether the next record is the first one of an atomic batch. */
   isAtomic () {
-    return this.position === 0 && this.atomic.includes(this.index)
+    return this.batches.has(this.index * this.blockSize + this.position)
   }
 
   isOver () {

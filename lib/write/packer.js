@@ -34,14 +34,13 @@ class Packer {
 
   /**
    * Takes over what another one has packed, from its block 0 on: behind the records of this one, in new blocks.
-   * @param {Packer} packer with the same rules
+   * @param {Packer} packer with the same rules, and without atomic batches
    * @returns {number} how far the records have moved
    */
-  takeOver ({ blocks, filling, position, atomic }) {
+  takeOver ({ blocks, filling, position }) {
     if (this.position > 0) this.startBlock()
     const first = this.filling.number
     for (const block of blocks) block.number += first
-    for (const number of atomic) this.atomic.push(number + first)
     this.blocks = this.blocks.slice(0, -1).concat(blocks)
     this.filling = filling
     this.position = position

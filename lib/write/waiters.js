@@ -57,12 +57,11 @@ class Waiters {
    * @param {number} distance by which their records have moved
    * @param {number} lastSeq of the record before them
    */
-  takeOver ({ newest, groups, untold }, distance, lastSeq) {
+  takeOver ({ newest, groups }, distance, lastSeq) {
     this.endGroup()
     for (const group of [...groups, newest]) group.move(distance, lastSeq)
     this.groups = this.groups.concat(groups)
     this.newest = newest
-    this.untold ??= untold
   }
 
   get hasGroups () {

@@ -168,6 +168,43 @@ tape('an error of an append without a callback, made before the log is open, is 
   await log.close()
 })
 
+tape('an error of an append without a callback is not reported by what was called before it', async (t) => {
+  const log = promises(FlumeLog(testFolder(t)('log')))
+  const before = codeOf(log.onDrain())
+  log.log.append('')
+  const after = codeOf(log.onDrain())
+  t.deepEqual([await before, await after], ['no error, but undefined', 'flumelog:invalid'])
+  await log.close()
+})
+
+tape('an append on a read-only log is refused as such, even if the log is closed next', async (t) => {
+  const file = testFolder(t)('log')
+  await promises(FlumeLog(file)).close()
+  const log = promises(FlumeLog(file, { readOnly: true }))
+  const early = codeOf(log.append('x'))
+  await log.onReady()
+  const late = codeOf(log.append('x'))
+  await log.close()
+  t.deepEqual([await early, await late], ['flumelog:read-only', 'flumelog:read-only'])
+})
+
+tape('early atomic batches take no more memory than their blocks will', async (t) => {
+  const file = testFolder(t)('log')
+  const before = promises(FlumeLog(file, { blockSize: 512 }))
+  await before.append(Array.from({ length: 20 }, () => 'x'.repeat(300)))
+  await before.close()
+  const log = promises(FlumeLog(file))
+  const { arrayBuffers } = process.memoryUsage()
+  const batches = Array.from({ length: 2000 }, (_, i) => log.append([`${i}`, 'second'], { atomic: true }))
+  const bytes = process.memoryUsage().arrayBuffers - arrayBuffers
+  t.ok(bytes < 2 * MIB, `${bytes} bytes`)
+  const seqs = await Promise.all(batches)
+  for (const [i, [first, second]] of seqs.entries()) {
+    if (String(await log.get(first)) !== `${i}` || String(await log.get(second)) !== 'second' || first % 512 !== 0) t.fail(`batch ${i}`)
+  }
+  await log.close()
+})
+
 tape('appends before a log is open take little more memory than their bytes', async (t) => {
   const program = `
     const log = require(${JSON.stringify(require.resolve('../..'))})(${JSON.stringify(testFolder(t)('log'))})
