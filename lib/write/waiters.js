@@ -59,7 +59,7 @@ class Waiters {
    */
   takeOver ({ newest, groups }, distance, lastSeq) {
     this.endGroup()
-    for (const group of [...groups, newest]) group.move(distance, lastSeq)
+    if (distance > 0) for (const group of [...groups, newest]) group.move(distance, lastSeq)
     this.groups = this.groups.concat(groups)
     this.newest = newest
   }
