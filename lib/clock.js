@@ -4,7 +4,7 @@
 // and repeat a run exactly from its seed.
 
 const { performance } = require('perf_hooks')
-const { schedstat } = require('./schedstat')
+const { bytesFetched, schedstat } = require('./schedstat')
 
 /**
  * @typedef {object} Clock
@@ -13,6 +13,7 @@ const { schedstat } = require('./schedstat')
  * @property {(timer: any) => void} clearTimeout
  * @property {(run: () => void) => unknown} setImmediate runs in the next turn of the event loop
  * @property {() => import('./schedstat').Schedstat | null} schedstat of this thread; null: unknown
+ * @property {() => number | null} bytesFetched from devices by this thread; null: unknown
  *
  * @typedef {{ unref: () => unknown, ref: () => unknown }} Timer once unref'd, it does not keep the process alive
  */
@@ -23,7 +24,8 @@ const systemClock = {
   setTimeout: (run, milliseconds) => setTimeout(run, milliseconds),
   clearTimeout: (timer) => clearTimeout(timer),
   setImmediate: (run) => setImmediate(run),
-  schedstat: () => schedstat()
+  schedstat: () => schedstat(),
+  bytesFetched: () => bytesFetched()
 }
 
 module.exports = { systemClock }

@@ -4,7 +4,9 @@
 
 const test = require('tape')
 const { Worker } = require('worker_threads')
-const { schedstat } = require('../lib/schedstat')
+const fs = require('fs')
+const { bytesFetched, schedstat } = require('../lib/schedstat')
+const { testFolder } = require('./helpers/folder')
 
 test('a thread that waits has slept', { skip: schedstat() === null }, (t) => {
   const before = schedstat()
@@ -25,4 +27,13 @@ test('each thread has an account of its own', { skip: schedstat() === null }, as
   for (let i = 0; i < 200; i++) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 0.1)
   t.notEqual(other.sleeps, schedstat().sleeps)
   await worker.terminate()
+})
+
+test('a read of what is in memory fetches nothing', { skip: bytesFetched() === null }, (t) => {
+  const file = testFolder(t)('file')
+  fs.writeFileSync(file, Buffer.alloc(100000, 1))
+  const before = bytesFetched()
+  fs.readFileSync(file)
+  t.equal(bytesFetched(), before)
+  t.end()
 })

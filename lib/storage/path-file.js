@@ -18,7 +18,7 @@ const { lastNonZero } = require('./last-data')
 const { acquireLock, canLock, tryLock, unlock } = require('./lock')
 const { pointFile } = require('./recovery-point')
 const { storageFile } = require('./storage-file')
-const { SyncIoBudget, MAX_SYNC_BYTES, MAX_SYNC_WRITE } = require('./sync-io')
+const { SyncIoBudget, MAX_SYNC_BYTES } = require('./sync-io')
 const { watch } = require('./watch')
 
 /**
@@ -113,12 +113,13 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
 
   /** @type {LogFile['readSmall']} */
   function readSmall (offset, size, isShared, cb) {
+    // not when the call is being timed: it may collect garbage
+    const data = isShared ? sharedBuffer : Buffer.allocUnsafeSlow(size)
     if (closeStorage === null && budget.start(size)) {
       if (budget.mustDefer) return budget.defer(() => readSmall(offset, size, isShared, cb))
-      const data = isShared ? sharedBuffer : Buffer.allocUnsafeSlow(size)
       if (readSync(data, offset, size)) return cb(null, data)
     }
-    readInto(offset, [Buffer.allocUnsafeSlow(size)], (err, buffers) => err ? cb(err) : cb(null, /** @type {Buffer[]} */ (buffers)[0]))
+    readInto(offset, [isShared ? Buffer.allocUnsafeSlow(size) : data], (err, buffers) => err ? cb(err) : cb(null, /** @type {Buffer[]} */ (buffers)[0]))
   }
 
   /**
@@ -129,7 +130,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
    * @param {() => void} writeAsync
    */
   function writeSmall (size, writeSync, cb, writeAsync) {
-    if (closeStorage !== null || !budget.start(size, MAX_SYNC_WRITE)) return writeAsync()
+    if (closeStorage !== null || !budget.start(size, true)) return writeAsync()
     if (budget.mustDefer) return budget.defer(() => writeSmall(size, writeSync, cb, writeAsync))
     const isDone = isComplete(writeSync, size)
     budget.finish()

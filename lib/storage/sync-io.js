@@ -44,9 +44,12 @@ class SyncIoBudget {
     /** Of the call in progress: its start, and its bytes. */
     this.startedAt = 0
     this.size = 0
+    this.isWrite = false
     /** Of this turn: between two turns the thread may sleep. null: there are none; undefined: not looked. @type {import('../schedstat').Schedstat | null | undefined} */
     this.schedstat = undefined
     this.schedstatAt = -Infinity
+    /** What this thread had fetched from devices, when that was last looked up. @type {number | null | undefined} */
+    this.fetched = undefined
     /** Calls before which to look in each turn. */
     this.watched = 0
     /** Calls deferred to the next turn, in order; those before `made` have been made. @type {Array<() => void>} */
@@ -59,15 +62,17 @@ class SyncIoBudget {
 
   /**
    * @param {number} size bytes to be read or written
-   * @param {number} [most] bytes
+   * @param {boolean} [isWrite]
    * @returns {boolean} true: make the call now, and call `finish`; false: use the thread pool
    */
-  start (size, most = MAX_SYNC_BYTES) {
-    if (size > most || !this.isEnabled) return false
+  start (size, isWrite = false) {
+    if (size > (isWrite ? MAX_SYNC_WRITE : MAX_SYNC_BYTES) || !this.isEnabled) return false
     this.size = size
+    this.isWrite = isWrite
+    if (this.fetched === undefined) this.fetched = this.clock.bytesFetched()
     this.startedAt = this.clock.now()
     if (this.balancedAt - this.startedAt > MAX_OVERDRAFT / MAX_SHARE) return false
-    if (this.schedstat === undefined && (this.watched > 0 || this.startedAt - this.schedstatAt > SCHEDSTAT_INTERVAL)) this.look()
+    if (!this.mayTellByFetches && this.schedstat === undefined && (this.watched > 0 || this.startedAt - this.schedstatAt > SCHEDSTAT_INTERVAL)) this.look()
     if (this.watched > 0) this.watched--
     return true
   }
@@ -80,11 +85,27 @@ class SyncIoBudget {
     if (excess > 0 && this.hasWaited(excess)) this.balancedAt = Math.max(this.balancedAt, this.startedAt) + excess / MAX_SHARE
   }
 
+  /** A read waits only if it has to fetch something. */
+  get mayTellByFetches () {
+    return !this.isWrite && typeof this.fetched === 'number'
+  }
+
   /**
-   * Of a slow call: a thread that waits for a device sleeps, and for longer than the scheduler has delayed it.
+   * Of a slow call.
    * @param {number} excess
    */
   hasWaited (excess) {
+    if (!this.mayTellByFetches) return this.hasSlept(excess)
+    const before = this.fetched
+    this.fetched = this.clock.bytesFetched()
+    return this.fetched !== before
+  }
+
+  /**
+   * A thread that waits for a device sleeps, and for longer than the scheduler has delayed it.
+   * @param {number} excess
+   */
+  hasSlept (excess) {
     const before = this.schedstat
     this.look()
     const after = this.schedstat
@@ -140,4 +161,4 @@ class SyncIoBudget {
   }
 }
 
-module.exports = { SyncIoBudget, MAX_SYNC_BYTES, MAX_SYNC_WRITE }
+module.exports = { SyncIoBudget, MAX_SYNC_BYTES }

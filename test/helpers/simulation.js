@@ -36,7 +36,8 @@ class Simulation {
       setTimeout: (run, milliseconds) => this.schedule(run, milliseconds),
       clearTimeout: (timer) => { if (timer) timer.isCanceled = true },
       setImmediate: (run) => this.schedule(run, TURN),
-      schedstat: () => null
+      schedstat: () => null,
+      bytesFetched: () => null
     }
   }
 

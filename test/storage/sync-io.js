@@ -27,9 +27,9 @@ function replace (t, object, methods) {
 
 /** A clock that advances only when told to, in milliseconds, and a scheduler that accounts for what it is told. */
 function clock (t, schedstat = null) {
-  const made = { time: 1000, schedstat }
+  const made = { time: 1000, schedstat, fetched: null }
   replace(t, performance, { now: () => () => made.time })
-  replace(t, systemClock, { schedstat: () => () => made.schedstat && { ...made.schedstat } })
+  replace(t, systemClock, { schedstat: () => () => made.schedstat && { ...made.schedstat }, bytesFetched: () => () => made.fetched })
   return made
 }
 
@@ -135,6 +135,28 @@ test('after a read that waited for a device, reads are asynchronous for almost t
   t.equal(await wrongRecords(opened), 0)
   t.equal(made, 2)
   await opened.log.close()
+})
+
+test('reads stay synchronous, however slow, unless the thread has fetched something from a device', async (t) => {
+  for (const fetches of [false, true]) {
+    const time = clock(t, { delay: 0, sleeps: 1 })
+    time.fetched = 8192
+    const opened = await openLog(t)
+    let made = 0
+    replace(t, fs, {
+      readSync: (before) => (fd, ...rest) => {
+        made++
+        time.time += 10
+        // garbage is collected, for example
+        time.schedstat.sleeps++
+        if (fetches) time.fetched += 4096
+        return before(fd, ...rest)
+      }
+    })
+    t.equal(await wrongRecords(opened), 0)
+    t.equal(made === 1, fetches, `${made} synchronous reads`)
+    await opened.log.close()
+  }
 })
 
 test('reads stay synchronous unless the thread slept, for longer than the scheduler delayed it', async (t) => {

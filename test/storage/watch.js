@@ -23,6 +23,7 @@ function manualClock () {
     clearTimeout: (timer) => timers.delete(timer),
     setImmediate: () => {},
     schedstat: () => null,
+    bytesFetched: () => null,
     fire () {
       for (const timer of [...timers]) {
         timers.delete(timer)
