@@ -49,10 +49,9 @@ const wrapped = [
   {
     name: 'for await of batches',
     note: 'promises API',
-    open: withPromises(async (log, onRecord) => {
-      if (log.batches === undefined) throw new Error('this version has no batches')
-      await iterate(log.batches(), (batch) => { for (let i = 0; i < batch.length; i++) onRecord(batch[i]) })
-    })
+    open: withPromises((log, onRecord) => iterate(log.batches(), (batch) => {
+      for (let i = 0; i < batch.length; i++) onRecord(batch[i])
+    }))
   }
 ]
 

@@ -45,6 +45,20 @@ function countCalls (t) {
   return counts
 }
 
+/** Makes each synchronous read take 10 ms, and counts them. */
+function slowReads (t, time, onread = () => {}) {
+  const counts = { made: 0 }
+  replace(t, fs, {
+    readSync: (before) => (fd, ...rest) => {
+      counts.made++
+      time.time += 10
+      onread()
+      return before(fd, ...rest)
+    }
+  })
+  return counts
+}
+
 /** A log without cached blocks. */
 async function openLog (t, options) {
   const file = testFolder(t)('log')
@@ -118,22 +132,15 @@ test('a synchronous write of several blocks that is incomplete or fails is repea
 test('after a read that waited for a device, reads are asynchronous for almost twenty times as long', async (t) => {
   const time = clock(t)
   const opened = await openLog(t)
-  let made = 0
-  replace(t, fs, {
-    readSync: (before) => (fd, ...rest) => {
-      made++
-      time.time += 10
-      return before(fd, ...rest)
-    }
-  })
+  const counts = slowReads(t, time)
   t.equal(await wrongRecords(opened), 0)
-  t.equal(made, 1)
+  t.equal(counts.made, 1)
   time.time += 160
   t.equal(await wrongRecords(opened), 0)
-  t.equal(made, 1)
+  t.equal(counts.made, 1)
   time.time += 30
   t.equal(await wrongRecords(opened), 0)
-  t.equal(made, 2)
+  t.equal(counts.made, 2)
   await opened.log.close()
 })
 
@@ -142,19 +149,13 @@ test('reads stay synchronous, however slow, unless the thread has fetched someth
     const time = clock(t, { delay: 0, sleeps: 1 })
     time.fetched = 8192
     const opened = await openLog(t)
-    let made = 0
-    replace(t, fs, {
-      readSync: (before) => (fd, ...rest) => {
-        made++
-        time.time += 10
-        // garbage is collected, for example
-        time.schedstat.sleeps++
-        if (fetches) time.fetched += 4096
-        return before(fd, ...rest)
-      }
+    const counts = slowReads(t, time, () => {
+      // garbage is collected, for example
+      time.schedstat.sleeps++
+      if (fetches) time.fetched += 4096
     })
     t.equal(await wrongRecords(opened), 0)
-    t.equal(made === 1, fetches, `${made} synchronous reads`)
+    t.equal(counts.made === 1, fetches, `${counts.made} synchronous reads`)
     await opened.log.close()
   }
 })
@@ -168,19 +169,13 @@ test('reads stay synchronous unless the thread slept, for longer than the schedu
   ]) {
     const time = clock(t, { delay: 0, sleeps: 1 })
     const opened = await openLog(t)
-    let made = 0
-    replace(t, fs, {
-      readSync: (before) => (fd, ...rest) => {
-        made++
-        time.time += 10
-        time.schedstat.delay += delay
-        time.schedstat.sleeps += sleeps
-        return before(fd, ...rest)
-      }
+    const counts = slowReads(t, time, () => {
+      time.schedstat.delay += delay
+      time.schedstat.sleeps += sleeps
     })
     t.equal(await wrongRecords(opened), 0)
-    if (delay === 9) t.equal(made, 1, name)
-    else t.ok(made >= RECORDS.length - 16, `${made} calls, ${name}`)
+    if (delay === 9) t.equal(counts.made, 1, name)
+    else t.ok(counts.made >= RECORDS.length - 16, `${counts.made} calls, ${name}`)
     await opened.log.close()
   }
 })
