@@ -14,7 +14,7 @@ const RESULTS = path.join(__dirname, '..', 'results.jsonl')
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }
 
 /** What `npm run bench` measures by default, and everything else always. */
-const FULL = { help: 'the size that is published, with logs of up to 4 GB: about 20 minutes; default: quick, about 4 minutes' }
+const FULL = { help: 'the size that is published, with logs of up to 4 GB: about 20 minutes; default: quick, some minutes' }
 
 /**
  * Options of all programs.

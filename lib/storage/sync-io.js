@@ -109,8 +109,10 @@ class SyncIoBudget {
     const before = this.schedstat
     this.look()
     const after = this.schedstat
-    if (before === undefined) this.watched = WATCHED_CALLS
-    if (before === undefined && after) return false
+    if (before === undefined && after !== null) {
+      this.watched = WATCHED_CALLS
+      return false
+    }
     return !before || !after || (after.sleeps !== before.sleeps && after.delay - before.delay < excess)
   }
 
