@@ -20,28 +20,40 @@ async function syncFolder (folder) {
 }
 
 /**
- * Creates a directory, with those above it that are missing.
+ * Creates a directory, with those above it that are missing. One call for each: with `recursive`, Node.js
+ * loops forever where mkdir(2) gives ENOENT though the parent exists, as in /proc.
  * @param {string} folder absolute
  * @returns {string[]} the directories that were created
  */
 function createFolders (folder) {
-  const first = fs.mkdirSync(folder, { recursive: true })
-  /** @type {string[]} */
-  const created = []
-  if (first === undefined) return created
-  for (let name = folder; name.length >= first.length; name = path.dirname(name)) created.push(name)
-  return created
+  const missing = []
+  for (let name = folder; !fs.existsSync(name) && name !== path.dirname(name); name = path.dirname(name)) missing.push(name)
+  return missing.reverse().filter(createFolder).reverse()
 }
 
 /**
- * Creates a file that is not there yet, with a number after its name if necessary.
+ * @param {string} folder
+ * @returns {boolean} false if another process has created it meanwhile
+ */
+function createFolder (folder) {
+  try {
+    fs.mkdirSync(folder)
+    return true
+  } catch (err) {
+    if (fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return false
+    throw err
+  }
+}
+
+/**
+ * Creates a file that is not there yet, with a number after its name if necessary. Only this user can read it.
  * @param {string} wanted
  */
 async function createBeside (wanted) {
   for (let n = 1; ; n++) {
     const name = n === 1 ? wanted : `${wanted}.${n}`
     try {
-      return { name, handle: await fs.promises.open(name, 'wx') }
+      return { name, handle: await fs.promises.open(name, 'wx', 0o600) }
     } catch (err) {
       if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EEXIST') throw err
     }

@@ -73,6 +73,25 @@ test('a symbolic link that leads to itself is an error', async (t) => {
   for (const readOnly of [false, true]) t.equal(await codeOf(promises(FlumeLog(file('log'), { readOnly })).onReady()), 'ELOOP')
 })
 
+test('a log in a directory that cannot be created is an error, not a hang', { skip: process.platform !== 'linux' && 'needs /proc' }, async (t) => {
+  for (const name of ['/proc/missing/log', '/proc/missing/below/log', '/proc/version/log']) {
+    t.match(await codeOf(promises(FlumeLog(name)).onReady()), /^(ENOENT|ENOTDIR|EEXIST)$/, name)
+  }
+})
+
+test('what recovery truncates is readable only for those who may read the log', async (t) => {
+  const file = testFolder(t)
+  const before = promises(FlumeLog(file('log')))
+  await before.append('one')
+  await before.close()
+  fs.appendFileSync(file('log'), 'torn')
+  fs.chmodSync(file('log'), 0o600)
+  const log = promises(FlumeLog(file('log')))
+  const { filename } = await log.onReady()
+  t.equal(fs.statSync(filename).mode & 0o777, 0o600)
+  await log.close()
+})
+
 test('each parent directory that is created is fsynced into its own parent', async (t) => {
   const file = testFolder(t)
   const synced = []
