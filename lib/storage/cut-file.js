@@ -19,6 +19,8 @@ const COPY_SIZE = 1024 * 1024
 async function writeCutFile (read, log, offset, end) {
   const { name, handle } = await createBeside(`${log.path}.cut-${offset}`)
   try {
+    // some file systems have no modes
+    await handle.chmod((await fs.promises.stat(log.path)).mode & 0o777).catch(() => {})
     for (let at = offset; at < end; at += COPY_SIZE) {
       const bytes = await read(at, Math.min(COPY_SIZE, end - at))
       if (!isZeros(bytes)) await writeAll(handle, bytes, at - offset)
