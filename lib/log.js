@@ -4,7 +4,6 @@
 // and the readers.
 // Longer than the others, for one short method per member of a log.
 
-const Obv = require('obz')
 const errors = require('./errors')
 const { systemClock } = require('./clock')
 const { callAll, mustBeFunction, optional } = require('./callbacks')
@@ -12,6 +11,7 @@ const { Appending } = require('./appending')
 const { Opening, Open, Refusing } = require('./log-states')
 const { openLog } = require('./opening')
 const { RecordCodec } = require('./record-codec')
+const { createSince } = require('./since')
 const { problemOf } = require('./read/get')
 const { OpenStreams } = require('./read/open-streams')
 const { BatchStream } = require('./read/batch-stream')
@@ -54,8 +54,7 @@ class Log {
     this.settings = settings
     /** The options that can be changed while the log is open. */
     this.limits = { highWaterMark: settings.highWaterMark, overflow: settings.overflow }
-    /** @type {import('./types').Since & { set: (seq: number) => unknown }} */
-    this.since = Obv()
+    this.since = createSince()
     this.records = new RecordCodec(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
     /** What is appended until the log is open; null: it is, or cannot be, or it is read-only. */
     this.early = settings.readOnly ? null : new EarlyAppends(settings, this.limits, (error) => this.refusedEarly(error))
@@ -109,7 +108,7 @@ class Log {
     if (opened.writer !== null) this.early?.moveTo(opened.writer, this.records)
     this.early = null
     // the owner of a shared log may have told more since
-    callAll([() => this.since.set(opened.sharing?.lastSeq ?? lastSeq)], null)
+    this.since.set(opened.sharing?.lastSeq ?? lastSeq)
     state.release(() => this.refusal)
   }
 
@@ -176,8 +175,8 @@ class Log {
   advance (seq) {
     if (this.state.opened === null) return
     // a follower may have advanced without finding a record
-    const moved = seq === this.since.value ? [] : [() => this.since.set(seq)]
-    callAll([...moved, () => this.streams.resumeWaiting()], null)
+    if (seq !== this.since.value) this.since.set(seq)
+    this.streams.resumeWaiting()
   }
 
   /** @param {Error} err what a follower has read cannot be relied on */

@@ -1,0 +1,47 @@
+'use strict'
+
+// The observable `since` of a log.
+
+const Obv = require('obz')
+const { mustBeFunction, rethrowLater } = require('./callbacks')
+
+/** @typedef {(seq: number) => unknown} Listener */
+
+/**
+ * An `obz` observable of which a listener that throws does not keep the others from being called: what it throws is
+ * thrown again on a stack of its own.
+ * @returns {import('./types').Since & { set: (seq: number) => void }}
+ */
+function createSince () {
+  const obv = Obv()
+  /** @type {(listener: Listener, immediately?: boolean) => () => void} */
+  const since = (listener, immediately) => obv(guarded(listener), immediately)
+  return Object.assign(since, {
+    /** @type {number | undefined} */
+    value: undefined,
+    /** @type {(listener: Listener, immediately?: boolean) => () => void} */
+    once: (listener, immediately) => obv.once(guarded(listener), immediately),
+    set (/** @type {number} */ seq) {
+      this.value = seq
+      obv.set(seq)
+    }
+  })
+}
+
+/**
+ * @param {Listener} listener
+ * @returns {Listener}
+ * @throws flumelog:invalid
+ */
+function guarded (listener) {
+  mustBeFunction('the listener', listener)
+  return (seq) => {
+    try {
+      return listener(seq)
+    } catch (err) {
+      rethrowLater(err)
+    }
+  }
+}
+
+module.exports = { createSince }
