@@ -10,12 +10,15 @@ const { readEach, writeJoined } = require('./buffers')
 
 /**
  * @typedef {import('./path-file').Done} Done
+ * @typedef {object} StorageStat
+ * @property {number} size in bytes
+ *
  * @typedef {object} RandomAccessStorage a storage as described by the package random-access-storage
  * @property {(cb: Done) => void} open opens it, or creates it
  * @property {(offset: number, size: number, cb: (err: Error | null, data?: Buffer) => void) => void} read reads `size` bytes from `offset` on
  * @property {(offset: number, data: Buffer, cb: Done) => void} write writes all of `data` at `offset`
  * @property {(offset: number, cb: Done) => void} truncate makes it end at `offset`
- * @property {(cb: (err: Error | null, st?: { size: number }) => void) => void} stat gives its size in bytes
+ * @property {(cb: (err: Error | null, st?: StorageStat) => void) => void} stat gives its size in bytes
  * @property {(cb: Done) => void} close closes it
  * @property {string} [filename] named in messages; default: no name
  * @property {number} [fd] the descriptor of the open file, if it is one
