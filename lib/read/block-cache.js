@@ -4,7 +4,7 @@
 // LRU cache; all others through the loader. Every block has been verified when it
 // gets here, so readers never verify one again.
 
-const { LRUCache } = require('lru-cache')
+const { createLRU } = require('lru.min')
 const { Block } = require('../format/block')
 const { BlockLoader } = require('./block-loader')
 const { PartChecksums } = require('./part-checksums')
@@ -16,6 +16,10 @@ const { PartChecksums } = require('./part-checksums')
 const BUFFER_SIZE = 64 * 1024
 /** Approximate bytes of memory per cached block besides its data; with tiny blocks, this is the larger part. */
 const BLOCK_OVERHEAD = 400
+/** The LRU cache allocates its index at once: for this many blocks at first, then for twice as many each time it is full. */
+const FIRST_BLOCKS = 1024
+
+/** @typedef {ReturnType<typeof createLRU<number, Block>>} LRU */
 
 class BlockCache {
   /**
@@ -37,7 +41,8 @@ class BlockCache {
     this.evictions = 0
     /** The file is being closed: no reads are started, and those in progress fail with `flumelog:closed`. */
     this.closed = false
-    /** @type {LRUCache<number, Block> | null} */
+    /** How many blocks the cache may hold. */
+    this.maxBlocks = this.countBlocks()
     this.cache = this.createCache()
     this.partChecksums = new PartChecksums(this)
     this.loader = new BlockLoader(this)
@@ -51,15 +56,14 @@ class BlockCache {
     this.overrides = new Map()
   }
 
-  /** @returns {LRUCache<number, Block> | null} */
+  /** @returns {number} */
+  countBlocks () {
+    return Math.floor(this.cacheSize / (this.blockSize + BLOCK_OVERHEAD))
+  }
+
+  /** @returns {LRU | null} */
   createCache () {
-    const size = this.blockSize + BLOCK_OVERHEAD
-    if (this.cacheSize < size) return null
-    const dispose = (/** @type {Block} */ _, /** @type {number} */ __, /** @type {string} */ reason) => {
-      if (reason === 'evict') this.evictions++
-    }
-    // limited by size: given a number of entries, the cache allocates all of its index at once
-    return new LRUCache({ maxSize: this.cacheSize, sizeCalculation: () => size, dispose })
+    return this.maxBlocks === 0 ? null : createLRU({ max: Math.min(this.maxBlocks, FIRST_BLOCKS) })
   }
 
   /**
@@ -69,6 +73,7 @@ class BlockCache {
   resize (blockSize) {
     this.blockSize = blockSize
     this.blocksPerBuffer = Math.max(1, Math.floor(BUFFER_SIZE / blockSize))
+    this.maxBlocks = this.countBlocks()
     this.cache = this.createCache()
     this.partChecksums = new PartChecksums(this)
     this.generation++
@@ -180,7 +185,13 @@ class BlockCache {
    * @param {number} [share] only if at most this fraction of the cache is full
    */
   add (block, share = 1) {
-    if (this.hasRoom(share)) /** @type {LRUCache<number, Block>} */ (this.cache).set(block.number, block)
+    const { cache } = this
+    if (cache === null || !this.hasRoom(share)) return
+    if (cache.available === 0 && !cache.has(block.number)) {
+      if (cache.max < this.maxBlocks) cache.resize(Math.min(2 * cache.max, this.maxBlocks))
+      else this.evictions++
+    }
+    cache.set(block.number, block)
   }
 
   /**
@@ -188,7 +199,7 @@ class BlockCache {
    * @returns {boolean} whether at most this fraction of the cache is full
    */
   hasRoom (share) {
-    return this.cache !== null && (share === 1 || this.cache.calculatedSize < share * this.cacheSize)
+    return this.cache !== null && (share === 1 || this.cache.size < share * this.maxBlocks)
   }
 
   /**
