@@ -3,13 +3,14 @@
 // Records in bipf, a binary form of JSON that is read in place. To find the transfers to one account, that field of each record
 // is sought in the bytes of the block, and only the records that match are decoded.
 //
-//     node examples/bipf.js [FILE]
+//     npm install flumelog-random-access-file bipf
+//     node bipf.js [FILE]
 
 const fs = require('fs')
 const os = require('os')
 const path = require('path')
 const bipf = require('bipf')
-const { open } = require('../promises')
+const { open } = require('flumelog-random-access-file/promises')
 
 const codec = { encode: bipf.allocAndEncode, decode: (data) => bipf.decode(data, 0) }
 const file = process.argv[2] ?? path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'bipf-')), 'log')

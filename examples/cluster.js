@@ -4,7 +4,8 @@
 // it, and answers when that is stored. One of them owns the file; if it dies, another one takes
 // over, and a new worker is started: requests to other workers are answered all the same.
 //
-//     node examples/cluster.js [FILE] [PORT]
+//     npm install flumelog-random-access-file
+//     node cluster.js [FILE] [PORT]
 //     curl -d '{"name":"ada"}' http://127.0.0.1:8080/
 //     curl http://127.0.0.1:8080/
 
@@ -13,7 +14,7 @@ const fs = require('fs')
 const http = require('http')
 const os = require('os')
 const path = require('path')
-const { open } = require('../promises')
+const { open } = require('flumelog-random-access-file/promises')
 
 const WORKERS = 4
 const MAX_BODY = 60_000
@@ -62,7 +63,7 @@ async function work () {
 
 /**
  * POST appends what is posted; GET returns the last ten records.
- * @param {import('../promises').FlumeLog} log
+ * @param {import('flumelog-random-access-file/promises').FlumeLog} log
  * @param {http.IncomingMessage} request
  */
 async function answer (log, request) {

@@ -2,12 +2,13 @@
 
 // An event-sourced counter: the log contains events, from which the state is computed.
 //
-//     node examples/counter.js [FILE]
+//     npm install flumelog-random-access-file
+//     node counter.js [FILE]
 
 const fs = require('fs')
 const os = require('os')
 const path = require('path')
-const { open } = require('../promises')
+const { open } = require('flumelog-random-access-file/promises')
 
 const codec = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
 const file = process.argv[2] ?? path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'counter-')), 'log')

@@ -2,7 +2,8 @@
 
 // A flumedb database with two views: the balance of each account, and an index by amount.
 //
-//     node examples/flumedb-views.js [FILE]
+//     npm install flumelog-random-access-file flumecodec flumedb flumeview-level flumeview-reduce pull-stream
+//     node flumedb-views.js [FILE]
 
 const fs = require('fs')
 const os = require('os')
@@ -13,7 +14,7 @@ const Flume = require('flumedb')
 const Level = require('flumeview-level')
 const Reduce = require('flumeview-reduce')
 const pull = require('pull-stream')
-const FlumeLog = require('..')
+const FlumeLog = require('flumelog-random-access-file')
 
 const file = process.argv[2] ?? path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'flumedb-views-')), 'log')
 

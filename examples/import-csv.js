@@ -3,7 +3,8 @@
 // Imports a CSV file, whose first line names the fields, with one record per line.
 // Backpressure from the log limits how much of it is in memory.
 //
-//     node examples/import-csv.js [CSV [FILE]]
+//     npm install flumelog-random-access-file cli-progress vega-datasets
+//     node import-csv.js [CSV [FILE]]
 
 const fs = require('fs')
 const os = require('os')
@@ -11,7 +12,7 @@ const path = require('path')
 const readline = require('readline')
 const { pipeline } = require('stream/promises')
 const { SingleBar, Presets } = require('cli-progress')
-const { open } = require('../promises')
+const { open } = require('flumelog-random-access-file/promises')
 
 const codec = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
 const csv = process.argv[2] ?? path.join(path.dirname(require.resolve('vega-datasets')), '../data/seattle-weather.csv')

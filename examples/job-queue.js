@@ -5,12 +5,13 @@
 // worker is killed before it records that a job is done, the next one repeats the job. Each
 // run adds five jobs, and processes three.
 //
-//     node examples/job-queue.js [FILE]
+//     npm install flumelog-random-access-file
+//     node job-queue.js [FILE]
 
 const fs = require('fs')
 const os = require('os')
 const path = require('path')
-const { open } = require('../promises')
+const { open } = require('flumelog-random-access-file/promises')
 
 const codec = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
 const file = process.argv[2] ?? path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'job-queue-')), 'jobs')

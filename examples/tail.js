@@ -2,7 +2,8 @@
 
 // Follows a log that another process writes. Without a file, it starts a writer process itself.
 //
-//     node examples/tail.js [FILE]
+//     npm install flumelog-random-access-file
+//     node tail.js [FILE]
 
 const fs = require('fs')
 const os = require('os')
@@ -10,7 +11,7 @@ const path = require('path')
 const { fork } = require('child_process')
 const { once } = require('events')
 const { setTimeout } = require('timers/promises')
-const { open } = require('../promises')
+const { open } = require('flumelog-random-access-file/promises')
 
 const codec = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
 

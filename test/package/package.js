@@ -5,13 +5,13 @@
 
 const fs = require('fs')
 const path = require('path')
-const { execFileSync, spawnSync } = require('child_process')
+const { spawnSync } = require('child_process')
 const { isBuiltin } = require('module')
 const tape = require('tape')
 const { testFolder } = require('../helpers/folder')
+const { ROOT, name, pack, install } = require('../helpers/installed')
 
-const ROOT = path.join(__dirname, '..', '..')
-const { name, version, main, exports: faces = {}, dependencies, optionalDependencies } = require('../../package.json')
+const { main, exports: faces = {}, dependencies, optionalDependencies } = require('../../package.json')
 /** The entry points. */
 const entries = [...new Set([main, ...JSON.stringify(faces).match(/(?<=\.\/)[\w-]+\.js(?=")/g) ?? []])]
 const BUILD = 'tsconfig.build.json'
@@ -20,10 +20,10 @@ const installed = (module) => path.join(ROOT, 'node_modules', module)
 tape('the package contains what users need, and works when installed', (t) => {
   const folder = testFolder(t)
   const project = (file) => path.join(folder('project'), file)
-  const { files, filename } = pack(folder('checkout'))
+  const { files, filename } = packBuilt(folder('checkout'))
 
   const packed = files.map(file => file.path)
-  const isWanted = (file) => entries.includes(file) || /^((lib|bin)\/.*\.js|types\/.*\.d\.ts|package\.json|LICENSE|(README|CHANGELOG|format)\.md)$/.test(file)
+  const isWanted = (file) => entries.includes(file) || /^((lib|bin)\/.*\.js|types\/.*\.d\.ts|(docs|bench)\/[\w-]+\.md|examples\/.*\.js|bench\/charts\/.*\.svg|package\.json|LICENSE|(README|CHANGELOG|CONTRIBUTING|SECURITY|format)\.md)$/.test(file)
   t.deepEqual(packed.filter(file => !isWanted(file)), [], 'it has nothing else')
   for (const file of [...entries, 'README.md', 'CHANGELOG.md', 'LICENSE', 'format.md', 'types/index.d.ts']) {
     t.ok(packed.includes(file), `it has ${file}`)
@@ -32,7 +32,7 @@ tape('the package contains what users need, and works when installed', (t) => {
     t.deepEqual(sources(inside).filter(file => !packed.includes(`${inside}/${file}`)), [], `it has all of ${inside}`)
   }
 
-  install(path.join(folder('checkout'), filename), project)
+  install(path.join(folder('checkout'), filename), folder('project'))
   t.deepEqual(node(project, APPEND_AND_GET), { code: 0, output: 'stored\n' }, 'it can be required, and stores')
   const help = spawnSync('npx', ['--no-install', 'flumelog', '--help'], { cwd: folder('project'), encoding: 'utf8' })
   t.ok(help.stdout.startsWith('Usage: flumelog'), '`npx flumelog --help` works')
@@ -50,6 +50,16 @@ tape('the package requires exactly its dependencies', (t) => {
   t.end()
 })
 
+tape('what is installed with the package takes less than 4 MB', (t) => {
+  const { packages } = require('../../package-lock.json')
+  const modules = Object.keys(packages).filter(module => module !== '' && !packages[module].dev).map(module => path.join(ROOT, module))
+  // of what is native, only the part for this platform is installed
+  const sizes = modules.filter(module => fs.existsSync(module)).map(module => ({ size: sizeOf(module), module: path.relative(ROOT, module) }))
+  const total = sizes.reduce((sum, { size }) => sum + size, 0)
+  t.ok(total < 4e6, `${total} bytes; the largest are ${sizes.sort((a, b) => b.size - a.size).slice(0, 3).map(({ module, size }) => `${module}: ${size}`).join(', ')}`)
+  t.end()
+})
+
 const APPEND_AND_GET = `
   const log = require('${name}')('log')
   log.append(Buffer.from('stored'), (err, seq) => log.get(seq, (_, value) => {
@@ -57,13 +67,19 @@ const APPEND_AND_GET = `
     log.close()
   }))`
 
+/** Bytes of all files in a directory. */
+function sizeOf (folder) {
+  return fs.readdirSync(folder, { recursive: true, encoding: 'utf8' }).map(file => fs.lstatSync(path.join(folder, file)))
+    .reduce((sum, status) => sum + (status.isFile() ? status.size : 0), 0)
+}
+
 /** The JavaScript files in a directory of the checkout. */
 function sources (folder) {
   return fs.readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.js'))
 }
 
 /** Packs a copy of the checkout, since packing creates files. Its declarations are made as for a release; that the types are correct is checked by test/package/style.js. */
-function pack (checkout) {
+function packBuilt (checkout) {
   const isCopied = (file) => !['node_modules', '.git'].includes(path.relative(ROOT, file))
   fs.cpSync(ROOT, checkout, { recursive: true, filter: isCopied })
   fs.rmSync(path.join(checkout, 'types', 'lib'), { recursive: true, force: true })
@@ -72,22 +88,7 @@ function pack (checkout) {
   const config = JSON.parse(fs.readFileSync(path.join(checkout, BUILD), 'utf8'))
   config.compilerOptions.noCheck = true
   fs.writeFileSync(path.join(checkout, BUILD), JSON.stringify(config))
-  const { status, stdout } = spawnSync('npm', ['pack', '--json', '--silent'], { cwd: checkout, encoding: 'utf8' })
-  if (status !== 0) throw new Error(`npm pack ended with code ${status}: ${stdout}`)
-  return JSON.parse(stdout)[0]
-}
-
-/** Installs the package into a project as npm would, with its dependencies. */
-function install (tarball, project) {
-  fs.mkdirSync(project(`node_modules/${name}`), { recursive: true })
-  execFileSync('tar', ['-xzf', tarball, '-C', project(`node_modules/${name}`), '--strip-components=1'])
-  for (const module of [...Object.keys({ ...dependencies, ...optionalDependencies })]) {
-    fs.mkdirSync(path.dirname(project(`node_modules/${module}`)), { recursive: true })
-    fs.symlinkSync(installed(module), project(`node_modules/${module}`))
-  }
-  fs.writeFileSync(project('package.json'), JSON.stringify({ name: 'project', private: true, dependencies: { [name]: version } }))
-  // creates the links of commands
-  execFileSync('npm', ['rebuild', '--offline', '--ignore-scripts', name], { cwd: project('.'), stdio: 'ignore' })
+  return pack(checkout, [])
 }
 
 function node (project, program) {

@@ -1,41 +1,19 @@
 'use strict'
 
-// Checks README.md: its examples print what their comments say, and its tables list
-// exactly the options, members and errors of the code.
+// The tables in README.md list exactly the options, members and errors of the code. Its examples
+// are run by pages.js.
 
 const fs = require('fs')
 const path = require('path')
-const { spawnSync } = require('child_process')
-const { isBuiltin } = require('module')
 const tape = require('tape')
 const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { settingsOf, DEFAULT_BLOCK_SIZE } = require('../../lib/options')
-const { testFolder } = require('../helpers/folder')
 const { tableUnder } = require('../helpers/tables')
 
 const ROOT = path.join(__dirname, '..', '..')
-const NAME = require('../../package.json').name
 const read = (name) => fs.readFileSync(path.join(ROOT, name), 'utf8')
 const readme = read('README.md')
-
-tape('the examples in README.md print what their comments say', (t) => {
-  const examples = [...readme.matchAll(/^```js\n([^]*?)^```$/gm)].map(match => match[1])
-  t.ok(examples.length >= 2, `there are ${examples.length}`)
-  for (const example of examples) {
-    const { status, stdout, stderr } = run(example, testFolder(t))
-    t.equal(status, 0, stderr || 'it ends well')
-    const said = [...example.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].flatMap(match => match[1].split(', '))
-    t.ok(said.length > 0, 'it says what is printed')
-    t.deepEqual(stdout.trim().split('\n'), said, said.join('; '))
-  }
-  t.end()
-})
-
-tape('all links in README.md to files of the project work', (t) => {
-  for (const [, target] of readme.matchAll(/\]\((?!http)([^)#]+)/g)) t.ok(fs.existsSync(path.join(ROOT, target)), target)
-  t.end()
-})
 
 tape('the table of options lists every option with its default', (t) => {
   const rows = tableUnder(readme, '## Options').slice(1)
@@ -78,17 +56,6 @@ tape('the table of errors lists every error code', (t) => {
   t.deepEqual(others, [], 'no error is made outside of lib/errors.js')
   t.end()
 })
-
-/** Runs an example as a program with the package, and the other packages it requires, installed. */
-function run (example, file) {
-  fs.mkdirSync(file('node_modules'))
-  for (const name of new Set([...example.matchAll(/(?:require\(|from )'([\w-]+)/g)].map(match => match[1]))) {
-    const target = name === NAME ? ROOT : path.join(ROOT, 'node_modules', name)
-    if (!isBuiltin(name)) fs.symlinkSync(target, file(`node_modules/${name}`))
-  }
-  fs.writeFileSync(file('example.js'), example)
-  return spawnSync(process.execPath, ['example.js'], { cwd: file('.'), encoding: 'utf8' })
-}
 
 /** The contents of all `code` spans in a cell; of calls, only the name. */
 const codesIn = (cell) => [...cell.matchAll(/`([\w:-]+)[^`]*`/g)].map(match => match[1])

@@ -11,9 +11,9 @@ const { promises } = require('../helpers/promises')
 
 tape('the example in docs/statistics.md exports the counters to prom-client', async (t) => {
   const page = fs.readFileSync(path.join(__dirname, '../../docs/statistics.md'), 'utf8')
-  const [, example] = page.match(/```js\n([^]*?)```/)
+  const [example] = page.match(/^function collectFrom [^]*?^}$/m)
   // eslint-disable-next-line no-new-func
-  const collectFrom = new Function('require', `${example}; return collectFrom`)(require)
+  const collectFrom = new Function('prom', `const { Counter, Gauge, Registry } = prom; ${example}; return collectFrom`)(require('prom-client'))
   const log = promises(FlumeLog(new RAM(), { sync: 'never' }))
   const registry = collectFrom(log.log)
   await log.append(['one', 'two', 'three'])

@@ -1,0 +1,162 @@
+'use strict'
+
+// What a newcomer reads and pastes: the package is packed and installed in an empty project, with no
+// other packages than those that the page names, and each example of its pages is run there.
+// `node test/package/pages.js --write` updates the output of the commands in README.md.
+
+const fs = require('fs')
+const path = require('path')
+const { spawnSync } = require('child_process')
+const tape = require('tape')
+const { ROOT, name, packAsIs, install } = require('../helpers/installed')
+const { examplesIn, withOutputs } = require('../helpers/examples')
+const { testFolder, processFolder } = require('../helpers/folder')
+const { exports: entries } = require('../../package.json')
+
+/** Which test runs the code in each language; `null`: it is no code. */
+const RUN_BY = {
+  js: 'package/pages.js',
+  sh: 'package/pages.js',
+  console: 'package/pages.js', // those of docs/command-line.md: bin/docs.js
+  ts: 'package/package.js',
+  hex: 'format/page.js', // and sharing/journal-entries.js
+  mermaid: null,
+  text: null // grammars, file names; on docs/command-line.md programs that run until Ctrl-C; on docs/speed.md benchmarks, which take minutes
+}
+
+const folder = processFolder()
+const { filename, files, size } = packAsIs(folder)
+const tarball = path.join(folder, filename)
+const shipped = files.map(file => file.path)
+const pages = shipped.filter(file => file.endsWith('.md'))
+const read = (/** @type {string} */ page) => fs.readFileSync(path.join(ROOT, page), 'utf8')
+/** Pages for users; bench/ describes benchmarks, which run in a clone. */
+const documented = pages.filter(page => !page.startsWith('bench/'))
+
+tape('README starts with how to install the package, and an example that needs no other', (t) => {
+  const [first, second] = blocksOf(read('README.md'))
+  t.equal(first.code, `npm install ${name}\n`)
+  t.equal(second.language, 'js')
+  t.deepEqual(second.modules, [])
+  t.end()
+})
+
+for (const page of documented) {
+  for (const { language, code, modules, line } of blocksOf(read(page)).filter(({ language }) => language === 'js')) {
+    tape(`the example at ${page}:${line} runs as it stands in a project with ${['the package', ...modules].join(', ')}`, (t) => {
+      const project = testFolder(t)('project')
+      install(tarball, project, modules)
+      const { status, stdout, stderr } = start(project, process.execPath, ['-e', code])
+      t.equal(status, 0, stderr || 'it exits with code 0')
+      const said = [...code.matchAll(/console\.log\(.* \/\/ (.*)$/gm)].flatMap(match => match[1].split(' / '))
+      t.ok(said.length > 0, `its comments say what it prints, in ${language}`)
+      t.deepEqual(stdout.split('\n').slice(0, -1), said)
+      t.end()
+    })
+  }
+}
+
+tape('the commands in README print what it says', (t) => {
+  const project = testFolder(t)('project')
+  install(tarball, project)
+  const run = (/** @type {string} */ command) => start(project, 'bash', ['-c', `exec 2>&1; ${command}`]).stdout
+  if (process.argv.includes('--write')) fs.writeFileSync(path.join(ROOT, 'README.md'), withOutputs(read('README.md'), run))
+  const withoutTimes = (/** @type {string} */ text) => text.replace(/in \d+\.\d\d seconds/g, 'in N seconds')
+  for (const { command, output } of examplesIn(read('README.md'))) t.equal(withoutTimes(run(command)), withoutTimes(output), command)
+  t.end()
+})
+
+/** It serves requests until Ctrl-C: see test/package/examples.js. */
+const SERVERS = ['cluster.js']
+
+for (const example of fs.readdirSync(path.join(ROOT, 'examples')).filter(example => !SERVERS.includes(example))) {
+  tape(`examples/${example}, copied into a project, runs with the packages that it names at its top`, (t) => {
+    const folder = testFolder(t)
+    const [, names] = /^\/\/ {5}npm install (.*)$/m.exec(read(`examples/${example}`)) ?? ['', '']
+    const [own, ...modules] = names.split(' ')
+    t.equal(own, name)
+    install(tarball, folder('project'), modules)
+    fs.copyFileSync(path.join(ROOT, 'examples', example), path.join(folder('project'), example))
+    const { status, stdout, stderr } = start(folder('project'), process.execPath, [example], { TMPDIR: folder('.') })
+    t.equal(status, 0, stderr || 'it exits with code 0')
+    t.notEqual(stdout, '', 'it prints something')
+    t.end()
+  })
+}
+
+tape('every entry point has an example', (t) => {
+  const examples = documented.flatMap(page => blocksOf(read(page))).filter(({ language }) => language === 'js').map(({ code }) => code)
+  for (const entry of Object.keys(entries).filter(entry => !entry.endsWith('.json'))) {
+    t.ok(examples.some(code => code.includes(`require('${path.posix.join(name, entry)}')`)), entry)
+  }
+  t.end()
+})
+
+tape('every code block is run by a test, or is no code', (t) => {
+  for (const page of documented) {
+    const text = read(page)
+    const others = blocksOf(text).filter(({ language }) => !(language in RUN_BY)).map(({ language, line }) => `${language} in line ${line}`)
+    t.deepEqual(others, [], `${page} has only languages that are known`)
+    t.notOk(/\n\n {4}\S/.test(text.replace(/^```[^]*?^```$/gm, '')), 'and no block without one')
+    for (const { code } of blocksOf(text).filter(({ language }) => language === 'sh')) t.match(code, /^(npm (install|ci|test|run|pack)\b.*\n)+$/, 'sh: npm alone')
+  }
+  t.end()
+})
+
+tape('every relative link in a page of the package leads to a file of the package, and to a heading there', (t) => {
+  for (const page of pages) {
+    const broken = []
+    for (const [, target, anchor] of proseOf(read(page)).matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)]*))?\)/g)) {
+      const file = target === '' ? page : path.posix.join(path.posix.dirname(page), target)
+      const isThere = shipped.some(other => other === file || other.startsWith(`${file}/`))
+      if (!isThere) broken.push(target)
+      else if (anchor !== undefined && !anchorsOf(read(file)).includes(anchor)) broken.push(`${target}#${anchor}`)
+    }
+    t.deepEqual(broken, [], page)
+  }
+  t.ok(size < 600_000, `the tarball has ${size} bytes`)
+  t.end()
+})
+
+tape('every page in docs/ can be reached from README, and every example from docs/modern.md', (t) => {
+  const linksOf = (/** @type {string} */ page) => [...read(page).matchAll(/\]\(([^)#\s]+)/g)].map(match => path.posix.join(path.posix.dirname(page), match[1]))
+  const pageLinks = linksOf('README.md')
+  t.deepEqual(fs.readdirSync(path.join(ROOT, 'docs')).filter(file => !pageLinks.includes(`docs/${file}`)), [])
+  const exampleLinks = linksOf('docs/modern.md')
+  t.deepEqual(fs.readdirSync(path.join(ROOT, 'examples')).filter(file => !exampleLinks.includes(`examples/${file}`)), [])
+  t.end()
+})
+
+/**
+ * @param {string} text Markdown
+ * @returns {Array<{ language: string, code: string, line: number, modules: string[] }>} `modules`: the other packages that
+ *   the text between the block before and this one says to install
+ */
+function blocksOf (text) {
+  let end = 0
+  return [...text.matchAll(/^ *```(\S*)\n([^]*?)^ *```$/gm)].map(({ 0: whole, 1: language, 2: code, index }) => {
+    const before = text.slice(end, index)
+    end = index + whole.length
+    const modules = [...before.matchAll(/npm install ([^`\n]+)/g)].flatMap(match => match[1].split(' ')).filter(module => module !== name)
+    return { language, code, line: text.slice(0, index).split('\n').length, modules }
+  })
+}
+
+/** @param {string} text without its code */
+const proseOf = (text) => text.replace(/^```[^]*?^```$/gm, '').replace(/`[^`\n]*`/g, '')
+
+/** The anchors that GitHub gives to headings. @param {string} text */
+function anchorsOf (text) {
+  return [...text.replace(/^```[^]*?^```$/gm, '').matchAll(/^#+ (.*)$/gm)]
+    .map(([, heading]) => heading.toLowerCase().replace(/[^\p{L}\p{N}_\- ]/gu, '').replace(/ /g, '-'))
+}
+
+/**
+ * @param {string} project
+ * @param {string} program
+ * @param {string[]} args
+ * @param {NodeJS.ProcessEnv} [env] additions
+ */
+function start (project, program, args, env = {}) {
+  return spawnSync(program, args, { cwd: project, env: { ...process.env, LC_ALL: 'C', npm_config_loglevel: 'error', ...env }, encoding: 'utf8' })
+}
