@@ -234,7 +234,7 @@ exports.cannotShare = (filename) => createError('flumelog:no-lock',
  * @param {boolean} checksum of the owner
  */
 exports.otherChecksum = (filename, checksum) => createError('flumelog:invalid',
-  `${nameOf(filename)}: checksum is ${!checksum}, but the process that owns the log has opened it with ${checksum}; it must be the same in all of them`, { filename })
+  `${nameOf(filename)}: checksum is ${!checksum}, but the process that owns the log has opened it with ${checksum}; it must be the same in all processes`, { filename })
 
 /** @param {string} message what has not arrived */
 exports.tooSlow = (message) => createError('ETIMEDOUT', message)
@@ -244,7 +244,7 @@ exports.tooSlow = (message) => createError('ETIMEDOUT', message)
  * @param {number} most
  */
 exports.tooManyClients = (filename, most) => createError('flumelog:unreachable',
-  `${nameOf(filename)}: the process that owns the log has ${most} connections already, which is the maximum`, { filename })
+  `${nameOf(filename)}: the process that owns the log already has ${most} connections, the maximum`, { filename })
 
 /**
  * @param {string} message what was received, and what would be right

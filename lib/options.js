@@ -110,8 +110,8 @@ function settingsOf (options) {
   const ackInterval = options.ackInterval ?? 0
   mustBeInteger('ackInterval', ackInterval, 0, 2 ** 31 - 1)
   const lock = options.lock === 'required' ? 'required' : mustBeBoolean('lock', options.lock ?? true)
-  if (shared && readOnly) throw errors.invalid('shared and readOnly exclude each other: a log that only reads needs no owner')
-  if (shared && !lock) throw errors.invalid('shared needs the lock, which decides who writes; lock is false')
+  if (shared && readOnly) throw errors.invalid('shared and readOnly cannot be combined: a log that is only read needs no owner')
+  if (shared && !lock) throw errors.invalid('shared requires the lock, which decides which process writes; lock is false')
   const highWaterMark = checkHighWaterMark(options.highWaterMark ?? 16 * MIB)
   const overflow = checkOverflow(options.overflow ?? 'queue')
   return { blockSize, codec, validate: options.validate, cacheSize, sync, syncInterval, syncBytes, checksum, lock, highWaterMark, overflow, blocking, shared, timeout, ackInterval, readOnly }

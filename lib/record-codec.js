@@ -129,7 +129,7 @@ class RecordCodec {
     }
     if (data.length === 0) throw errors.invalid('a record must have at least one byte')
     if (!layout.isStorable(data)) {
-      throw errors.invalid('a record that is all zeros cannot be stored: it would look deleted')
+      throw errors.invalid('a record that is all zeros cannot be stored, since it would look deleted; start it with a byte that is not 0, such as a type')
     }
     return data
   }

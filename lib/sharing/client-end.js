@@ -194,7 +194,7 @@ class ClientEnd {
     const framed = endOfRecords(tail.buffer, Math.min(tail.end, end), end)
     if (framed !== end) {
       const { blockSize } = this.blocks
-      return this.finish(errors.corrupt(this.file.filename, tail.number, blockSize, framed, 'no record starts here, though the owner of the log says so'))
+      return this.finish(errors.corrupt(this.file.filename, tail.number, blockSize, framed, 'the owner of the log says that a record starts here, but none does'))
     }
     tail.end = end
     this.step()

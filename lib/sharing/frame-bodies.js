@@ -165,7 +165,7 @@ function parseNack (body) {
  * @returns {number[]}
  */
 function parseDeleted (body) {
-  if (body.length % 8 !== 0) throw errors.protocol(`DELETED has ${body.length} bytes, which is no multiple of 8`)
+  if (body.length % 8 !== 0) throw errors.protocol(`DELETED has ${body.length} bytes, which is not a multiple of 8`)
   return Array.from({ length: body.length / 8 }, (_, i) => readU64(body, i * 8))
 }
 

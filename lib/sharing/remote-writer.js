@@ -281,7 +281,7 @@ class RemoteWriter {
     const frame = this.packer.frames[0]
     const expected = frame === undefined || frame === this.packer.filling ? 0 : frame.first + frame.acknowledged
     if (expected === number) return frame
-    throw errors.protocol(`record ${number} was acknowledged, but ${expected === 0 ? 'none is on its way' : `${expected} is the next one`}`)
+    throw errors.protocol(`record ${number} was acknowledged, but ${expected === 0 ? 'none is in flight' : `${expected} is the next`}`)
   }
 
   removeFirst () {

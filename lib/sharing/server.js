@@ -165,7 +165,7 @@ class Server {
       position = layout.nextPosition(records, position)
       found++
     }
-    if (found !== count) throw errors.protocol(`a frame has ${found} records; it says ${count}`)
+    if (found !== count) throw errors.protocol(`a frame has ${found} records, but its count is ${count}`)
   }
 
   // Answers

@@ -152,10 +152,10 @@ class Session {
     const last = first + count - 1
     if (last <= client.highest) throw errors.protocol(`record ${last} came after record ${client.highest}`)
     client.forget(answered)
-    if (client.runs.length > MAX_RUNS) throw errors.protocol(`${client.runs.length} frames are acknowledged, of which the client says that it has no answer`)
+    if (client.runs.length > MAX_RUNS) throw errors.protocol(`${client.runs.length} acknowledged frames have not been confirmed by the client; the maximum is ${MAX_RUNS}`)
     const { inFlight } = this
     if ((inFlight.size > 0 && inFlight.size + size > WINDOW) || inFlight.frames === frames.MAX_APPENDS) {
-      throw errors.protocol(`${inFlight.size + size} bytes in ${inFlight.frames + 1} frames are on their way; the maximum is ${WINDOW} in ${frames.MAX_APPENDS}`)
+      throw errors.protocol(`${inFlight.size + size} bytes in ${inFlight.frames + 1} frames are in flight; the maximum is ${WINDOW} in ${frames.MAX_APPENDS}`)
     }
     const isAtomic = (flags & frames.ATOMIC) !== 0
     this.server.checkRecords(records, count, isAtomic)
@@ -181,7 +181,7 @@ class Session {
 
   /** @param {{ request: number, seq: number | null }} request */
   onrequest (request) {
-    if (this.requestsInFlight === frames.MAX_REQUESTS) throw errors.protocol(`more than ${frames.MAX_REQUESTS} requests are under way`)
+    if (this.requestsInFlight === frames.MAX_REQUESTS) throw errors.protocol(`more than ${frames.MAX_REQUESTS} requests are pending`)
     this.requestsInFlight++
     this.enqueue(request)
   }
@@ -338,7 +338,7 @@ class Session {
   /** @param {number} now milliseconds */
   checkTime (now) {
     if (this.isOver || this.socket.isPaused() || now - this.frameSince < FRAME_TIMEOUT) return
-    this.refuse(errors.tooSlow(`${this.isGreeted ? 'a frame' : 'the greeting'} has not arrived as a whole after ${FRAME_TIMEOUT} ms`))
+    this.refuse(errors.tooSlow(`${this.isGreeted ? 'a frame' : 'the greeting'} was not complete after ${FRAME_TIMEOUT} ms`))
   }
 
   /**

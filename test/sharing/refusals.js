@@ -31,9 +31,9 @@ const CASES = {
   'an APPEND whose last number is 2^53': [[append(2 ** 53 - 1, [A, A], { answered: 0 })], /2 records from number/],
   'an APPEND with `answered` of 2^53': [[append(1, [A], { answered: 2 ** 53 })], /2\^53/],
   'a number that was used': [[append(5, [A]), append(5, [A])], /record 5 came after record 5/],
-  'a count that is too small': [[append(1, [A, A], { count: 1 })], /2 records; it says 1/],
-  'a count that is too large': [[append(1, [A, A], { count: 3 })], /2 records; it says 3/],
-  'a count of 2^32 - 1': [[append(1, [A, A], { count: 2 ** 32 - 1 })], /it says 4294967295/],
+  'a count that is too small': [[append(1, [A, A], { count: 1 })], /2 records, but its count is 1/],
+  'a count that is too large': [[append(1, [A, A], { count: 3 })], /2 records, but its count is 3/],
+  'a count of 2^32 - 1': [[append(1, [A, A], { count: 2 ** 32 - 1 })], /its count is 4294967295/],
   'a record of zeros': [[append(1, [A, Buffer.alloc(5)])], /record 1 of a frame: it is all zeros/],
   'an empty record': [[append(1, [], { count: 1, bytes: Buffer.alloc(4) })], /too few/],
   'an empty record before another': [[append(1, [], { count: 2, bytes: Buffer.concat([Buffer.alloc(4), framed([A])]) })], /length is 0/],
@@ -46,8 +46,8 @@ const CASES = {
   'a DELETE of seq 2^53': [[del(1, 2 ** 53)], /2\^53/],
   'a SYNC of 3 bytes': [[frame(4, Buffer.alloc(3))], /body of 3 bytes/],
   'HELLO again': [[hello(Buffer.alloc(16, 3))], /HELLO came twice/],
-  '257 frames': [[...Array.from({ length: 257 }, (_, i) => append(i + 1, [A], { answered: 0 }))], /257 frames are on their way/],
-  'more than the window': [[...Array.from({ length: 17 }, (_, i) => append(i * 16 + 1, Array(16).fill(Buffer.alloc(4082, 1)), { answered: 0 }))], /are on their way; the maximum is 1048576 in 256/],
+  '257 frames': [[...Array.from({ length: 257 }, (_, i) => append(i + 1, [A], { answered: 0 }))], /257 frames are in flight/],
+  'more than the window': [[...Array.from({ length: 17 }, (_, i) => append(i * 16 + 1, Array(16).fill(Buffer.alloc(4082, 1)), { answered: 0 }))], /are in flight; the maximum is 1048576 in 256/],
   '4,097 requests': [[...Array.from({ length: 4097 }, (_, i) => sync(i))], /more than 4096 requests/]
 }
 
