@@ -11,7 +11,7 @@ const tape = require('tape')
 const { ROOT, name, packAsIs, install } = require('../helpers/installed')
 const { examplesIn, withOutputs } = require('../helpers/examples')
 const { testFolder, processFolder } = require('../helpers/folder')
-const { exports: entries } = require('../../package.json')
+const { exports: entries, scripts } = require('../../package.json')
 
 /** Which test runs the code in each language; `null`: it is no code. */
 const RUN_BY = {
@@ -115,6 +115,18 @@ tape('every relative link in a page of the package leads to a file of the packag
     t.deepEqual(broken, [], page)
   }
   t.ok(size < 600_000, `the tarball has ${size} bytes`)
+  t.end()
+})
+
+tape('every script and every test file that a page names exists', (t) => {
+  const tests = fs.readdirSync(path.join(ROOT, 'test'), { recursive: true, encoding: 'utf8' }).map(file => file.split(path.sep).join('/'))
+  for (const page of pages) {
+    const text = read(page)
+    const named = [...text.matchAll(/npm run (?:--silent )?([a-z][\w:]*)/g)].map(match => match[1])
+    t.deepEqual(named.filter(script => !(script in scripts)), [], `${page}: scripts`)
+    const files = [...text.matchAll(/`test\/([\w/-]+\.js)/g)].map(match => match[1])
+    t.deepEqual(files.filter(file => !tests.includes(file)), [], `${page}: files in test/`)
+  }
   t.end()
 })
 
