@@ -169,6 +169,17 @@ test('the largest record accepted has the size that the error for a larger one g
   }
 })
 
+test('a record of zeros only is refused, and stored with a byte in front, as its error says', async (t) => {
+  const log = promises(FlumeLog(new RAM()))
+  const counter = Buffer.alloc(8)
+  const err = await log.append(counter).then(() => null, err => err)
+  t.equal(err?.code, 'flumelog:invalid')
+  t.match(err?.message, /all zeros .*start it with a byte that is not 0/)
+  const seq = await log.append(Buffer.concat([Buffer.of(1), counter]))
+  t.deepEqual((await log.get(seq)).subarray(1), counter)
+  await log.close()
+})
+
 test('strings, Buffers and Uint8Arrays are stored, and come back as Buffers', async (t) => {
   const log = promises(FlumeLog(new RAM()))
   await log.append(['text', 'ümlaut €', Buffer.from('buffer'), new Uint8Array([1, 2, 3]), Buffer.from('subarray').subarray(3)])
