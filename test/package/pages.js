@@ -18,7 +18,7 @@ const RUN_BY = {
   js: 'package/pages.js',
   sh: 'package/pages.js',
   console: 'package/pages.js', // those of docs/command-line.md: bin/docs.js
-  ts: 'package/package.js',
+  ts: 'package/types.js',
   hex: 'format/page.js', // and sharing/journal-entries.js
   mermaid: null,
   text: null // grammars, file names; on docs/command-line.md programs that run until Ctrl-C; on docs/speed.md benchmarks, which take minutes
