@@ -42,10 +42,12 @@
 
 /**
  * The reading side of an `obz` observable. Calls a listener with the current seq (unless `immediately` is false) and with
- * every later one, until the function it returned is called or the listener returns false.
+ * every later one, until the function it returned is called or the listener returns false. `next` calls back once, later: at the next
+ * change, or with the error if there will be none (`flumelog:closed`), unless the function it returned is called before.
  * @typedef {{
  *   (listener: (seq: number) => unknown, immediately?: boolean): () => void,
  *   once (listener: (seq: number) => unknown, immediately?: boolean): () => void,
+ *   next (cb: (err: Error | null, seq?: number) => void): () => void,
  *   readonly value: number | undefined
  * }} Since
  */
