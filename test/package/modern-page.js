@@ -35,7 +35,7 @@ for (const { title, programs } of sections) {
 
 tape('each wrapper has a program, and all links to files of the project work', (t) => {
   t.deepEqual(sections.filter(({ programs }) => programs.length > 0).map(({ title }) => title),
-    ['Promises', 'Iterators', 'Node.js streams', 'Push-streams', 'Codecs'])
+    ['Promises', 'Iterators', 'Node.js streams', 'Push-streams', 'Maintenance', 'Codecs'])
   const links = [...text.matchAll(/\]\((?!http)([^)]+)\)/g)].map(match => match[1])
   t.deepEqual(links.filter(link => !fs.existsSync(path.join(path.dirname(PAGE), link))), [])
   const examples = fs.readdirSync(path.join(ROOT, 'examples'))
