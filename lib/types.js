@@ -47,7 +47,7 @@
  * @typedef {{
  *   (listener: (seq: number) => unknown, immediately?: boolean): () => void,
  *   once (listener: (seq: number) => unknown, immediately?: boolean): () => void,
- *   next (cb: (err: Error | null, seq?: number) => void): () => void,
+ *   next (cb: (err: Error | null, seq: number) => void): () => void,
  *   readonly value: number | undefined
  * }} Since
  */

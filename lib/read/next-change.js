@@ -5,7 +5,7 @@
 
 const errors = require('../errors')
 
-/** @typedef {(err: Error | null, seq?: number) => void} Changed */
+/** @typedef {(err: Error | null, seq: number) => void} Changed */
 
 class NextChange {
   /**
@@ -40,9 +40,7 @@ class NextChange {
   finish (err) {
     const { cb } = this
     this.cancel()
-    if (cb === null) return
-    if (err) cb(err)
-    else cb(null, this.log.since.value)
+    if (cb !== null) cb(err, /** @type {number} */ (err ? undefined : this.log.since.value))
   }
 
   cancel () {

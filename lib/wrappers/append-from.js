@@ -30,6 +30,8 @@ class IterableSource {
     /** Why nothing more is read. @type {End} */
     this.ended = null
     this.read = this.read.bind(this)
+    this.give = this.give.bind(this)
+    this.fail = this.fail.bind(this)
   }
 
   /** @type {import('../read/source').Source<any>} */
@@ -39,7 +41,7 @@ class IterableSource {
     this.asked = cb
     try {
       const next = this.iterator.next()
-      if (this.isAsync) Promise.resolve(next).then((result) => this.give(result), (thrown) => this.fail(thrown))
+      if (this.isAsync) Promise.resolve(next).then(this.give, this.fail)
       else this.give(next)
     } catch (thrown) {
       this.fail(thrown)

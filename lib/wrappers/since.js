@@ -45,7 +45,7 @@ class Since {
       const cancel = this.observable.next((err, seq) => {
         signal?.removeEventListener('abort', onabort)
         if (err) reject(err)
-        else resolve(/** @type {number} */ (seq))
+        else resolve(seq)
       })
       signal?.addEventListener('abort', onabort, { once: true })
     })
@@ -88,7 +88,7 @@ function sourceOf (since) {
     cancel = since.next((err, seq) => {
       if (err) return cb(isClosed(err) || err, NaN)
       last = seq
-      cb(null, /** @type {number} */ (seq))
+      cb(null, seq)
     })
   }
 }

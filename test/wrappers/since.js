@@ -2,7 +2,10 @@
 
 // `since` with promises.
 
-const { getEventListeners } = require('events')
+const fs = require('fs')
+const path = require('path')
+const { spawn } = require('child_process')
+const { getEventListeners, once } = require('events')
 const tape = require('tape')
 const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
@@ -118,6 +121,44 @@ tape('next follows a log that another writer has open', async (t) => {
   const closing = codeOf(reader.since.next())
   await reader.close()
   t.equal(await closing, 'flumelog:closed')
+  await writer.close()
+})
+
+tape('next rejects when the file of the log is replaced', async (t) => {
+  const file = testFolder(t)('log')
+  const writer = await open(file)
+  await writer.append('one')
+  await writer.close()
+  const reader = await open(file, { readOnly: true })
+  const next = codeOf(reader.since.next())
+  fs.copyFileSync(file, `${file}.copy`)
+  fs.renameSync(`${file}.copy`, file)
+  t.equal(await next, 'flumelog:replaced')
+  await reader.close()
+})
+
+tape('a process that waits for a change of another process stays alive', async (t) => {
+  const file = testFolder(t)('log')
+  const writer = await open(file)
+  const program = `
+    const { open } = require(${JSON.stringify(path.join(__dirname, '..', '..', 'promises'))})
+    open(${JSON.stringify(file)}, { readOnly: true }).then(async (log) => {
+      setImmediate(() => console.log('waiting'))
+      console.log(await log.since.next())
+    })`
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const closed = once(child, 'close')
+  let output = ''
+  child.stdout.setEncoding('utf8')
+  const waiting = new Promise(resolve => child.stdout.on('data', (data) => {
+    output += data
+    if (output === 'waiting\n') resolve()
+  }))
+  await Promise.race([waiting, closed])
+  const seq = await writer.append('one')
+  t.deepEqual(await closed, [0, null])
+  t.equal(output, `waiting\n${seq}\n`)
   await writer.close()
 })
 
