@@ -1,3 +1,6 @@
+// The types need those of Node.js, which TypeScript 6 and later load only where this is said.
+/// <reference types="node" preserve="true" />
+
 'use strict'
 
 // Opens a log.
@@ -10,11 +13,16 @@ const { settingsOf } = require('./lib/options')
 const { createLog } = require('./lib/log')
 
 /**
- * @typedef {import('./lib/log').Stats} Stats
- * @typedef {import('./lib/log').Cut} Cut
- * @typedef {import('./lib/log').AppendOptions} AppendOptions
+ * @typedef {import('./lib/types').Stats} Stats
+ * @typedef {import('./lib/types').Cut} Cut
+ * @typedef {import('./lib/types').AppendOptions} AppendOptions
+ * @typedef {import('./lib/write/sink').SinkOptions} SinkOptions
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
+ * @typedef {import('./lib/read/options').ScanOptions} ScanOptions
  * @typedef {import('./lib/errors').LogError} LogError
+ * @typedef {import('./lib/errors').SystemError} SystemError
+ * @typedef {import('./lib/errors').CallbackError} CallbackError
+ * @typedef {import('./lib/errors').ErrorCode} ErrorCode
  * @typedef {import('./lib/storage/storage-file').RandomAccessStorage} RandomAccessStorage
  */
 
@@ -22,6 +30,11 @@ const { createLog } = require('./lib/log')
  * @template [T=Buffer] a record, as the codec decodes it
  * @template [A=T] what can be appended
  * @typedef {import('./lib/log').FlumeLog<T, A>} Log
+ */
+
+/**
+ * @template [T=Buffer]
+ * @typedef {import('./lib/read/source').LogRecord<T>} LogRecord
  */
 
 /**

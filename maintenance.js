@@ -1,3 +1,6 @@
+// The types need those of Node.js, which TypeScript 6 and later load only where this is said.
+/// <reference types="node" preserve="true" />
+
 'use strict'
 
 // Verifies, repairs and copies the file of a log, as the commands of these names do.
@@ -10,6 +13,8 @@ const { mustBePath, workFor } = require('./lib/maintenance/work')
 
 /**
  * @typedef {import('./lib/errors').LogError} LogError
+ * @typedef {import('./lib/errors').SystemError} SystemError
+ * @typedef {import('./lib/errors').ErrorCode} ErrorCode
  * @typedef {import('./lib/maintenance/verify').Report} Report
  * @typedef {import('./lib/maintenance/counts').Counts} Counts
  * @typedef {import('./lib/maintenance/ranges').Range} Range

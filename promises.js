@@ -1,3 +1,6 @@
+// The types need those of Node.js, which TypeScript 6 and later load only where this is said.
+/// <reference types="node" preserve="true" />
+
 'use strict'
 
 // A log with promises, async iterators and Node.js streams: a thin wrapper of the log
@@ -17,12 +20,19 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
 
 /**
  * @typedef {import('./lib/storage/storage-file').RandomAccessStorage} RandomAccessStorage
- * @typedef {import('./lib/log').AppendOptions} AppendOptions
+ * @typedef {import('./lib/types').AppendOptions} AppendOptions
+ * @typedef {import('./lib/types').Stats} Stats
+ * @typedef {import('./lib/types').LogWriteStream} LogWriteStream
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
  * @typedef {import('./lib/read/options').ScanOptions} ScanOptions
  * @typedef {import('./lib/wrappers/append-from').AppendFromOptions} AppendFromOptions
  * @typedef {import('./lib/write/sink').Stored} Stored
- * @typedef {StreamOptions & { signal?: AbortSignal }} IteratorOptions signal: ends the stream with its reason
+ * @typedef {import('./lib/errors').LogError} LogError
+ * @typedef {import('./lib/errors').SystemError} SystemError
+ * @typedef {import('./lib/errors').ErrorCode} ErrorCode
+ * @typedef {object} SignalOptions
+ * @property {AbortSignal} [signal] ends the stream with its reason
+ * @typedef {StreamOptions & SignalOptions} IteratorOptions
  * @typedef {StreamOptions & import('./lib/wrappers/node-streams').NodeStreamOptions} ReadStreamOptions
  * @typedef {import('./lib/wrappers/node-streams').NodeStreamOptions & import('./lib/write/sink').SinkOptions} WriteStreamOptions
  */
@@ -43,6 +53,12 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
  */
 
 /**
+ * @template I
+ * @typedef {import('./lib/types').LogIterator<I>} LogIterator
+ */
+
+/**
+ * A log with promises, async iterators and Node.js streams. What rejects is a `LogError`, or an error passed on unchanged.
  * @template [T=Buffer] a record, as the codec decodes it
  * @template [A=T] what can be appended
  */
@@ -68,7 +84,7 @@ class FlumeLog {
     replace(this, 'blockSize', bytes)
   }
 
-  /** With `shared`: `'owner'` or `'client'`; null otherwise. */
+  /** With `shared`: whether this process writes the file (`'owner'`) or sends its appends to the one that does (`'client'`); null otherwise. */
   get role () {
     return this.flumelog.role
   }
@@ -96,11 +112,11 @@ class FlumeLog {
   }
 
   /**
-   * @returns {Promise<import('./lib/log').Cut | null>} once the log is open: what recovery truncated, or null. Rejects if it cannot
-   *   be opened
+   * Waits until the log is open.
+   * @returns {Promise<import('./lib/types').Cut | null>} what recovery truncated, or null. Rejects if the log cannot be opened
    */
   ready () {
-    return new Promise((resolve, reject) => this.flumelog.onReady((err, cut) => err ? reject(err) : resolve(cut ?? null)))
+    return new Promise((resolve, reject) => this.flumelog.onReady((err, cut) => err ? reject(err) : resolve(cut)))
   }
 
   /**
@@ -141,38 +157,44 @@ class FlumeLog {
   }
 
   /**
+   * Reads the record that starts at `seq`. Errors: `flumelog:deleted`; `flumelog:not-found` if no record starts there;
+   * `flumelog:invalid` if `seq` is not an integer >= 0; `flumelog:corrupt`.
    * @param {number} seq
    * @returns {Promise<T>}
    */
   get (seq) {
     return new Promise((resolve, reject) => {
-      this.flumelog.get(seq, (err, value) => err ? reject(err) : resolve(/** @type {T} */ (value)))
+      this.flumelog.get(seq, (err, value) => err ? reject(err) : resolve(value))
     })
   }
 
   /**
-   * The record before the one at `seq`; `seq` may also be the end of the log.
+   * Reads the record before the one at `seq`, skipping deleted ones; `seq` may also be the end of the log. Errors as for `get`;
+   * `flumelog:not-found` if there is no earlier record.
    * @param {number} seq
    * @returns {Promise<LogRecord<T>>}
    */
   getPrevious (seq) {
     return new Promise((resolve, reject) => {
-      this.flumelog.getPrevious(seq, (err, value, seq) => err ? reject(err) : resolve(record(seq, value)))
+      this.flumelog.getPrevious(seq, (err, value, seq) => err ? reject(err) : resolve({ seq, value }))
     })
   }
 
   /**
-   * Binary search in a log whose records are in the order that `compare` defines.
+   * Binary search in a log whose records are in the order that `compare` defines. Errors: `flumelog:not-found` if there is
+   * none; `flumelog:invalid` if `compare` does not return a number; what it throws.
    * @param {(value: T, seq: number) => number | bigint} compare
    * @returns {Promise<LogRecord<T>>} the first record for which it is >= 0
    */
   search (compare) {
     return new Promise((resolve, reject) => {
-      this.flumelog.search(compare, (err, seq, value) => err ? reject(err) : resolve(record(seq, value)))
+      this.flumelog.search(compare, (err, seq, value) => err ? reject(err) : resolve({ seq, value }))
     })
   }
 
   /**
+   * Overwrites one or more records with zeros. Deleting a deleted record is not an error. Errors: `flumelog:not-found`,
+   * `flumelog:invalid`, `flumelog:read-only`.
    * @param {number | number[]} seq
    * @returns {Promise<void>}
    */
@@ -191,26 +213,39 @@ class FlumeLog {
     return new Promise((resolve, reject) => this.flumelog.scan(range, onRecord, (err) => err ? reject(err) : resolve()))
   }
 
-  /** @returns {Promise<void>} resolves when everything appended so far is written */
+  /**
+   * Waits until everything appended so far is written.
+   * @returns {Promise<void>}
+   */
   drained () {
     return new Promise((resolve, reject) => this.flumelog.onDrain((err) => err ? reject(err) : resolve()))
   }
 
-  /** @returns {import('./lib/log').Stats} as for the log with callbacks */
+  /**
+   * What the log counts, since it was opened, and its size.
+   * @returns {Stats}
+   */
   stats () {
     return this.flumelog.stats()
   }
 
-  /** @returns {Promise<void>} resolves when everything appended so far is fsynced */
+  /**
+   * Fsyncs everything appended so far.
+   * @returns {Promise<void>}
+   */
   sync () {
     return new Promise((resolve, reject) => this.flumelog.sync((err) => err ? reject(err) : resolve()))
   }
 
-  /** @returns {Promise<void>} resolves when everything appended is fsynced and the lock is released */
+  /**
+   * Fsyncs everything appended and releases the lock. Closing twice is not an error.
+   * @returns {Promise<void>}
+   */
   close () {
     return new Promise((resolve, reject) => this.flumelog.close((err) => err ? reject(err) : resolve()))
   }
 
+  /** Closes the log, at the end of the scope of `await using`. */
   [Symbol.asyncDispose] () {
     return this.close()
   }
@@ -219,26 +254,29 @@ class FlumeLog {
    * The records, for one `for await` loop. Leaving the loop in any way closes the stream.
    * @overload
    * @param {IteratorOptions & { seqs?: true, values?: true }} [options]
-   * @returns {RecordIterator<LogRecord<T>>}
+   * @returns {LogIterator<LogRecord<T>>}
    */
   /**
+   * The seqs of the records, for one `for await` loop.
    * @overload
    * @param {IteratorOptions & { values: false }} options
-   * @returns {RecordIterator<number>}
+   * @returns {LogIterator<number>}
    */
   /**
+   * The records without their seqs, for one `for await` loop.
    * @overload
    * @param {IteratorOptions & { seqs: false, values?: true }} options
-   * @returns {RecordIterator<T>}
+   * @returns {LogIterator<T>}
    */
   /**
+   * Records, seqs or values, as the options say, for one `for await` loop.
    * @overload
    * @param {IteratorOptions} [options]
-   * @returns {RecordIterator<any>}
+   * @returns {LogIterator<any>}
    */
   /**
    * @param {IteratorOptions} [options]
-   * @returns {RecordIterator<any>}
+   * @returns {LogIterator<any>}
    */
   stream (options) {
     // now, since `old: false` counts from this call on
@@ -251,26 +289,29 @@ class FlumeLog {
    * time. No array is empty; a live one has what was acknowledged since the one before.
    * @overload
    * @param {IteratorOptions & { seqs?: true, values?: true }} [options]
-   * @returns {RecordIterator<LogRecord<T>[]>}
+   * @returns {LogIterator<LogRecord<T>[]>}
    */
   /**
+   * The seqs of the records in arrays, a block at a time, for one `for await` loop.
    * @overload
    * @param {IteratorOptions & { values: false }} options
-   * @returns {RecordIterator<number[]>}
+   * @returns {LogIterator<number[]>}
    */
   /**
+   * The records without their seqs, in arrays, a block at a time, for one `for await` loop.
    * @overload
    * @param {IteratorOptions & { seqs: false, values?: true }} options
-   * @returns {RecordIterator<T[]>}
+   * @returns {LogIterator<T[]>}
    */
   /**
+   * Arrays of records, seqs or values, as the options say, a block at a time, for one `for await` loop.
    * @overload
    * @param {IteratorOptions} [options]
-   * @returns {RecordIterator<any[]>}
+   * @returns {LogIterator<any[]>}
    */
   /**
    * @param {IteratorOptions} [options]
-   * @returns {RecordIterator<any[]>}
+   * @returns {LogIterator<any[]>}
    */
   batches (options) {
     // now, since `old: false` counts from this call on
@@ -281,7 +322,7 @@ class FlumeLog {
   /**
    * The records as a Node.js stream.
    * @param {ReadStreamOptions} [options]
-   * @returns {ReadStream}
+   * @returns {import('stream').Readable} in object mode
    */
   createReadStream (options) {
     const source = readStreamOf((options) => this.flumelog.stream(options), options)
@@ -292,7 +333,7 @@ class FlumeLog {
    * Appends what is written to it, in order. It accepts records ahead of what is stored, up to the log's
    * `highWaterMark`; at `finish` all of them are stored.
    * @param {WriteStreamOptions} [options]
-   * @returns {WriteStream}
+   * @returns {LogWriteStream}
    */
   createWriteStream (options) {
     return new WriteStream(this.flumelog, options ?? {})
@@ -340,14 +381,6 @@ async function open (file, options) {
  */
 function wrap (log) {
   return new FlumeLog(log)
-}
-
-/**
- * @param {any} seq
- * @param {any} value what a callback is given if there is no error
- */
-function record (seq, value) {
-  return { seq, value }
 }
 
 module.exports = { open, wrap, FlumeLog }

@@ -1,3 +1,6 @@
+// The types need those of Node.js, which TypeScript 6 and later load only where this is said.
+/// <reference types="node" preserve="true" />
+
 'use strict'
 
 // A log whose streams are push-streams, for sinks written for flumelog-aligned-offset
@@ -7,27 +10,41 @@ const { PushSource } = require('./lib/wrappers/push-source')
 
 /**
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
+ * @typedef {import('./lib/errors').LogError} LogError
+ * @typedef {import('./lib/errors').SystemError} SystemError
+ * @typedef {import('./lib/errors').CallbackError} CallbackError
+ * @typedef {import('./lib/errors').ErrorCode} ErrorCode
  */
 
 /**
- * What a stream gives depends on its options.
+ * @template [I=any]
+ * @typedef {import('./lib/types').PushStream<I>} PushStream
+ */
+
+/**
  * @template T
  * @typedef {{
- *   (options?: StreamOptions & { seqs?: true, values?: true }): PushSource<import('./lib/read/source').LogRecord<T>>,
- *   (options: StreamOptions & { values: false }): PushSource<number>,
- *   (options: StreamOptions & { seqs: false, values?: true }): PushSource<T>,
- *   (options: StreamOptions): PushSource<any>
+ *   (options?: StreamOptions & { seqs?: true, values?: true }): PushStream<import('./lib/read/source').LogRecord<T>>,
+ *   (options: StreamOptions & { values: false }): PushStream<number>,
+ *   (options: StreamOptions & { seqs: false, values?: true }): PushStream<T>,
+ *   (options: StreamOptions): PushStream<any>
  * }} StreamFunction
+ */
+
+/**
+ * @template T
+ * @template A
+ * @typedef {object} PushMembers
+ * @property {StreamFunction<T>} stream the source of a push-stream of records as `{ seq, value }`, of their seqs
+ *   (`values: false`) or of their values (`seqs: false`)
+ * @property {import('./lib/types').FlumeLog<T, A>} flumelog the wrapped log, with pull-streams
  */
 
 /**
  * A log with push-streams; `flumelog` is the wrapped log.
  * @template [T=Buffer]
  * @template [A=T]
- * @typedef {Omit<import('./lib/log').FlumeLog<T, A>, 'stream'> & {
- *   stream: StreamFunction<T>,
- *   flumelog: import('./lib/log').FlumeLog<T, A>
- * }} PushLog
+ * @typedef {Omit<import('./lib/types').FlumeLog<T, A>, 'stream'> & PushMembers<T, A>} PushLog
  */
 
 /**

@@ -5,25 +5,45 @@
 // (ENOSPC, EIO, ENOENT) pass through unchanged.
 
 /**
- * @typedef {Error & {
- *   code: string,
- *   filename?: string | null,
- *   offset?: number,
- *   block?: number,
- *   blockSize?: number
- * }} LogError
+ * The codes of the log's own errors; README.md says when each occurs.
+ * @typedef {'flumelog:deleted' | 'flumelog:not-found' | 'flumelog:invalid' | 'flumelog:too-large' | 'flumelog:corrupt' |
+ *   'flumelog:not-a-log' | 'flumelog:block-size' | 'flumelog:locked' | 'flumelog:unreachable' | 'flumelog:no-lock' |
+ *   'flumelog:read-only' | 'flumelog:overflow' | 'flumelog:replaced' | 'flumelog:failed' | 'flumelog:protocol' |
+ *   'flumelog:closed'} ErrorCode
+ * @typedef {`E${string}`} SystemErrorCode such as 'ENOSPC'
  */
 
 /**
- * @param {string} code
+ * @typedef {object} LogErrorDetails
+ * @property {ErrorCode} code what went wrong
+ * @property {string | null} [filename] the log's
+ * @property {number} [offset] where in the file, in bytes; the seq of a record
+ * @property {number} [block] the number of the corrupt block, from 0
+ * @property {number} [blockSize] in bytes; with `flumelog:block-size`, that of the file
+ *
+ * @typedef {object} SystemErrorDetails
+ * @property {SystemErrorCode} [code] such as 'ENOSPC'; missing if what threw was a function or a storage of the caller's
+ * @property {number} [errno] the operating system's number for it
+ * @property {string} [syscall] the system call that failed
+ * @property {string} [path] the file it was called for
+ */
+
+/**
+ * @typedef {Error & LogErrorDetails} LogError an error of the log itself
+ * @typedef {Error & SystemErrorDetails} SystemError an error passed on unchanged: of the operating system, of a codec or
+ *   another function of the caller's, or of a storage
+ * @typedef {LogError | SystemError} CallbackError what callbacks and rejections give; test `code` to tell which it is
+ */
+
+/**
+ * @template {ErrorCode | SystemErrorCode} C
+ * @param {C} code
  * @param {string} message
  * @param {object} [details] further properties of the error
- * @returns {LogError}
+ * @returns {C extends ErrorCode ? LogError : SystemError}
  */
 function createError (code, message, details) {
-  const err = /** @type {LogError} */ (new Error(message))
-  err.code = code
-  return Object.assign(err, details)
+  return Object.assign(/** @type {any} */ (new Error(message)), { code }, details)
 }
 
 /** The name in messages; a storage may have none. */
@@ -246,7 +266,7 @@ exports.protocol = (message, cause) => createError('flumelog:protocol', message,
  * @param {unknown} cause
  * @param {Record<string, unknown>} properties `code` among them
  */
-exports.fromOwner = (message, cause, { code, ...details }) => createError(String(code), message, cause ? { ...details, cause } : details)
+exports.fromOwner = (message, cause, { code, ...details }) => createError(/** @type {ErrorCode} */ (String(code)), message, cause ? { ...details, cause } : details)
 
 /**
  * @param {string} filename of a socket

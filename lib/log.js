@@ -195,7 +195,7 @@ class Log {
     this.streams.fail(err)
   }
 
-  /** @param {(err: Error | null, cut?: Cut | null) => void} cb */
+  /** @type {FlumeLog['onReady']} */
   onReady (cb) {
     mustBeFunction('the callback', cb)
     this.whenOpen((err) => cb(err, this.state.opened?.cut ?? null))
@@ -251,7 +251,10 @@ class Log {
 
   // Reading
 
-  /** @type {FlumeLog['get']} */
+  /**
+   * @param {number} seq
+   * @param {import('./read/get').GetCallback} cb
+   */
   get (seq, cb) {
     mustBeFunction('the callback', cb)
     const { reader } = this.state
@@ -260,7 +263,10 @@ class Log {
     else reader.get(seq, cb)
   }
 
-  /** @type {FlumeLog['getPrevious']} */
+  /**
+   * @param {number} seq
+   * @param {import('./read/get').GetCallback} cb
+   */
   getPrevious (seq, cb) {
     mustBeFunction('the callback', cb)
     this.whenReadable(cb, ({ reader }) => reader.getPrevious(seq, cb))
@@ -293,7 +299,10 @@ class Log {
     this.whenReadable(cb, () => scan(this.reading, options, onRecord, cb))
   }
 
-  /** @type {FlumeLog['search']} */
+  /**
+   * @param {(value: any, seq: number) => number | bigint} compare
+   * @param {import('./read/search').SearchCallback} cb
+   */
   search (compare, cb) {
     mustBeFunction('the callback', cb)
     this.whenReadable(cb, () => search(this.reading, compare, cb))

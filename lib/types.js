@@ -1,9 +1,11 @@
 'use strict'
 
-// The public members of a log. Types only.
+// The public members of a log, and of what they return. Types only: what a successful
+// callback is given is not optional, as in the types of Node.js.
 
 /**
- * @typedef {(err?: Error | null) => void} Done
+ * @typedef {import('./errors').CallbackError} CallbackError
+ * @typedef {(err: CallbackError | null) => void} Done
  * @typedef {import('./read/options').StreamOptions} StreamOptions
  */
 
@@ -15,10 +17,18 @@
  */
 
 /**
- * @typedef {{ records: number, bytes: number }} Count bytes of data
+ * @typedef {object} Count
+ * @property {number} records number of records
+ * @property {number} bytes of their data
+ *
+ * @typedef {object} CacheStats
+ * @property {number} hits lookups of blocks that were in the cache
+ * @property {number} misses lookups of blocks that were not
+ * @property {number} evictions blocks that made room for others
+ *
  * @typedef {object} ClientStats a process that has the log open as a client
  * @property {string} id another one each time it opens the log
- * @property {number} pid
+ * @property {number} pid its process id
  * @property {Count} appended stored for it by this owner
  * @property {Count} inFlight received from it and not stored yet
  * @typedef {object} Stats counters, which only grow, and gauges
@@ -30,7 +40,7 @@
  * @property {number} writes write calls
  * @property {number} syncs fdatasync calls
  * @property {number} unsynced bytes acknowledged and not yet fsynced
- * @property {{ hits: number, misses: number, evictions: number }} cache lookups of blocks, and blocks evicted
+ * @property {CacheStats} cache lookups of blocks, and blocks evicted
  * @property {number} streams open streams
  * @property {ClientStats[]} clients with `shared`, in the owner: the other processes; empty otherwise
  * @property {number} refused with `shared`, in the owner: connections that were closed because of what they had sent
@@ -41,15 +51,20 @@
  */
 
 /**
+ * @typedef {object} SinceMembers
+ * @property {(listener: (seq: number) => unknown, immediately?: boolean) => () => void} once calls a listener once, with the
+ *   current seq or, if there is none or `immediately` is false, with the next one; returns a function that removes the listener
+ * @property {(cb: (err: CallbackError | null, seq: number) => void) => () => void} next calls back once, later: with the seq after the next
+ *   change, or with the error if there will be none (`flumelog:closed`); returns a function that stops waiting
+ * @property {number | undefined} value the last record's seq: undefined until the log is open, -1 when it is empty. Read-only
+ *
+ * @typedef {(listener: (seq: number) => unknown, immediately?: boolean) => () => void} Listen
+ */
+
+/**
  * The reading side of an `obz` observable. Calls a listener with the current seq (unless `immediately` is false) and with
- * every later one, until the function it returned is called or the listener returns false. `next` calls back once, later: at the next
- * change, or with the error if there will be none (`flumelog:closed`), unless the function it returned is called before.
- * @typedef {{
- *   (listener: (seq: number) => unknown, immediately?: boolean): () => void,
- *   once (listener: (seq: number) => unknown, immediately?: boolean): () => void,
- *   next (cb: (err: Error | null, seq: number) => void): () => void,
- *   readonly value: number | undefined
- * }} Since
+ * every later one, until the function it returned is called or the listener returns false.
+ * @typedef {Listen & Readonly<SinceMembers>} Since
  */
 
 /**
@@ -58,37 +73,51 @@
  * @typedef {object} FlumeLog
  * @property {string | null} filename the path passed to FlumeLog; null for a storage without one
  * @property {number} blockSize in bytes; that of the file, once the log is open
- * @property {import('./options').Codec<T>} codec
+ * @property {import('./options').Codec<T>} codec converts records to bytes and back; see the option
  * @property {'owner' | 'client' | null} role with `shared`, once the log is open: whether this process writes the file. A client
  *   may become the owner; null if the log is not shared
  * @property {Since} since `obz` observable of the last record's seq: undefined until open, -1 when empty
- * @property {number} highWaterMark see the option
- * @property {'queue' | 'reject'} overflow see the option
- * @property {Append<A>} append
- * @property {(seq: number, cb: (err: Error | null, value?: T) => void) => void} get
+ * @property {number} highWaterMark limit on unwritten bytes; see the option
+ * @property {'queue' | 'reject'} overflow what becomes of an append beyond `highWaterMark`; see the option
+ * @property {Append<A>} append appends a record, or several in a row. Callbacks are called in the order of the calls, when all
+ *   records are written, or fsynced with `sync: 'always'` or `options.sync`. `seq` is that of the last record; with
+ *   `atomic`, the callback gets the seqs of all.
+ *   Errors, with nothing stored: `flumelog:invalid` if the codec cannot encode a record, or it is empty or all zeros;
+ *   `flumelog:too-large`; `flumelog:overflow`; `flumelog:closed`; `flumelog:read-only`; `flumelog:failed` after a failed fsync;
+ *   errors of the operating system
+ * @property {(seq: number, cb: (err: CallbackError | null, value: T) => void) => void} get
  *   reads the record that starts at `seq`. Errors: `flumelog:deleted`; `flumelog:not-found` if no record starts there;
  *   `flumelog:invalid` if `seq` is not an integer >= 0; `flumelog:corrupt`
- * @property {(seq: number, cb: (err: Error | null, value?: T, seq?: number) => void) => void} getPrevious
+ * @property {(seq: number, cb: (err: CallbackError | null, value: T, seq: number) => void) => void} getPrevious
  *   reads the record before the one at `seq`, skipping deleted ones; `seq` may also be the end of the log.
  *   Errors as for `get`; `flumelog:not-found` if there is no earlier record
- * @property {import('./read/source').StreamFunction<T>} stream a pull-stream source of `{ seq, value }`, of seqs or of values
- * @property {import('./read/source').BatchFunction<T>} batches a pull-stream source of arrays of what `stream` gives, a block at a time
- * @property {(options: import('./read/options').ScanOptions, onRecord: import('./read/scan').OnRecord, cb: (err: Error | null) => void) => void} scan
+ * @property {import('./read/source').StreamFunction<T>} stream a pull-stream source of records as `{ seq, value }`, of their seqs
+ *   (`values: false`) or of their values (`seqs: false`), in the order of the file or, with `reverse`, last record first.
+ *   Errors end it: `flumelog:corrupt`, `flumelog:invalid` for an invalid option, `flumelog:closed`
+ * @property {import('./read/source').BatchFunction<T>} batches a pull-stream source of arrays of what `stream` gives, a block at a
+ *   time; no array is empty
+ * @property {(options: import('./read/options').ScanOptions, onRecord: import('./read/scan').OnRecord, cb: Done) => void} scan
  *   zero-copy iteration: nothing is allocated per record; stops when `onRecord` returns false
  * @property {(options?: import('./write/sink').SinkOptions | import('./write/sink').Sunk, cb?: import('./write/sink').Sunk) => import('./write/sink').Sink<A>} sink
  *   a pull-stream sink that appends what it reads, in order. It stops reading when `highWaterMark` bytes are in
  *   flight, until half of them are written. Calls `cb(err, { records, bytes, seq })` when everything is stored
- * @property {(compare: (value: T, seq: number) => number | bigint, cb: (err: Error | null, seq?: number, value?: T) => void) => void} search
+ * @property {(compare: (value: T, seq: number) => number | bigint, cb: (err: CallbackError | null, seq: number, value: T) => void) => void} search
  *   binary search for the first record for which `compare` returns >= 0, in a log that is ordered by what it compares.
  *   Errors: `flumelog:not-found` if there is none; `flumelog:invalid` if it does not return a number; what it throws
  * @property {(seq: number | number[], cb?: Done) => void} del overwrites one or more records with zeros. Deleting
  *   a deleted record is not an error. Errors: `flumelog:not-found`, `flumelog:invalid`, `flumelog:read-only`
- * @property {(cb: (err: Error | null, cut?: Cut | null) => void) => void} onReady called when the log is open, or cannot be opened
+ * @property {(cb: (err: CallbackError | null, cut: Cut | null) => void) => void} onReady called when the log is open, or cannot be
+ *   opened; `cut` is what recovery truncated
  * @property {(cb: Done) => void} onDrain called when everything appended so far is written
  * @property {(cb?: Done) => void} sync fsyncs everything appended so far
  * @property {(cb?: Done) => void} close fsyncs everything appended and releases the lock. Closing twice is not an error
- * @property {() => Stats} stats
- * @property {{ del: 'async' }} methods those that flumedb exposes
+ * @property {() => Stats} stats what the log counts, since it was opened, and its size
+ * @property {Methods} methods those that flumedb exposes
+ */
+
+/**
+ * @typedef {object} Methods
+ * @property {'async'} del takes a callback
  */
 
 /**
@@ -99,17 +128,44 @@
  */
 
 /**
- * Appends a record, or several in a row. Callbacks are called in the order of the calls, when all records are written, or
- * fsynced with `sync: 'always'` or `options.sync`. `seq` is that of the last record. Errors, with nothing stored:
- * `flumelog:invalid` if the codec cannot encode a record, or it is empty or all zeros; `flumelog:too-large`;
- * `flumelog:overflow`; `flumelog:closed`; `flumelog:read-only`; `flumelog:failed` after a failed fsync; errors of the
- * operating system.
  * @template [A=Buffer]
  * @typedef {{
- *   (value: A | A[], cb?: (err: Error | null, seq?: number) => void): void,
- *   (value: A | A[], options: AppendOptions & { atomic: true }, cb?: (err: Error | null, seqs?: number[]) => void): void,
- *   (value: A | A[], options: AppendOptions & { atomic?: false } | boolean, cb?: (err: Error | null, seq?: number) => void): void
+ *   (value: A | A[], cb?: (err: CallbackError | null, seq: number) => void): void,
+ *   (value: A | A[], options: AppendOptions & { atomic: true }, cb?: (err: CallbackError | null, seqs: number[]) => void): void,
+ *   (value: A | A[], options: AppendOptions & { atomic?: false } | boolean, cb?: (err: CallbackError | null, seq: number) => void): void
  * }} Append
+ */
+
+// What the wrappers return: the members that callers use, of the classes in wrappers/
+
+/**
+ * @template I
+ * @typedef {object} IteratorMembers
+ * @property {() => Promise<IteratorResult<I, undefined>>} next the next item. Rejects with the error of the log, or the signal's reason
+ * @property {() => Promise<IteratorResult<I, undefined>>} return closes the stream, as `break` does
+ * @property {(err: unknown) => Promise<IteratorResult<I, undefined>>} throw closes the stream, and rejects with `err`
+ */
+
+/**
+ * What a stream yields, for one `for await` loop. Leaving the loop in any way closes the stream; so does `await using`.
+ * @template I
+ * @typedef {IteratorMembers<I> & AsyncIterableIterator<I> & AsyncDisposable} LogIterator
+ */
+
+/**
+ * @typedef {object} WriteStreamMembers
+ * @property {import('./write/sink').Stored | null} stored what was stored, from `finish` on; null before
+ *
+ * @typedef {import('stream').Writable & WriteStreamMembers} LogWriteStream a Node.js stream in object mode, one record per chunk
+ */
+
+/**
+ * @template [I=any]
+ * @typedef {object} PushStream the source of a push-stream
+ * @property {<S extends import('./wrappers/push-source').PushSink<I>>(sink: S) => S} pipe writes to a sink, or to a through that
+ *   has been piped into one, until it pauses; returns it
+ * @property {() => void} resume writes to the sink until it pauses. A sink calls this when it accepts records again
+ * @property {(err?: Error | true | null) => void} abort ends the stream before its end, and calls the sink's `end` at once
  */
 
 module.exports = {}

@@ -23,10 +23,10 @@ const { noCounts, tally } = require('./counts')
  * @property {number} sealed valid blocks that are full
  * @property {number} checksummed how many of these have a checksum
  * @property {number} padding bytes at the ends of valid blocks
- * @property {number} damagedBlocks
- * @property {number} damagedBytes
+ * @property {number} damagedBlocks that are corrupt
+ * @property {number} damagedBytes in these
  * @property {import('./counts').Counts} counts of records in valid blocks
- * @property {Range[]} ranges
+ * @property {Range[]} ranges that are corrupt or torn, in the order of the file
  *
  * @typedef {(bytes: number, total: number) => void} OnProgress
  */

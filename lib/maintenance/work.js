@@ -12,7 +12,7 @@ const { mustBeSignal } = require('../signal')
 
 /**
  * @typedef {object} Progress
- * @property {Step} step
+ * @property {Step} step what is being done
  * @property {number} bytes that are done, of this step
  * @property {number} total bytes to do in this step
  *

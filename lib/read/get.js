@@ -11,7 +11,7 @@ const { openCursor, RECORD, WAITING, FAILED } = require('./cursor')
 const MAX_DEPTH = 64
 
 /** @typedef {import('../format/block').Block} Block */
-/** @typedef {(err: Error | null, value?: any, seq?: number) => void} GetCallback */
+/** @typedef {(err: Error | null, value?: any, seq?: any) => void} GetCallback given an error alone, or null and the others */
 
 class RecordReader {
   /** @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context of a log that is open */

@@ -30,7 +30,7 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
  * @typedef {object} Skipped a range that a stream with `skipCorrupt` left out
  * @property {number} start offset of its first byte
  * @property {number} end offset after its last byte
- * @property {Error} error the reason
+ * @property {import('../errors').CallbackError} error the reason
  *
  * @typedef {object} StreamOnlyOptions
  * @property {boolean} [live] at the end of the log, wait for more records; default false

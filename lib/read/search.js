@@ -10,7 +10,7 @@ const { format } = require('../format-value')
  * @typedef {(value: any, seq: number) => number | bigint} Compare negative: the record is before the target
  * @typedef {{ seq: number, value: any }} Found
  * @typedef {import('../format/block').Block} Block
- * @typedef {(err: Error | null, seq?: number, value?: any) => void} SearchCallback
+ * @typedef {(err: Error | null, seq?: any, value?: any) => void} SearchCallback given an error alone, or null and the others
  */
 
 /**

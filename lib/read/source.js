@@ -3,7 +3,7 @@
 // Pull-stream sources of records. Types only.
 
 /**
- * @typedef {true | Error | null} End null: not ended; true: a normal end
+ * @typedef {true | import('../errors').CallbackError | null} End null: not ended; true: a normal end
  * @typedef {(end: End, item?: any) => void} Answer
  */
 
@@ -15,7 +15,9 @@
 
 /**
  * @template [T=Buffer]
- * @typedef {{ seq: number, value: T }} LogRecord a record, and the offset at which it starts
+ * @typedef {object} LogRecord
+ * @property {number} seq the offset in the file at which the record starts
+ * @property {T} value the record, as the codec decodes it
  */
 
 /**

@@ -100,13 +100,13 @@ class RemoteWriter {
 
   // Calls: as those of a Writer
 
-  /** @param {Done | undefined} cb */
+  /** @param {((err: Error | null) => void) | undefined} cb */
   drain (cb) {
     this.waiters.wait(this.packer.end, false, cb)
     this.flushSoon()
   }
 
-  /** @param {Done | undefined} cb */
+  /** @param {((err: Error | null) => void) | undefined} cb */
   sync (cb) {
     const { end } = this.packer
     if (this.isOver) {

@@ -10,18 +10,22 @@ const { readEach, writeJoined } = require('./buffers')
 
 /**
  * @typedef {import('./path-file').Done} Done
- * @typedef {{
- *   open: (cb: Done) => void,
- *   read: (offset: number, size: number, cb: (err: Error | null, data?: Buffer) => void) => void,
- *   write: (offset: number, data: Buffer, cb: Done) => void,
- *   truncate: (offset: number, cb: Done) => void,
- *   stat: (cb: (err: Error | null, st?: { size: number }) => void) => void,
- *   close: (cb: Done) => void,
- *   filename?: string, fd?: number,
- *   statable?: boolean, truncatable?: boolean, writable?: boolean,
- *   sync?: (cb: Done) => void
- * }} RandomAccessStorage a storage as described by the package random-access-storage;
- *   if it has a method `sync(cb)`, that is called to make what was written durable
+ * @typedef {object} StorageStat
+ * @property {number} size in bytes
+ *
+ * @typedef {object} RandomAccessStorage a storage as described by the package random-access-storage
+ * @property {(cb: Done) => void} open opens it, or creates it
+ * @property {(offset: number, size: number, cb: (err: Error | null, data?: Buffer) => void) => void} read reads `size` bytes from `offset` on
+ * @property {(offset: number, data: Buffer, cb: Done) => void} write writes all of `data` at `offset`
+ * @property {(offset: number, cb: Done) => void} truncate makes it end at `offset`
+ * @property {(cb: (err: Error | null, st?: StorageStat) => void) => void} stat gives its size in bytes
+ * @property {(cb: Done) => void} close closes it
+ * @property {string} [filename] named in messages; default: no name
+ * @property {number} [fd] the descriptor of the open file, if it is one
+ * @property {boolean} [statable] false: it cannot tell its size
+ * @property {boolean} [truncatable] false: it cannot be truncated
+ * @property {boolean} [writable] false: it can only be read
+ * @property {(cb: Done) => void} [sync] makes durable what was written; default: nothing is done
  */
 
 /**

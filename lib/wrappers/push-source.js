@@ -11,8 +11,8 @@
  * @property {boolean} [paused] true: nothing is written to it until it calls its source's `resume`
  * @property {boolean | Error | null} [ended] true: it wants no more, and its `end` is not called
  * @property {any} [source] set by `pipe`
- * @property {(item: I) => void} write
- * @property {(err?: Error | null) => void} [end]
+ * @property {(item: I) => void} write takes a record
+ * @property {(err?: import('../errors').CallbackError | null) => void} [end] called once, with null at the end of the log or the error that ended it
  */
 
 /** @template I */

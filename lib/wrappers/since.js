@@ -55,7 +55,7 @@ class Since {
    * The current value, if the log is open, then the latest one after each change, for one `for await` loop. Values that were
    * replaced while the loop was busy are left out; the last one never is. It ends when the log is closed.
    * @param {SinceOptions} [options]
-   * @returns {RecordIterator<number>}
+   * @returns {import('../types').LogIterator<number>}
    * @throws flumelog:invalid
    */
   changes (options) {
@@ -63,6 +63,7 @@ class Since {
     return new RecordIterator(() => sourceOf(this.observable), options?.signal)
   }
 
+  /** What `changes` gives, for `for await (const seq of log.since)`. */
   [Symbol.asyncIterator] () {
     return this.changes()
   }

@@ -8,10 +8,15 @@ const { rethrowLater } = require('../callbacks')
 const { optionNames } = require('../option-names')
 
 /**
- * @typedef {{ sync?: boolean }} SinkOptions sync: everything is durable before the callback; default false
- * @typedef {{ records: number, bytes: number, seq: number }} Stored how much was stored, and the last record's
- *   seq, -1 if there is none
- * @typedef {(err: Error | null, stored: Stored) => void} Sunk
+ * @typedef {object} SinkOptions
+ * @property {boolean} [sync] everything is durable before the callback; default false
+ *
+ * @typedef {object} Stored how much was stored
+ * @property {number} records number of records
+ * @property {number} bytes of their data
+ * @property {number} seq of the last record; -1 if there is none
+ *
+ * @typedef {(err: import('../errors').CallbackError | null, stored: Stored) => void} Sunk
  * @typedef {import('../read/source').End} End
  */
 

@@ -125,12 +125,12 @@ class Writer {
 
   // Waiting
 
-  /** @param {Done | undefined} cb called when all appended so far is written */
+  /** @param {((err: Error | null) => void) | undefined} cb called when all appended so far is written */
   drain (cb) {
     this.wait(false, cb)
   }
 
-  /** @param {Done | undefined} cb called when all appended so far is durable */
+  /** @param {((err: Error | null) => void) | undefined} cb called when all appended so far is durable */
   sync (cb) {
     this.wait(true, cb)
   }
@@ -145,7 +145,7 @@ class Writer {
 
   /**
    * @param {boolean} mustBeSynced
-   * @param {Done | undefined} cb
+   * @param {((err: Error | null) => void) | undefined} cb
    * @param {boolean} [takesUntold] see Waiters
    */
   wait (mustBeSynced, cb, takesUntold = cb !== undefined) {

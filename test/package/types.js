@@ -1,35 +1,157 @@
 'use strict'
 
-// The programs in test/types use every member of the log, and of its wrappers, in valid and
-// invalid ways; test/package/package.js compiles them.
+// The types of the packed package, as programs in TypeScript see them. Those in test/types use
+// every member of the log, and of its wrappers, in valid and invalid ways.
 
 const fs = require('fs')
 const path = require('path')
+const { execFileSync } = require('child_process')
 const tape = require('tape')
 const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { FlumeLog: PromiseLog } = require('../../promises')
-const { RecordIterator } = require('../../lib/wrappers/iterator')
-const { PushSource } = require('../../lib/wrappers/push-source')
+const { compileWith5, compileWith7 } = require('../helpers/compiling')
+const { documentationOf } = require('../helpers/documentation')
+const { processFolder } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
 
-const PROGRAMS = path.join(__dirname, '..', 'types')
-const program = (file) => fs.readFileSync(path.join(PROGRAMS, file), 'utf8')
+const ROOT = path.join(__dirname, '..', '..')
+const PROGRAMS = path.join(ROOT, 'test', 'types')
+const { name, exports: entries, dependencies } = require('../../package.json')
+
+const NODE16 = { module: 'node16', moduleResolution: 'node16' }
+const NODENEXT = { module: 'nodenext', moduleResolution: 'nodenext' }
+const BUNDLER = { module: 'preserve', moduleResolution: 'bundler' }
+
+const folder = processFolder()
+const project = path.join(folder, 'project')
+const installed = path.join(project, 'node_modules', name)
+const tarball = pack(path.join(folder, 'checkout'))
+install()
+/** The declarations of each entry point. */
+const declarations = Object.fromEntries(Object.entries(entries).filter(([, entry]) => entry.types)
+  .map(([entry, { types }]) => [entry, path.join(installed, types)]))
+
+const checked = compileWith5(project, { ...NODE16, skipLibCheck: false })
+
+tape('programs compile with TypeScript 5.9, but for the lines that say they do not', (t) => {
+  t.equal(checked.problems, '', 'node16, with the declarations checked')
+  t.equal(compileWith5(project, { ...NODENEXT, skipLibCheck: true }).problems, '', 'nodenext')
+  t.equal(compileWith5(project, { ...BUNDLER, skipLibCheck: true }).problems, '', 'for a bundler')
+  t.end()
+})
+
+tape('programs compile with TypeScript 7, but for the lines that say they do not', (t) => {
+  for (const options of [NODE16, NODENEXT, BUNDLER]) {
+    for (const skipLibCheck of [false, true]) {
+      t.equal(compileWith7(project, { ...options, skipLibCheck }).problems, '', `${options.moduleResolution}, ${skipLibCheck ? 'skipLibCheck' : 'with the declarations checked'}`)
+    }
+  }
+  t.end()
+})
+
+tape('each entry point loads the types of Node.js, whichever version', (t) => {
+  for (const [entry, file] of Object.entries(declarations)) {
+    t.match(fs.readFileSync(file, 'utf8'), /^\/\/\/ <reference types="node"/, `${entry} asks for them`)
+  }
+  const files = fs.readdirSync(path.join(installed, 'types'), { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.d.ts'))
+  const generic = files.filter(file => /<ArrayBuffer(Like)?>/.test(fs.readFileSync(path.join(installed, 'types', file), 'utf8')))
+  t.deepEqual(generic, [], 'a Buffer has no type parameter, which it does not have in older versions')
+  t.end()
+})
+
+tape('every member and every option has documentation that editors show', (t) => {
+  const { documented, undocumented } = documentationOf(checked.program, declarations, file => file.startsWith(fs.realpathSync(installed)))
+  t.deepEqual(undocumented, [])
+  for (const member of ['.().append', '.().stream', './promises FlumeLog.del', '.().append(options).atomic', './push PushStream.pipe(sink).paused']) {
+    t.ok(documented.includes(member), `${member} is among them`)
+  }
+  t.end()
+})
+
+tape('every code of an error is typed, documented, and used', (t) => {
+  const checker = checked.program.getTypeChecker()
+  const pages = ['README.md', ...fs.readdirSync(path.join(ROOT, 'docs')).map(file => `docs/${file}`)].filter(file => file.endsWith('.md'))
+  const listed = pages.flatMap(page => [...fs.readFileSync(path.join(ROOT, page), 'utf8').matchAll(/^\| `(flumelog:[\w-]+)` \|/gm)].map(row => row[1]))
+  const made = [...fs.readFileSync(path.join(ROOT, 'lib', 'errors.js'), 'utf8').matchAll(/createError\('(flumelog:[\w-]+)'/g)].map(call => call[1])
+  for (const [entry, file] of Object.entries(declarations)) {
+    const types = checker.getExportsOfModule(checker.getSymbolAtLocation(checked.program.getSourceFile(file)))
+    const named = (type) => types.find(symbol => symbol.name === type)
+    t.ok(named('LogError') !== undefined && named('SystemError') !== undefined, `${entry} exports LogError and SystemError`)
+    const codes = checker.getDeclaredTypeOfSymbol(named('ErrorCode')).types.map(type => type.value)
+    t.deepEqual(codes.sort(), [...new Set(listed)].sort(), `ErrorCode of ${entry} has those in the documentation`)
+    t.deepEqual(codes, [...new Set(made)].sort(), 'and those that exist')
+  }
+  t.end()
+})
+
+tape('what the types say that callbacks are given, they are given', async (t) => {
+  const log = FlumeLog(new RAM())
+  const call = (method, ...args) => new Promise(resolve => log[method](...args, (...given) => resolve(given)))
+  t.deepEqual(await call('onReady'), [null, null], 'onReady')
+  const [err, seq] = await call('append', 'a')
+  t.deepEqual([err, seq], [null, 0], 'append')
+  const [, [next]] = await call('append', ['b'], { atomic: true })
+  t.equal(typeof next, 'number', 'append with atomic')
+  t.deepEqual(await call('get', seq), [null, Buffer.from('a')], 'get')
+  t.deepEqual(await call('getPrevious', next), [null, Buffer.from('a'), seq], 'getPrevious')
+  t.deepEqual(await call('search', () => 0), [null, seq, Buffer.from('a')], 'search')
+  for (const [method, ...args] of [['scan', {}, () => {}], ['del', 0], ['del', []], ['onDrain'], ['sync'], ['close'], ['close']]) {
+    const given = await call(method, ...args)
+    t.deepEqual([given.length, given[0]], [1, null], method)
+  }
+})
+
+tape('publint finds nothing in the package', async (t) => {
+  const { publint } = await import('publint')
+  const { messages } = await publint({ pkgDir: installed, pack: false, strict: true })
+  t.deepEqual(messages, [])
+})
+
+tape('Are The Types Wrong? finds nothing in the package', async (t) => {
+  const { checkPackage, createPackageFromTarballData } = await import('@arethetypeswrong/core')
+  const { types, problems } = await checkPackage(createPackageFromTarballData(new Uint8Array(fs.readFileSync(tarball))))
+  t.deepEqual(types, { kind: 'included' })
+  t.deepEqual(problems, [])
+})
 
 tape('the programs use every member of the log, and of its wrappers', async (t) => {
   const log = FlumeLog(new RAM())
   await promises(log).close()
+  const program = (file) => fs.readFileSync(path.join(PROGRAMS, file), 'utf8')
   const unused = (text, names) => names.filter(name => !new RegExp(`\\.${name}\\b`).test(text))
   t.deepEqual(unused(program('log.cts'), Object.keys(log)), [], 'the log')
-  t.deepEqual(unused(program('promises.mts'), methodsOf(PromiseLog)), [], 'with promises')
+  const methods = Object.getOwnPropertyNames(PromiseLog.prototype).filter(name => name !== 'constructor')
+  t.deepEqual(unused(program('promises.mts'), methods), [], 'with promises')
   t.deepEqual(unused(program('promises.mts'), ['next', 'return', 'throw']), [], 'the iterator')
-  t.ok(['next', 'return', 'throw'].every(name => methodsOf(RecordIterator).includes(name)))
   t.deepEqual(unused(program('push.cts'), ['pipe', 'resume', 'abort']), [], 'the push-stream')
-  t.ok(['pipe', 'resume', 'abort'].every(name => methodsOf(PushSource).includes(name)))
   const settings = Object.keys(require('../../lib/options').settingsOf({}))
   t.deepEqual(settings.filter(name => !new RegExp(`\\b${name}\\b`).test(program('log.cts'))), [], 'every option')
 })
 
-function methodsOf (type) {
-  return Object.getOwnPropertyNames(type.prototype).filter(name => name !== 'constructor')
+/**
+ * Packs a copy of the checkout, since the declarations are built there. They are not checked by the way: the types of
+ * the code are by test/package/style.js.
+ * @param {string} checkout
+ * @returns {string} the tarball
+ */
+function pack (checkout) {
+  const without = ['node_modules', '.git', 'bench', 'demo', 'test']
+  fs.cpSync(ROOT, checkout, { recursive: true, filter: file => !without.includes(path.relative(ROOT, file)) })
+  fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(checkout, 'node_modules'), 'junction')
+  execFileSync(process.execPath, ['build.js', '--noCheck'], { cwd: checkout, stdio: 'inherit' })
+  const [{ filename }] = JSON.parse(execFileSync('npm', ['pack', '--json', '--silent', '--ignore-scripts'], { cwd: checkout, encoding: 'utf8' }))
+  return path.join(checkout, filename)
+}
+
+/** Makes a project in which the package is installed, with the programs of test/types and that of docs/modern.md. */
+function install () {
+  fs.mkdirSync(installed, { recursive: true })
+  execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'])
+  fs.mkdirSync(path.join(project, 'node_modules', '@types'))
+  for (const module of [...Object.keys(dependencies), '@types/node', 'undici-types']) {
+    fs.symlinkSync(path.join(ROOT, 'node_modules', module), path.join(project, 'node_modules', module), 'junction')
+  }
+  fs.cpSync(PROGRAMS, project, { recursive: true })
+  fs.writeFileSync(path.join(project, 'page.mts'), /^```ts\n(.*?)^```/ms.exec(fs.readFileSync(path.join(ROOT, 'docs', 'modern.md'), 'utf8'))[1])
 }

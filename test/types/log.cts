@@ -76,10 +76,14 @@ log.highWaterMark = '16 MiB'
 const message: Message = { text: 'a', time: 1 }
 log.append(message)
 log.append([message, message], (err, seq) => {
-  if (seq !== undefined) log.get(seq, () => {})
+  if (err) throw err
+  const n: number = seq
 })
 log.append(message, { sync: true }, (err: Error | null, seq?: number) => {})
-log.append([message], { atomic: true }, (err, seqs) => seqs?.map(seq => seq + 1))
+log.append(message, { sync: true }, (err: NodeJS.ErrnoException | null, seq: number) => {})
+log.append([message], { atomic: true }, (err, seqs) => {
+  const list: number[] = seqs
+})
 log.append([message], { atomic: true, sync: true }, (err: Error | null, seqs?: number[]) => {})
 bare.append('a string')
 bare.append(Buffer.from('a buffer'))
@@ -98,14 +102,17 @@ bare.append(message)
 // get, getPrevious, search
 
 log.get(0, (err, value) => {
-  // @ts-expect-error it may be undefined
-  value.text.length
-  if (!err && value) value.text.length
+  if (err) throw err
+  const found: Message = value
 })
-log.getPrevious(100, (err, value, seq) => value?.text.charCodeAt(seq ?? 0))
-log.search((value, seq) => value.time - seq, (err, seq, value) => value?.text.charCodeAt(seq ?? 0))
+log.getPrevious(100, (err, value, seq) => value.text.charCodeAt(seq))
+log.search((value, seq) => value.time - seq, (err, seq, value) => value.text.charCodeAt(seq))
 log.search((value) => BigInt(value.time), () => {})
-bare.get(0, (err, value) => value?.readUInt8(0))
+bare.get(0, (err, value) => value.readUInt8(0))
+// @ts-expect-error without a codec it is a Buffer
+bare.get(0, (err, value: symbol) => {})
+// @ts-expect-error a message, not a Buffer
+log.get(0, (err, value: Buffer) => {})
 // @ts-expect-error a seq is a number
 log.get('0', () => {})
 // @ts-expect-error no callback
@@ -117,9 +124,12 @@ log.search((value) => value.text, () => {})
 
 // stream, scan, sink
 
+const within: FlumeLog.ScanOptions = { gt: 0, reuse: true }
+const durably: FlumeLog.SinkOptions = { sync: true }
 const range: FlumeLog.StreamOptions = { gt: 0, gte: 0, lt: 100, lte: 100, reverse: true, limit: 5, live: false, old: true, cache: false }
 log.stream({ ...range, skipCorrupt: true, onSkip: ({ start, end, error }) => console.log(end - start, error.message) })
 log.stream()(null, (end, { seq, value }) => value.text.charCodeAt(seq))
+log.stream()(null, (end, record: FlumeLog.LogRecord<Message>) => end && end !== true && end.code === 'flumelog:corrupt')
 log.stream({ live: true })(null, (end, record) => record.value.text)
 log.stream({ values: false })(null, (end, seq) => seq.toFixed())
 log.stream({ seqs: false })(null, (end, value) => value.text)
@@ -159,11 +169,34 @@ log.since.set(5)
 // @ts-expect-error a seq is a number
 log.since((seq: string) => {})
 
+// errors
+
+log.get(0, (err) => {
+  if (err === null) return
+  if (err.code === 'flumelog:corrupt') console.log(err.filename, err.offset, err.block, err.cause)
+  else if (err.code === 'flumelog:block-size') console.log(err.blockSize)
+  else if (err.code === 'ENOSPC') console.log(err.syscall, err.errno, err.path)
+  const code: FlumeLog.ErrorCode | `E${string}` | undefined = err.code
+  // @ts-expect-error no such code
+  if (err.code === 'flumelog:corupt') console.log(err)
+  // @ts-expect-error what a function of the caller's threw has none
+  err.code.toUpperCase()
+})
+const onError = (err: FlumeLog.LogError | FlumeLog.SystemError | null) => err?.message
+const onErrorToo: (err: FlumeLog.CallbackError | null) => void = onError
+log.sync(onError)
+const code: FlumeLog.ErrorCode = (new Error('a') as FlumeLog.LogError).code
+// @ts-expect-error it is none of the operating system
+const systemCode: `E${string}` = code
+const skipping: FlumeLog.StreamOptions = { skipCorrupt: true, onSkip: ({ error }) => error.code === 'flumelog:corrupt' }
+
 // the rest
 
 log.del(0)
 log.del([0, 9], (err) => err?.message)
 log.onReady((err, cut) => console.log(cut?.offset, cut?.bytes, cut?.filename))
+// @ts-expect-error it may be null
+log.onReady((err, cut) => cut.offset)
 log.onDrain((err) => err?.message)
 log.sync((err) => err?.message)
 log.close()
@@ -174,7 +207,6 @@ const { appended, written, synced, rejected, inFlight, writes, syncs, unsynced, 
 const sums: number = appended.records + written.bytes + synced.bytes + rejected.records + inFlight.bytes + writes + syncs + unsynced +
   cache.hits + cache.misses + cache.evictions + streams + size + blocks + recovered + (cut?.bytes ?? 0) + refused
 const busy: string[] = clients.filter(({ inFlight, appended }) => inFlight.bytes + appended.records > 0).map(({ id, pid }) => id + pid)
-const code: string = (new Error('a') as FlumeLog.LogError).code
 // @ts-expect-error a seq is a number
 log.del('0')
 // @ts-expect-error no callback

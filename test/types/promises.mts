@@ -3,7 +3,7 @@
 import { Readable, Transform, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import FlumeLog, { type Log } from 'flumelog-random-access-file'
-import { open, wrap, FlumeLog as PromiseLog, type Codec, type IteratorOptions, type LogRecord, type Options } from 'flumelog-random-access-file/promises'
+import { open, wrap, FlumeLog as PromiseLog, type Codec, type ErrorCode, type IteratorOptions, type LogError, type LogIterator, type LogRecord, type LogWriteStream, type Options, type Stats, type SystemError } from 'flumelog-random-access-file/promises'
 
 interface Message { text: string, time: number }
 
@@ -30,6 +30,7 @@ log.overflow = 'reject'
 // @ts-expect-error neither 'queue' nor 'reject'
 log.overflow = 'drop'
 const cut: { offset: number, bytes: number, filename: string | null } | null = await log.ready()
+const stats: Stats = log.stats()
 const written: number = log.stats().written.records
 // @ts-expect-error no file
 await open()
@@ -62,6 +63,8 @@ await log.sync()
 await log.close()
 // @ts-expect-error not what the codec encodes
 await log.append({ title: 'a' })
+// @ts-expect-error without a codec it is a Buffer
+const symbol: symbol = await bare.get(0)
 // @ts-expect-error several seqs, not one
 const one: number = await log.append([message], { atomic: true })
 // @ts-expect-error it gives a promise
@@ -101,6 +104,19 @@ await log.appendFrom([message], { atomic: true })
 // @ts-expect-error a scan knows no limit
 await log.scan({ limit: 5 }, () => {})
 
+// errors
+
+try {
+  await log.get(seq)
+} catch (thrown) {
+  const err = thrown as LogError | SystemError
+  if (err.code === 'flumelog:corrupt') console.log(err.offset)
+  if (err.code === 'EACCES') console.log(err.path)
+  // @ts-expect-error no such code
+  if (err.code === 'flumelog:corupt') console.log(err)
+  const code: ErrorCode = (err as LogError).code
+}
+
 // stream
 
 const { signal } = new AbortController()
@@ -112,7 +128,9 @@ for await (const value of log.stream({ seqs: false, reverse: true })) value.text
 for await (const record of log.stream(range)) record
 for await (const { value } of bare.stream()) value.readUInt8(0)
 const walk: AsyncIterableIterator<LogRecord<Message>> = log.stream()
-const records = log.stream()
+const records: LogIterator<LogRecord<Message>> = log.stream()
+// @ts-expect-error internal
+records.answerPending()
 const { done, value: record } = await records.next()
 if (!done) record.value.text
 await records.return()
@@ -150,7 +168,7 @@ for (const record of log.stream()) record
 
 const readable: Readable = log.createReadStream({ gt: 0, seqs: false, highWaterMark: 10, signal })
 const writable: Writable = log.createWriteStream({ sync: true, highWaterMark: 10, signal })
-const writing = log.createWriteStream()
+const writing: LogWriteStream = log.createWriteStream()
 await pipeline(log.createReadStream(), new Transform({ objectMode: true }), writing, { signal })
 const stored: number | undefined = writing.stored?.records
 // @ts-expect-error no such option

@@ -18,7 +18,12 @@ log.stream({ seqs: false }).pipe({ write: (value) => value.text })
 const sink = { paused: false, write: (item: { seq: number }) => {}, own: 1 }
 const own: number = log.stream().pipe(sink).own
 
-log.append({ text: 'a' }, (err, seq) => seq?.toFixed())
+log.append({ text: 'a' }, (err, seq) => seq.toFixed())
+log.get(0, (err, value) => err?.code === 'flumelog:deleted' ? null : value.text)
+const onError = (err: push.LogError | push.SystemError | null) => err?.message
+log.close(onError)
+const code: push.ErrorCode = 'flumelog:locked'
+const seqs: push.PushStream<number> = log.stream({ values: false })
 const flumelog: FlumeLog.Log<Message> = log.flumelog
 const last: number | undefined = log.since.value
 
@@ -32,5 +37,11 @@ log.stream({ from: 0 })
 log.stream()(null, () => {})
 // @ts-expect-error not what the codec encodes
 log.append({ title: 'a' })
+// @ts-expect-error without a codec it is of Buffers
+const wrong: push.PushLog<symbol> = push(FlumeLog('folder/log'))
+// @ts-expect-error no such code
+const unknown: push.ErrorCode = 'flumelog:lokced'
+// @ts-expect-error internal
+source.deliver(sink)
 // @ts-expect-error not a log
 push('folder/log')
