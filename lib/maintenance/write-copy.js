@@ -36,9 +36,12 @@ async function writeCopy (extent, unfinished, original, options, work, finish) {
   // at once: a process that is interrupted does not wait for the disk
   signal?.addEventListener('abort', remove)
   try {
-    await create(unfinished, original)
+    await create(unfinished)
     const copied = await copyRecords(extent, unfinished, options, work)
     await mustBeValid(unfinished, copied, work)
+    // last: the log may be one that nobody can write; some file systems have no modes
+    const { mode } = await fs.promises.stat(original)
+    await fs.promises.chmod(unfinished, mode & 0o777).catch(() => {})
     work.mustGoOn()
     signal?.removeEventListener('abort', remove)
     return { copied, finished: await finish() }
@@ -53,14 +56,11 @@ async function writeCopy (extent, unfinished, original, options, work, finish) {
 }
 
 /**
- * Creates an empty file that only those can read who can read the log.
+ * Creates an empty file that only this user can read.
  * @param {string} name
- * @param {string} original
  */
-async function create (name, original) {
-  const { mode } = await fs.promises.stat(original)
-  const handle = await fs.promises.open(name, 'wx', 0o600)
-  await handle.chmod(mode).finally(() => handle.close())
+async function create (name) {
+  await (await fs.promises.open(name, 'wx', 0o600)).close()
 }
 
 /**

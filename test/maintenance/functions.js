@@ -137,7 +137,7 @@ test('copy overwrites nothing, and only those who can read the log can read the 
   t.equal(fs.readFileSync(name('there'), 'utf8'), 'something else')
   t.equal(fs.readFileSync(name('late'), 'utf8'), 'it came meanwhile')
   t.deepEqual(fs.readdirSync(name('.')).sort(), ['late', 'link', 'log', 'there'])
-  for (const mode of [0o600, 0o640, 0o666]) {
+  for (const mode of [0o600, 0o640, 0o666, 0o444]) {
     fs.chmodSync(name('log'), mode)
     await copy(name('log'), name(`${mode}`))
     t.equal(fs.statSync(name(`${mode}`)).mode & 0o777, mode)
