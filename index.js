@@ -8,7 +8,8 @@
 const errors = require('./lib/errors')
 const { pathFile } = require('./lib/storage/path-file')
 const { storageFile } = require('./lib/storage/storage-file')
-const { settingsOf, format } = require('./lib/options')
+const { format } = require('./lib/format-value')
+const { settingsOf } = require('./lib/options')
 const { createLog } = require('./lib/log')
 
 /**

@@ -7,8 +7,16 @@
 // with callbacks.
 
 const openFlumeLog = require('./index')
+const { replace } = require('./lib/replaceable')
+const { appendFrom } = require('./lib/wrappers/append-from')
 const { RecordIterator } = require('./lib/wrappers/iterator')
 const { ReadStream, WriteStream } = require('./lib/wrappers/node-streams')
+const { sourceWith } = require('./lib/wrappers/options')
+const { Since } = require('./lib/wrappers/since')
+
+const streamOf = sourceWith('stream', ['signal'])
+const batchesOf = sourceWith('batches', ['signal'])
+const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
 
 /**
  * @typedef {import('./lib/storage/storage-file').RandomAccessStorage} RandomAccessStorage
@@ -16,6 +24,9 @@ const { ReadStream, WriteStream } = require('./lib/wrappers/node-streams')
  * @typedef {import('./lib/types').Stats} Stats
  * @typedef {import('./lib/types').LogWriteStream} LogWriteStream
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
+ * @typedef {import('./lib/read/options').ScanOptions} ScanOptions
+ * @typedef {import('./lib/wrappers/append-from').AppendFromOptions} AppendFromOptions
+ * @typedef {import('./lib/write/sink').Stored} Stored
  * @typedef {import('./lib/errors').LogError} LogError
  * @typedef {import('./lib/errors').SystemError} SystemError
  * @typedef {import('./lib/errors').ErrorCode} ErrorCode
@@ -54,18 +65,58 @@ const { ReadStream, WriteStream } = require('./lib/wrappers/node-streams')
 class FlumeLog {
   /** @param {import('./lib/log').FlumeLog<T, A>} log */
   constructor (log) {
-    /** The log with callbacks, which has all that is not here. */
+    /** The log with callbacks. */
     this.flumelog = log
+    /** The path passed to `open`; null for a storage without one. */
+    this.filename = log.filename
+    /** The codec that encodes and decodes records. */
+    this.codec = log.codec
+    /** The seq of the last record (`value`), and its changes: `await log.since.next()`, `for await (const seq of log.since)`. */
+    this.since = new Since(log)
   }
 
-  /** The path passed to `open`; null for a storage without one. */
-  get filename () {
-    return this.flumelog.filename
+  /** In bytes. */
+  get blockSize () {
+    return this.flumelog.blockSize
+  }
+
+  set blockSize (bytes) {
+    replace(this, 'blockSize', bytes)
   }
 
   /** With `shared`: whether this process writes the file (`'owner'`) or sends its appends to the one that does (`'client'`); null otherwise. */
   get role () {
     return this.flumelog.role
+  }
+
+  set role (role) {
+    replace(this, 'role', role)
+  }
+
+  /** The option; assign to change it, in bytes. `flumelog:invalid` if it is not an integer of 1 or more. */
+  get highWaterMark () {
+    return this.flumelog.highWaterMark
+  }
+
+  set highWaterMark (bytes) {
+    this.flumelog.highWaterMark = bytes
+  }
+
+  /** The option; assign to change it. `flumelog:invalid` if it is neither `'queue'` nor `'reject'`. */
+  get overflow () {
+    return this.flumelog.overflow
+  }
+
+  set overflow (what) {
+    this.flumelog.overflow = what
+  }
+
+  /**
+   * Waits until the log is open.
+   * @returns {Promise<import('./lib/types').Cut | null>} what recovery truncated, or null. Rejects if the log cannot be opened
+   */
+  ready () {
+    return new Promise((resolve, reject) => this.flumelog.onReady((err, cut) => err ? reject(err) : resolve(cut)))
   }
 
   /**
@@ -91,6 +142,18 @@ class FlumeLog {
     return new Promise((resolve, reject) => {
       this.flumelog.append(value, options, (err, seq) => err ? reject(err) : resolve(seq))
     })
+  }
+
+  /**
+   * Appends the records of an iterable, in order. It reads no further than the log's `highWaterMark` allows. If that fails, what was
+   * read before the error is stored, and the iterable is closed.
+   * @param {Iterable<A> | AsyncIterable<A>} records an array, a generator, a Node.js stream in object mode
+   * @param {AppendFromOptions} [options]
+   * @returns {Promise<Stored>} how much was stored, when all of it is. Rejects with the first error of the log, of the iterable, or of
+   *   the signal; `flumelog:closed` if the log is closed first
+   */
+  appendFrom (records, options) {
+    return appendFrom(this.flumelog, records, options)
   }
 
   /**
@@ -137,6 +200,25 @@ class FlumeLog {
    */
   del (seq) {
     return new Promise((resolve, reject) => this.flumelog.del(seq, (err) => err ? reject(err) : resolve()))
+  }
+
+  /**
+   * Zero-copy iteration: nothing is allocated per record.
+   * @param {ScanOptions} range
+   * @param {import('./lib/read/scan').OnRecord} onRecord called with the bytes of a block, the bounds of the record's data in it, and
+   *   its seq; returns false to stop
+   * @returns {Promise<void>} rejects with an error of the log, or what `onRecord` throws
+   */
+  scan (range, onRecord) {
+    return new Promise((resolve, reject) => this.flumelog.scan(range, onRecord, (err) => err ? reject(err) : resolve()))
+  }
+
+  /**
+   * Waits until everything appended so far is written.
+   * @returns {Promise<void>}
+   */
+  drained () {
+    return new Promise((resolve, reject) => this.flumelog.onDrain((err) => err ? reject(err) : resolve()))
   }
 
   /**
@@ -198,7 +280,7 @@ class FlumeLog {
    */
   stream (options) {
     // now, since `old: false` counts from this call on
-    const source = this.flumelog.stream(options ?? {})
+    const source = streamOf((options) => this.flumelog.stream(options), options)
     return new RecordIterator(() => source, options?.signal)
   }
 
@@ -233,7 +315,7 @@ class FlumeLog {
    */
   batches (options) {
     // now, since `old: false` counts from this call on
-    const source = this.flumelog.batches(options ?? {})
+    const source = batchesOf((options) => this.flumelog.batches(options), options)
     return new RecordIterator(() => source, options?.signal)
   }
 
@@ -243,7 +325,7 @@ class FlumeLog {
    * @returns {import('stream').Readable} in object mode
    */
   createReadStream (options) {
-    const source = this.flumelog.stream(options ?? {})
+    const source = readStreamOf((options) => this.flumelog.stream(options), options)
     return new ReadStream(() => source, options ?? {})
   }
 

@@ -55,10 +55,9 @@ const { PushSource } = require('./lib/wrappers/push-source')
  */
 function wrap (log) {
   const stream = (/** @type {StreamOptions} */ options) => new PushSource(log.stream(options))
-  return Object.create(log, {
-    stream: { value: stream, enumerable: true },
-    flumelog: { value: log, enumerable: true }
-  })
+  // ordinary properties of its own, as those of the log are
+  const members = { ...Object.getOwnPropertyDescriptors(log), ...Object.getOwnPropertyDescriptors({ stream, flumelog: log }) }
+  return Object.create(log, members)
 }
 
 module.exports = wrap

@@ -3,8 +3,7 @@
 // Opens a log for a command, with promises.
 
 const FlumeLog = require('..')
-const { pathFile } = require('../lib/storage/path-file')
-const { openExtent } = require('../lib/maintenance/verify')
+const { mustBeLog } = require('../lib/maintenance/extent')
 
 /** @typedef {import('../lib/log').FlumeLog<Buffer>} Log */
 
@@ -27,15 +26,6 @@ async function openToRead (file) {
 async function openToWrite (file, options) {
   const log = FlumeLog(file, options)
   return { log, cut: await ready(log) }
-}
-
-/**
- * Before a file is opened for writing, which would create it.
- * @param {string} file
- */
-async function mustBeLog (file) {
-  const extent = await openExtent(pathFile(file, { readOnly: true, lock: false }))
-  await extent.io.close()
 }
 
 /**

@@ -1,27 +1,44 @@
 'use strict'
 
-// Shared by stat, verify and repair: scans all blocks of a file, and describes what is
+// Shared by stat, verify and repair: shows the progress of a maintenance function, and describes what is
 // corrupt.
 
-const { pathFile } = require('../lib/storage/path-file')
-const { verify } = require('../lib/maintenance/verify')
+const maintenance = require('../maintenance')
 const { byteProgress } = require('./progress')
 const { counted } = require('./numbers')
 
-/** @typedef {import('../lib/maintenance/verify').Report} Report */
-/** @typedef {import('../lib/maintenance/verify').Range} Range */
+/** @typedef {import('../maintenance').Report} Report */
+/** @typedef {import('../maintenance').Range} Range */
 
 /**
  * @param {string} file
  * @param {string} verb shown with the progress
  * @returns {Promise<Report>}
  */
-async function survey (file, verb) {
-  const progress = byteProgress(verb)
+function survey (file, verb) {
+  return withProgress((onProgress) => maintenance.verify(file, { onProgress }), verb)
+}
+
+/**
+ * @template T
+ * @param {(onProgress: (progress: import('../maintenance').Progress) => void) => Promise<T>} work
+ * @param {string} [verb] shown instead of the names of steps
+ * @returns {Promise<T>}
+ */
+async function withProgress (work, verb) {
+  let bar = byteProgress('')
+  let current = ''
   try {
-    return await verify(pathFile(file, { readOnly: true, lock: false }), progress.update)
+    return await work(({ step, bytes, total }) => {
+      if (step !== current) {
+        bar.stop()
+        bar = byteProgress(verb ?? step)
+        current = step
+      }
+      bar.update(bytes, total)
+    })
   } finally {
-    progress.stop()
+    bar.stop()
   }
 }
 
@@ -36,4 +53,4 @@ function describeRange ({ kind, start, end, blocks, offset, reason }, blockSize)
   return `${start} to ${end}, ${where}: ${reason}${offset === start ? '' : ` (at ${offset})`}`
 }
 
-module.exports = { survey, describeRange }
+module.exports = { survey, withProgress, describeRange }

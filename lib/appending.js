@@ -5,8 +5,11 @@
 const errors = require('./errors')
 const { optional } = require('./callbacks')
 const { Opening } = require('./log-states')
+const { optionNames } = require('./option-names')
 
 /** @typedef {import('./types').Count} Count */
+
+const checkNames = optionNames('append', ['sync', 'atomic'])
 
 class Appending {
   /** @param {import('./log').Log} log */
@@ -29,6 +32,8 @@ class Appending {
     const { state, closing, records } = this.log
     const { appender } = state
     if (appender === null || closing !== null) return this.refuse(value, cb)
+    const problem = problemOf(options)
+    if (problem !== null) return appender.reject(problem, this.countOf(value), cb)
     let data
     try {
       data = Array.isArray(value) || atomic ? records.encodeBatch(Array.isArray(value) ? value : [value]) : records.encodeText(value)
@@ -76,6 +81,20 @@ class Appending {
       this.log.records.encodeBatch(Array.isArray(value) ? value : [value])
     } catch {}
     return this.countOfLast(value)
+  }
+}
+
+/**
+ * @param {any} options a boolean, as flumelog-aligned-offset takes it, says whether to wait for the write; this log always does
+ * @returns {Error | null}
+ */
+function problemOf (options) {
+  if (options === undefined || options === null || typeof options === 'boolean') return null
+  try {
+    checkNames(options)
+    return null
+  } catch (err) {
+    return /** @type {Error} */ (err)
   }
 }
 

@@ -3,7 +3,7 @@
 // Callbacks of callers: they can be missing, not be functions, and throw.
 
 const errors = require('./errors')
-const { format } = require('./options')
+const { format } = require('./format-value')
 
 /**
  * Calls all of them. What one throws is thrown again on a stack of its own, where it

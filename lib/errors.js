@@ -111,6 +111,14 @@ exports.corrupt = (filename, block, blockSize, position, reason, cause) => creat
   `${nameOf(filename)}: block ${block} is corrupt at offset ${block * blockSize + position}: ${reason}`,
   { filename, block, blockSize, offset: block * blockSize + position, ...(cause === undefined ? {} : { cause }) })
 
+/** @param {string} filename of a copy that was just written */
+exports.copyDiffers = (filename) => createError('flumelog:corrupt',
+  `${filename}: the copy differs from what was written when read back; check the disk`, { filename })
+
+/** @param {string} filename that is to be created */
+exports.exists = (filename) => createError('EEXIST',
+  `${filename}: the file exists already; choose another name, or remove it`, { filename, path: filename })
+
 /**
  * @param {string | null} filename
  * @param {number} was its size in bytes, as far as it had been read

@@ -11,8 +11,10 @@ const { Appending } = require('./appending')
 const { Opening, Open, Refusing } = require('./log-states')
 const { openLog } = require('./opening')
 const { RecordCodec } = require('./record-codec')
+const { replaceable } = require('./replaceable')
 const { createSince } = require('./since')
 const { problemOf } = require('./read/get')
+const { NextChange } = require('./read/next-change')
 const { OpenStreams } = require('./read/open-streams')
 const { BatchStream } = require('./read/batch-stream')
 const { Stream } = require('./read/stream')
@@ -54,7 +56,7 @@ class Log {
     this.settings = settings
     /** The options that can be changed while the log is open. */
     this.limits = { highWaterMark: settings.highWaterMark, overflow: settings.overflow }
-    this.since = createSince()
+    this.since = createSince((cb) => this.nextChange(cb))
     this.records = new RecordCodec(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
     /** What is appended until the log is open; null: it is, or cannot be, or it is read-only. */
     this.early = settings.readOnly ? null : new EarlyAppends(settings, this.limits, (error) => this.refusedEarly(error))
@@ -177,6 +179,14 @@ class Log {
     // a follower may have advanced without finding a record
     if (seq !== this.since.value) this.since.set(seq)
     this.streams.resumeWaiting()
+  }
+
+  /** @type {import('./types').Since['next']} */
+  nextChange (cb) {
+    mustBeFunction('the callback', cb)
+    const change = new NextChange(this, cb)
+    this.whenOpen((err) => err ? change.finish(err) : change.start())
+    return () => change.cancel()
   }
 
   /** @param {Error} err what a follower has read cannot be relied on */
@@ -403,10 +413,10 @@ function createLog (file, settings, clock = systemClock) {
   }
   // `get` and `set` in the literal would make V8 look up every member of the log in a table, at each use
   return /** @type {FlumeLog<any>} */ (Object.defineProperties(members, {
-    blockSize: { enumerable: true, get: () => log.records.blockSize },
-    role: { enumerable: true, get: () => log.state.opened?.sharing?.role ?? null },
-    highWaterMark: { enumerable: true, get: () => log.limits.highWaterMark, set: (bytes) => { log.limits.highWaterMark = checkHighWaterMark(bytes) } },
-    overflow: { enumerable: true, get: () => log.limits.overflow, set: (what) => { log.limits.overflow = checkOverflow(what) } }
+    blockSize: replaceable('blockSize', () => log.records.blockSize),
+    role: replaceable('role', () => log.state.opened?.sharing?.role ?? null),
+    highWaterMark: { enumerable: true, configurable: true, get: () => log.limits.highWaterMark, set: (bytes) => { log.limits.highWaterMark = checkHighWaterMark(bytes) } },
+    overflow: { enumerable: true, configurable: true, get: () => log.limits.overflow, set: (what) => { log.limits.overflow = checkOverflow(what) } }
   }))
 }
 

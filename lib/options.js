@@ -2,9 +2,10 @@
 
 // The options of a log: defaults and validation.
 
-const { inspect } = require('util')
 const layout = require('./format/layout')
 const errors = require('./errors')
+const { format } = require('./format-value')
+const { optionNames } = require('./option-names')
 
 const MIB = 1024 * 1024
 const DEFAULT_BLOCK_SIZE = 65536
@@ -71,15 +72,19 @@ const DEFAULT_BLOCK_SIZE = 65536
 /** The default codec. @type {Codec<any>} */
 const IDENTITY = { encode: value => value, decode: data => data, buffer: true }
 
+/** The option of flumelog-offset says how offsets are written in its own format, and means nothing here. */
+const checkNames = optionNames('FlumeLog', [
+  'blockSize', 'block', 'codec', 'validate', 'cacheSize', 'sync', 'syncInterval', 'syncBytes', 'checksum', 'lock', 'highWaterMark', 'overflow',
+  'blocking', 'shared', 'timeout', 'ackInterval', 'readOnly'
+], ['offsetCodec'])
+
 /**
  * @param {Options<any>} options
  * @returns {Settings}
  * @throws flumelog:invalid
  */
 function settingsOf (options) {
-  if (options === null || typeof options !== 'object') {
-    throw errors.invalid(`options must be an object; they are ${format(options)}`)
-  }
+  checkNames(options)
   const blockSize = options.blockSize ?? options.block
   if (blockSize !== undefined) {
     mustBeInteger('blockSize', blockSize, layout.MIN_BLOCK_SIZE, layout.MAX_BLOCK_SIZE)
@@ -156,12 +161,4 @@ function mustBeBoolean (name, value) {
   throw errors.invalid(`${name} must be true or false; it is ${format(value)}`)
 }
 
-/**
- * @param {unknown} value
- * @returns {string} short enough for a message
- */
-function format (value) {
-  return inspect(value, { depth: 0, breakLength: Infinity, maxStringLength: 80 })
-}
-
-module.exports = { settingsOf, checkHighWaterMark, checkOverflow, format, DEFAULT_BLOCK_SIZE, IDENTITY }
+module.exports = { settingsOf, checkHighWaterMark, checkOverflow, DEFAULT_BLOCK_SIZE, IDENTITY }

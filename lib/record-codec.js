@@ -6,7 +6,8 @@
 const layout = require('./format/layout')
 const errors = require('./errors')
 const { sizeOf } = require('./storage/buffers')
-const { format, IDENTITY } = require('./options')
+const { format } = require('./format-value')
+const { IDENTITY } = require('./options')
 
 class RecordCodec {
   /**

@@ -5,14 +5,18 @@
 const Obv = require('obz')
 const { mustBeFunction, rethrowLater } = require('./callbacks')
 
-/** @typedef {(seq: number) => unknown} Listener */
+/**
+ * @typedef {(seq: number) => unknown} Listener
+ * @typedef {import('./types').Since['next']} Next
+ */
 
 /**
  * An `obz` observable of which a listener that throws does not keep the others from being called: what it throws is
  * thrown again on a stack of its own.
+ * @param {Next} next waits for the next change
  * @returns {import('./types').Since & { set: (seq: number) => void }}
  */
-function createSince () {
+function createSince (next) {
   const obv = Obv()
   /** @type {(listener: Listener, immediately?: boolean) => () => void} */
   const since = (listener, immediately) => obv(guarded(listener), immediately)
@@ -21,6 +25,7 @@ function createSince () {
     value: undefined,
     /** @type {(listener: Listener, immediately?: boolean) => () => void} */
     once: (listener, immediately) => obv.once(guarded(listener), immediately),
+    next,
     set (/** @type {number} */ seq) {
       this.value = seq
       obv.set(seq)

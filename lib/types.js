@@ -54,6 +54,8 @@
  * @typedef {object} SinceMembers
  * @property {(listener: (seq: number) => unknown, immediately?: boolean) => () => void} once calls a listener once, with the
  *   current seq or, if there is none or `immediately` is false, with the next one; returns a function that removes the listener
+ * @property {(cb: (err: CallbackError | null, seq: number) => void) => () => void} next calls back once, later: with the seq after the next
+ *   change, or with the error if there will be none (`flumelog:closed`); returns a function that stops waiting
  * @property {number | undefined} value the last record's seq: undefined until the log is open, -1 when it is empty. Read-only
  *
  * @typedef {(listener: (seq: number) => unknown, immediately?: boolean) => () => void} Listen

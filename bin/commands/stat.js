@@ -7,7 +7,7 @@ const { count, counted, percent, size } = require('../numbers')
 const { paint } = require('../style')
 const { survey } = require('../survey')
 
-/** @typedef {import('../../lib/maintenance/verify').Report} Report */
+/** @typedef {import('../../maintenance').Report} Report */
 /** @typedef {ReturnType<figuresOf>} Figures */
 
 const EXAMPLES = `

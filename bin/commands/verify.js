@@ -7,7 +7,7 @@ const { count, counted, size } = require('../numbers')
 const { paint } = require('../style')
 const { survey, describeRange } = require('../survey')
 
-/** @typedef {import('../../lib/maintenance/verify').Report} Report */
+/** @typedef {import('../../maintenance').Report} Report */
 
 /** How kinds of ranges are printed. */
 const LABELS = { damaged: 'corrupt', torn: 'torn' }
@@ -45,7 +45,7 @@ async function verify (file, { json }) {
   } else if (!report.closed && !json) {
     writeStderr(`${file}: a program has this log open for writing, or stopped without closing it; torn writes are truncated when it is next opened for writing`)
   }
-  if (report.ranges.length > 0) process.exitCode = 1
+  if (!report.valid) process.exitCode = 1
 }
 
 /**
@@ -54,7 +54,7 @@ async function verify (file, { json }) {
  */
 function figuresOf (file, report) {
   const { size, blockSize, blocks, sealed, checksummed, counts, closed, ranges } = report
-  return { file, sound: ranges.length === 0, size, blockSize, blocks, sealed, checksummed, records: counts.records, closed, ranges }
+  return { file, sound: report.valid, size, blockSize, blocks, sealed, checksummed, records: counts.records, closed, ranges }
 }
 
 /**
@@ -65,7 +65,7 @@ function figuresOf (file, report) {
 function formatReport (file, report) {
   const { stdout } = process
   const lines = report.ranges.map(range => `${paint(stdout, 'red', LABELS[range.kind])} ${describeRange(range, report.blockSize)}`)
-  lines.push(`${file}: ${report.ranges.length === 0 ? describeValid(report) : paint(stdout, 'red', describeInvalid(report))}`)
+  lines.push(`${file}: ${report.valid ? describeValid(report) : paint(stdout, 'red', describeInvalid(report))}`)
   return lines
 }
 

@@ -26,7 +26,9 @@ const { blankBlock, keepWholeFrames } = require('./salvage')
  * @property {Salvaged[]} salvaged corrupt blocks of which records are in the copy, though it is not known whether they are as they were
  * @property {boolean} moved whether records have other offsets than in the original
  *
- * @typedef {Range & { records: number }} Salvaged
+ * @typedef {object} SalvagedRecords
+ * @property {number} records that were kept
+ * @typedef {Range & SalvagedRecords} Salvaged
  *
  * @typedef {object} CopyOptions
  * @property {boolean} salvage keep records of corrupt blocks whose frames are whole

@@ -4,6 +4,7 @@
 
 const errors = require('../errors')
 const { systemClock } = require('../clock')
+const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
 const { findVisibleEnd } = require('../read/visible-end')
 const { withRewrites } = require('../recovery/rewrites')
@@ -63,6 +64,15 @@ async function openExtent (file, exclusive = false, clock = systemClock) {
 }
 
 /**
+ * Before a file is opened for writing, which would create it.
+ * @param {string} filename
+ */
+async function mustBeLog (filename) {
+  const extent = await openExtent(pathFile(filename, { readOnly: true, lock: false }))
+  await extent.io.close()
+}
+
+/**
  * Where a live writer cannot be detected, the file may end within a record that is complete a
  * moment later.
  * @param {Io} io
@@ -110,4 +120,4 @@ async function mustNotShrink (io, filename, size) {
   if (now < size) throw errors.shrunk(filename, size, now)
 }
 
-module.exports = { openExtent, mustNotShrink }
+module.exports = { openExtent, mustBeLog, mustNotShrink }

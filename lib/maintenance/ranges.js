@@ -9,7 +9,7 @@ const { findProblem, frameProblem } = require('../format/validation')
  * @property {'damaged' | 'torn'} kind damaged: corrupt blocks. torn: behind the end of the log
  * @property {number} start offset of its first byte
  * @property {number} end offset after its last byte
- * @property {number} blocks
+ * @property {number} blocks number of them
  * @property {number} offset at which the first of them is invalid
  * @property {string} reason what was found there, and what was expected
  */

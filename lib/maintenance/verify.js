@@ -13,6 +13,7 @@ const { noCounts, tally } = require('./counts')
  * @typedef {import('./ranges').Range} Range
  *
  * @typedef {object} Report on a log's file
+ * @property {boolean} valid whether all of it is: `ranges` is empty
  * @property {number} blockSize in bytes
  * @property {number} size the file's, in bytes; if the log is open, what its writer has acknowledged
  * @property {number} end of the log
@@ -22,10 +23,10 @@ const { noCounts, tally } = require('./counts')
  * @property {number} sealed valid blocks that are full
  * @property {number} checksummed how many of these have a checksum
  * @property {number} padding bytes at the ends of valid blocks
- * @property {number} damagedBlocks
- * @property {number} damagedBytes
+ * @property {number} damagedBlocks that are corrupt
+ * @property {number} damagedBytes in these
  * @property {import('./counts').Counts} counts of records in valid blocks
- * @property {Range[]} ranges
+ * @property {Range[]} ranges that are corrupt or torn, in the order of the file
  *
  * @typedef {(bytes: number, total: number) => void} OnProgress
  */
@@ -52,6 +53,7 @@ async function verify (file, onprogress) {
 async function verifyExtent (extent, onprogress) {
   const { blockSize, size, end, closed, open } = extent
   const report = {
+    valid: true,
     blockSize,
     size,
     end,
@@ -71,6 +73,7 @@ async function verifyExtent (extent, onprogress) {
     if (onprogress) onprogress(piece.offset + piece.bytes.length, end)
   }
   if (end < size) report.ranges.push(await tornRange(extent))
+  report.valid = report.ranges.length === 0
   return report
 }
 

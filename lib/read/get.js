@@ -4,7 +4,7 @@
 
 const layout = require('../format/layout')
 const errors = require('../errors')
-const { format } = require('../options')
+const { format } = require('../format-value')
 const { openCursor, RECORD, WAITING, FAILED } = require('./cursor')
 
 /** Answers that may be nested, each given from within the callback of the one before, until the next gets a new stack. */

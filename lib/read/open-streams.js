@@ -6,7 +6,10 @@
 
 const { callAll } = require('../callbacks')
 
-/** @typedef {import('./stream').Stream} Stream */
+/**
+ * @typedef {import('./stream').Stream} Stream
+ * @typedef {Pick<Stream, 'resume' | 'close' | 'finish'>} Waiting a stream, or what waits as streams do
+ */
 
 class OpenStreams {
   /**
@@ -21,7 +24,7 @@ class OpenStreams {
     this.collected = new FinalizationRegistry((/** @type {WeakRef<Stream>} */ reference) => references.delete(reference))
     /** @type {WeakMap<Stream, WeakRef<Stream>>} */
     this.referenceOf = new WeakMap()
-    /** Each has a read to answer as soon as there is another record. @type {Set<Stream>} */
+    /** Each has a read to answer as soon as there is another record. @type {Set<Waiting>} */
     this.waiting = new Set()
   }
 
@@ -48,13 +51,13 @@ class OpenStreams {
     this.collected.unregister(reference)
   }
 
-  /** @param {Stream} stream whose reader waits for the next record that is appended */
+  /** @param {Waiting} stream whose reader waits for the next record that is appended */
   wait (stream) {
     this.waiting.add(stream)
     if (this.waiting.size === 1) this.onwaiting(true)
   }
 
-  /** @param {Stream} stream */
+  /** @param {Waiting} stream */
   stopWaiting (stream) {
     if (this.waiting.delete(stream) && this.waiting.size === 0) this.onwaiting(false)
   }
@@ -74,9 +77,10 @@ class OpenStreams {
     callAll(this.all().map(stream => () => stream.finish(err)), undefined)
   }
 
-  /** @returns {Stream[]} */
+  /** @returns {Waiting[]} */
   all () {
-    return [...this.references].map(reference => reference.deref()).filter(stream => stream !== undefined)
+    const open = [...this.references].map(reference => reference.deref()).filter(stream => stream !== undefined)
+    return [...new Set([...open, ...this.waiting])]
   }
 }
 

@@ -3,7 +3,20 @@
 // The options of streams and scans, with their validation, and what readers need of a log.
 
 const errors = require('../errors')
-const { format } = require('../options')
+const { format } = require('../format-value')
+const { optionNames } = require('../option-names')
+
+const RANGE_NAMES = ['gt', 'gte', 'lt', 'lte', 'reverse', 'cache']
+const STREAM_NAMES = [...RANGE_NAMES, 'live', 'old', 'limit', 'seqs', 'values', 'skipCorrupt', 'onSkip']
+
+/**
+ * What flumedb, ssb-db and ssb-db2 pass through to the `stream` of a log although no flumelog has such an option. They change
+ * nothing about its records: some were made for level, the others are for the layers above.
+ */
+const LEGACY_STREAM_NAMES = ['keys', 'sync', 'private', 'meta', 'codec', 'fillCache', 'keyEncoding', 'valueEncoding']
+
+const checkStreamNames = optionNames('stream', STREAM_NAMES, LEGACY_STREAM_NAMES)
+const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
 
 /**
  * @typedef {object} RangeOptions
@@ -65,14 +78,21 @@ const { format } = require('../options')
  */
 
 /**
+ * @param {ScanOptions} options
+ * @returns {Range}
+ * @throws flumelog:invalid
+ */
+function scanRangeOf (options) {
+  checkScanNames(options)
+  return { ...rangeOf(options), reuseMemory: !!options.reuse }
+}
+
+/**
  * @param {RangeOptions} options
  * @returns {Range}
- * @throws flumelog:invalid for a bound that is no integer, or options that are no object
+ * @throws flumelog:invalid for a bound that is no integer
  */
 function rangeOf (options) {
-  if (options === null || typeof options !== 'object') {
-    throw errors.invalid(`options must be an object; they are ${format(options)}`)
-  }
   const { gt, gte, lt, lte } = options
   return {
     min: Math.max(checkBound('gt', gt, -Infinity) + 1, checkBound('gte', gte, -Infinity)),
@@ -89,6 +109,7 @@ function rangeOf (options) {
  * @throws flumelog:invalid
  */
 function streamRangeOf (options, oldEnd) {
+  checkStreamNames(options)
   const range = rangeOf(options)
   checkLimit(options)
   if (options.old === false) {
@@ -120,4 +141,4 @@ function checkLimit (options) {
   throw errors.invalid(`limit must be a number of records, an integer; it is ${format(limit)}`)
 }
 
-module.exports = { rangeOf, streamRangeOf }
+module.exports = { scanRangeOf, streamRangeOf, STREAM_NAMES, LEGACY_STREAM_NAMES }

@@ -3,7 +3,7 @@
 // Zero-copy iteration over records: nothing is allocated per record.
 
 const { openCursor, RECORD, WAITING, FAILED } = require('./cursor')
-const { rangeOf } = require('./options')
+const { scanRangeOf } = require('./options')
 const { CHECK_INTERVAL } = require('./turn-budget')
 const errors = require('../errors')
 
@@ -29,7 +29,7 @@ function scan ({ blocks, turn }, options, onRecord, cb) {
   /** @type {import('./cursor').Cursor} */
   let cursor
   try {
-    cursor = openCursor(blocks, { ...rangeOf(options), reuseMemory: !!options.reuse }, run)
+    cursor = openCursor(blocks, scanRangeOf(options), run)
   } catch (err) {
     return process.nextTick(cb, err)
   }

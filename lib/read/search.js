@@ -4,7 +4,7 @@
 
 const layout = require('../format/layout')
 const errors = require('../errors')
-const { format } = require('../options')
+const { format } = require('../format-value')
 
 /**
  * @typedef {(value: any, seq: number) => number | bigint} Compare negative: the record is before the target

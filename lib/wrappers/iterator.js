@@ -5,8 +5,7 @@
 // that per record. Asking for several at once was measured and is not faster, so nothing
 // is read that the loop does not get to. Of a source of batches, it asks for one batch.
 
-const errors = require('../errors')
-const { format } = require('../options')
+const { mustBeSignal } = require('../signal')
 
 /**
  * @template I
@@ -192,14 +191,4 @@ class RecordIterator {
   }
 }
 
-/**
- * @param {any} signal an AbortSignal, perhaps of another realm
- * @throws flumelog:invalid
- */
-function mustBeSignal (signal) {
-  if (signal === undefined) return
-  if (typeof signal?.aborted === 'boolean' && typeof signal.addEventListener === 'function') return
-  throw errors.invalid(`signal must be an AbortSignal; it is ${format(signal)}`)
-}
-
-module.exports = { RecordIterator, mustBeSignal }
+module.exports = { RecordIterator }

@@ -6,10 +6,13 @@
 const { Readable, Writable, addAbortSignal } = require('stream')
 const errors = require('../errors')
 const { callAll } = require('../callbacks')
-const { mustBeSignal } = require('./iterator')
+const { optionNames } = require('../option-names')
+const { mustBeSignal } = require('../signal')
 
 /** Records that a ReadStream buffers. */
 const READ_HIGH_WATER_MARK = 64
+
+const checkWriteNames = optionNames('createWriteStream', ['sync', 'signal', 'highWaterMark'])
 
 /**
  * @typedef {import('../read/source').End} End
@@ -125,10 +128,13 @@ class WriteStream extends Writable {
   /**
    * @param {import('../log').FlumeLog<any>} log
    * @param {NodeStreamOptions & import('../write/sink').SinkOptions} options
+   * @throws flumelog:invalid if `signal` is not an AbortSignal; a TypeError of Node.js for a wrong highWaterMark
    */
-  constructor (log, { signal, highWaterMark, sync }) {
+  constructor (log, options) {
+    const { signal, highWaterMark, sync } = options
     mustBeSignal(signal)
     super({ objectMode: true, highWaterMark })
+    this.options = options
     /** What the sink has stored, when it is done. @type {import('../write/sink').Stored | null} */
     this.stored = null
     /** The sink's request for the next record. @type {import('../read/source').Answer | null} */
@@ -152,6 +158,12 @@ class WriteStream extends Writable {
    * @param {Done} done
    */
   _construct (done) {
+    try {
+      checkWriteNames(this.options)
+    } catch (err) {
+      this.stored = { records: 0, bytes: 0, seq: -1 }
+      return done(/** @type {Error} */ (err))
+    }
     this.start()
     done(null)
   }

@@ -5,6 +5,7 @@
 
 const errors = require('../errors')
 const { rethrowLater } = require('../callbacks')
+const { optionNames } = require('../option-names')
 
 /**
  * @typedef {object} SinkOptions
@@ -34,6 +35,8 @@ const { rethrowLater } = require('../callbacks')
  * @property {import('../record-codec').RecordCodec} records
  * @property {{ opened: { writer: AnyWriter | null } | null }} state
  */
+
+const checkNames = optionNames('sink', ['sync'])
 
 class SinkReader {
   /**
@@ -71,8 +74,13 @@ class SinkReader {
 
   start () {
     this.log.whenOpen((err) => {
-      if (err || this.writer === null) this.fail(err ?? errors.readOnly(this.log.filename, 'append'))
-      else this.pump()
+      if (err || this.writer === null) return this.fail(err ?? errors.readOnly(this.log.filename, 'append'))
+      try {
+        checkNames(this.options)
+      } catch (err) {
+        return this.fail(/** @type {Error} */ (err))
+      }
+      this.pump()
     })
   }
 

@@ -72,7 +72,8 @@ async function compareWithModel (open, settings, steps) {
       seqs.forEach(model.del)
     } else if (step.do === 'stream') {
       const range = Object.fromEntries(Object.entries(step.bounds).map(([name, part]) => [name, offset(part)]))
-      const all = { ...range, ...step.options }
+      const { reuse, ...options } = step.options
+      const all = { ...range, ...options }
       same(await promisify(cb => pull(log.log.stream(all), pull.collect(cb)))(), model.stream(all))
     } else if (step.do === 'scan') {
       const range = Object.fromEntries(Object.entries(step.bounds).map(([name, part]) => [name, offset(part)]))

@@ -568,11 +568,11 @@ test('scan with invalid options is an error', async (t) => {
   await goesOn(t, log, log.seqs)
 })
 
-test('invalid options of append are ignored', async (t) => {
+test('append takes no options, an object, or a boolean as in flumelog-aligned-offset; anything else is flumelog:invalid', async (t) => {
   const log = await tenRecords()
-  for (const options of [null, undefined, {}, true, false, 5, 'x']) {
-    t.ok(await event(resolve => log.log.append('x', options, (err, seq) => resolve(err === null && seq > 0))), String(options))
-  }
+  const append = (options) => event(resolve => log.log.append('x', options, (err, seq) => resolve(err === null && seq > 0 ? 'stored' : err.code)))
+  for (const options of [null, undefined, {}, true, false]) t.equal(await append(options), 'stored', String(options))
+  for (const options of [5, 'sync', 0n, Symbol('sync')]) t.equal(await append(options), 'flumelog:invalid', String(options))
   await goesOn(t, log, log.seqs)
 })
 

@@ -19,6 +19,7 @@ const USE = `
   for await (const { value } of log.stream()) console.log(String(value))
   push(log.flumelog).stream({ seqs: false }).pipe({ paused: false, write: value => console.log(String(value)), end () {} })
   await log.close()
+  console.log((await verify('log')).counts.records)
   const flumelog = FlumeLog('log', { readOnly: true })
   flumelog.get(seq, (err, value) => {
     console.log(String(err ?? value))
@@ -30,9 +31,10 @@ tape('every entry point can be required', (t) => {
     const FlumeLog = require('${name}')
     const { open } = require('${name}/promises')
     const push = require('${name}/push')
+    const { verify } = require('${name}/maintenance')
     async function main () {${USE}}
     main()`)
-  t.equal(output, 'stored\n'.repeat(4))
+  t.equal(output, 'stored\nstored\nstored\n1\nstored\n')
   t.end()
 })
 
@@ -41,8 +43,9 @@ tape('every entry point can be imported', (t) => {
     import FlumeLog from '${name}'
     import { open } from '${name}/promises'
     import push from '${name}/push'
+    import { verify } from '${name}/maintenance'
     ${USE}`)
-  t.equal(output, 'stored\n'.repeat(4))
+  t.equal(output, 'stored\nstored\nstored\n1\nstored\n')
   t.end()
 })
 
@@ -57,14 +60,14 @@ tape('import and require return the same', (t) => {
       const names = Object.keys(required)
       console.log(entry, imported.default === required && names.every(name => imported[name] === required[name]), ...names)
     }`)
-  t.equal(output, '. true\n./promises true open wrap FlumeLog\n./push true\n')
+  t.equal(output, '. true\n./promises true open wrap FlumeLog\n./push true\n./maintenance true verify repair copy\n')
   t.end()
 })
 
 tape('the package contains the code and the types of each entry point', (t) => {
   const isPacked = (file) => files.some(packed => file === packed || file.startsWith(packed + '/'))
   const modules = Object.entries(entries ?? {}).filter(([entry]) => !entry.endsWith('.json'))
-  t.deepEqual(modules.map(([entry]) => entry), ['.', './promises', './push'])
+  t.deepEqual(modules.map(([entry]) => entry), ['.', './promises', './push', './maintenance'])
   for (const [entry, { types, default: code }] of modules) {
     t.ok(fs.existsSync(path.join(ROOT, code)), `${entry}: ${code} is there`)
     t.ok(isPacked(path.normalize(code)), `${code} is packed`)

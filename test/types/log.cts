@@ -158,6 +158,7 @@ log.sink()(log.stream())
 
 const stop: () => void = log.since((seq: number) => seq > 5 && false, false)
 log.since.once(seq => seq.toFixed(), false)
+const cancel: () => void = log.since.next((err, seq) => err ? err.message : seq)
 const last: number | undefined = log.since.value
 // @ts-expect-error it may be undefined
 log.since.value.toFixed()

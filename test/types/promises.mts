@@ -23,6 +23,13 @@ const wrapped: PromiseLog<Message> = wrap(flumelog)
 const bytes = wrap(FlumeLog('folder/bare'))
 const filename: string | null = log.filename
 const role: 'owner' | 'client' | null = log.role
+const blockSize: number = log.blockSize
+const encoded: Uint8Array | string = log.codec.encode(message)
+log.highWaterMark = 2048
+log.overflow = 'reject'
+// @ts-expect-error neither 'queue' nor 'reject'
+log.overflow = 'drop'
+const cut: { offset: number, bytes: number, filename: string | null } | null = await log.ready()
 const stats: Stats = log.stats()
 const written: number = log.stats().written.records
 // @ts-expect-error no file
@@ -50,6 +57,8 @@ const previous: LogRecord<Message> = await log.getPrevious(seq)
 const found: { seq: number, value: Message } = await log.search((value, seq) => value.time - seq)
 const nothing: void = await log.del(seq)
 await log.del([seq, last])
+await log.scan({ gt: 0, reuse: true }, (block, start, end, seq) => block.readUInt8(start) < end + seq)
+await log.drained()
 await log.sync()
 await log.close()
 // @ts-expect-error not what the codec encodes
@@ -72,6 +81,28 @@ await log.search((value) => value.text)
 await bare.append(message)
 // @ts-expect-error a seq is a number
 await log.del('0')
+
+// since
+
+const current: number | undefined = log.since.value
+const next: number = await log.since.next()
+await log.since.next({ signal: new AbortController().signal })
+for await (const seq of log.since) seq.toFixed()
+for await (const seq of log.since.changes({ signal: new AbortController().signal })) seq.toFixed()
+// @ts-expect-error a signal only
+await log.since.next({ after: 5 })
+
+// appendFrom
+
+const { records: many, bytes: much, seq: latest } = await log.appendFrom([message])
+await log.appendFrom((async function * () { yield message })(), { sync: true, signal: new AbortController().signal })
+await bare.appendFrom(new Set(['a string', new Uint8Array(1)]))
+// @ts-expect-error not records
+await log.appendFrom(['a'])
+// @ts-expect-error no such option
+await log.appendFrom([message], { atomic: true })
+// @ts-expect-error a scan knows no limit
+await log.scan({ limit: 5 }, () => {})
 
 // errors
 

@@ -3,6 +3,7 @@
 // The log with promises and async iterators: it returns what the log with callbacks returns,
 // and leaving a loop in any way closes its stream.
 
+const fs = require('fs')
 const { EventEmitter, once, getEventListeners } = require('events')
 const tape = require('tape')
 const fc = require('fast-check')
@@ -60,6 +61,34 @@ tape('each call resolves to what its callback receives', async (t) => {
   t.equal(await codeOf(log.append({ i: 25 })), 'flumelog:closed')
   t.equal(await codeOf(log.sync()), 'flumelog:closed')
   t.equal(await codeOf(log.close()), 'no error, but undefined', 'to close twice is no error')
+})
+
+tape('ready, drained and scan are what onReady, onDrain and scan of the log with callbacks are', async (t) => {
+  const file = testFolder(t)('log')
+  const log = wrap(FlumeLog(file))
+  t.equal(await log.ready(), null)
+  const appending = log.append(['one', 'two', 'three'])
+  await log.drained()
+  t.equal(log.stats().inFlight.records, 0)
+  await appending
+  const found = []
+  const onRecord = (block, start, end, seq) => { found.push([seq, block.toString('utf8', start, end)]) }
+  t.equal(await log.scan({ gt: 0, reverse: true }, onRecord), undefined)
+  t.deepEqual(found, [[14, 'three'], [7, 'two']])
+  const thrown = new Error('from onRecord')
+  t.equal(await log.scan({}, () => { throw thrown }).catch(err => err), thrown)
+  t.equal(await codeOf(log.scan({})), 'flumelog:invalid', 'a missing onRecord rejects')
+  t.equal(await codeOf(log.scan({ gt: 'x' }, onRecord)), 'flumelog:invalid')
+  t.deepEqual([log.blockSize, log.highWaterMark, log.overflow], [65536, 16 * 1024 * 1024, 'queue'])
+  t.equal(log.codec, log.flumelog.codec)
+  await log.close()
+  t.deepEqual([await codeOf(log.ready()), await codeOf(log.drained()), await codeOf(log.scan({}, onRecord))], Array(3).fill('flumelog:closed'))
+
+  fs.appendFileSync(file, 'torn')
+  const again = wrap(FlumeLog(file))
+  t.deepEqual(await again.ready(), again.stats().cut)
+  await again.close()
+  t.equal(await codeOf(wrap(FlumeLog(`${file}/missing/log`, { readOnly: true })).ready()), 'ENOTDIR')
 })
 
 tape('wrap adds promises to a log that was opened with callbacks', async (t) => {

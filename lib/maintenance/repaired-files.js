@@ -4,7 +4,7 @@
 
 const fs = require('fs')
 const path = require('path')
-const { syncFolder } = require('../lib/storage/directory')
+const { syncFolder } = require('../storage/directory')
 
 /** @typedef {{ copy: string, original: string }} Names */
 
@@ -93,4 +93,4 @@ function ignoreMissing (err) {
   if (err.code !== 'ENOENT') throw err
 }
 
-module.exports = { linkRepaired, replace, targetOf }
+module.exports = { linkOrCopy, linkRepaired, replace, targetOf }

@@ -1,0 +1,81 @@
+'use strict'
+
+// What the functions of maintenance have in common: they check what they are given, tell of their progress, and can be
+// stopped.
+
+const errors = require('../errors')
+const { format } = require('../format-value')
+const { optionNames } = require('../option-names')
+const { mustBeSignal } = require('../signal')
+
+/** @typedef {'verify' | 'copy' | 'check'} Step `check`: a copy that was written is read back */
+
+/**
+ * @typedef {object} Progress
+ * @property {Step} step what is being done
+ * @property {number} bytes that are done, of this step
+ * @property {number} total bytes to do in this step
+ *
+ * @typedef {object} WorkOptions
+ * @property {(progress: Progress) => void} [onProgress] called about once per MiB; what it throws ends the work
+ * @property {AbortSignal} [signal] ends the work, with its reason
+ */
+
+class Work {
+  /**
+   * @param {WorkOptions} options
+   * @throws flumelog:invalid
+   */
+  constructor ({ onProgress, signal }) {
+    if (onProgress !== undefined && typeof onProgress !== 'function') throw errors.invalid(`onProgress must be a function; it is ${format(onProgress)}`)
+    mustBeSignal(signal)
+    this.onProgress = onProgress
+    this.signal = signal
+  }
+
+  /**
+   * @param {Step} step that begins
+   * @returns {(bytes: number, total: number) => void} throws if the work has to end
+   */
+  begin (step) {
+    this.mustGoOn()
+    return (bytes, total) => {
+      if (this.onProgress !== undefined) this.onProgress({ step, bytes, total })
+      this.mustGoOn()
+    }
+  }
+
+  /** @throws the reason of the signal */
+  mustGoOn () {
+    if (this.signal?.aborted) throw this.signal.reason
+  }
+}
+
+/**
+ * @param {string} of the function
+ * @param {string[]} own options, all of them booleans
+ * @returns {(options: any) => Work} throws flumelog:invalid
+ */
+function workFor (of, own) {
+  const checkNames = optionNames(of, [...own, 'onProgress', 'signal'])
+  return (options) => {
+    checkNames(options)
+    for (const name of own) {
+      const value = options[name]
+      if (value !== undefined && typeof value !== 'boolean') throw errors.invalid(`${name} must be true or false; it is ${format(value)}`)
+    }
+    return new Work(options)
+  }
+}
+
+/**
+ * @param {string} name of the argument
+ * @param {unknown} value
+ * @throws flumelog:invalid
+ */
+function mustBePath (name, value) {
+  if (typeof value === 'string' && value !== '' && !value.includes('\0')) return
+  throw errors.invalid(`${name} must be the path of a file; it is ${format(value)}`)
+}
+
+module.exports = { workFor, mustBePath }

@@ -1,0 +1,78 @@
+'use strict'
+
+// Refuses options that do not exist: an option that is ignored is a promise not kept.
+
+const errors = require('./errors')
+const { format } = require('./format-value')
+
+/** Names that other libraries have for an option of this one. @type {Record<string, string>} */
+const NAMES_ELSEWHERE = { start: 'gte', end: 'lte', min: 'gte', max: 'lte', offsets: 'seqs', tail: 'live', validateRecord: 'validate' }
+
+/**
+ * @param {string} of what takes the options
+ * @param {readonly string[]} names that exist
+ * @param {readonly string[]} [ignored] names that are accepted, but never suggested
+ * @returns {(options: any) => void} throws flumelog:invalid for an option that does not exist, and for what is no object.
+ *   An option that is undefined counts as not given; inherited options count like own ones, as when they are read
+ */
+function optionNames (of, names, ignored = []) {
+  const known = new Set([...names, ...ignored])
+  return (options) => {
+    if (options === null || typeof options !== 'object') {
+      throw errors.invalid(`the options of ${of} must be an object; they are ${format(options)}`)
+    }
+    for (const name in options) {
+      if (!known.has(name) && options[name] !== undefined && !(name in Object.prototype)) throw unknown(of, name, names)
+    }
+  }
+}
+
+/**
+ * @param {string} of
+ * @param {string} name
+ * @param {readonly string[]} names
+ */
+function unknown (of, name, names) {
+  const nearest = nearestOf(name, names)
+  return errors.invalid(`unknown option \`${name}\` of ${of}: ` +
+    (nearest === null ? `it takes ${names.map(known => `\`${known}\``).join(', ')}` : `did you mean \`${nearest}\`?`))
+}
+
+/**
+ * @param {string} name
+ * @param {readonly string[]} names
+ * @returns {string | null} the one that was probably meant
+ */
+function nearestOf (name, names) {
+  const elsewhere = Object.hasOwn(NAMES_ELSEWHERE, name) ? NAMES_ELSEWHERE[name] : null
+  if (elsewhere !== null && names.includes(elsewhere)) return elsewhere
+  let nearest = null
+  let least = Math.ceil(name.length / 3) + 1
+  for (const known of names) {
+    const distance = editDistance(name.toLowerCase(), known.toLowerCase())
+    if (distance < least) {
+      least = distance
+      nearest = known
+    }
+  }
+  return nearest
+}
+
+/**
+ * @param {string} a
+ * @param {string} b
+ * @returns {number} the Levenshtein distance: how many characters to insert, delete or replace
+ */
+function editDistance (a, b) {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      next.push(Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1)))
+    }
+    row = next
+  }
+  return row[b.length]
+}
+
+module.exports = { optionNames }

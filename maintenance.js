@@ -1,0 +1,72 @@
+// The types need those of Node.js, which TypeScript 6 and later load only where this is said.
+/// <reference types="node" preserve="true" />
+
+'use strict'
+
+// Verifies, repairs and copies the file of a log, as the commands of these names do.
+
+const { pathFile } = require('./lib/storage/path-file')
+const copyFile = require('./lib/maintenance/copy-file')
+const repairFile = require('./lib/maintenance/repair')
+const verifyFile = require('./lib/maintenance/verify')
+const { mustBePath, workFor } = require('./lib/maintenance/work')
+
+/**
+ * @typedef {import('./lib/errors').LogError} LogError
+ * @typedef {import('./lib/errors').SystemError} SystemError
+ * @typedef {import('./lib/errors').ErrorCode} ErrorCode
+ * @typedef {import('./lib/maintenance/verify').Report} Report
+ * @typedef {import('./lib/maintenance/counts').Counts} Counts
+ * @typedef {import('./lib/maintenance/ranges').Range} Range
+ * @typedef {import('./lib/maintenance/copy').Copied} Copied
+ * @typedef {import('./lib/maintenance/copy').Salvaged} Salvaged
+ * @typedef {import('./lib/maintenance/repair').Repaired} Repaired
+ * @typedef {import('./lib/maintenance/work').Progress} Progress
+ * @typedef {import('./lib/maintenance/work').WorkOptions} VerifyOptions
+ * @typedef {import('./lib/maintenance/repair').RepairOptions} RepairOptions
+ * @typedef {import('./lib/maintenance/copy-file').CopyFileOptions} CopyOptions
+ */
+
+const verifyWork = workFor('verify', [])
+
+/**
+ * Reads all of a log, and checks every block: by its checksum, if it has one, and by its structure. Changes nothing, and needs no
+ * lock: a log that another process has open is read up to what is acknowledged.
+ * @param {string} file
+ * @param {VerifyOptions} [options]
+ * @returns {Promise<Report>} whether the log is valid, what it consists of, and which ranges are corrupt or torn.
+ *   Rejects with `flumelog:not-a-log` if not one record is found, with `flumelog:invalid`, with an error of the operating system, or
+ *   with the reason of the signal
+ */
+async function verify (file, options) {
+  const work = verifyWork(options ?? {})
+  mustBePath('the file', file)
+  return verifyFile.verify(pathFile(file, { readOnly: true, lock: false }), work.begin('verify'))
+}
+
+/**
+ * Writes a valid copy of a corrupt log, with all records of valid blocks, beside the log or in its place. Nothing is written if the
+ * log is valid, except with `compact` if there are deleted records. The old file is never changed; `inPlace` renames it.
+ * @param {string} file
+ * @param {RepairOptions} [options]
+ * @returns {Promise<Repaired>} what was found, and what was written where. Rejects, with nothing written, with `flumelog:locked` if a
+ *   process has the log open for writing, with `flumelog:corrupt` if the copy differs when it is read back, and as `verify` does
+ */
+async function repair (file, options) {
+  return repairFile.repair(file, options ?? {})
+}
+
+/**
+ * Copies a log, of which other processes may have it open: the copy has what was acknowledged when it was started. Corrupt blocks
+ * are not copied; `lost` in the result lists them, and is empty if the log is valid.
+ * @param {string} file
+ * @param {string} target a path where no file is (`EEXIST`); missing parent directories are created. The file appears there when it is
+ *   complete, fsynced and verified
+ * @param {CopyOptions} [options]
+ * @returns {Promise<Copied>} what the copy consists of. Rejects, with nothing left at `target`, as `repair` does; it needs no lock
+ */
+async function copy (file, target, options) {
+  return copyFile.copy(file, target, options ?? {})
+}
+
+module.exports = { verify, repair, copy }

@@ -1,0 +1,179 @@
+'use strict'
+
+// Options that do not exist are refused, wherever options are taken, with the name of the
+// nearest that exists.
+
+const fs = require('fs')
+const path = require('path')
+const { once } = require('events')
+const fc = require('fast-check')
+const pull = require('pull-stream')
+const test = require('tape')
+const RAM = require('random-access-memory')
+const FlumeLog = require('../..')
+const { open, wrap } = require('../../promises')
+const push = require('../../push')
+const { optionNames } = require('../../lib/option-names')
+const { promises } = require('../helpers/promises')
+const { collect, codeOf, event } = require('../helpers/reading')
+
+const LIB = path.join(__dirname, '..', '..', 'lib')
+
+/** The message of the error that a call ends with; null if it succeeds. */
+const messageOf = async (run) => {
+  try {
+    await run()
+    return null
+  } catch (err) {
+    return err.code === 'flumelog:invalid' ? err.message : `${err.code}: ${err.message}`
+  }
+}
+
+/** Each place that takes options: calls it with them, and an option, with how somebody may have misspelled it. */
+const PLACES = {
+  FlumeLog: { option: 'blockSize', wrong: 'blocksize', call: async (log, options) => { FlumeLog(new RAM(), options).close() } },
+  open: { of: 'FlumeLog', option: 'readOnly', wrong: 'readonly', call: async (log, options) => (await open(new RAM(), options)).close() },
+  append: { option: 'sync', wrong: 'synch', call: (log, options) => promises(log).append('x', options) },
+  'append, with promises': { of: 'append', option: 'atomic', wrong: 'atmoic', call: (log, options) => wrap(log).append(['x'], options) },
+  stream: { option: 'reverse', wrong: 'reversed', call: (log, options) => collect(log, options) },
+  batches: { of: 'stream', option: 'limit', wrong: 'limits', call: (log, options) => collect({ stream: log.batches }, options) },
+  scan: { option: 'reuse', wrong: 'resue', call: (log, options) => wrap(log).scan(options, () => {}) },
+  sink: { option: 'sync', wrong: 'snyc', call: (log, options) => event(resolve => pull(pull.values(['x']), log.sink(options, resolve))).then(rethrow) },
+  'push, stream': { of: 'stream', option: 'values', wrong: 'value', call: (log, options) => pushed(push(log).stream(options)) },
+  'stream, with promises': { of: 'stream', option: 'signal', wrong: 'singal', call: (log, options) => all(wrap(log).stream(options)) },
+  'batches, with promises': { of: 'batches', option: 'live', wrong: 'life', call: (log, options) => all(wrap(log).batches(options)) },
+  createReadStream: { option: 'highWaterMark', wrong: 'highWatermark', call: (log, options) => wrap(log).createReadStream(options).toArray() },
+  createWriteStream: { option: 'sync', wrong: 'synch', call: (log, options) => written(wrap(log).createWriteStream(options)) },
+  appendFrom: { option: 'signal', wrong: 'signl', call: (log, options) => wrap(log).appendFrom(['x'], options) },
+  'since.next': { option: 'signal', wrong: 'sginal', call: (log, options) => changed(wrap(log), options) },
+  'since.changes': { option: 'signal', wrong: 'signals', call: async (log, options) => { wrap(log).since.changes(options).return() } }
+}
+
+for (const [place, { of = place, option, wrong, call }] of Object.entries(PLACES)) {
+  test(`${place} refuses an option that does not exist, and names the nearest`, async (t) => {
+    const log = FlumeLog(new RAM())
+    await promises(log).append('first')
+    t.equal(await messageOf(() => call(log, { [wrong]: true })), `unknown option \`${wrong}\` of ${of}: did you mean \`${option}\`?`)
+    t.match(await messageOf(() => call(log, { somethingElse: 0 })), new RegExp(`^unknown option \`somethingElse\` of ${of}: it takes .*\`${option}\``))
+    t.ok(await messageOf(() => call(log, Object.create({ [wrong]: true }))), 'also one that is inherited')
+    const bare = Object.assign(Object.create(null), { [wrong]: true })
+    t.ok(await messageOf(() => call(log, bare)), 'also in an object without a prototype')
+    t.equal((await collect(log)).length, 1, 'nothing was stored')
+
+    t.equal(await messageOf(() => call(log, {})), null)
+    t.equal(await messageOf(() => call(log, { [wrong]: undefined, [option]: undefined })), null, 'undefined counts as not given')
+    t.equal(await messageOf(() => call(log, Object.create(null))), null)
+    t.equal(log.stats().streams, 0)
+    await promises(log).close()
+  })
+}
+
+test('an append with an unknown option is counted as rejected, and reported like any other failure', async (t) => {
+  const log = promises(FlumeLog(new RAM()))
+  log.log.append('x', { synch: true })
+  t.equal(await codeOf(log.onDrain()), 'flumelog:invalid', 'without a callback: by the next onDrain')
+  t.deepEqual(log.log.stats().rejected, { records: 1, bytes: 1 })
+  await log.close()
+})
+
+test('inherited options have the effect that own ones have', async (t) => {
+  const log = FlumeLog(new RAM())
+  await promises(log).append(['one', 'two', 'three'])
+  const seqs = await collect(log, Object.create({ values: false }))
+  t.deepEqual(await collect(log, Object.create({ values: false, reverse: true })), seqs.toReversed())
+  const given = []
+  for await (const seq of wrap(log).stream(Object.create({ values: false, gt: seqs[0] }))) given.push(seq)
+  t.deepEqual(given, seqs.slice(1), 'also through a wrapper')
+  await promises(log).close()
+})
+
+test('what users of flumelogs pass to stream although it means nothing there is accepted', async (t) => {
+  const log = FlumeLog(new RAM())
+  await promises(log).append(['one', 'two'])
+  const all = await collect(log)
+  const passed = [
+    { keys: true, values: true, live: false, old: true, sync: false, reverse: false, codec: {} },
+    { private: true, meta: true },
+    { fillCache: false, keyEncoding: 'utf8', valueEncoding: 'json' }
+  ]
+  for (const options of passed) t.deepEqual(await collect(log, options), all, JSON.stringify(options))
+  t.match(await messageOf(() => collect(log, { key: true })), /it takes `gt`, .*`onSkip`$/, 'they are not suggested')
+  await promises(log).close()
+})
+
+test('bounds that only other logs know are refused, with what they are called here', async (t) => {
+  const log = FlumeLog(new RAM())
+  for (const [there, here] of [['start', 'gte'], ['end', 'lte'], ['min', 'gte'], ['max', 'lte'], ['offsets', 'seqs']]) {
+    t.equal(await messageOf(() => collect(log, { [there]: 5 })), `unknown option \`${there}\` of stream: did you mean \`${here}\`?`)
+  }
+  await promises(log).close()
+})
+
+test('a name with one character too few, too many, or another one, is taken for the option that was meant', (t) => {
+  const names = ['sync', 'syncInterval', 'syncBytes', 'highWaterMark', 'overflow', 'readOnly']
+  const check = optionNames('it', names)
+  const edit = fc.record({
+    name: fc.constantFrom(...names), at: fc.nat(), kind: fc.constantFrom('delete', 'insert', 'replace', 'case'), with: fc.constantFrom('q', 'z', 'Q')
+  })
+  fc.assert(fc.property(edit, ({ name, at, kind, with: letter }) => {
+    const i = at % name.length
+    const insert = { delete: '', insert: letter + name[i], replace: letter, case: name[i] === name[i].toUpperCase() ? name[i].toLowerCase() : name[i].toUpperCase() }
+    const wrong = name.slice(0, i) + insert[kind] + name.slice(i + 1)
+    try {
+      check({ [wrong]: 1 })
+      return names.includes(wrong)
+    } catch (err) {
+      return err.message.endsWith(`did you mean \`${name}\`?`)
+    }
+  }))
+  t.end()
+})
+
+test('the names that are checked are those that are documented', (t) => {
+  const documented = (file, ...types) => types.flatMap(type => propertiesOf(fs.readFileSync(path.join(LIB, file), 'utf8'), type)).sort()
+  t.deepEqual(namesOf('options.js', (options) => FlumeLog(new RAM(), options)), documented('options.js', 'Options'))
+  const { STREAM_NAMES } = require('../../lib/read/options')
+  t.deepEqual([...STREAM_NAMES].sort(), documented('read/options.js', 'RangeOptions', 'StreamOnlyOptions'))
+  t.deepEqual(namesOf('read/options.js', require('../../lib/read/options').scanRangeOf), documented('read/options.js', 'RangeOptions', 'ScanOnlyOptions'))
+  t.end()
+})
+
+/** The names that a call lists when it is given one that is like none of them. */
+function namesOf (file, call) {
+  try {
+    call({ somethingElse: 1 })
+  } catch (err) {
+    return [...err.message.split('it takes ')[1].matchAll(/`(\w+)`/g)].map(match => match[1]).sort()
+  }
+}
+
+function propertiesOf (text, type) {
+  const [own] = text.slice(text.indexOf(`@typedef {object} ${type}\n`) + 1).split(/@typedef|\*\//)
+  return [...own.matchAll(/@property \{.*\} \[(\w+)\]/g)].map(match => match[1])
+}
+
+function rethrow (err) {
+  if (err) throw err
+}
+
+function pushed (source) {
+  return new Promise((resolve, reject) => {
+    source.pipe({ paused: false, write () {}, end: (err) => err && err !== true ? reject(err) : resolve() })
+  })
+}
+
+async function written (stream) {
+  stream.end()
+  await once(stream, 'finish')
+}
+
+async function all (iterator) {
+  for await (const item of iterator) if (item === null) break
+}
+
+/** Waits for a change, or stops waiting. */
+async function changed (log, options) {
+  const next = log.since.next(options)
+  const isRefused = await Promise.race([next.then(() => false, () => true), new Promise(resolve => setImmediate(resolve, false))])
+  if (isRefused) await next
+}

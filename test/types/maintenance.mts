@@ -1,0 +1,29 @@
+// The functions of maintenance, from an ES module.
+
+import { verify, repair, copy, type Copied, type Progress, type Range, type Repaired, type Report } from 'flumelog-random-access-file/maintenance'
+
+const { signal } = new AbortController()
+const onProgress = ({ step, bytes, total }: Progress) => console.log(step === 'check', bytes / total)
+
+const report: Report = await verify('folder/log', { onProgress, signal })
+const ranges: Range[] = report.valid ? [] : report.ranges
+const records: number = report.counts.records + ranges.length
+
+const repaired: Repaired = await repair('folder/log', { inPlace: true, compact: true, salvage: true, onProgress, signal })
+const name: string | null = repaired.file
+const lost: number | undefined = repaired.copied?.lost.length
+
+const copied: Copied = await copy('folder/log', 'folder/copy', { compact: false, salvage: false, onProgress, signal })
+const moved: boolean = copied.moved
+await copy('folder/log', 'folder/copy')
+
+// @ts-expect-error no target
+await copy('folder/log')
+// @ts-expect-error no such option
+await verify('folder/log', { salvage: true })
+// @ts-expect-error no such option
+await repair('folder/log', { inplace: true })
+// @ts-expect-error it gives an object
+await repair('folder/log', { onProgress: (bytes: number) => {} })
+// @ts-expect-error no such step
+onProgress({ step: 'read', bytes: 0, total: 0 })
