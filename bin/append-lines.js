@@ -5,9 +5,10 @@
 
 const layout = require('../lib/format/layout')
 const { encodings } = require('./encodings')
-const { UserError, codeOf, endInterruptedLine, explain } = require('./errors')
+const { UserError, codeOf, explain } = require('./errors')
 const { Lines, linesWithin } = require('./lines')
 const { counted, count } = require('./numbers')
+const { clearInterrupt } = require('./progress')
 
 /** Bytes appended but not yet acknowledged; beyond this, reading standard input pauses. */
 const MAX_IN_FLIGHT = 16 * 1024 * 1024
@@ -61,7 +62,7 @@ async function appendLines (log, file, { encoding, skipEmpty }, input, progress)
   /** @param {string} signal */
   function interrupted (signal) {
     process.exitCode = EXIT_CODES[signal]
-    endInterruptedLine()
+    clearInterrupt()
     input.stop()
   }
 

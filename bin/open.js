@@ -5,6 +5,7 @@
 const FlumeLog = require('..')
 const { pathFile } = require('../lib/storage/path-file')
 const { openExtent } = require('../lib/maintenance/verify')
+const { VERIFY, advise } = require('./errors')
 
 /** @typedef {import('../lib/log').FlumeLog<Buffer>} Log */
 
@@ -48,10 +49,23 @@ function ready (log) {
 
 /**
  * @param {Log} log
+ * @param {number} seq
+ * @returns {Promise<Buffer>}
+ */
+function recordAt (log, seq) {
+  return new Promise((resolve, reject) => log.get(seq, (err, value) => {
+    if (!err) return resolve(/** @type {Buffer} */ (value))
+    const advised = advise(err, 'flumelog:not-found', 'use flumelog dump --seqs to list the offsets')
+    reject(advise(advised, 'flumelog:corrupt', `use ${VERIFY}`))
+  }))
+}
+
+/**
+ * @param {Log} log
  * @returns {Promise<void>}
  */
 function close (log) {
   return new Promise((resolve, reject) => log.close((err) => err ? reject(err) : resolve()))
 }
 
-module.exports = { openToRead, openToWrite, mustBeLog, close }
+module.exports = { openToRead, openToWrite, mustBeLog, recordAt, close }

@@ -8,6 +8,7 @@ const { promises } = require('../../lib/storage/promisified-file')
 const { openExtent, verify, verifyExtent } = require('../../lib/maintenance/verify')
 const { copyInPlace, copyPacked } = require('../../lib/maintenance/copy')
 const { UserError, codeOf } = require('../errors')
+const { helpText } = require('../help')
 const { mustBeLog } = require('../open')
 const { count, counted } = require('../numbers')
 const { byteProgress } = require('../progress')
@@ -46,7 +47,7 @@ function define (program) {
     .option('-i, --in-place', 'replace the log with the copy, and keep the old file as FILE.damaged')
     .option('-c, --compact', 'omit deleted records and corrupt blocks: OFFSETS CHANGE')
     .option('--salvage', 'keep records of corrupt blocks that look whole: UNVERIFIED')
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', helpText(EXAMPLES))
     .action(repair)
 }
 

@@ -2,12 +2,12 @@
 
 // flumelog serve: keeps a process running that owns a shared log.
 
-const { Option } = require('commander')
-const { blockSize } = require('../arguments')
-const { endInterruptedLine, explain, reportError, reportRecovery, writeStderr } = require('../errors')
+const { blockSize, syncOption } = require('../arguments')
+const { explain, reportError, reportRecovery, writeStderr } = require('../errors')
+const { helpText } = require('../help')
 const { count, counted, size } = require('../numbers')
 const { close } = require('../open')
-const { duration, statusLine } = require('../progress')
+const { clearInterrupt, duration, statusLine } = require('../progress')
 const { openShared } = require('../shared')
 
 /** Milliseconds between two looks at the log. */
@@ -44,10 +44,10 @@ function define (program) {
     .description('Keeps a log open for other processes that append to it. Creates the log if it does not exist.')
     .argument('<file>', 'the log')
     .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize)
-    .addOption(new Option('--sync <when>', 'when to fsync').choices(['always', 'interval', 'never']).default('interval'))
+    .addOption(syncOption())
     .option('-j, --json', 'print counters as JSON every second and at exit, one line each')
     .option('-q, --quiet', 'print errors only')
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', helpText(EXAMPLES))
     .action(serve)
 }
 
@@ -86,7 +86,7 @@ async function serve (file, { blockSize, sync, json, quiet }) {
     }
 
     function interrupted () {
-      endInterruptedLine()
+      clearInterrupt()
       stop(null)
     }
 

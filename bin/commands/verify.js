@@ -3,6 +3,7 @@
 // flumelog verify: checks every block, and lists the corrupt ones.
 
 const { writeStderr } = require('../errors')
+const { helpText } = require('../help')
 const { count, counted, size } = require('../numbers')
 const { paint } = require('../style')
 const { survey, describeRange } = require('../survey')
@@ -29,7 +30,7 @@ function define (program) {
     .description('Checks every block of a log, and lists what is corrupt, and why. Changes nothing.')
     .argument('<file>', 'the log')
     .option('-j, --json', 'print JSON')
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', helpText(EXAMPLES))
     .action(verify)
 }
 
