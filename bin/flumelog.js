@@ -35,7 +35,7 @@ function main () {
     process.exit(FAILED)
   })
 
-  program.parseAsync().catch((err) => {
+  run(program).catch((err) => {
     if (err instanceof CommanderError) process.exitCode = err.exitCode === 0 ? 0 : WRONG_USAGE
     else {
       reportError(explain(err, fileOf(program)))
@@ -44,10 +44,19 @@ function main () {
   })
 }
 
+/** @param {import('commander').Command} program */
+async function run (program) {
+  const [word, name] = process.argv.slice(2)
+  // commander would print the help of all commands
+  if (word === 'help' && name !== undefined && ![...COMMANDS, 'help'].includes(name)) program.error(`error: unknown command '${name}'`)
+  await program.parseAsync()
+}
+
 function programOf () {
   const program = new UsageCommand('flumelog')
     .description('Inspects, writes and repairs block-aligned append-only logs.')
-    .version(version(), '-V, --version')
+    .version(version(), '-V, --version', 'print the version')
+    .helpCommand('help [command]', 'print the help of a command')
     .addHelpText('after', helpText(HELP))
     .exitOverride()
   for (const name of commandsOf(process.argv[2])) require(`./commands/${name}`).define(program)

@@ -30,9 +30,12 @@ let shown = null
 function byteProgress (verb) {
   return progress((done, total, seconds, width) => {
     const share = total === 0 ? 1 : Math.min(1, done / total)
-    const left = share === 0 ? '' : `${duration(seconds / share - seconds)} left`
-    const tail = ` ${String(Math.floor(share * 100)).padStart(3)}%  ${size(done)} of ${size(total)}  ${left}`
-    return `${verb} ${bar(share, Math.min(MAX_BAR, width - verb.length - tail.length - MARGIN))}${tail}`
+    const parts = [`${String(Math.floor(share * 100)).padStart(3)}%`, `${size(done)} of ${size(total)}`]
+    if (share > 0) parts.push(`${duration(seconds / share - seconds)} left`)
+    const room = width - MARGIN - verb.length - 2
+    while (parts.length > 1 && parts.join('  ').length > room) parts.pop()
+    const text = parts.join('  ')
+    return `${verb} ${bar(share, Math.min(MAX_BAR, room - text.length))} ${text}`
   })
 }
 

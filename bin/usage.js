@@ -29,6 +29,7 @@ class UsageCommand extends Command {
   constructor (name) {
     super(name)
     this.configureOutput({ outputError: (text) => reportError(text) })
+    this.helpOption('-h, --help', 'print this help')
     this.configureHelp({ minWidthToWrap: MIN_WIDTH })
   }
 
