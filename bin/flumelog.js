@@ -69,7 +69,8 @@ function programOf () {
  * @returns {string[]} the names of those that are needed
  */
 function commandsOf (word = '') {
-  if (COMMANDS.includes(word)) return [word]
+  // completion describes all of them
+  if (COMMANDS.includes(word) && word !== 'completion') return [word]
   return word === '--version' || word === '-V' ? [] : COMMANDS
 }
 

@@ -28,7 +28,7 @@ Examples:
   flumelog dump my.log --new | grep error            new records only
   flumelog dump my.log --seqs --reverse --limit 10   the last ten, newest first
   flumelog dump my.log --gte 1048576 | less          starting at an offset
-  flumelog dump my.log --format csv --fields at,value.author > posts.csv
+  flumelog dump my.log --format csv --fields at,text
 
 An offset is any integer, whether or not a record starts there, or start or end: the offset of the first or the last record. A record that contains newlines takes several lines, except in hex, base64 and the formats. With raw, there is nothing between records.
 

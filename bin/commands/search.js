@@ -27,7 +27,7 @@ const EXAMPLES = `
 Examples:
   flumelog search my.log --path timestamp --value 1600000000
   flumelog search my.log --path timestamp --value 2020-09-13
-  flumelog search my.log --path value.author --value @bob --seqs
+  flumelog search my.log -p value.author -v @bob --seqs
 
 The records must be JSON, sorted by the value at the path. Numbers are compared with a number, or, if they are times in seconds or milliseconds since 1970, with an ISO date; ISO dates with a date; other strings as text. Dates without a time zone are in UTC. To print the records that follow, pass the offset that --seqs prints to \`flumelog dump --gte\`.`
 
