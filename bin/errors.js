@@ -4,9 +4,8 @@
 
 const fs = require('fs')
 const path = require('path')
-const { escapeControls } = require('./escapes')
 const { counted } = require('./numbers')
-const { paint } = require('./style')
+const { escapeControls, paint } = require('./style')
 
 /** @typedef {Error & { code?: string, path?: string, syscall?: string }} CodedError */
 

@@ -1,20 +1,9 @@
 'use strict'
 
-// Makes text safe to print on a terminal, which would obey control characters: they could
-// clear the screen, change the colours, or make it send what was not typed.
+// Makes records safe to print on a terminal, which may not even be text.
 
 const { isUtf8 } = require('buffer')
-
-/** Control characters (C0, DEL and C1), except tabs and newlines. */
-const CONTROLS = /[^\P{Cc}\t\n]/gu
-
-/**
- * @param {string} text
- * @returns {string} with control characters as in JSON: \u001b
- */
-function escapeControls (text) {
-  return text.replace(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
-}
+const { escapeControls } = require('./style')
 
 /**
  * @param {Buffer | string} data
@@ -39,4 +28,4 @@ function sequenceLength (byte) {
   return byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4
 }
 
-module.exports = { escapeControls, printable }
+module.exports = { printable }

@@ -8,8 +8,7 @@ const fs = require('fs')
 const path = require('path')
 const { CommanderError } = require('commander')
 const { reportError, explain } = require('./errors')
-const { helpText } = require('./help')
-const { UsageCommand } = require('./usage')
+const { UsageCommand, helpText } = require('./usage')
 
 const COMMANDS = ['dump', 'get', 'search', 'append', 'del', 'serve', 'stat', 'verify', 'repair', 'completion']
 const FAILED = 1

@@ -29,32 +29,31 @@ function jsonOf (data) {
   return json.compact(data).toString()
 }
 
-/** Values at paths of records that are JSON. */
-class Csv {
-  /**
-   * @param {string[]} fields paths
-   * @param {boolean} [seqs] whether the first column is the seq
-   */
-  constructor (fields, seqs = false) {
-    /** Fields that no record has had yet. */
-    this.missing = new Set(fields)
-    this.records = 0
-    this.header = rowOf([...seqs ? ['seq'] : [], ...fields])
-    const columns = fields.map(field => ({ field, keys: field.split('.') }))
-    /** @type {Format} */
-    this.format = {
-      isText: true,
-      advice: '--format csv needs records that are JSON',
-      print: (data, seq) => {
-        const find = json.finder(checkedJson(data))
-        this.records++
-        const cells = columns.map(({ field, keys }) => {
-          const found = find(keys)
-          if (found !== undefined) this.missing.delete(field)
-          return cellText(found)
-        })
-        return rowOf(seqs ? [String(seq), ...cells] : cells)
-      }
+/**
+ * Values at paths of records that are JSON.
+ * @param {string[]} fields paths
+ * @param {boolean} [seqs] whether the first column is the seq
+ * @returns {Format}
+ */
+function csvFormat (fields, seqs = false) {
+  const columns = fields.map(field => ({ field, keys: field.split('.') }))
+  /** Fields that no record has had yet. */
+  const missing = new Set(fields)
+  let records = 0
+  return {
+    isText: true,
+    header: rowOf(seqs ? ['seq', ...fields] : fields),
+    advice: '--format csv needs records that are JSON',
+    note: () => records === 0 || missing.size === 0 ? null : `no record printed has ${[...missing].map(field => `\`${field}\``).join(' or ')}; check --fields`,
+    print: (data, seq) => {
+      const find = json.finder(checkedJson(data))
+      records++
+      const cells = columns.map(({ field, keys }) => {
+        const found = find(keys)
+        if (found !== undefined) missing.delete(field)
+        return cellText(found)
+      })
+      return rowOf(seqs ? [String(seq), ...cells] : cells)
     }
   }
 }
@@ -77,4 +76,4 @@ function rowOf (cells) {
   return row === '' ? '""' : row
 }
 
-module.exports = { ndjson, Csv }
+module.exports = { ndjson, csvFormat }

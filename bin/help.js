@@ -5,29 +5,20 @@
 const { Help } = require('commander')
 
 const DEFAULT_WIDTH = 80
-/** Text is not wrapped at less than this. */
-const MIN_WIDTH = 20
 
 /**
  * @param {string} text paragraphs, and indented lines: an example, and after two or more spaces what it does
- * @returns {(context: { error: boolean }) => string} for `addHelpText`
+ * @param {{ columns?: number }} stream
+ * @returns {string}
  */
-function helpText (text) {
-  return ({ error }) => layOut(text, (error ? process.stderr : process.stdout).columns || DEFAULT_WIDTH)
-}
-
-/**
- * @param {string} text
- * @param {number} width
- */
-function layOut (text, width) {
+function layOut (text, { columns = DEFAULT_WIDTH }) {
   const help = new Help()
-  help.minWidthToWrap = MIN_WIDTH
+  help.minWidthToWrap = 0
   return text.split('\n\n').map(part => {
     const lines = part.split('\n')
     const start = lines.findIndex(line => line.startsWith('  '))
-    if (start === -1) return help.boxWrap(lines.join(' ').trim(), width)
-    return [...lines.slice(0, start), ...lines.slice(start).map(line => fitExample(line, width))].join('\n')
+    if (start === -1) return help.boxWrap(lines.join(' ').trim(), columns)
+    return [...lines.slice(0, start), ...lines.slice(start).map(line => fitExample(line, columns))].join('\n')
   }).join('\n\n').replace(/^\n*/, '\n')
 }
 
@@ -44,4 +35,4 @@ function fitExample (line, width) {
   return lines.join('\n')
 }
 
-module.exports = { helpText, MIN_WIDTH }
+module.exports = { layOut }

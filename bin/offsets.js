@@ -2,7 +2,6 @@
 
 // Finds the offsets that `start` and `end` stand for: those of the first and the last record.
 
-const { RecordIterator } = require('../lib/wrappers/iterator')
 const { UserError } = require('./errors')
 
 /**
@@ -49,6 +48,8 @@ async function resolveBounds (log, { gt, gte, lt, lte }) {
  * @returns {Promise<number | null>} the offset of the last record that a stream with these options yields; null if there is none
  */
 async function seqAt (log, options) {
+  // loaded lazily: most runs do not need it
+  const { RecordIterator } = require('../lib/wrappers/iterator')
   /** @type {number | null} */
   let last = null
   for await (const seqs of new RecordIterator(() => log.batches({ ...options, values: false, cache: false }))) {

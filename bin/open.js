@@ -3,8 +3,6 @@
 // Opens a log for a command, with promises.
 
 const FlumeLog = require('..')
-const { pathFile } = require('../lib/storage/path-file')
-const { openExtent } = require('../lib/maintenance/verify')
 const { VERIFY, advise } = require('./errors')
 
 /** @typedef {import('../lib/log').FlumeLog<Buffer>} Log */
@@ -35,6 +33,9 @@ async function openToWrite (file, options) {
  * @param {string} file
  */
 async function mustBeLog (file) {
+  // loaded lazily: most runs do not need it
+  const { openExtent } = require('../lib/maintenance/verify')
+  const { pathFile } = require('../lib/storage/path-file')
   const extent = await openExtent(pathFile(file, { readOnly: true, lock: false }))
   await extent.io.close()
 }

@@ -2,8 +2,6 @@
 
 // Prints the records of a stream, as fast as standard output takes them.
 
-const { clearInterrupt } = require('./progress')
-
 /**
  * @param {import('./open').Log} log
  * @param {import('../lib/read/options').StreamOptions} options
@@ -39,7 +37,8 @@ function printRecords (log, options, output, print) {
     }
 
     function interrupted () {
-      clearInterrupt()
+      // loaded lazily: most runs do not need it
+      require('./progress').clearInterrupt()
       source(true, () => resolve())
     }
 

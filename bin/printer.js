@@ -4,7 +4,6 @@
 
 const { encodings } = require('./encodings')
 const { UserError } = require('./errors')
-const { printable } = require('./escapes')
 
 /**
  * @typedef {object} PrintOptions
@@ -15,6 +14,8 @@ const { printable } = require('./escapes')
  * @property {(data: Buffer, seq: number) => Buffer | string} print throws if the record cannot be printed in this format
  * @property {boolean} isText print a newline after each record
  * @property {boolean} [seqs] print the seq and a tab before each record
+ * @property {string} [header] the first line
+ * @property {() => string | null} [note] for stderr, at the end
  * @property {string} [advice] what to do if a record cannot be printed
  */
 
@@ -34,7 +35,7 @@ function encodingFormat ({ encoding, seqs }) {
  * @returns {(data: Buffer, seq: number) => void}
  */
 function printer (output, file, { print, isText, seqs, advice }) {
-  const isTerminal = process.stdout.isTTY
+  const escape = process.stdout.isTTY ? require('./escapes').printable : null
   return (data, seq) => {
     let printed
     try {
@@ -43,7 +44,7 @@ function printer (output, file, { print, isText, seqs, advice }) {
       throw new UserError(`${file}: the record at offset ${seq} cannot be printed: ${/** @type {Error} */ (err).message}; ${advice}`)
     }
     if (seqs) output.add(`${seq}\t`)
-    output.add(isTerminal ? printable(printed) : printed)
+    output.add(escape === null ? printed : escape(printed))
     if (isText) output.endLine()
     output.mark()
   }

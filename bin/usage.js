@@ -1,10 +1,9 @@
 'use strict'
 
-// Usage errors: what commander finds wrong with the arguments, said in one style.
+// Usage errors, said in one style, and the help, as wide as the terminal.
 
 const { Command } = require('commander')
 const { reportError, oneLine } = require('./errors')
-const { MIN_WIDTH } = require('./help')
 
 /**
  * What commander says, and what is printed instead. Values can contain anything, so each
@@ -22,6 +21,9 @@ const MESSAGES = [
     `unknown ${what} '${name}'${similar === undefined ? '' : ` (did you mean ${oneOf(similar.replace(/^one of /, '').split(', '))}?)`}`],
   [/^error: too many arguments.* Expected (\d+) .*got (\d+)/, (expected, got) => `too many arguments: ${got} instead of ${expected}`]
 ]
+
+/** Help is not wrapped at less than this. */
+const MIN_WIDTH = 20
 
 /** A command or subcommand whose usage errors are one line that refers to its help. */
 class UsageCommand extends Command {
@@ -46,6 +48,15 @@ class UsageCommand extends Command {
   error (message, options) {
     return super.error(`${oneLine(translate(message))}; see ${pathOf(this)} --help`, options)
   }
+}
+
+/**
+ * @param {string} text after the options in the help
+ * @returns {(context: { error: boolean }) => string} for `addHelpText`: lays it out for the terminal
+ */
+function helpText (text) {
+  // loaded lazily: most runs print no help
+  return ({ error }) => require('./help').layOut(text, error ? process.stderr : process.stdout)
 }
 
 /** @param {string} message of commander, or ours */
@@ -75,4 +86,4 @@ function oneOf (names) {
   return names.length === 1 ? names[0] : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
 }
 
-module.exports = { UsageCommand, oneOf }
+module.exports = { UsageCommand, helpText, oneOf }

@@ -8,12 +8,12 @@ const { appendLines } = require('../append-lines')
 const { blockSize, syncOption } = require('../arguments')
 const { encodingOption } = require('../encodings')
 const { UserError, explain, reportError, reportRecovery, writeStderr } = require('../errors')
-const { helpText } = require('../help')
 const { Input } = require('../input')
 const { count, counted, size } = require('../numbers')
 const { close } = require('../open')
 const { byteProgress, recordProgress } = require('../progress')
 const { openToAppend } = require('../shared')
+const { helpText } = require('../usage')
 
 /**
  * @typedef {object} AppendOptions

@@ -4,7 +4,7 @@
 
 const { choiceOf } = require('../arguments')
 const { descriptionOf } = require('../completion')
-const { helpText } = require('../help')
+const { helpText } = require('../usage')
 
 /** @type {Record<string, () => (description: import('../completion').Description) => string>} */
 const SHELLS = {

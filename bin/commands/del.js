@@ -5,12 +5,12 @@
 const { offsets } = require('../arguments')
 const { reportRecovery, writeStderr } = require('../errors')
 const { printable } = require('../escapes')
-const { helpText } = require('../help')
 const { count, counted, size } = require('../numbers')
 const { mustResolve } = require('../offsets')
 const { openToRead, recordAt, close } = require('../open')
 const { ask, canAsk } = require('../question')
 const { openToAppend } = require('../shared')
+const { helpText } = require('../usage')
 
 /**
  * @typedef {import('../open').Log} Log

@@ -5,13 +5,12 @@
 const { bound, choiceOption, jsonPaths, natural } = require('../arguments')
 const { encodingOption } = require('../encodings')
 const { VERIFY, advise, reportError, writeStderr } = require('../errors')
-const { Csv, ndjson } = require('../formats')
-const { helpText } = require('../help')
 const { resolveBounds, seqAt } = require('../offsets')
 const { openToRead, close } = require('../open')
 const { Output } = require('../output')
 const { printRecords } = require('../print-records')
 const { encodingFormat, printer, refuseRawSeqs } = require('../printer')
+const { helpText } = require('../usage')
 
 /**
  * @typedef {import('../arguments').Offset} Offset
@@ -68,12 +67,13 @@ async function dump (file, options, command) {
   const log = await openToRead(file)
   const output = new Output(process.stdout)
   try {
-    const csv = options.format === 'csv' ? new Csv(options.fields ?? [], options.seqs) : null
-    if (csv !== null) printer(output, file, { print: () => csv.header, isText: true })(Buffer.alloc(0), 0)
-    const print = printer(output, file, csv?.format ?? (options.format === 'ndjson' ? ndjson : encodingFormat(options)))
+    const format = formatOf(options)
+    if (format.header !== undefined) printer(output, file, { print: () => format.header ?? '', isText: true })(Buffer.alloc(0), 0)
+    const print = printer(output, file, format)
     const range = await rangeOf(log, options)
     if (range !== null) await printRecords(log, { ...range, onSkip }, output, print)
-    if (csv !== null && csv.records > 0 && csv.missing.size > 0) writeStderr(`${file}: no record printed has ${[...csv.missing].map(field => `\`${field}\``).join(' or ')}; check --fields`)
+    const note = format.note?.()
+    if (note) writeStderr(`${file}: ${note}`)
   } catch (err) {
     throw advise(err, 'flumelog:corrupt', `use --skip-corrupt to skip it, or ${VERIFY}`)
   } finally {
@@ -100,6 +100,17 @@ async function rangeOf (log, options) {
   const gte = await seqAt(log, { ...bounds, lte: end, reverse: true, limit: tail, skipCorrupt })
   // unless it is live, it ends where it ended before: these are the last records, not more
   return { ...range, gte: gte ?? end, lte: live ? bounds.lte : end }
+}
+
+/**
+ * @param {DumpOptions} options
+ * @returns {import('../printer').Format}
+ */
+function formatOf ({ format, encoding, seqs, fields = [] }) {
+  if (format === 'text') return encodingFormat({ encoding, seqs })
+  // loaded lazily: most runs do not need it
+  const { ndjson, csvFormat } = require('../formats')
+  return format === 'ndjson' ? ndjson : csvFormat(fields, seqs)
 }
 
 /** @param {import('../../lib/read/options').Skipped} skipped */

@@ -4,11 +4,11 @@
 
 const { offset } = require('../arguments')
 const { encodingOption } = require('../encodings')
-const { helpText } = require('../help')
 const { mustResolve } = require('../offsets')
 const { openToRead, recordAt, close } = require('../open')
 const { Output } = require('../output')
 const { encodingFormat, printer, refuseRawSeqs } = require('../printer')
+const { helpText } = require('../usage')
 
 const EXAMPLES = `
 Examples:

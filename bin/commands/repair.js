@@ -8,7 +8,6 @@ const { promises } = require('../../lib/storage/promisified-file')
 const { openExtent, verify, verifyExtent } = require('../../lib/maintenance/verify')
 const { copyInPlace, copyPacked } = require('../../lib/maintenance/copy')
 const { UserError, codeOf } = require('../errors')
-const { helpText } = require('../help')
 const { mustBeLog } = require('../open')
 const { count, counted } = require('../numbers')
 const { byteProgress } = require('../progress')
@@ -16,6 +15,7 @@ const { linkRepaired, replace, targetOf } = require('../repaired-files')
 const { paint } = require('../style')
 const { isShared } = require('../shared')
 const { describeRange } = require('../survey')
+const { helpText } = require('../usage')
 
 /**
  * @typedef {import('../../lib/maintenance/verify').Extent} Extent

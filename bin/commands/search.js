@@ -6,12 +6,12 @@ const { jsonPath } = require('../arguments')
 const { comparisonOf } = require('../comparison')
 const { checkedJson, encodingOption } = require('../encodings')
 const { UserError, VERIFY, advise, codeOf, writeStderr } = require('../errors')
-const { helpText } = require('../help')
 const { finder } = require('../json')
 const { seqAt } = require('../offsets')
 const { openToRead, close, recordAt } = require('../open')
 const { Output } = require('../output')
 const { encodingFormat, printer, refuseRawSeqs } = require('../printer')
+const { helpText } = require('../usage')
 
 /**
  * @typedef {import('../open').Log} Log

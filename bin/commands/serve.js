@@ -4,11 +4,11 @@
 
 const { blockSize, syncOption } = require('../arguments')
 const { explain, reportError, reportRecovery, writeStderr } = require('../errors')
-const { helpText } = require('../help')
 const { count, counted, size } = require('../numbers')
 const { close } = require('../open')
 const { clearInterrupt, duration, statusLine } = require('../progress')
 const { openShared } = require('../shared')
+const { helpText } = require('../usage')
 
 /** Milliseconds between two looks at the log. */
 const INTERVAL = 1000

@@ -2,11 +2,11 @@
 
 // flumelog stat: counts what a log consists of.
 
-const { helpText } = require('../help')
 const { histogram } = require('../histogram')
 const { count, counted, percent, size } = require('../numbers')
 const { paint } = require('../style')
 const { survey } = require('../survey')
+const { helpText } = require('../usage')
 
 /** @typedef {import('../../lib/maintenance/verify').Report} Report */
 /** @typedef {ReturnType<figuresOf>} Figures */

@@ -3,10 +3,10 @@
 // flumelog verify: checks every block, and lists the corrupt ones.
 
 const { writeStderr } = require('../errors')
-const { helpText } = require('../help')
 const { count, counted, size } = require('../numbers')
 const { paint } = require('../style')
 const { survey, describeRange } = require('../survey')
+const { helpText } = require('../usage')
 
 /** @typedef {import('../../lib/maintenance/verify').Report} Report */
 
