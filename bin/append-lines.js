@@ -55,14 +55,14 @@ async function appendLines (log, file, { encoding, skipEmpty }, input, progress)
     if (inFlight > MAX_IN_FLIGHT) await new Promise(resolve => { ondrain = () => resolve(undefined) })
     progress?.update(read, appended.records)
   }
-  if (input.error !== null) failure ??= `${explain(input.error, 'standard input')}; the ${counted(line, 'line')} before it were appended`
+  if (input.error !== null) failure ??= `${explain(input.error, 'standard input')}; ${counted(line, 'line was', 'lines were')} appended before that`
   else if (failure === null && !input.isStopped) store(lines.end(), false)
   return appended
 
   /** @param {string} signal */
   function interrupted (signal) {
     process.exitCode = EXIT_CODES[signal]
-    clearInterrupt()
+    if (signal === 'SIGINT') clearInterrupt()
     input.stop()
   }
 
@@ -121,7 +121,7 @@ async function appendLines (log, file, { encoding, skipEmpty }, input, progress)
 
   /** @param {Error} err */
   function reasonOf (err) {
-    // it may have stored them all the same
+    // it may have stored them anyway
     if (codeOf(err) === 'flumelog:unreachable') return 'the process that owns the log does not answer, so it is unknown whether this line and those after it were appended'
     return explain(err, file).replace(`${file}: `, '')
   }

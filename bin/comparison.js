@@ -49,7 +49,7 @@ function comparisonOf (name, wanted, first, last, fail) {
   function keyOf (found) {
     const result = key(found.json)
     if (result !== null) return result
-    throw fail(`the values at \`${name}\` are of different types, so they cannot be searched: ${found.json} at offset ${found.seq}, ${last.json} at offset ${last.seq}`)
+    throw fail(`\`${name}\` has values of different types: ${found.json} at offset ${found.seq}, ${last.json} at offset ${last.seq}`)
   }
 }
 
@@ -73,13 +73,13 @@ function typeOf (first, last) {
  */
 function targetOf (type, name, wanted, last, fail) {
   const date = parseDate(wanted)
-  const refuse = (/** @type {string} */ what) => fail(`--value must be ${what}, not '${wanted}': \`${name}\` is ${last.json} at offset ${last.seq}`)
+  const refuse = (/** @type {string} */ what, reason = '') => fail(`--value must be ${what}, not '${wanted}': \`${name}\` is ${last.json} at offset ${last.seq}${reason}`)
   switch (type) {
     case 'number': {
       if (NUMBER.test(wanted)) return { target: wanted }
       if (date === null) throw refuse('a number, or an ISO date if the numbers are times')
       const unit = unitOf(Number(last.json))
-      if (unit === null) throw refuse('a number, since the numbers are not times in seconds or milliseconds since 1970')
+      if (unit === null) throw refuse('a number', ', which is not a time in seconds or milliseconds since 1970')
       const target = String(date / unit.milliseconds)
       return { target, note: `\`${name}\` is in ${unit.name} since 1970, so ${wanted} is ${target}` }
     }

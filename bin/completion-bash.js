@@ -1,6 +1,6 @@
 'use strict'
 
-// The completion script for bash. The variables of its main function are seen by those it calls.
+// The completion script for bash: one function with the words for each command.
 
 /**
  * @typedef {import('./completion').Description} Description

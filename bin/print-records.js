@@ -1,6 +1,6 @@
 'use strict'
 
-// Prints the records of a stream, as fast as standard output takes them.
+// Prints the records of a stream, as fast as the reader of standard output takes them.
 
 /**
  * @param {import('./open').Log} log

@@ -1,6 +1,6 @@
 'use strict'
 
-// Usage errors, said in one style, and the help, as wide as the terminal.
+// Usage errors in one style, and help that fits the terminal.
 
 const { Command } = require('commander')
 const { reportError, oneLine } = require('./errors')
@@ -19,7 +19,7 @@ const MESSAGES = [
   [/^error: command-argument value '([^]*)' is invalid for argument '(.*?)'\. ([^]*)$/, (value, name, reason) => `<${name}> ${reason}, not '${value}'`],
   [/^error: unknown (option|command) '([^]*?)'(?:\n\(Did you mean (.*)\?\))?$/, (what, name, similar) =>
     `unknown ${what} '${name}'${similar === undefined ? '' : ` (did you mean ${oneOf(similar.replace(/^one of /, '').split(', '))}?)`}`],
-  [/^error: too many arguments.* Expected (\d+) .*got (\d+)/, (expected, got) => `too many arguments: ${got} instead of ${expected}`]
+  [/^error: too many arguments.* Expected (\d+) .*got (\d+)/, (expected, got) => `too many arguments: expected ${expected}, got ${got}`]
 ]
 
 /** Help is not wrapped at less than this. */

@@ -32,9 +32,9 @@ Examples:
   flumelog append my.log < lines.txt
   flumelog dump old.log -e base64 | flumelog append new.log -e base64
 
-It stops at the first line that cannot be stored, and prints the line's number; the lines before it are appended. Empty lines cannot be stored. With json, each line must be JSON, and is stored without whitespace between tokens. Ctrl-C stops it, too; all complete lines read so far are appended.
+append stops at the first line that cannot be stored, and prints its number; the lines before it are appended. Empty lines cannot be stored. With json, each line must be JSON, and is stored without whitespace between tokens. Ctrl-C stops append, too; all complete lines read so far are appended.
 
-If another process has opened the log with \`shared: true\`, that process owns the file, and the records are sent to it, so several processes can append at the same time. With --shared, this process shares the log with those that open it later.`
+If another process has opened the log with \`shared: true\`, that process owns the log, and append sends it the records, so several processes can append at the same time. With --shared, this process shares the log with those that open it later.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
@@ -46,10 +46,10 @@ function define (program) {
     .option('--skip-empty', 'skip empty lines')
     .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize)
     .addOption(syncOption())
-    .option('--shared', 'share the log with other processes that append to it; default: if they do')
+    .option('--shared', 'share the log with other processes that append to it; default: if it is shared already')
     .option('--no-shared', 'fail if another process has the log open for writing')
     .option('--stats', 'print counters as JSON to stderr every second and at exit')
-    .option('-q, --quiet', 'no summary, no progress')
+    .option('-q, --quiet', 'print neither progress nor a summary')
     .addHelpText('after', helpText(EXAMPLES))
     .action(append)
 }

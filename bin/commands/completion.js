@@ -14,12 +14,10 @@ const SHELLS = {
 
 const EXAMPLES = `
 Examples:
-  source <(flumelog completion bash)                                in .bashrc
-  source <(flumelog completion zsh)                                 in .zshrc, after compinit
-  flumelog completion zsh > ~/.zfunc/_flumelog                      for a folder of $fpath
-  flumelog completion bash > /etc/bash_completion.d/flumelog        for all users
+  source <(flumelog completion bash)       in .bashrc
+  source <(flumelog completion zsh)        in .zshrc, after compinit
 
-The script completes commands, options, their values and file names. It does not run flumelog, so print it again after an update.`
+It completes commands, options, their values and file names. The script can also be saved: for zsh as _flumelog in a directory of $fpath, for bash in /etc/bash_completion.d. It does not run flumelog, so save it again after an update.`
 
 /** @param {import('commander').Command} program */
 function define (program) {

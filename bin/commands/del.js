@@ -1,6 +1,6 @@
 'use strict'
 
-// flumelog del: deletes records, after a question.
+// flumelog del: deletes records; on a terminal, it asks first.
 
 const { offsets } = require('../arguments')
 const { reportRecovery, writeStderr } = require('../errors')
@@ -26,9 +26,9 @@ const DEFAULT_WIDTH = 80
 const EXAMPLES = `
 Examples:
   flumelog del my.log 54                  delete one record
-  flumelog del my.log 54 1048576 --yes    delete two, without a question
+  flumelog del my.log 54 1048576 --yes    delete two, without asking
 
-The data of a deleted record is overwritten with zeros, so it cannot be restored. All other records keep their offsets. If one of the records does not exist, nothing is deleted. If another process owns the log and shares it, that process deletes them.`
+Deleted records cannot be restored. All other records keep their offsets. If one of the records does not exist, nothing is deleted. If another process owns the log and shares it, del asks that process to delete them.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
@@ -36,8 +36,8 @@ function define (program) {
     .summary('delete records')
     .description('Deletes the records that start at these offsets, by overwriting their data with zeros.')
     .argument('<file>', 'the log')
-    .argument('<seqs...>', "the records' offsets; `flumelog dump --seqs` prints offsets; or start or end, for the first or last record", offsets)
-    .option('-y, --yes', 'delete without a question; required if standard input or stderr is not a terminal')
+    .argument('<seqs...>', 'offsets of the records (see `flumelog dump --seqs`), or start or end for the first or last one', offsets)
+    .option('-y, --yes', 'do not ask; required if standard input or stderr is not a terminal')
     .addHelpText('after', helpText(EXAMPLES))
     .action(del)
 }
@@ -49,20 +49,21 @@ function define (program) {
  * @param {import('commander').Command} command
  */
 async function del (file, offsets, { yes }, command) {
-  if (!yes && !canAsk()) command.error('--yes is required where no question can be asked: standard input or stderr is not a terminal')
+  if (!yes && !canAsk()) command.error('--yes is required: del cannot ask, since standard input or stderr is not a terminal')
   const records = await recordsAt(file, offsets)
   const bytes = records.reduce((sum, { data }) => sum + data.length, 0)
-  const what = `${counted(records.length, 'record')}, ${size(bytes)}`
+  const what = `${counted(records.length, 'record')} (${size(bytes)})`
   if (!yes) {
     for (const line of describe(records)) writeStderr(line)
-    const answer = await ask(`Delete ${what}, from ${printable(file)}?`)
+    const answer = await ask(`Delete ${what} from ${printable(file)}?`)
     if (answer !== 'yes') {
       process.exitCode = answer === 'interrupted' ? INTERRUPTED : 1
       return writeStderr(`${file}: nothing deleted`)
     }
   }
   const throughOwner = await deleteRecords(file, records.map(({ seq }) => seq))
-  writeStderr(`${file}: deleted ${what}${throughOwner ? ', through the process that owns the log' : ''}: ${records.map(({ seq }) => seq).join(', ')}`)
+  writeStderr(`${file}: deleted ${what} at ${records.length === 1 ? 'offset' : 'offsets'} ${records.map(({ seq }) => seq).join(', ')}` +
+    (throughOwner ? ', through the process that owns the log' : ''))
 }
 
 /**

@@ -24,14 +24,14 @@ const EXAMPLES = `
 Examples:
   flumelog dump my.log | jq .timestamp
   flumelog dump my.log --tail 10 --live              the last ten, then new ones
-  flumelog dump my.log --new | grep error            new records only
+  flumelog dump my.log --new | grep error            only new records
   flumelog dump my.log --seqs --reverse --limit 10   the last ten, newest first
   flumelog dump my.log --gte 1048576 | less          starting at an offset
   flumelog dump my.log --format csv --fields at,text
 
-An offset is any integer, whether or not a record starts there, or start or end: the offset of the first or the last record. A record that contains newlines takes several lines, except in hex, base64 and the formats. With raw, there is nothing between records.
+An offset is any integer, whether or not a record starts there, or \`start\` or \`end\`, the offsets of the first and the last record. A record that contains newlines takes several lines, except in hex, base64 and ndjson. With raw, there is nothing between records.
 
-With ndjson, each line is {"seq":…,"value":…}: the value is the record itself if that is JSON, otherwise its text; or {"seq":…,"base64":"…"} if it is not UTF-8. With csv, records must be JSON, and the first line names the fields. On a terminal, control characters of records are printed as \\u001b, and bytes that are not UTF-8 as \\x9b.`
+With ndjson, each line is {"seq":…,"value":…}: the record itself if it is JSON, otherwise its text as a string; or {"seq":…,"base64":"…"} if it is not UTF-8. With csv, records must be JSON, and the first line names the fields. On a terminal, control characters of records are printed as \\u001b, and bytes that are not UTF-8 as \\x9b.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
@@ -41,17 +41,17 @@ function define (program) {
     .argument('<file>', 'the log')
     .addOption(encodingOption('how to print records; json: pretty-printed, raw: without newlines'))
     .option('-s, --seqs', 'prefix each record with its offset and a tab')
-    .addOption(choiceOption('-f, --format <name>', 'text: as --encoding says; or a format for other programs', ['text', 'ndjson', 'csv']).default('text'))
-    .option('--fields <paths>', 'with csv: the columns, separated by commas; keys are separated by dots', jsonPaths)
+    .addOption(choiceOption('-f, --format <name>', 'output format; text: one record per line, see --encoding', ['text', 'ndjson', 'csv']).default('text'))
+    .option('--fields <paths>', 'columns of csv: paths separated by commas, such as at,value.author', jsonPaths)
     .option('--gt <offset>', 'only records after this offset', bound)
     .option('--gte <offset>', 'only records at or after this offset', bound)
     .option('--lt <offset>', 'only records before this offset', bound)
     .option('--lte <offset>', 'only records at or before this offset', bound)
-    .option('-n, --limit <count>', 'print at most this many records', natural)
+    .option('-n, --limit <count>', 'at most <count> records', natural)
     .option('-r, --reverse', 'last record first')
-    .option('-t, --tail <count>', 'only the last records, this many', natural)
+    .option('-t, --tail <count>', 'only the last <count> records', natural)
     .option('-l, --live', 'at the end of the log, wait for new records; Ctrl-C to stop')
-    .option('--new', 'only new records: those appended from now on')
+    .option('--new', 'only records appended from now on; implies --live')
     .option('--skip-corrupt', 'skip corrupt blocks, and list them on stderr')
     .addHelpText('after', helpText(EXAMPLES))
     .action(dump)

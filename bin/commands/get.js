@@ -21,7 +21,7 @@ function define (program) {
     .summary('print the record at an offset')
     .description('Prints the record that starts at an offset of the file.')
     .argument('<file>', 'the log')
-    .argument('<seq>', "the record's offset; `flumelog dump --seqs` prints offsets; or start or end, for the first or last record", offset)
+    .argument('<seq>', 'offset of the record (see `flumelog dump --seqs`), or start or end for the first or last one', offset)
     .addOption(encodingOption('how to print the record'))
     .option('-s, --seqs', 'prefix the record with its offset and a tab')
     .addHelpText('after', helpText(EXAMPLES))

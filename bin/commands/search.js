@@ -29,7 +29,7 @@ Examples:
   flumelog search my.log --path timestamp --value 2020-09-13
   flumelog search my.log -p value.author -v @bob --seqs
 
-The records must be JSON, sorted by the value at the path. Numbers are compared with a number, or, if they are times in seconds or milliseconds since 1970, with an ISO date; ISO dates with a date; other strings as text. Dates without a time zone are in UTC. To print the records that follow, pass the offset that --seqs prints to \`flumelog dump --gte\`.`
+The records must be JSON, sorted by the value at the path. If the values are numbers, --value is a number, or an ISO date if they are times in seconds or milliseconds since 1970. If they are ISO dates, it is an ISO date. Other strings are compared as text. Dates without a time zone are in UTC. To print the records that follow, pass the offset that --seqs prints to \`flumelog dump --gte\`.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
@@ -37,8 +37,8 @@ function define (program) {
     .summary('find the first record at or after a value')
     .description('Prints the first record whose JSON value at a path is greater than or equal to the given one.')
     .argument('<file>', 'the log')
-    .requiredOption('-p, --path <keys>', 'where the value is in a record: keys separated by dots', jsonPath)
-    .requiredOption('-v, --value <value>', 'the value to search for: a number, a date or text')
+    .requiredOption('-p, --path <keys>', 'path of the value in a record: keys separated by dots', jsonPath)
+    .requiredOption('-v, --value <value>', 'the value to search for: a number, an ISO date or text')
     .addOption(encodingOption('how to print the record'))
     .option('-s, --seqs', 'prefix the record with its offset and a tab')
     .addHelpText('after', helpText(EXAMPLES))
@@ -127,7 +127,7 @@ function describeKeys (value, path) {
   const where = depth === 0 ? 'the record' : `\`${path.slice(0, depth).join('.')}\``
   if (!isObject(value)) return `${where} is ${JSON.stringify(value)}`
   const keys = Object.keys(value)
-  return `the keys of ${where}: ${keys.slice(0, MAX_KEYS).join(', ')}${keys.length > MAX_KEYS ? ', …' : ''}`
+  return `keys of ${where}: ${keys.slice(0, MAX_KEYS).join(', ')}${keys.length > MAX_KEYS ? ', …' : ''}`
 }
 
 /** @param {any} value */

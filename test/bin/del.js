@@ -17,7 +17,7 @@ test('del deletes the records at these offsets, each once, and says which', asyn
   const file = testFolder(t)('log')
   const seqs = await makeLog(file, ['secret', 'b', 'c', 'the last'])
   const { code, stdout, stderr } = await flumelog(['del', file, 'end', '0', String(seqs[3]), '--yes'])
-  t.deepEqual({ code, stdout, stderr }, { code: 0, stdout: '', stderr: `${file}: deleted 2 records, 14 bytes: 0, ${seqs[3]}\n` })
+  t.deepEqual({ code, stdout, stderr }, { code: 0, stdout: '', stderr: `${file}: deleted 2 records (14 bytes) at offsets 0, ${seqs[3]}\n` })
   t.deepEqual(await textsOf(file), ['b', 'c'])
   t.notOk(fs.readFileSync(file).includes('secret'), 'the data is gone')
   t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'], 'the log was closed')
@@ -42,7 +42,7 @@ test('del of a log that another process owns goes through that process, and fail
   const owner = promises(FlumeLog(name('shared'), { shared: true }))
   await owner.append(['a', 'b'])
   const { code, stderr } = await flumelog(['del', name('shared'), '0', '--yes'])
-  t.deepEqual({ code, stderr }, { code: 0, stderr: `${name('shared')}: deleted 1 record, 1 byte, through the process that owns the log: 0\n` })
+  t.deepEqual({ code, stderr }, { code: 0, stderr: `${name('shared')}: deleted 1 record (1 byte) at offset 0, through the process that owns the log\n` })
   t.deepEqual(await textsOf(name('shared')), ['b'])
   await owner.close()
 

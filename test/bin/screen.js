@@ -140,7 +140,7 @@ test('del shows the records and asks: only y and yes delete them', async (t) => 
     '$ flumelog del log 0 end',
     '0  a\\u001b[2J b',
     '19  {"text":"long long long long long long long long long …',
-    'Delete 2 records, 168 bytes, from log? [y/N]'
+    'Delete 2 records (168 bytes) from log? [y/N]'
   ].join('\n')
   const answers = [
     ['n\r', 1, ' n\nlog: nothing deleted', 3],
@@ -148,7 +148,7 @@ test('del shows the records and asks: only y and yes delete them', async (t) => 
     ['yo\r', 1, ' yo\nlog: nothing deleted', 3],
     [CTRL_D, 1, '\nlog: nothing deleted', 3],
     [CTRL_C, 130, '\nlog: nothing deleted', 3],
-    ['y\r', 0, ' y\nlog: deleted 2 records, 168 bytes: 0, 19', 1]
+    ['y\r', 0, ' y\nlog: deleted 2 records (168 bytes) at offsets 0, 19', 1]
   ]
   await makeLog(name('log'), ['a\x1b[2J\nb', 'kept', long])
   for (const [i, [keys, code, rest, left]] of answers.entries()) {
