@@ -7,7 +7,7 @@ const fs = require('fs')
 const test = require('tape')
 const { testFolder } = require('../helpers/folder')
 const { PROGRAM, flumelog } = require('../helpers/command-line')
-const { openScreen } = require('../helpers/pseudo-terminal')
+const { openScreen, noTerminal } = require('../helpers/pseudo-terminal')
 
 const TAB = '\t'
 const CTRL_U = '\x15'
@@ -43,7 +43,7 @@ const COMPLETED = [
 for (const [shell, { args, setUp, list }] of Object.entries(SHELLS)) {
   const isThere = spawnSync(shell, ['-c', 'exit 0']).status === 0
 
-  test(`${shell} completes commands, options, values and file names`, { skip: !isThere && `there is no ${shell} here` }, async (t) => {
+  test(`${shell} completes commands, options, values and file names`, { skip: isThere ? noTerminal : `there is no ${shell} here` }, async (t) => {
     const name = testFolder(t)
     fs.writeFileSync(name('my posts.log'), '')
     const { code, stdout, stderr } = await flumelog(['completion', shell])

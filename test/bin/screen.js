@@ -4,14 +4,15 @@
 
 const fs = require('fs')
 const path = require('path')
-const test = require('tape')
+const tape = require('tape')
 const { count, size } = require('../../bin/numbers')
 const { testFolder } = require('../helpers/folder')
-const { PROGRAM, inTurns } = require('../helpers/command-line')
-const { openScreen, ROWS } = require('../helpers/pseudo-terminal')
+const { PROGRAM, inTurns, start } = require('../helpers/command-line')
+const { openScreen, noTerminal, ROWS } = require('../helpers/pseudo-terminal')
 const { makeLog, readLog } = require('../helpers/logs')
 
 const helper = (name) => path.join(__dirname, '..', 'helpers', name)
+const test = (name, run) => tape(name, { skip: noTerminal }, run)
 const CTRL_C = '\x03'
 const CTRL_D = '\x04'
 const COLUMNS = [60, 80, 120]
@@ -97,6 +98,18 @@ test('lines that are typed are appended at Ctrl-D, and the summary fits the term
   screen.type(`one\rtwo\r${CTRL_D}`)
   t.equal(await screen.ended, 0)
   t.match(screen.text, /^\$ flumelog append log\nEach line becomes a record; Ctrl-D to fi\nnish\.\none\ntwo\nlog: appended 2 records, 6 bytes,\n {2}in [\d.]+ s$/)
+})
+
+test('the summary of append fits 80 columns, also through the process that owns the log', async (t) => {
+  const name = testFolder(t)
+  fs.writeFileSync(name('lines'), ('x'.repeat(99) + '\n').repeat(1000))
+  const owner = start(t, ['serve', name('posts.log')])
+  await owner.printed(({ stderr }) => stderr.includes('serving'))
+  for (const [log, rest] of [['my.log', ''], ['posts.log', ',\n  through the process that owns the log']]) {
+    const shown = await screenOf(t, `append ${log} < lines`, { cwd: name('.') })
+    t.match(shown, new RegExp(`^${log}: appended 1,000 records, 99\\.0 kB, in [\\d.]+ s, [\\d,]+ records/s${rest}$`))
+    t.ok(shown.split('\n').every(line => line.length <= 80))
+  }
 })
 
 test('the help is as wide as the terminal, and no word of it is broken', async (t) => {

@@ -2,10 +2,19 @@
 
 // Runs programs in a pseudo-terminal, with a terminal emulator that draws the screen.
 
-const { spawn } = require('@lydell/node-pty')
 const { Terminal } = require('@xterm/headless')
 
 const ROWS = 24
+
+/** Why tests with a terminal are skipped; false: they are not. @type {string | false} */
+let noTerminal = false
+/** @type {typeof import('@lydell/node-pty').spawn} */
+let spawn
+try {
+  spawn = require('@lydell/node-pty').spawn
+} catch (err) {
+  noTerminal = `there is no pseudo-terminal for this platform: ${err.message.split('\n')[0]}`
+}
 
 /**
  * @typedef {object} ScreenOptions
@@ -101,4 +110,4 @@ function openScreen (t, program, args, options) {
   return screen
 }
 
-module.exports = { openScreen, ROWS }
+module.exports = { openScreen, noTerminal, ROWS }
