@@ -70,7 +70,7 @@ test('a value that cannot be compared with those of the records is an error that
   const name = testFolder(t)
   await makeSorted(name('times'), [1514764800, 1514851200])
   const { code, stdout, stderr } = await flumelog(['search', 'times', '-p', 'at', '-v', 'abc'], { cwd: name('.') })
-  t.deepEqual({ code, stdout, stderr }, { code: 1, stdout: '', stderr: "flumelog: times: --value must be a number, or an ISO date if the numbers are times, not 'abc': `at` is 1514851200 at offset 23\n" })
+  t.deepEqual({ code, stdout, stderr }, { code: 1, stdout: '', stderr: "flumelog: times: --value must be a number, or an ISO date if the numbers are times, not 'abc': `at` is 1514851200 at offset 21\n" })
   const numberOrDate = 'a number, or an ISO date if the numbers are times'
   const cases = [
     [['1', '1514851200'], '2018-02-30', numberOrDate, ''],
