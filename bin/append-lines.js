@@ -5,9 +5,10 @@
 
 const layout = require('../lib/format/layout')
 const { encodings } = require('./encodings')
-const { UserError, codeOf, endInterruptedLine, explain } = require('./errors')
+const { UserError, codeOf, explain } = require('./errors')
 const { Lines, linesWithin } = require('./lines')
 const { counted, count } = require('./numbers')
+const { clearInterrupt } = require('./progress')
 
 /** Bytes appended but not yet acknowledged; beyond this, reading standard input pauses. */
 const MAX_IN_FLIGHT = 16 * 1024 * 1024
@@ -54,14 +55,14 @@ async function appendLines (log, file, { encoding, skipEmpty }, input, progress)
     if (inFlight > MAX_IN_FLIGHT) await new Promise(resolve => { ondrain = () => resolve(undefined) })
     progress?.update(read, appended.records)
   }
-  if (input.error !== null) failure ??= `${explain(input.error, 'standard input')}; the ${counted(line, 'line')} before it were appended`
+  if (input.error !== null) failure ??= `${explain(input.error, 'standard input')}; ${counted(line, 'line was', 'lines were')} appended before that`
   else if (failure === null && !input.isStopped) store(lines.end(), false)
   return appended
 
   /** @param {string} signal */
   function interrupted (signal) {
     process.exitCode = EXIT_CODES[signal]
-    endInterruptedLine()
+    if (signal === 'SIGINT') clearInterrupt()
     input.stop()
   }
 
@@ -120,7 +121,7 @@ async function appendLines (log, file, { encoding, skipEmpty }, input, progress)
 
   /** @param {Error} err */
   function reasonOf (err) {
-    // it may have stored them all the same
+    // it may have stored them anyway
     if (codeOf(err) === 'flumelog:unreachable') return 'the process that owns the log does not answer, so it is unknown whether this line and those after it were appended'
     return explain(err, file).replace(`${file}: `, '')
   }

@@ -1,18 +1,43 @@
 'use strict'
 
-// Parses and checks the values of arguments; an invalid value is a usage error.
+// Parses and checks the values of arguments; an invalid value is a usage error. The errors
+// say what the value must be: bin/usage.js adds its name and what it is.
 
-const { InvalidArgumentError } = require('commander')
+const { InvalidArgumentError, Option } = require('commander')
 const { MIN_BLOCK_SIZE, MAX_BLOCK_SIZE } = require('../lib/format/layout')
+const { oneOf } = require('./usage')
+
+/** An offset, or the first or last record. @typedef {number | 'start' | 'end'} Offset */
 
 /**
  * @param {string} text
- * @returns {number}
+ * @returns {Offset} any integer
  */
-function integer (text) {
+function bound (text) {
+  if (text === 'start' || text === 'end') return text
   const number = Number(text)
   if (/^[+-]?\d+$/.test(text) && Number.isSafeInteger(number)) return number
-  throw new InvalidArgumentError('It must be an integer.')
+  throw new InvalidArgumentError('must be an integer, start or end')
+}
+
+/**
+ * @param {string} text
+ * @returns {Offset} at which a record can start
+ */
+function offset (text) {
+  if (text === 'start' || text === 'end') return text
+  const number = parseNatural(text)
+  if (number !== null) return number
+  throw new InvalidArgumentError('must be an offset (0 or more), start or end')
+}
+
+/**
+ * @param {string} text
+ * @param {Offset[]} before
+ * @returns {Offset[]} of one more argument
+ */
+function offsets (text, before = []) {
+  return [...before, offset(text)]
 }
 
 /**
@@ -20,9 +45,15 @@ function integer (text) {
  * @returns {number}
  */
 function natural (text) {
-  const number = /^\+?\d+$/.test(text) ? Number(text) : -1
-  if (Number.isSafeInteger(number) && number >= 0) return number
-  throw new InvalidArgumentError('It must be a non-negative integer.')
+  const number = parseNatural(text)
+  if (number !== null) return number
+  throw new InvalidArgumentError('must be an integer, 0 or more')
+}
+
+/** @param {string} text */
+function parseNatural (text) {
+  const number = /^\+?\d+$/.test(text) ? Number(text) : NaN
+  return Number.isSafeInteger(number) ? number : null
 }
 
 /**
@@ -32,7 +63,7 @@ function natural (text) {
 function blockSize (text) {
   const number = /^\d+$/.test(text) ? Number(text) : -1
   if (number >= MIN_BLOCK_SIZE && number <= MAX_BLOCK_SIZE) return number
-  throw new InvalidArgumentError(`It must be an integer from ${MIN_BLOCK_SIZE} to ${MAX_BLOCK_SIZE}.`)
+  throw new InvalidArgumentError(`must be an integer from ${MIN_BLOCK_SIZE} to ${MAX_BLOCK_SIZE}`)
 }
 
 /**
@@ -42,7 +73,41 @@ function blockSize (text) {
 function jsonPath (text) {
   const keys = text.split('.')
   if (keys.every(key => key !== '')) return keys
-  throw new InvalidArgumentError('It must be keys separated by dots, such as value.timestamp.')
+  throw new InvalidArgumentError('must be keys separated by dots, such as value.timestamp')
 }
 
-module.exports = { integer, natural, blockSize, jsonPath }
+/**
+ * @param {string} text
+ * @returns {string[]} paths
+ */
+function jsonPaths (text) {
+  const paths = text.split(',')
+  if (paths.every(path => path.split('.').every(key => key !== ''))) return paths
+  throw new InvalidArgumentError('must be paths separated by commas, such as at,value.author')
+}
+
+/**
+ * @param {string[]} names
+ * @returns {(text: string) => string}
+ */
+function choiceOf (names) {
+  return (text) => {
+    if (names.includes(text)) return text
+    throw new InvalidArgumentError(`must be ${oneOf(names)}`)
+  }
+}
+
+/**
+ * @param {string} flags
+ * @param {string} description
+ * @param {string[]} names
+ */
+function choiceOption (flags, description, names) {
+  return new Option(flags, description).choices(names).argParser(choiceOf(names))
+}
+
+function syncOption () {
+  return choiceOption('--sync <when>', 'when to fsync', ['always', 'interval', 'never']).default('interval')
+}
+
+module.exports = { bound, offset, offsets, natural, blockSize, jsonPath, jsonPaths, choiceOf, choiceOption, syncOption }

@@ -3,7 +3,7 @@
 // Converts records to text, and lines of text to records.
 
 const { isUtf8 } = require('buffer')
-const { Option } = require('commander')
+const { choiceOption } = require('./arguments')
 const json = require('./json')
 const { UserError } = require('./errors')
 
@@ -99,7 +99,7 @@ function checkedJson (data) {
 
 /** @param {string} description */
 function encodingOption (description) {
-  return new Option('-e, --encoding <name>', description).choices(Object.keys(encodings)).default('utf8')
+  return choiceOption('-e, --encoding <name>', description, Object.keys(encodings)).default('utf8')
 }
 
-module.exports = { encodings, encodingOption }
+module.exports = { encodings, checkedJson, encodingOption }

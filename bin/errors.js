@@ -5,12 +5,15 @@
 const fs = require('fs')
 const path = require('path')
 const { counted } = require('./numbers')
-const { paint } = require('./style')
+const { escapeControls, paint } = require('./style')
 
 /** @typedef {Error & { code?: string, path?: string, syscall?: string }} CodedError */
 
 /** An error whose message is complete: it names the file, and is printed as it is. */
 class UserError extends Error {}
+
+/** Advice for a corrupt block. */
+const VERIFY = 'flumelog verify to list all corrupt blocks'
 
 /** By error code of the operating system. @type {Record<string, string>} */
 const SYSTEM_ERRORS = {
@@ -83,14 +86,14 @@ function advise (err, code, advice) {
  * @param {string} message
  */
 function reportError (message) {
-  writeStderr(`${paint(process.stderr, 'red', 'flumelog:')} ${oneLine(message)}`)
+  process.stderr.write(`${paint(process.stderr, 'red', 'flumelog:')} ${escapeControls(oneLine(message))}\n`)
 }
 
 /**
- * @param {string} line for stderr
+ * @param {string} line for stderr; names of files can contain anything
  */
 function writeStderr (line) {
-  process.stderr.write(line + '\n')
+  process.stderr.write(escapeControls(line) + '\n')
 }
 
 /**
@@ -102,14 +105,9 @@ function reportRecovery (file, { offset, bytes, filename }) {
     (filename === null ? '' : `, kept in ${filename}`))
 }
 
-/** Terminals echo Ctrl-C as ^C; further output starts on a new line. */
-function endInterruptedLine () {
-  if (process.stderr.isTTY) writeStderr('')
-}
-
 /** @param {string} text */
 function oneLine (text) {
   return text.trim().replace(/\s*\n\s*/g, ' ')
 }
 
-module.exports = { UserError, explain, codeOf, advise, reportError, reportRecovery, writeStderr, endInterruptedLine, oneLine }
+module.exports = { UserError, VERIFY, explain, codeOf, advise, reportError, reportRecovery, writeStderr, oneLine }

@@ -6,10 +6,11 @@
 
 const fs = require('fs')
 const path = require('path')
-const { Command, CommanderError } = require('commander')
-const { reportError, explain, oneLine } = require('./errors')
+const { CommanderError } = require('commander')
+const { reportError, explain } = require('./errors')
+const { UsageCommand, helpText } = require('./usage')
 
-const COMMANDS = ['dump', 'get', 'search', 'append', 'serve', 'stat', 'verify', 'repair']
+const COMMANDS = ['dump', 'get', 'search', 'append', 'del', 'serve', 'stat', 'verify', 'repair', 'completion']
 const FAILED = 1
 const WRONG_USAGE = 2
 
@@ -20,10 +21,10 @@ Examples:
   flumelog stat my.log                    count records and bytes
   flumelog serve my.log                   let several processes append
 
-\`flumelog help dump\` explains a command. Exit codes: 0 success; 1 error, or
-corrupt blocks found; 2 wrong usage.`
+\`flumelog help dump\` explains a command. Exit codes: 0 success; 1 error, or corrupt blocks found; 2 wrong usage.`
 
 function main () {
+  const program = programOf()
   process.stdout.on('error', onstdouterror)
   process.stderr.on('error', () => {})
   process.removeAllListeners('warning')
@@ -33,8 +34,7 @@ function main () {
     process.exit(FAILED)
   })
 
-  const program = programOf()
-  program.parseAsync().catch((err) => {
+  run(program).catch((err) => {
     if (err instanceof CommanderError) process.exitCode = err.exitCode === 0 ? 0 : WRONG_USAGE
     else {
       reportError(explain(err, fileOf(program)))
@@ -43,18 +43,22 @@ function main () {
   })
 }
 
+/** @param {import('commander').Command} program */
+async function run (program) {
+  const [word, name] = process.argv.slice(2)
+  // commander would print the help of all commands
+  if (word === 'help' && name !== undefined && ![...COMMANDS, 'help'].includes(name)) program.error(`error: unknown command '${name}'`)
+  await program.parseAsync()
+}
+
 function programOf () {
-  const program = new Command('flumelog')
+  const program = new UsageCommand('flumelog')
     .description('Inspects, writes and repairs block-aligned append-only logs.')
-    .version(version(), '-V, --version')
-    .addHelpText('after', HELP)
+    .version(version(), '-V, --version', 'print the version')
+    .helpCommand('help [command]', 'print the help of a command')
+    .addHelpText('after', helpText(HELP))
     .exitOverride()
   for (const name of commandsOf(process.argv[2])) require(`./commands/${name}`).define(program)
-  for (const command of [program, ...program.commands]) {
-    command.configureOutput({
-      outputError: (text) => reportError(`${usageError(text)}; see ${pathOf(command)} --help`)
-    })
-  }
   return program
 }
 
@@ -64,13 +68,9 @@ function programOf () {
  * @returns {string[]} the names of those that are needed
  */
 function commandsOf (word = '') {
-  if (COMMANDS.includes(word)) return [word]
+  // completion describes all of them
+  if (COMMANDS.includes(word) && word !== 'completion') return [word]
   return word === '--version' || word === '-V' ? [] : COMMANDS
-}
-
-/** @param {string} text of an error of commander */
-function usageError (text) {
-  return oneLine(text).replace(/^error: /, '').replace(/(invalid.*)\. It must/, '$1: it must').replace(/\.$/, '')
 }
 
 /** @returns {string} */
@@ -78,13 +78,8 @@ function version () {
   return JSON.parse(fs.readFileSync(path.join(__dirname, '..', 'package.json'), 'utf8')).version
 }
 
-/** @param {Command} command */
-function pathOf (command) {
-  return command.parent === null ? command.name() : `${command.parent.name()} ${command.name()}`
-}
-
 /**
- * @param {Command} program
+ * @param {import('commander').Command} program
  * @returns {string} the log given to the command
  */
 function fileOf (program) {

@@ -58,4 +58,57 @@ function pretty (text) {
   return result
 }
 
-module.exports = { compact, pretty }
+/**
+ * Finds values by their paths, as they are written: as numbers, long ones would be rounded.
+ * @param {string} text valid JSON
+ * @returns {(keys: string[]) => string | undefined} the JSON of the value at a path, without whitespace between tokens
+ */
+function finder (text) {
+  const tokens = text.match(TOKENS) ?? []
+  return (keys) => {
+    /** @type {number | undefined} */
+    let start = 0
+    for (const key of keys) {
+      start = memberAt(tokens, start, key)
+      if (start === undefined) return undefined
+    }
+    return tokens.slice(start, endOfValue(tokens, start)).join('')
+  }
+}
+
+/**
+ * @param {string[]} tokens
+ * @param {number} start of a value
+ * @param {string} key of an object, or an index of an array
+ * @returns {number | undefined} where its member starts; of several with this key, the last, as `JSON.parse` does
+ */
+function memberAt (tokens, start, key) {
+  const isObject = tokens[start] === '{'
+  if (!isObject && tokens[start] !== '[') return undefined
+  let found
+  let i = start + 1
+  for (let index = 0; tokens[i] !== '}' && tokens[i] !== ']'; index++) {
+    const value = isObject ? i + 2 : i
+    if (key === (isObject ? JSON.parse(tokens[i]) : String(index))) found = value
+    i = endOfValue(tokens, value)
+    if (tokens[i] === ',') i++
+  }
+  return found
+}
+
+/**
+ * @param {string[]} tokens
+ * @param {number} i where a value starts
+ * @returns {number} the token after it
+ */
+function endOfValue (tokens, i) {
+  let depth = 0
+  do {
+    const token = tokens[i++]
+    if (token === '{' || token === '[') depth++
+    else if (token === '}' || token === ']') depth--
+  } while (depth > 0)
+  return i
+}
+
+module.exports = { compact, pretty, finder }

@@ -3,7 +3,7 @@
 // Opens a log for a command, with promises.
 
 const FlumeLog = require('..')
-const { mustBeLog } = require('../lib/maintenance/extent')
+const { VERIFY, advise } = require('./errors')
 
 /** @typedef {import('../lib/log').FlumeLog<Buffer>} Log */
 
@@ -38,10 +38,23 @@ function ready (log) {
 
 /**
  * @param {Log} log
+ * @param {number} seq
+ * @returns {Promise<Buffer>}
+ */
+function recordAt (log, seq) {
+  return new Promise((resolve, reject) => log.get(seq, (err, value) => {
+    if (!err) return resolve(/** @type {Buffer} */ (value))
+    const advised = advise(err, 'flumelog:not-found', 'use flumelog dump --seqs to list the offsets')
+    reject(advise(advised, 'flumelog:corrupt', `use ${VERIFY}`))
+  }))
+}
+
+/**
+ * @param {Log} log
  * @returns {Promise<void>}
  */
 function close (log) {
   return new Promise((resolve, reject) => log.close((err) => err ? reject(err) : resolve()))
 }
 
-module.exports = { openToRead, openToWrite, mustBeLog, close }
+module.exports = { openToRead, openToWrite, recordAt, close }

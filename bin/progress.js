@@ -19,6 +19,9 @@ const MARGIN = 5
 /** @type {Progress} */
 const INVISIBLE = { update () {}, stop () {} }
 
+/** What is on the screen. @type {Progress | null} */
+let shown = null
+
 /**
  * A bar, for a known number of bytes.
  * @param {string} verb
@@ -27,9 +30,12 @@ const INVISIBLE = { update () {}, stop () {} }
 function byteProgress (verb) {
   return progress((done, total, seconds, width) => {
     const share = total === 0 ? 1 : Math.min(1, done / total)
-    const left = share === 0 ? '' : `${duration(seconds / share - seconds)} left`
-    const tail = ` ${String(Math.floor(share * 100)).padStart(3)}%  ${size(done)} of ${size(total)}  ${left}`
-    return `${verb} ${bar(share, Math.min(MAX_BAR, width - verb.length - tail.length - MARGIN))}${tail}`
+    const parts = [`${String(Math.floor(share * 100)).padStart(3)}%`, `${size(done)} of ${size(total)}`]
+    if (share > 0) parts.push(`${duration(seconds / share - seconds)} left`)
+    const room = width - MARGIN - verb.length - 2
+    while (parts.length > 1 && parts.join('  ').length > room) parts.pop()
+    const text = parts.join('  ')
+    return `${verb} ${bar(share, Math.min(MAX_BAR, room - text.length))} ${text}`
   })
 }
 
@@ -70,25 +76,50 @@ function progress (format) {
   // loaded lazily: most runs do not need it
   const { SingleBar } = require('cli-progress')
   const startedAt = Date.now()
-  let drawn = false
+  let isOver = false
   const bar = new SingleBar({
     stream: process.stderr,
     clearOnComplete: true,
     linewrap: true,
     format: (/** @type {object} */ _, /** @type {{ value: number, total: number, maxWidth: number }} */ { value, total, maxWidth }) =>
-      format(value, total, (Date.now() - startedAt) / 1000, maxWidth)
+      format(value, total, (Date.now() - startedAt) / 1000, maxWidth).slice(0, Math.max(0, maxWidth - MARGIN))
   })
-  return {
+  /** @type {Progress} */
+  const self = {
     update (done, total = 0) {
-      if (drawn) return bar.update(done)
+      if (isOver) return
+      if (shown === self) return bar.update(done)
       if (Date.now() - startedAt < DELAY) return
-      drawn = true
+      shown = self
+      process.once('exit', self.stop)
+      if (process.listenerCount('SIGINT') === 0) process.once('SIGINT', endByInterrupt)
       bar.start(total, done)
     },
     stop () {
+      isOver = true
+      if (shown !== self) return
+      shown = null
+      process.removeListener('exit', self.stop)
+      process.removeListener('SIGINT', endByInterrupt)
       bar.stop()
     }
   }
+  return self
+}
+
+/** For commands that Ctrl-C ends at once. */
+function endByInterrupt () {
+  shown?.stop()
+  process.kill(process.pid, 'SIGINT')
+}
+
+/**
+ * Terminals echo Ctrl-C as ^C: clears it together with the progress that it follows, or
+ * ends its line.
+ */
+function clearInterrupt () {
+  if (shown !== null) shown.stop()
+  else if (process.stderr.isTTY) process.stderr.write('\n')
 }
 
 /**
@@ -110,4 +141,4 @@ function duration (seconds) {
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`
 }
 
-module.exports = { byteProgress, recordProgress, statusLine, duration }
+module.exports = { byteProgress, recordProgress, statusLine, duration, clearInterrupt }

@@ -10,7 +10,7 @@ const { locate } = require('../lib/storage/location')
 const { UserError, codeOf } = require('./errors')
 const { openToWrite } = require('./open')
 
-/** Milliseconds in which a process that has locked the log opens its socket, and milliseconds between two looks. */
+/** Milliseconds in which a process that has locked the log opens its socket, and milliseconds between two polls. */
 const START_TIME = 500
 const START_POLL = 25
 
@@ -54,7 +54,7 @@ async function openShared (file, options) {
 
 /**
  * @param {string} file
- * @returns {Promise<boolean>} whether a process shares this log, or has shared it and did not come to close it
+ * @returns {Promise<boolean>} whether a process shares this log, or shared it and did not close it
  */
 async function isShared (file) {
   const { path, folder } = locate(file, true)

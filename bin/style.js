@@ -1,6 +1,6 @@
 'use strict'
 
-// Colours text for terminals, unless NO_COLOR is set.
+// Colours text for terminals, unless NO_COLOR is set, and escapes what they would obey.
 
 /** @type {Record<string, string>} */
 const CODES = { red: '31', yellow: '33', dim: '2', bold: '1' }
@@ -16,4 +16,16 @@ function paint (stream, style, text) {
   return `\x1b[${CODES[style]}m${text}\x1b[0m`
 }
 
-module.exports = { paint }
+/** Control characters (C0, DEL and C1), except tabs and newlines. */
+const CONTROLS = /[^\P{Cc}\t\n]/gu
+
+/**
+ * Control characters could clear the screen, change colours, or make the terminal send what was not typed.
+ * @param {string} text
+ * @returns {string} with control characters as in JSON: \u001b
+ */
+function escapeControls (text) {
+  return text.replace(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+module.exports = { paint, escapeControls }

@@ -4,16 +4,16 @@
 
 const fs = require('fs')
 const { isatty } = require('tty')
-const { Option } = require('commander')
 const { appendLines } = require('../append-lines')
-const { blockSize } = require('../arguments')
+const { blockSize, syncOption } = require('../arguments')
 const { encodingOption } = require('../encodings')
 const { UserError, explain, reportError, reportRecovery, writeStderr } = require('../errors')
 const { Input } = require('../input')
-const { counted, size } = require('../numbers')
+const { count, counted, size } = require('../numbers')
 const { close } = require('../open')
 const { byteProgress, recordProgress } = require('../progress')
 const { openToAppend } = require('../shared')
+const { helpText } = require('../usage')
 
 /**
  * @typedef {object} AppendOptions
@@ -32,14 +32,9 @@ Examples:
   flumelog append my.log < lines.txt
   flumelog dump old.log -e base64 | flumelog append new.log -e base64
 
-It stops at the first line that cannot be stored, and prints its number; the
-lines before it are appended. Empty lines cannot be stored. With json, each
-line must be JSON, and is stored without whitespace between tokens. Ctrl-C
-stops it, too; all complete lines read until then are appended.
+append stops at the first line that cannot be stored, and prints its number; the lines before it are appended. Empty lines cannot be stored. With json, each line must be JSON, and is stored without whitespace between tokens. Ctrl-C stops append, too; all complete lines read so far are appended.
 
-If another process has opened the log with \`shared: true\`, it owns the file, and
-the records go through it: so several processes can append at the same time.
-With --shared, this process shares the log with those that come later.`
+If another process has opened the log with \`shared: true\`, that process owns the log, and append sends it the records, so several processes can append at the same time. With --shared, this process shares the log with those that open it later.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
@@ -50,12 +45,12 @@ function define (program) {
     .addOption(encodingOption('how lines are encoded; raw: any bytes'))
     .option('--skip-empty', 'skip empty lines')
     .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize)
-    .addOption(new Option('--sync <when>', 'when to fsync').choices(['always', 'interval', 'never']).default('interval'))
-    .option('--shared', 'share the log with other processes that append to it; default: if they do')
+    .addOption(syncOption())
+    .option('--shared', 'share the log with other processes that append to it; default: if it is shared already')
     .option('--no-shared', 'fail if another process has the log open for writing')
     .option('--stats', 'print counters as JSON to stderr every second and at exit')
-    .option('-q, --quiet', 'no summary, no progress')
-    .addHelpText('after', EXAMPLES)
+    .option('-q, --quiet', 'print neither progress nor a summary')
+    .addHelpText('after', helpText(EXAMPLES))
     .action(append)
 }
 
@@ -87,7 +82,7 @@ async function append (file, options) {
     reportError(failure)
     process.exitCode = 1
   }
-  if (!options.quiet) summarize(file, log, appended, (Date.now() - startedAt) / 1000)
+  if (!options.quiet) summarize(file, log, appended, (Date.now() - startedAt) / 1000, isTyped)
 }
 
 /**
@@ -117,11 +112,28 @@ function isDirectory (fd) {
  * @param {import('../open').Log} log
  * @param {{ records: number, bytes: number }} appended
  * @param {number} seconds
+ * @param {boolean} isTyped then the rate is that of the person who types
  */
-function summarize (file, log, { records, bytes }, seconds) {
-  writeStderr(`${file}: appended ${counted(records, 'record')}, ${counted(bytes, 'byte')}` +
-    `${bytes < 1000 ? '' : ` (${size(bytes)})`}, in ${seconds.toFixed(2)} seconds` +
-    (log.role === 'client' ? ', through the process that owns the log' : ''))
+function summarize (file, log, { records, bytes }, seconds, isTyped) {
+  const parts = [`${file}: appended ${counted(records, 'record')}`, size(bytes), `in ${seconds.toFixed(2)} s`]
+  if (records > 0 && !isTyped) parts.push(`${count(records / Math.max(seconds, 0.001))} records/s`)
+  if (log.role === 'client') parts.push('through the process that owns the log')
+  writeStderr(fitParts(parts, process.stderr.columns))
+}
+
+/**
+ * @param {string[]} parts
+ * @param {number} [columns] of the terminal
+ * @returns {string} separated by commas, on as many lines as the terminal needs
+ */
+function fitParts (parts, columns = Infinity) {
+  const lines = [parts[0]]
+  for (const part of parts.slice(1)) {
+    const line = `${lines.pop()},`
+    if (line.length + part.length + 2 <= columns) lines.push(`${line} ${part}`)
+    else lines.push(line, `  ${part}`)
+  }
+  return lines.join('\n')
 }
 
 module.exports = { define }

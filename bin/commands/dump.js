@@ -2,30 +2,36 @@
 
 // flumelog dump: prints the records of a log.
 
-const { integer, natural } = require('../arguments')
+const { bound, choiceOption, jsonPaths, natural } = require('../arguments')
 const { encodingOption } = require('../encodings')
-const { reportError, advise, endInterruptedLine } = require('../errors')
+const { VERIFY, advise, reportError, writeStderr } = require('../errors')
+const { resolveBounds, seqAt } = require('../offsets')
 const { openToRead, close } = require('../open')
 const { Output } = require('../output')
-const { printer, refuseRawSeqs } = require('../printer')
+const { printRecords } = require('../print-records')
+const { encodingFormat, printer, refuseRawSeqs } = require('../printer')
+const { helpText } = require('../usage')
 
 /**
+ * @typedef {import('../arguments').Offset} Offset
  * @typedef {import('../printer').PrintOptions & {
- *   gt?: number, gte?: number, lt?: number, lte?: number,
- *   limit?: number, reverse?: boolean, live?: boolean, skipCorrupt?: boolean
+ *   gt?: Offset, gte?: Offset, lt?: Offset, lte?: Offset, limit?: number, reverse?: boolean, tail?: number,
+ *   live?: boolean, new?: boolean, skipCorrupt?: boolean, format: string, fields?: string[]
  * }} DumpOptions
  */
 
 const EXAMPLES = `
 Examples:
   flumelog dump my.log | jq .timestamp
+  flumelog dump my.log --tail 10 --live              the last ten, then new ones
+  flumelog dump my.log --new | grep error            only new records
   flumelog dump my.log --seqs --reverse --limit 10   the last ten, newest first
   flumelog dump my.log --gte 1048576 | less          starting at an offset
-  flumelog dump my.log --live | grep error           and new records as well
+  flumelog dump my.log --format csv --fields at,text
 
-A bound may be any integer, whether or not a record starts there. A record
-that contains newlines takes several lines, except in hex and base64. With
-raw, there is nothing between records.`
+An offset is any integer, whether or not a record starts there, or \`start\` or \`end\`, the offsets of the first and the last record. A record that contains newlines takes several lines, except in hex, base64 and ndjson. With raw, there is nothing between records.
+
+With ndjson, each line is {"seq":…,"value":…}: the record itself if it is JSON, otherwise its text as a string; or {"seq":…,"base64":"…"} if it is not UTF-8. With csv, records must be JSON, and the first line names the fields. On a terminal, control characters of records are printed as \\u001b, and bytes that are not UTF-8 as \\x9b.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
@@ -35,15 +41,19 @@ function define (program) {
     .argument('<file>', 'the log')
     .addOption(encodingOption('how to print records; json: pretty-printed, raw: without newlines'))
     .option('-s, --seqs', 'prefix each record with its offset and a tab')
-    .option('--gt <offset>', 'only records after this offset', integer)
-    .option('--gte <offset>', 'only records at or after this offset', integer)
-    .option('--lt <offset>', 'only records before this offset', integer)
-    .option('--lte <offset>', 'only records at or before this offset', integer)
-    .option('-n, --limit <count>', 'print at most this many records', natural)
+    .addOption(choiceOption('-f, --format <name>', 'output format; text: one record per line, see --encoding', ['text', 'ndjson', 'csv']).default('text'))
+    .option('--fields <paths>', 'columns of csv: paths separated by commas, such as at,value.author', jsonPaths)
+    .option('--gt <offset>', 'only records after this offset', bound)
+    .option('--gte <offset>', 'only records at or after this offset', bound)
+    .option('--lt <offset>', 'only records before this offset', bound)
+    .option('--lte <offset>', 'only records at or before this offset', bound)
+    .option('-n, --limit <count>', 'at most <count> records', natural)
     .option('-r, --reverse', 'last record first')
+    .option('-t, --tail <count>', 'only the last <count> records', natural)
     .option('-l, --live', 'at the end of the log, wait for new records; Ctrl-C to stop')
+    .option('--new', 'only records appended from now on; implies --live')
     .option('--skip-corrupt', 'skip corrupt blocks, and list them on stderr')
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', helpText(EXAMPLES))
     .action(dump)
 }
 
@@ -53,11 +63,19 @@ function define (program) {
  * @param {import('commander').Command} command
  */
 async function dump (file, options, command) {
-  refuseRawSeqs(options, command)
+  refuseConflicts(options, command)
   const log = await openToRead(file)
   const output = new Output(process.stdout)
   try {
-    if (options.limit !== 0) await printAll(log, file, options, output)
+    const format = formatOf(options)
+    if (format.header !== undefined) printer(output, file, { print: () => format.header ?? '', isText: true })(Buffer.alloc(0), 0)
+    const print = printer(output, file, format)
+    const range = await rangeOf(log, options)
+    if (range !== null) await printRecords(log, { ...range, onSkip }, output, print)
+    const note = format.note?.()
+    if (note) writeStderr(`${file}: ${note}`)
+  } catch (err) {
+    throw advise(err, 'flumelog:corrupt', `use --skip-corrupt to skip it, or ${VERIFY}`)
   } finally {
     await output.end()
     await close(log)
@@ -66,75 +84,53 @@ async function dump (file, options, command) {
 
 /**
  * @param {import('../open').Log} log
- * @param {string} file
  * @param {DumpOptions} options
- * @param {Output} output
- * @returns {Promise<void>}
+ * @returns {Promise<import('../../lib/read/options').StreamOptions | null>} null: nothing is to be printed
  */
-function printAll (log, file, options, output) {
-  const { gt, gte, lt, lte, limit, reverse, live } = options
-  const print = printer(output, file, options)
-  const source = log.stream({
-    gt,
-    gte,
-    lt,
-    lte,
-    limit,
-    reverse,
-    live,
-    cache: false,
-    skipCorrupt: options.skipCorrupt,
-    onSkip: ({ start, end, error }) => {
-      reportError(`${error.message}; skipped ${start} to ${end}`)
-      process.exitCode = 1
-    }
-  })
+async function rangeOf (log, options) {
+  const { limit, reverse, tail, skipCorrupt } = options
+  const live = options.live || options.new
+  if (limit === 0 || (tail === 0 && !live)) return null
+  const bounds = await resolveBounds(log, options)
+  const range = { ...bounds, limit, reverse, live, skipCorrupt }
+  if (options.new || tail === 0) return { ...range, old: false }
+  if (tail === undefined) return range
+  const end = await seqAt(log, { ...bounds, reverse: true, limit: 1, skipCorrupt })
+  if (end === null) return live ? range : null
+  const gte = await seqAt(log, { ...bounds, lte: end, reverse: true, limit: tail, skipCorrupt })
+  // unless it is live, it ends where it ended before: these are the last records, not more
+  return { ...range, gte: gte ?? end, lte: live ? bounds.lte : end }
+}
 
-  return new Promise((resolve, reject) => {
-    let reading = false
-    /** Whether the source has answered the last call synchronously, with a record. */
-    let hasAnswered = false
+/**
+ * @param {DumpOptions} options
+ * @returns {import('../printer').Format}
+ */
+function formatOf ({ format, encoding, seqs, fields = [] }) {
+  if (format === 'text') return encodingFormat({ encoding, seqs })
+  // loaded lazily: most runs do not need it
+  const { ndjson, csvFormat } = require('../formats')
+  return format === 'ndjson' ? ndjson : csvFormat(fields, seqs)
+}
 
-    if (live) process.once('SIGINT', interrupted)
-    read()
+/** @param {import('../../lib/read/options').Skipped} skipped */
+function onSkip ({ start, end, error }) {
+  reportError(`${error.message}; skipped ${start} to ${end}`)
+  process.exitCode = 1
+}
 
-    /** Reads until the source has to wait for a record, or the output is full. */
-    function read () {
-      reading = true
-      do {
-        if (output.isFull) {
-          output.ondrain = read
-          break
-        }
-        hasAnswered = false
-        source(null, onrecord)
-      } while (hasAnswered)
-      reading = false
-      if (live && !hasAnswered) output.flush()
-    }
-
-    function interrupted () {
-      endInterruptedLine()
-      source(true, () => resolve())
-    }
-
-    /**
-     * @param {true | Error | null} end
-     * @param {{ seq: number, value: Buffer }} record
-     */
-    function onrecord (end, record) {
-      if (end === true) return resolve()
-      if (end) return reject(advise(end, 'flumelog:corrupt', 'use --skip-corrupt to skip it, or flumelog verify to list all corrupt blocks'))
-      try {
-        print(record.value, record.seq)
-      } catch (err) {
-        source(true, () => {})
-        return reject(err)
-      }
-      hasAnswered = true
-      if (!reading) read()
-    }
-  })
+/**
+ * @param {DumpOptions} options
+ * @param {import('commander').Command} command
+ */
+function refuseConflicts (options, command) {
+  const { encoding, format, fields, tail, reverse } = options
+  refuseRawSeqs(options, command)
+  if (format !== 'text' && encoding !== 'utf8') command.error(`--encoding cannot be used with --format ${format}`)
+  if (format === 'csv' && fields === undefined) command.error('--format csv needs --fields, such as --fields at,value.author')
+  if (format !== 'csv' && fields !== undefined) command.error('--fields needs --format csv')
+  if (tail !== undefined && reverse) command.error('--tail cannot be used with --reverse; --reverse --limit prints the last records, newest first')
+  if (options.new && tail !== undefined) command.error('--new cannot be used with --tail; --tail prints older records')
 }
 
 module.exports = { define }

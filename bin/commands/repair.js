@@ -8,6 +8,7 @@ const { count, counted } = require('../numbers')
 const { paint } = require('../style')
 const { isShared } = require('../shared')
 const { describeRange, withProgress } = require('../survey')
+const { helpText } = require('../usage')
 
 /**
  * @typedef {import('../../maintenance').Repaired} Repaired
@@ -37,7 +38,7 @@ function define (program) {
     .option('-i, --in-place', 'replace the log with the copy, and keep the old file as FILE.damaged')
     .option('-c, --compact', 'omit deleted records and corrupt blocks: OFFSETS CHANGE')
     .option('--salvage', 'keep records of corrupt blocks that look whole: UNVERIFIED')
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', helpText(EXAMPLES))
     .action(repair)
 }
 

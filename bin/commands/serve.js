@@ -2,15 +2,15 @@
 
 // flumelog serve: keeps a process running that owns a shared log.
 
-const { Option } = require('commander')
-const { blockSize } = require('../arguments')
-const { endInterruptedLine, explain, reportError, reportRecovery, writeStderr } = require('../errors')
+const { blockSize, syncOption } = require('../arguments')
+const { explain, reportError, reportRecovery, writeStderr } = require('../errors')
 const { count, counted, size } = require('../numbers')
 const { close } = require('../open')
-const { duration, statusLine } = require('../progress')
+const { clearInterrupt, duration, statusLine } = require('../progress')
 const { openShared } = require('../shared')
+const { helpText } = require('../usage')
 
-/** Milliseconds between two looks at the log. */
+/** Milliseconds between two polls of the log. */
 const INTERVAL = 1000
 
 /**
@@ -28,14 +28,9 @@ Examples:
   flumelog serve my.log
   flumelog serve my.log --json | jq '.clients | length'
 
-The process that has a shared log open first owns it: it writes the file, and
-listens on FILE.socket for what others append, with \`shared: true\` or with
-flumelog append. Without \`serve\`, one of them owns the log; with it, they can
-come and go, and the owner does nothing else. If another process owns the log,
-\`serve\` waits, and takes over when that one has closed the log or has died.
+The first process that opens a shared log owns it: it writes the file, and listens on FILE.socket for records from the others, which open the log with \`shared: true\` or run \`flumelog append\`. Without \`serve\`, one of these processes is the owner. With it, they can start and stop at any time, and the owner has no other work. If another process owns the log, \`serve\` waits, and takes over when that process closes the log or dies.
 
-Ctrl-C, SIGTERM and SIGHUP stop it, with exit code 0: what it has acknowledged
-is fsynced, and the log is closed. The others go on: one of them takes over.`
+Ctrl-C, SIGTERM and SIGHUP stop it with exit code 0: everything acknowledged is fsynced, the log is closed, and one of the other processes takes over.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
@@ -44,10 +39,10 @@ function define (program) {
     .description('Keeps a log open for other processes that append to it. Creates the log if it does not exist.')
     .argument('<file>', 'the log')
     .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize)
-    .addOption(new Option('--sync <when>', 'when to fsync').choices(['always', 'interval', 'never']).default('interval'))
-    .option('-j, --json', 'print counters as JSON every second and at exit, one line each')
+    .addOption(syncOption())
+    .option('-j, --json', 'print counters every second and at exit, as lines of JSON')
     .option('-q, --quiet', 'print errors only')
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', helpText(EXAMPLES))
     .action(serve)
 }
 
@@ -85,8 +80,8 @@ async function serve (file, { blockSize, sync, json, quiet }) {
       log.append([], (err) => { if (err) stop(err) })
     }
 
-    function interrupted () {
-      endInterruptedLine()
+    function interrupted (/** @type {string} */ signal) {
+      if (signal === 'SIGINT') clearInterrupt()
       stop(null)
     }
 

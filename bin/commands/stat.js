@@ -6,6 +6,7 @@ const { histogram } = require('../histogram')
 const { count, counted, percent, size } = require('../numbers')
 const { paint } = require('../style')
 const { survey } = require('../survey')
+const { helpText } = require('../usage')
 
 /** @typedef {import('../../maintenance').Report} Report */
 /** @typedef {ReturnType<figuresOf>} Figures */
@@ -22,7 +23,7 @@ function define (program) {
     .description('Counts the blocks, records, deleted records and padding of a log, and shows the distribution of record sizes.')
     .argument('<file>', 'the log')
     .option('-j, --json', 'print JSON')
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', helpText(EXAMPLES))
     .action(stat)
 }
 

@@ -6,6 +6,7 @@ const { writeStderr } = require('../errors')
 const { count, counted, size } = require('../numbers')
 const { paint } = require('../style')
 const { survey, describeRange } = require('../survey')
+const { helpText } = require('../usage')
 
 /** @typedef {import('../../maintenance').Report} Report */
 
@@ -29,7 +30,7 @@ function define (program) {
     .description('Checks every block of a log, and lists what is corrupt, and why. Changes nothing.')
     .argument('<file>', 'the log')
     .option('-j, --json', 'print JSON')
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', helpText(EXAMPLES))
     .action(verify)
 }
 

@@ -1,6 +1,6 @@
 'use strict'
 
-// Gives the copy that repair has written its name, in such a way that no other file is lost.
+// Moves the copy that repair has written into place, without overwriting any other file.
 
 const fs = require('fs')
 const path = require('path')

@@ -29,7 +29,7 @@ test('append goes through the process that owns a shared log, and says so in its
   await owner.append('first')
   const { code, stdout, stderr } = await flumelog(['append', file], { input: 'second\nthird\n' })
   t.deepEqual({ code, stdout }, { code: 0, stdout: '' })
-  t.match(stderr, new RegExp(`^.*log: appended 2 records, 11 bytes, in \\d+\\.\\d\\d seconds${THROUGH}\n$`))
+  t.match(stderr, new RegExp(`^.*log: appended 2 records, 11 bytes, in \\d+\\.\\d\\d s, [\\d,]+ records/s${THROUGH}\n$`))
   t.equal((await flumelog(['append', file, '--quiet'], { input: 'fourth' })).stderr, '', '--quiet says nothing')
   await owner.append('fifth')
   t.deepEqual(await textsOf(file), ['first', 'second', 'third', 'fourth', 'fifth'])
@@ -71,7 +71,7 @@ test('with --shared, the first append owns the log, and others go through it', a
   first.child.stdin.end('three')
   const { code, stderr } = await first.ended
   t.equal(code, 0)
-  t.match(stderr, /log: appended 2 records, 8 bytes, in \d+\.\d\d seconds\n$/, 'the owner does not count those of others')
+  t.match(stderr, /log: appended 2 records, 8 bytes, in \d+\.\d\d s, [\d,]+ records\/s\n$/, 'the owner does not count those of others')
   t.deepEqual(await textsOf(file), ['one', 'two', 'three'])
   t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'], 'no socket and no recovery point is left')
 })
@@ -89,7 +89,7 @@ test('append goes on when the owner closes the log or is killed: it takes over, 
     appender.child.stdin.end('three\n')
     const { code, stderr } = await appender.ended
     t.equal(code, 0, signal)
-    t.match(stderr, /^.*log: appended 3 records, 11 bytes, in \d+\.\d\d seconds\n$/)
+    t.match(stderr, /^.*log: appended 3 records, 11 bytes, in \d+\.\d\d s, [\d,]+ records\/s\n$/)
     t.deepEqual(await textsOf(file), ['one', 'two', 'three'])
   }
 })
@@ -102,7 +102,7 @@ test('append takes over from an owner that was killed, and removes the socket it
   t.ok(fs.existsSync(file + '.socket'))
   const { code, stderr } = await flumelog(['append', file], { input: 'two\n' })
   t.equal(code, 0)
-  t.match(stderr, /^.*log: appended 1 record, 3 bytes, in \d+\.\d\d seconds\n$/, 'nothing else is said')
+  t.match(stderr, /^.*log: appended 1 record, 3 bytes, in \d+\.\d\d s, [\d,]+ records\/s\n$/, 'nothing else is said')
   t.notOk(fs.existsSync(file + '.socket'))
   t.deepEqual(await textsOf(file), ['one', 'two'])
 })
@@ -146,7 +146,7 @@ test('Ctrl-C appends all complete lines read so far through the owner', async (t
   await until(async () => fs.statSync(file).size === 14)
   const { code, stderr } = await running.kill('SIGINT')
   t.equal(code, 130)
-  t.match(stderr, new RegExp(`log: appended 2 records, 6 bytes, in .* seconds${THROUGH}\n$`))
+  t.match(stderr, new RegExp(`log: appended 2 records, 6 bytes, in .* records/s${THROUGH}\n$`))
 })
 
 test('an owner that does not answer is reported: when the log is opened, and at a line whose fate is unknown', async (t) => {
@@ -160,7 +160,7 @@ test('an owner that does not answer is reported: when the log is opened, and at 
   const { code, stderr } = await running.ended
   t.equal(code, 1)
   t.match(stderr, /^flumelog: .*log: stopped at line 2: the process that owns the log does not answer, so it is unknown whether this line and those after it were appended; the lines before it were appended$/m)
-  t.match(stderr, new RegExp(`log: appended 1 record, 3 bytes, in .* seconds${THROUGH}\n$`))
+  t.match(stderr, new RegExp(`log: appended 1 record, 3 bytes, in .* records/s${THROUGH}\n$`))
 
   const other = await flumelog(['append', file], { input: 'three\n', preload: [IMPATIENT] })
   t.equal(other.code, 1)

@@ -43,7 +43,7 @@ test('Ctrl-C appends all complete lines read so far, closes the log and prints t
     await until(() => fs.existsSync(file) && fs.statSync(file).size === 23)
     const { code, stderr } = await running.kill(signal)
     t.equal(code, exitCode, signal)
-    t.match(stderr, /^.*log: appended 3 records, 11 bytes, in \d+\.\d\d seconds\n$/)
+    t.match(stderr, /^.*log: appended 3 records, 11 bytes, in \d+\.\d\d s, [\d,]+ records\/s\n$/)
     t.deepEqual(await textsOf(file), ['one', 'two', 'three'])
     t.notOk(fs.existsSync(file + '.recovery-point'), 'the log was closed')
   }

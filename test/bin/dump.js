@@ -1,12 +1,12 @@
 'use strict'
 
-// flumelog dump, get and search, which print records in the same way.
+// flumelog dump and get, which print records in the same way.
 
 const fs = require('fs')
 const test = require('tape')
 const { testFolder } = require('../helpers/folder')
 const { flumelog, start, refuses } = require('../helpers/command-line')
-const { makeLog, deleteFrom, overwrite, jsonRecords } = require('../helpers/logs')
+const { makeLog, deleteFrom, overwrite } = require('../helpers/logs')
 
 const RECORDS = ['alpha', 'βήτα', 'gamma ray', 'delta'.repeat(5)]
 
@@ -158,39 +158,6 @@ test('get of a record in a corrupt block is an error that refers to verify', asy
   await makeLog(file, Array.from({ length: 20 }, (_, i) => `record ${i}`), { blockSize: 64 })
   overwrite(file, 10, 'XX')
   refuses(t, await flumelog(['get', file, '0']), 1, /block 0 is corrupt .*; use flumelog verify to list all corrupt blocks$/m, 'damaged')
-})
-
-test('search finds the first record at or after a value, compared as numbers or as text', async (t) => {
-  const file = testFolder(t)('log')
-  const records = jsonRecords(300)
-  const seqs = await makeLog(file, records, { blockSize: 512 })
-  const search = (value, ...args) => flumelog(['search', file, '--path', 'at', '--value', value, ...args])
-  t.equal((await search('1500')).stdout, records[50] + '\n', 'there is such a record')
-  t.equal((await search('1501', '--seqs')).stdout, `${seqs[51]}\t${records[51]}\n`, 'there is none, so the one after')
-  t.equal((await search('-5')).stdout, records[0] + '\n', 'before the first')
-  t.equal((await search('999.5e0')).stdout, records[0] + '\n', 'as a number, though 999 is after 1000 as text')
-  refuses(t, await search('100000'), 1, /log: no record with `at` >= 100000$/m, 'behind the last')
-
-  const words = testFolder(t)('words')
-  await makeLog(words, ['ant', 'bee', 'cow', '9'].sort().map(name => JSON.stringify({ of: { name } })), { blockSize: 64 })
-  const find = (value) => flumelog(['search', words, '-p', 'of.name', '-v', value])
-  t.equal((await find('b')).stdout, '{"of":{"name":"bee"}}\n')
-  t.equal((await find('cow')).stdout, '{"of":{"name":"cow"}}\n')
-  t.equal((await find('10')).stdout, '{"of":{"name":"9"}}\n', 'texts are compared as texts, even if they look like numbers')
-})
-
-test('search names the record in which it does not find a value', async (t) => {
-  const name = testFolder(t)
-  await makeLog(name('log'), jsonRecords(3))
-  const search = (file, path) => flumelog(['search', name(file), '--path', path, '--value', '1'])
-  refuses(t, await search('log', 'time'), 1, /log: the record at offset \d+ has no number, string or boolean at time; check --path$/m, 'no such key')
-  refuses(t, await search('log', 'value'), 1, /has no number, string or boolean at value/, 'an object there')
-  refuses(t, await search('log', 'at.x.y'), 1, /has no number, string or boolean at at.x.y/, 'a path through a number')
-  refuses(t, await search('log', 'value.constructor.name'), 1, /has no number, string or boolean at/, 'not what every object inherits')
-  await makeLog(name('words'), ['no json'])
-  refuses(t, await search('words', 'at'), 1, /words: the record at offset 0 is not JSON: /, 'no JSON')
-  await makeLog(name('empty'), [])
-  refuses(t, await search('empty', 'at'), 1, /empty: no record with `at` >= 1/, 'an empty log')
 })
 
 test('dump prints all records of a log with many blocks', async (t) => {

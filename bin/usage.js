@@ -1,0 +1,89 @@
+'use strict'
+
+// Usage errors in one style, and help that fits the terminal.
+
+const { Command } = require('commander')
+const { reportError, oneLine } = require('./errors')
+
+/**
+ * What commander says, and what is printed instead. Values can contain anything, so each
+ * pattern takes the whole text.
+ * @type {Array<[RegExp, (...found: string[]) => string]>}
+ */
+const MESSAGES = [
+  [/^error: missing required argument '(.*)'$/, (name) => `<${name}> is missing`],
+  [/^error: option '(.*)' argument missing$/, (flags) => `${long(flags)} needs a value`],
+  [/^error: required option '(.*)' not specified$/, (flags) => `${long(flags)} is missing`],
+  [/^error: option '(.*)' cannot be used with option '(.*)'$/, (flags, others) => `${long(flags)} cannot be used with ${long(others)}`],
+  [/^error: option '(.*?)' argument '([^]*)' is invalid\. ([^]*)$/, (flags, value, reason) => `${long(flags)} ${reason}, not '${value}'`],
+  [/^error: command-argument value '([^]*)' is invalid for argument '(.*?)'\. ([^]*)$/, (value, name, reason) => `<${name}> ${reason}, not '${value}'`],
+  [/^error: unknown (option|command) '([^]*?)'(?:\n\(Did you mean (.*)\?\))?$/, (what, name, similar) =>
+    `unknown ${what} '${name}'${similar === undefined ? '' : ` (did you mean ${oneOf(similar.replace(/^one of /, '').split(', '))}?)`}`],
+  [/^error: too many arguments.* Expected (\d+) .*got (\d+)/, (expected, got) => `too many arguments: expected ${expected}, got ${got}`]
+]
+
+/** Help is not wrapped at less than this. */
+const MIN_WIDTH = 20
+
+/** A command or subcommand whose usage errors are one line that refers to its help. */
+class UsageCommand extends Command {
+  /** @param {string} [name] */
+  constructor (name) {
+    super(name)
+    this.configureOutput({ outputError: (text) => reportError(text) })
+    this.helpOption('-h, --help', 'print this help')
+    this.configureHelp({ minWidthToWrap: MIN_WIDTH })
+  }
+
+  /** @param {string} [name] */
+  createCommand (name) {
+    return new UsageCommand(name)
+  }
+
+  /**
+   * @param {string} message
+   * @param {import('commander').ErrorOptions} [options]
+   * @returns {never}
+   */
+  error (message, options) {
+    return super.error(`${oneLine(translate(message))}; see ${pathOf(this)} --help`, options)
+  }
+}
+
+/**
+ * @param {string} text after the options in the help
+ * @returns {(context: { error: boolean }) => string} for `addHelpText`: lays it out for the terminal
+ */
+function helpText (text) {
+  // loaded lazily: most runs print no help
+  return ({ error }) => require('./help').layOut(text, error ? process.stderr : process.stdout)
+}
+
+/** @param {string} message of commander, or ours */
+function translate (message) {
+  for (const [pattern, say] of MESSAGES) {
+    const found = message.match(pattern)
+    if (found !== null) return say(...found.slice(1))
+  }
+  return message
+}
+
+/** @param {string} flags -e, --encoding <name> */
+function long (flags) {
+  return flags.match(/--[\w-]+/)?.[0] ?? flags
+}
+
+/** @param {import('commander').Command} command */
+function pathOf (command) {
+  return command.parent === null ? command.name() : `${command.parent.name()} ${command.name()}`
+}
+
+/**
+ * @param {string[]} names
+ * @returns {string} a, b or c
+ */
+function oneOf (names) {
+  return names.length === 1 ? names[0] : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
+}
+
+module.exports = { UsageCommand, helpText, oneOf }
