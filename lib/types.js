@@ -92,8 +92,8 @@
 /**
  * @typedef {object} AppendOptions
  * @property {boolean} [sync] fsync before the callback
- * @property {boolean} [atomic] after a crash, either the whole batch is in the log or none of it. It takes a block of
- *   its own (`flumelog:too-large` if it does not fit) and is fsynced before the callback, which gets the seqs of all records
+ * @property {boolean} [atomic] after a crash, either the whole batch is in the log or none of it. It has to fit into a
+ *   block (else `flumelog:too-large`) and is fsynced before the callback, which gets the seqs of all records
  */
 
 /**

@@ -99,7 +99,7 @@ function isFrame (bytes, start, end) {
 }
 
 /**
- * An atomic batch has a block of its own, whose first length is written last.
+ * Without a recovery point, an atomic batch starts a block, whose first length is written last.
  * @param {Buffer} block shorter than `blockSize` if the file ends in it
  * @param {number} blockSize in bytes
  * @returns {boolean} whether nothing but the first length is missing

@@ -44,8 +44,9 @@ class Durability {
     this.isSyncing = false
     /** Up to which offset the fsync in progress makes the file durable. */
     this.covers = 0
-    /** Whether the file was truncated since the last fsync was started. */
-    this.isTruncated = false
+    /** How often the file was truncated, and how many of these truncations are durable. */
+    this.truncations = 0
+    this.syncedTruncations = 0
     /** Operations of the writer that go on once `end` is synced. @type {Array<{ end: number, cb: Done }>} */
     this.waiting = []
     /** @type {import('../clock').Timer | null} */
@@ -54,6 +55,11 @@ class Durability {
     this.onquiet = null
     /** @type {Error | null} */
     this.failure = null
+  }
+
+  /** Whether what was truncated can come back after a power cut. */
+  get isTruncated () {
+    return this.syncedTruncations < this.truncations
   }
 
   /** Up to here records are durable, and no failed write takes them back. */
@@ -181,11 +187,11 @@ class Durability {
    * @param {Done} cb
    */
   fsync (cb) {
-    const { file, progress } = this
+    const { file, progress, truncations } = this
     progress.counts.syncs++
-    this.isTruncated = false
     file.sync((err) => {
       if (err) return cb(errors.failed(file.filename, err))
+      this.syncedTruncations = Math.max(this.syncedTruncations, truncations)
       // data in an unlinked file is lost with the process
       if (file.checkPath) file.checkPath(cb)
       else cb(null)

@@ -20,8 +20,8 @@
 //     preparing     gets its recovery point, before it is changed;    writing; rollingBack
 //                   a deletion that failed halfway is undone
 //     writing       gets packed blocks behind `written`               completing, settling; rollingBack
-//     completing    gets the first lengths of atomic batches, when    settling; rollingBack, failed
-//                   all else of them is durable
+//     completing    has atomic batches: gets the length that was      settling; rollingBack, failed
+//                   withheld, when all else of the write is durable
 //     settling      is fsynced, before what is written is             idle (acknowledged); failed
 //                   acknowledged
 //     rollingBack   is truncated to `acknowledged`: a write failed    idle
@@ -43,7 +43,7 @@ const { sizeOf } = require('../storage/buffers')
 const { Durability } = require('./durability')
 const { RecoveryPointKeeper } = require('./recovery-point-keeper')
 const { Appender } = require('./appender')
-const { Packer } = require('./packer')
+const { NO_LENGTH, Packer } = require('./packer')
 const { finish } = require('./closing')
 const { Deleter } = require('./deleter')
 const { TRANSITIONS, nextStep } = require('./states')
@@ -73,7 +73,7 @@ class Writer {
     this.blocks = blocks
     this.onacknowledged = onacknowledged
     this.schedule = this.schedule.bind(this)
-    this.packer = new Packer(blocks.tail, options.blockSize, options.checksum)
+    this.packer = new Packer(blocks.tail, options.blockSize, options.checksum, file.point === null)
     this.appender = new Appender(this.packer, limits, lastSeq, this.schedule)
     this.waiters = this.appender.waiters
     this.counts = this.appender.counts
@@ -270,14 +270,18 @@ class Writer {
 
   prepare () {
     this.hasJustDeleted = false
-    if (!this.recoveryPoint.mustBeWritten && !this.deleter.hasTorn) return this.write()
+    if (!this.recoveryPoint.mustBeWritten && !this.deleter.hasTorn && !this.durability.isTruncated) return this.write()
     this.enter('preparing')
     this.makeReady().then(() => null, err => err).then(err => process.nextTick(() => this.onready(err)))
   }
 
-  /** A block that a failed deletion has left half-written must be whole before more follows it. */
+  /**
+   * A block that a failed deletion has left half-written must be whole before more follows it; and a power cut must
+   * not mix what a failed write has left with what is written in its place.
+   */
   async makeReady () {
     await this.deleter.restore()
+    if (this.durability.isTruncated) await promised(cb => this.durability.syncAll(cb))
     if (this.recoveryPoint.mustBeWritten) await promised(cb => this.recoveryPoint.write(cb))
   }
 
@@ -306,22 +310,31 @@ class Writer {
     if (this.failure !== null) return this.becomeIdle()
     if (err) return this.rollBack(err)
     this.written = this.target
-    if (this.packer.withheldLength(this.written) === null) return this.settle()
+    if (this.packer.withheld === -1) return this.settle()
     this.enter('completing')
     this.durability.syncTo(this.written, (err) => err ? this.becomeIdle() : this.complete())
   }
 
-  /** Writes the first lengths of atomic batches, one after the other, and makes them durable. */
+  /** Writes the length that was withheld, which brings all atomic batches of the write into the log, and makes it durable. */
   complete () {
-    const withheld = this.packer.withheldLength(this.written)
-    if (withheld === null) {
-      return this.durability.syncAll((err) => err ? this.becomeIdle() : this.settle())
-    }
-    this.file.write(withheld.offset, withheld.length, (err) => {
+    const { withheld, withheldLength } = this.packer
+    this.file.write(withheld, withheldLength, (err) => {
       if (this.failure !== null) return this.becomeIdle()
-      if (err) return this.rollBack(err)
-      this.packer.lengthIsWritten()
-      this.complete()
+      if (err) return this.takeBackLength(err)
+      this.durability.syncAll((err) => err ? this.becomeIdle() : this.settle())
+    })
+  }
+
+  /**
+   * The length may be there, though its write has failed. A truncation does not suffice: after a power cut, some of
+   * what it truncates may come back.
+   * @param {Error} err why the write failed
+   */
+  takeBackLength (err) {
+    this.file.write(this.packer.withheld, NO_LENGTH, (again) => {
+      if (this.failure !== null) return this.becomeIdle()
+      if (again) return this.rollBack(err)
+      this.durability.syncAll((failure) => failure ? this.becomeIdle() : this.rollBack(err))
     })
   }
 
@@ -432,7 +445,7 @@ class Writer {
   truncate (cb) {
     this.file.truncate(this.acknowledged, (err) => {
       this.mustTruncate = !!err
-      this.durability.isTruncated = true
+      this.durability.truncations++
       cb(err)
     })
   }

@@ -177,6 +177,28 @@ tape('a failed append is never shown to a reader, and what follows is not skippe
   await log.close()
 })
 
+tape('where there are no locks, an atomic batch in the middle of a block is shown when its first length is written', async (t) => {
+  const file = testFolder(t)('log')
+  const point = pointOf(t, file)
+  const bytes = Buffer.concat([blockFrom(1), blockFrom(10), frames(19)])
+  const at = BLOCK_SIZE + 3 * 54
+  const unfinished = Buffer.from(bytes).fill(0, at, at + layout.LENGTH_SIZE)
+  fs.writeFileSync(file, unfinished.subarray(0, BLOCK_SIZE))
+  await point.write({ offset: BLOCK_SIZE, rewrites: [], acknowledged: BLOCK_SIZE })
+  point.release()
+  const live = readerOf(t, file)
+  await until(() => live.numbers.length === 9)
+  fs.appendFileSync(file, unfinished.subarray(BLOCK_SIZE))
+  const late = readerOf(t, file)
+  for (let i = 0; i < 8; i++) await Promise.all([live.polled(), late.polled()])
+  for (const reader of [live, late]) t.deepEqual([reader.numbers, reader.ended], [upTo(12), undefined], 'what is behind it is not shown either')
+  const fd = fs.openSync(file, 'r+')
+  fs.writeSync(fd, bytes, at, layout.LENGTH_SIZE, at)
+  fs.closeSync(fd)
+  for (const reader of [live, late]) await until(() => reader.numbers.length === 19)
+  for (const reader of [live, late]) t.deepEqual([reader.numbers, reader.ended], [upTo(19), undefined])
+})
+
 tape('a reader that opens while an atomic batch is synced sees it once it is acknowledged', async (t) => {
   const file = testFolder(t)('log')
   const { log, disk } = writerOn(file)
