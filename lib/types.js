@@ -36,6 +36,8 @@
  * @property {number} refused with `shared`, in the owner: connections that were closed because of what they had sent
  * @property {number} size of the log in bytes
  * @property {number} blocks in the log, including the last one
+ * @property {number | null} records acknowledged and not deleted; null: not known, or another process writes the log
+ * @property {number | null} recordsEstimate the same number if it is known; null if another process writes the log
  * @property {number} recovered bytes behind the recovery point that recovery kept
  * @property {Cut | null} cut what recovery truncated
  */

@@ -28,6 +28,7 @@ const MAX_FINAL_ZEROS = 3
  * @property {Block | null} damagedTail the block that ends at `kept`, if it is corrupt in its
  *   middle, so that the log continues in the block after it
  * @property {import('./rewrites').Rewrite[]} rewrites deletions that a crash interrupted
+ * @property {import('../storage/recovery-point').RecoveryPoint | null} point if it was made for this file
  *
  * @typedef {(offset: number, size: number) => Promise<Buffer>} Read
  * @typedef {import('./whole-records').RecoverOptions & { canHavePoint?: boolean, lastNonZero?: (size: number) => Promise<number> }} FindOptions
@@ -63,7 +64,8 @@ async function findEnd (read, size, point, options) {
     dataEnd: lastByte < end ? end : dataEnd,
     recovered: isCrashed ? end - point.offset : 0,
     damagedTail: isCorrupt ? tail : null,
-    rewrites: rewrites.filter(({ offset }) => offset < end)
+    rewrites: rewrites.filter(({ offset }) => offset < end),
+    point: isCrashed ? point : null
   }
 }
 

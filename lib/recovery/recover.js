@@ -21,7 +21,6 @@ async function recover (io, found, blockSize) {
   }
   if (damagedTail !== null) await sealCorruptTail(io, kept, damagedTail.end, blockSize)
   await io.sync()
-  await io.removePoint()
   return name
 }
 

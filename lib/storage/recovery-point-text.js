@@ -35,13 +35,15 @@ function parseLine (line) {
 /**
  * @param {number} offset
  * @param {Rewrite[]} rewrites
+ * @param {import('../recovery/count-records').CountMark | undefined} counted
  * @returns {string} the first line of the file
  */
-function pointLine (offset, rewrites) {
+function pointLine (offset, rewrites, counted) {
   return formatLine(JSON.stringify({
     offset,
     rewrites: rewrites.map(({ offset, data, replaces }) => ({ offset, data: data.toString('base64'), replaces: replaces?.toString('base64') })),
-    id: randomUUID()
+    id: randomUUID(),
+    counted
   }))
 }
 
@@ -64,13 +66,14 @@ function parsePoint (text, isHeld) {
   if (json === null) return null
   const acknowledged = parseLine(second)
   try {
-    const { offset, rewrites, id } = JSON.parse(json)
+    const { offset, rewrites, id, counted } = JSON.parse(json)
     return {
       offset,
       rewrites: rewrites.map((/** @type {{ offset: number, data: string, replaces?: string }} */ { offset, data, replaces }) => (
         { offset, data: Buffer.from(data, 'base64'), ...(replaces === undefined ? {} : { replaces: Buffer.from(replaces, 'base64') }) }
       )),
       id,
+      ...(counted === undefined ? {} : { counted }),
       acknowledged: acknowledged !== null && /^\d+$/.test(acknowledged) ? Number(acknowledged) : null,
       isHeld
     }
@@ -79,4 +82,4 @@ function parsePoint (text, isHeld) {
   }
 }
 
-module.exports = { acknowledgedLine, parsePoint, pointLine }
+module.exports = { acknowledgedLine, formatLine, parseLine, parsePoint, pointLine }

@@ -36,6 +36,8 @@ const fchown = promisify(fs.fchown)
  * @property {number} offset up to here everything was durable when this was written
  * @property {Rewrite[]} rewrites deletions that were in progress
  * @property {string} [id] another one each time it is written
+ * @property {import('../recovery/count-records').CountMark} [counted] records in front of an offset that is not greater than `offset`;
+ *   missing: not known
  * @property {number | null} acknowledged up to here the writer has acknowledged appends, if it is alive; null: not known
  * @property {boolean} isHeld whether its writer is alive; false if that cannot be known here
  *
@@ -45,7 +47,7 @@ const fchown = promisify(fs.fchown)
  * @property {Buffer} [replaces] CRC-32 (uint32, little-endian) of what was there before, for each line of the block in which
  *   a deleted record has data (see `rewriteImage` in lib/recovery/rewrites.js); missing in recovery points of earlier versions
  *
- * @typedef {{ offset: number, rewrites: Rewrite[], acknowledged: number }} NewPoint
+ * @typedef {{ offset: number, rewrites: Rewrite[], acknowledged: number, counted?: RecoveryPoint['counted'] }} NewPoint
  */
 
 /**
@@ -133,9 +135,9 @@ class PathPoint {
   }
 
   /** @param {NewPoint} point */
-  async write ({ offset, rewrites, acknowledged }) {
+  async write ({ offset, rewrites, acknowledged, counted }) {
     const unfinished = this.filename + '.new'
-    const first = pointLine(offset, rewrites)
+    const first = pointLine(offset, rewrites, counted)
     this.acknowledged = acknowledged
     let fd = -1
     try {

@@ -4,6 +4,7 @@
 // nothing else is in it, and the recovery point is gone, which says so.
 
 const { promised } = require('../callbacks')
+const { countToLeave } = require('../recovery/count-records')
 
 /**
  * @param {import('./writer').Writer} writer of which no operation is in progress
@@ -24,6 +25,11 @@ async function finish (writer) {
     recoveryPoint.stop()
     await promised(cb => durability.whenQuiet(cb))
     await promised(cb => recoveryPoint.whenQuiet(cb))
+  }
+  const { file: { countFile }, recordCount, blocks, smallLog } = writer
+  // the log has changed
+  if (recoveryPoint.offset !== -1 && countFile !== null) {
+    await promised(cb => countFile.write(countToLeave(recordCount.records, blocks.end, smallLog), cb))
   }
   await promised(cb => recoveryPoint.remove(cb))
 }

@@ -26,6 +26,7 @@ const MAX_BLOCKS = 16
  * @typedef {object} Change a block that is being rewritten
  * @property {Block} block as readers have it
  * @property {Buffer} before its bytes
+ * @property {number[]} seqs of the records that are deleted by this
  * @property {Buffer} data what the file is to hold of it: all of it, or as much of the tail as is written
  * @property {Done[]} callbacks of the requests
  * @property {import('../storage/recovery-point').Rewrite} image its entry in the recovery point
@@ -160,7 +161,8 @@ class Deleter {
     const written = Math.min(blockSize, this.writer.written - start)
     if (written === blockSize && storedChecksum(before) !== 0) writeChecksum(after)
     const data = after.subarray(0, written)
-    return { block, before, data, callbacks, image: rewriteImage(start, before, data) }
+    const seqs = [...new Set(positions)].map(position => start + position)
+    return { block, before, seqs, data, callbacks, image: rewriteImage(start, before, data) }
   }
 
   /** @param {Change[]} changes */
@@ -190,6 +192,7 @@ class Deleter {
       throw err
     }
     await promised(cb => durability.syncAll(cb))
+    for (const { seqs, block, data } of changes) writer.recordCount.remove(seqs, block.number * blocks.blockSize, data)
     await this.forget(changes).catch(() => {})
   }
 

@@ -19,6 +19,7 @@ const errors = require('../errors')
  * @property {number} written offset
  * @property {number} acknowledged offset
  * @property {{ written: Count, synced: Count, syncs: number }} counts
+ * @property {import('./record-count').RecordCount} recordCount
  *
  * @typedef {object} Listeners
  * @property {() => void} onsynced `synced` has moved, or an fsync is over
@@ -69,6 +70,11 @@ class Durability {
 
   get acknowledged () {
     return this.progress.acknowledged
+  }
+
+  /** The records in front of an offset up to which everything is durable. */
+  get counted () {
+    return this.progress.recordCount.durable
   }
 
   /**
@@ -133,6 +139,7 @@ class Durability {
   start () {
     if (this.isSyncing || this.failure !== null) return
     const covered = { ...this.progress.counts.written }
+    this.progress.recordCount.startSync()
     this.isSyncing = true
     this.covers = this.progress.written
     this.stopTimer()
@@ -158,9 +165,10 @@ class Durability {
 
   /** @param {Count} covered acknowledged records when the fsync was started */
   advance (covered) {
-    const { counts } = this.progress
+    const { counts, recordCount } = this.progress
     this.synced = Math.max(this.synced, this.covers)
     if (covered.records > counts.synced.records) counts.synced = covered
+    recordCount.endSync()
     this.proceed()
     this.listeners.onsynced()
     if (this.waiting.length > 0) this.start()

@@ -13,8 +13,8 @@ class RecoveryPointKeeper {
   /**
    * @param {import('../storage/recovery-point').PointFile | null} point null: the storage has none
    * @param {import('../clock').Clock} clock
-   * @param {{ readonly safeEnd: number, readonly acknowledged: number }} progress offsets; `safeEnd`: up to
-   *   here everything is durable and never rolled back
+   * @param {{ readonly safeEnd: number, readonly acknowledged: number, readonly counted: import('../recovery/count-records').CountMark }} progress
+   *   offsets; `safeEnd`: up to here everything is durable and never rolled back
    */
   constructor (point, clock, progress) {
     this.point = point
@@ -51,10 +51,10 @@ class RecoveryPointKeeper {
       this.waiting.push(cb)
       return
     }
-    const { safeEnd, acknowledged } = this.progress
+    const { safeEnd, acknowledged, counted } = this.progress
     const { rewrites } = this
     this.isWriting = true
-    this.point.write({ offset: safeEnd, rewrites, acknowledged }, (err) => {
+    this.point.write({ offset: safeEnd, rewrites, acknowledged, counted: counted.records === null ? undefined : { ...counted } }, (err) => {
       this.isWriting = false
       if (!err) this.offset = safeEnd
       if (!err && rewrites === this.rewrites) this.isOutdated = false

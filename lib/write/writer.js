@@ -41,6 +41,7 @@ const errors = require('../errors')
 const { promised } = require('../callbacks')
 const { sizeOf } = require('../storage/buffers')
 const { Durability } = require('./durability')
+const { RecordCount } = require('./record-count')
 const { RecoveryPointKeeper } = require('./recovery-point-keeper')
 const { Appender } = require('./appender')
 const { NO_LENGTH, Packer } = require('./packer')
@@ -55,7 +56,8 @@ const UNREAD_SHARE = 1 / 4
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {import('../format/block').Block} Block
  * @typedef {import('./commit-group').CommitGroup} CommitGroup
- * @typedef {{ blockSize: number, checksum: boolean } & import('./durability').DurabilityOptions} WriterOptions
+ * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, smallLog?: number } &
+ *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. smallLog: see `countOnOpening`
  */
 
 class Writer {
@@ -77,6 +79,8 @@ class Writer {
     this.appender = new Appender(this.packer, limits, lastSeq, this.schedule)
     this.waiters = this.appender.waiters
     this.counts = this.appender.counts
+    this.recordCount = new RecordCount(options.counted, blocks)
+    this.smallLog = options.smallLog
 
     this.state = 'idle'
     this.written = this.acknowledged = blocks.end
@@ -348,11 +352,16 @@ class Writer {
 
   /** Moves the end of the log, as callers and readers see it, up to `written`. */
   acknowledge () {
-    const { counts } = this
+    const { counts, recordCount } = this
+    const before = counts.written.records
     const groups = this.waiters.acknowledge(this.written)
     this.appender.countAcknowledged(groups)
     if (groups.length > 0) this.reveal(groups[groups.length - 1])
-    if (this.synced >= this.acknowledged) counts.synced = { ...counts.written }
+    recordCount.add(counts.written.records - before)
+    if (this.synced >= this.acknowledged) {
+      counts.synced = { ...counts.written }
+      recordCount.allSynced()
+    }
     this.durability.consider()
     if (this.state === 'idle') this.mustStep = true
     else this.becomeIdle()

@@ -49,6 +49,8 @@ class Crashing {
       ...values.options,
       ...this.isPlain ? { validate: undefined } : {}
     })
+    // so that most are not read when they are opened
+    this.settings.smallLog = random.pick([0, 1000, undefined])
     // the smallest pages only where there are not thousands of them per write
     this.pageSize = random.pick(this.settings.blockSize > 1024 ? [512, 4096] : [64, 512, 4096])
     this.atomicPart = random.pick([0, 0.1, 0.6])
@@ -162,6 +164,9 @@ class Crashing {
       model.violate('the log does not show what is in the file')
     }
     this.count('found', frames.length)
+    const { records } = log.stats()
+    if (records !== null && records !== shown.length) model.violate(`stats() counts ${records} records, and there are ${shown.length}`)
+    if (this.settings.smallLog === 0) this.count(records === null ? 'uncounted' : 'counted')
     if (this.isPlain) this.fillHoles(frames)
     reconcile(model, frames, { isCrash: true, isCertain: false, hasFaults: this.hasFailed })
     this.hasFailed = false

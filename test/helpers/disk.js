@@ -33,6 +33,8 @@ class Disk {
     /** a recovery point's versions since it was last certain, the certain one first */
     this.points = [null]
     this.pointsWritten = 0
+    /** @type {{ records: number, version: number } | null} */
+    this.counted = null
     this.operations = 0
     this.isOff = false
     /** resolves when the disk goes off */
@@ -177,6 +179,7 @@ class Disk {
       ...file,
       filename: name,
       point: this.pointFile(name, state, start),
+      countFile: this.countFile(name, start),
       keepCut: (offset, end, cb) => start('keepCut', cb, () => {
         const cut = `${name}.cut-${offset}`
         this.files.set(cut, new DiskFile(Buffer.from(this.get(name).bytes.subarray(offset, end))))
@@ -188,6 +191,17 @@ class Disk {
       readSmall: (offset, size, isShared, cb) => file.read(offset, size, cb),
       readMany: readEach(file.read),
       writeMany: writeJoined(file.write)
+    }
+  }
+
+  /** The number of records that closing leaves: of the file as it is then, and of no other state. */
+  countFile (name, start) {
+    return {
+      read: (size, cb) => start('count.read', cb, () => {
+        const { bytes, version } = this.get(name)
+        return this.counted !== null && size === bytes.length && version === this.counted.version ? this.counted.records : null
+      }),
+      write: (records, cb) => start('count.write', cb, () => { this.counted = records === null ? null : { records, version: this.get(name).version } })
     }
   }
 
@@ -234,7 +248,10 @@ class Disk {
     this.turnOff()
     const { random, pageSize, clock, delay } = this
     const disk = new Disk({ random, pageSize, clock, delay })
-    for (const [name, file] of this.files) disk.files.set(name, new DiskFile(bytesOf(file)))
+    for (const [name, file] of this.files) {
+      disk.files.set(name, new DiskFile(bytesOf(file)))
+      if (this.counted?.version === file.version) disk.counted = { ...this.counted, version: 0 }
+    }
     disk.points = [point]
     disk.note = this.note
     return disk

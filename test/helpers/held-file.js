@@ -97,6 +97,7 @@ class HeldFile {
         release: () => {},
         remove: (cb) => this.operation('removePoint', () => {}, cb)
       },
+      countFile: null,
       keepCut: (offset, end, cb) => setImmediate(cb, null, null),
       watch: null
     }
