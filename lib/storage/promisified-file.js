@@ -17,6 +17,7 @@ const { promisify } = require('util')
  * @property {() => Promise<void>} checkPath throws if the path no longer leads to the open file
  * @property {(offset: number, end: number) => Promise<string | null>} keepCut
  * @property {() => Promise<import('./recovery-point').RecoveryPoint | null>} readPoint
+ * @property {() => Promise<void>} syncPoint makes durable what was read
  * @property {() => Promise<void>} removePoint
  * @property {((size: number) => Promise<number>) | undefined} lastNonZero see `LogFile`
  * @property {boolean} hasPoint whether there can be a recovery point
@@ -39,6 +40,7 @@ function promises (file) {
     checkPath: checkPath ? promisify(checkPath) : async () => {},
     keepCut: async (offset, end) => (await promisify(file.keepCut)(offset, end)) ?? null,
     readPoint: async () => point === null ? null : (await promisify(point.read)()) ?? null,
+    syncPoint: async () => point === null ? undefined : promisify(point.sync)(),
     removePoint: async () => point === null ? undefined : promisify(point.remove)(),
     lastNonZero: file.lastNonZero && /** @type {(size: number) => Promise<number>} */ (promisify(file.lastNonZero)),
     hasPoint: point !== null

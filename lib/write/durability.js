@@ -44,6 +44,10 @@ class Durability {
     this.isSyncing = false
     /** Up to which offset the fsync in progress makes the file durable. */
     this.covers = 0
+    /** Number of the fsync that was started last; the first is 1. */
+    this.startedSync = 0
+    /** Number of the last one that has succeeded. What was written before it started is durable. */
+    this.lastSync = 0
     /** Whether the file was truncated since the last fsync was started. */
     this.isTruncated = false
     /** Operations of the writer that go on once `end` is synced. @type {Array<{ end: number, cb: Done }>} */
@@ -182,14 +186,23 @@ class Durability {
    */
   fsync (cb) {
     const { file, progress } = this
+    const number = ++this.startedSync
     progress.counts.syncs++
     this.isTruncated = false
     file.sync((err) => {
       if (err) return cb(errors.failed(file.filename, err))
-      // data in an unlinked file is lost with the process
-      if (file.checkPath) file.checkPath(cb)
-      else cb(null)
+      this.lastSync = Math.max(this.lastSync, number)
+      this.checkPath(cb)
     })
+  }
+
+  /**
+   * Data in an unlinked file is lost with the process.
+   * @param {Done} cb
+   */
+  checkPath (cb) {
+    if (this.file.checkPath) this.file.checkPath(cb)
+    else cb(null)
   }
 
   /** @param {Error} failure */

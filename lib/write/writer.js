@@ -17,15 +17,16 @@
 //     state         the file                                          next
 //     ------------  ------------------------------------------------  ------------------------------------
 //     idle          is left alone                                     what `nextStep` says
-//     preparing     gets its recovery point, before it is changed;    writing; rollingBack
-//                   a deletion that failed halfway is undone
+//     preparing     gets its recovery point, before it is changed, or  writing; rollingBack
+//                   deletions, before their block is sealed
 //     writing       gets packed blocks behind `written`               completing, settling; rollingBack
 //     completing    gets the first lengths of atomic batches, when    settling; rollingBack, failed
 //                   all else of them is durable
 //     settling      is fsynced, before what is written is             idle (acknowledged); failed
 //                   acknowledged
 //     rollingBack   is truncated to `acknowledged`: a write failed    idle
-//     deleting      has up to 16 blocks rewritten by a deletion       idle; failed
+//     deleting      gets zeros, in up to 64 blocks, after these       idle; failed
+//                   deletions were recorded
 //     closing       is truncated and fsynced a last time, and its     closed
 //                   recovery point is removed
 //     failed        is not changed any more: an fsync failed          closing
@@ -104,7 +105,7 @@ class Writer {
     })
     this.recoveryPoint = new RecoveryPointKeeper(file.point, clock, this.durability)
     this.pointStep = options.syncBytes / 4
-    this.deleter = new Deleter(this)
+    this.deleter = new Deleter(this, options, clock)
     this.runStep = this.runStep.bind(this)
     this.onwrite = this.onwrite.bind(this)
   }
@@ -132,7 +133,7 @@ class Writer {
 
   /** @param {Done | undefined} cb called when all appended so far is durable */
   sync (cb) {
-    this.wait(true, cb)
+    this.wait(true, this.deleter.syncFirst(cb))
   }
 
   /**
@@ -140,7 +141,7 @@ class Writer {
    * @param {Done} cb
    */
   syncForeign (cb) {
-    this.wait(true, cb, false)
+    this.wait(true, this.deleter.syncFirst(cb), false)
   }
 
   /**
@@ -241,7 +242,7 @@ class Writer {
     return {
       hasFailed: this.failure !== null,
       mustTruncate: this.mustTruncate,
-      hasDeletions: this.deleter.hasRequests,
+      hasDeletions: this.deleter.hasWork,
       hasJustDeleted: this.hasJustDeleted,
       hasUnwritten: packer.end > this.written,
       hasUnacknowledged: waiters.hasGroups,
@@ -270,14 +271,13 @@ class Writer {
 
   prepare () {
     this.hasJustDeleted = false
-    if (!this.recoveryPoint.mustBeWritten && !this.deleter.hasTorn) return this.write()
+    if (!this.recoveryPoint.mustBeWritten && !this.deleter.mustPrecede()) return this.write()
     this.enter('preparing')
     this.makeReady().then(() => null, err => err).then(err => process.nextTick(() => this.onready(err)))
   }
 
-  /** A block that a failed deletion has left half-written must be whole before more follows it. */
   async makeReady () {
-    await this.deleter.restore()
+    if (this.deleter.mustPrecede()) await this.deleter.flush()
     if (this.recoveryPoint.mustBeWritten) await promised(cb => this.recoveryPoint.write(cb))
   }
 
@@ -433,6 +433,7 @@ class Writer {
     this.file.truncate(this.acknowledged, (err) => {
       this.mustTruncate = !!err
       this.durability.isTruncated = true
+      this.deleter.truncated()
       cb(err)
     })
   }
@@ -465,7 +466,7 @@ class Writer {
     this.failure = this.appender.refusal = failure
     this.forgetUnacknowledged()
     this.appender.countFailed(this.waiters.fail(this.acknowledged, failure))
-    this.deleter.fail(failure)
+    this.deleter.end(failure)
     this.step()
   }
 
@@ -483,6 +484,7 @@ class Writer {
     this.settleWaiters()
     appender.countFailed(waiters.fail(this.acknowledged, /** @type {Error} */ (appender.refusal)))
     this.answer()
+    this.deleter.end(err)
     const onclosed = /** @type {Done} */ (this.onclosed)
     onclosed(err ?? waiters.takeUntold())
   }

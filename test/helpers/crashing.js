@@ -19,7 +19,7 @@ const MAX_SIZE = 1024 * 1024
 const FRAME_SIZE = 4
 const PADDING_SIZE = 10
 /** Operations of which any may be the last one. Not the reads: there are so many that it would mostly be one of them. */
-const LAST = ['open', 'size', 'write', 'truncate', 'sync', 'close', 'point.read', 'point.write', 'point.remove', 'keepCut']
+const LAST = ['open', 'size', 'write', 'truncate', 'sync', 'close', 'point.read', 'point.write', 'point.record', 'point.sync', 'point.remove', 'keepCut']
 /** What an append may get from a disk that fails. */
 const WRITE_ERRORS = ['EIO', 'ENOSPC']
 
@@ -61,6 +61,8 @@ class Crashing {
     this.hasFailed = false
     /** Where the next record is expected to stand. @type {number | undefined} */
     this.end = undefined
+    /** What was deleted before this moment must not come back after a power cut. */
+    this.deletionsSynced = this.settings.sync === 'always' ? Infinity : 0
   }
 
   get history () {
@@ -146,6 +148,7 @@ class Crashing {
     for (const record of model.records) {
       if (isKill && record.acknowledgedAt < Infinity) record.isDurable = true
       if (!isKill && !record.isDurable) record.acknowledgedAt = Infinity
+      if (!isKill && record.deletedAt > this.deletionsSynced) record.deletedAt = Infinity
       if (record.isDurable) this.count('synced')
       if (record.deletedAt < Infinity) this.count('deleted')
     }
@@ -280,13 +283,19 @@ class Crashing {
       this.simulation.note(`  synced ${err?.code ?? ''}`)
       resolve()
       if (err) this.checkError(err)
-      else this.synced(madeAt)
+      else {
+        this.synced(madeAt)
+        this.deletionsSynced = Math.max(this.deletionsSynced, madeAt)
+      }
     }))
   }
 
   async close (log) {
     this.simulation.note('close')
-    await this.survives(called(cb => log.close(cb)).then(() => this.synced(Infinity), err => this.checkError(err)))
+    await this.survives(called(cb => log.close(cb)).then(() => {
+      this.synced(Infinity)
+      this.deletionsSynced = Math.max(this.deletionsSynced, ++this.moment)
+    }, err => this.checkError(err)))
   }
 
   /** All that was appended before has to be there from now on. */
