@@ -55,10 +55,13 @@ class Crashing {
     // a plain record that lost a page is told from others by where it stands, so nothing else may be missing
     this.failing = this.isPlain ? 0 : random.pick([0, 0, 0.2])
     this.isAligning = random() < 0.3
+    this.deletedPart = random.pick([0.1, 0.1, 0.5])
     this.disk = this.wired(new Disk({ random, pageSize: this.pageSize, clock: this.simulation.clock, delay: () => random() * 2 }))
     this.moment = 0
     /** Writes have failed since the log was last compared. */
     this.hasFailed = false
+    /** Deletions could not be recorded. */
+    this.hasFailedPoint = false
     /** Where the next record is expected to stand. @type {number | undefined} */
     this.end = undefined
     /** What was deleted before this moment must not come back after a power cut. */
@@ -83,10 +86,15 @@ class Crashing {
     disk.note = (line) => this.simulation.note(line)
     disk.fateOf = (kind) => {
       if (kind === 'sync') isSyncing = true
-      if (kind !== 'write') return undefined
+      if (!['write', 'point.record', 'point.sync'].includes(kind)) return undefined
       const chance = isSyncing ? this.failing : this.failing / 10
       isSyncing = false
       if (!this.isWorking || !(this.random() < chance)) return undefined
+      if (kind !== 'write') {
+        this.count('failed')
+        this.hasFailedPoint = true
+        return 'fail'
+      }
       this.hasFailed = true
       this.count('failed')
       return this.random.pick(['fail', 'tear'])
@@ -191,7 +199,7 @@ class Crashing {
     let pending = new Set()
     for (let i = 0; i < 200 && !disk.isOff; i++) {
       const what = random()
-      if (what < 0.75) pending.add(this.append(log))
+      if (what < 0.85 - this.deletedPart) pending.add(this.append(log))
       else if (what < 0.85) pending.add(this.del(log))
       else if (what < 0.9) pending.add(this.sync(log))
       if (random() < 0.4) {
@@ -264,15 +272,20 @@ class Crashing {
 
   del (log) {
     const { random, model } = this
-    const record = model.records.length > 0 ? random.pick(model.records) : undefined
-    if (record?.seq === undefined || record.acknowledgedAt === Infinity) return Promise.resolve()
-    record.deletingAt = Math.min(record.deletingAt, this.moment)
-    this.simulation.note(`del ${record.seq}`)
-    return new Promise(resolve => log.del(record.seq, (err) => {
-      this.simulation.note(`  deleted ${record.seq} ${err?.code ?? ''}`)
+    // one, of all or of the last, or some
+    const from = random() < 0.5 ? 0 : Math.max(0, model.records.length - 10)
+    const chosen = Array.from({ length: random.pick([1, 1, 1, 30]) }, () => model.records[from + random.below(model.records.length - from)])
+    const records = chosen.filter(record => record?.seq !== undefined && record.acknowledgedAt < Infinity)
+    if (records.length === 0) return Promise.resolve()
+    for (const record of records) record.deletingAt = Math.min(record.deletingAt, this.moment)
+    const seqs = records.map(({ seq }) => seq)
+    this.simulation.note(`del ${seqs}`)
+    return new Promise(resolve => log.del(seqs, (err) => {
+      this.simulation.note(`  deleted ${seqs} ${err?.code ?? ''}`)
       resolve()
-      if (err) this.checkError(err)
-      else record.deletedAt = ++this.moment
+      if (err) return this.checkError(err)
+      const moment = ++this.moment
+      for (const record of records) record.deletedAt = Math.min(record.deletedAt, moment)
     }))
   }
 
@@ -306,7 +319,7 @@ class Crashing {
   }
 
   checkError (err) {
-    if (!WRITE_ERRORS.includes(err.code) || !this.hasFailed) this.model.violate(err.stack)
+    if (!WRITE_ERRORS.includes(err.code) || !(this.hasFailed || this.hasFailedPoint)) this.model.violate(err.stack)
   }
 }
 
