@@ -5,7 +5,7 @@
 
 const { crc32 } = require('zlib')
 const layout = require('../format/layout')
-const { endOfRecords, findProblem } = require('../format/validation')
+const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
 
 /** Bytes of a log that is read; of a larger one, the last two blocks, or as many bytes, are read for an estimate. */
 const SMALL_LOG = 64 * 1024
@@ -61,15 +61,45 @@ function countToLeave (records, end, smallLog = SMALL_LOG) {
  * @param {number} blockSize
  * @returns {Promise<number | null>}
  */
-async function countAfterCrash (read, { offset, rewrites, counted }, kept, blockSize) {
-  // which records an interrupted deletion was to delete, and which were deleted before, is not known
+async function countAfterCrash (read, { offset, rewrites, deletions, counted }, kept, blockSize) {
+  // those of an earlier version do not say which records they deleted
   if (!isMark(counted) || counted.end > offset || rewrites.length > 0) return null
   const { end, records, tie } = counted
   const position = end % blockSize
   const before = position === 0 ? NO_BYTES : await read(end - position, position)
-  if (endOfRecords(before, 0, position) !== position || tieOf(before, position) !== tie) return null
+  const deleted = new Set(deletions.flatMap(({ records }) => records.map(({ seq }) => seq)).filter(seq => seq < end))
+  if (endOfRecords(before, 0, position) !== position || (tieOf(before, position) !== tie && !hasDeleted(before, end, deleted))) return null
+  // a deletion that was made for another file was not repeated
+  for (const seq of deleted) if (!await isDeleted(read, seq, kept, blockSize)) return null
   const behind = await countRecords(read, end, kept, blockSize)
-  return records === null || behind === null ? null : records + behind
+  return records === null || behind === null ? null : records - deleted.size + behind
+}
+
+/**
+ * @param {Buffer} before bytes of a block in front of `end`
+ * @param {number} end offset
+ * @param {Set<number>} deleted seqs
+ * @returns {boolean} whether bytes that tie a number to the file were deleted since; then that deletion ties them
+ */
+function hasDeleted (before, end, deleted) {
+  for (let position = 0; position < before.length;) {
+    const next = layout.nextPosition(before, position)
+    if (next > before.length - TIE_SIZE && deleted.has(end - before.length + position)) return true
+    position = next
+  }
+  return false
+}
+
+/**
+ * @param {Read} read
+ * @param {number} seq
+ * @param {number} kept
+ * @param {number} blockSize
+ * @returns {Promise<boolean>}
+ */
+async function isDeleted (read, seq, kept, blockSize) {
+  const block = await read(seq, Math.min(kept - seq, blockSize - seq % blockSize))
+  return frameProblem(block, 0, block.length) === null && layout.isDeleted(block, 0)
 }
 
 /**

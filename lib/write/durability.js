@@ -45,9 +45,12 @@ class Durability {
     this.isSyncing = false
     /** Up to which offset the fsync in progress makes the file durable. */
     this.covers = 0
-    /** How often the file was truncated, and how many of these truncations are durable. */
-    this.truncations = 0
-    this.syncedTruncations = 0
+    /** Number of the fsync that was started last; the first is 1. */
+    this.startedSync = 0
+    /** Number of the last one that has succeeded. What was written before it started is durable. */
+    this.lastSync = 0
+    /** Number of the fsync that makes durable that the file was truncated. */
+    this.truncatedBy = 0
     /** Operations of the writer that go on once `end` is synced. @type {Array<{ end: number, cb: Done }>} */
     this.waiting = []
     /** @type {import('../clock').Timer | null} */
@@ -60,7 +63,12 @@ class Durability {
 
   /** Whether what was truncated can come back after a power cut. */
   get isTruncated () {
-    return this.syncedTruncations < this.truncations
+    return this.truncatedBy > this.lastSync
+  }
+
+  /** The file was truncated. */
+  truncated () {
+    this.truncatedBy = this.startedSync + 1
   }
 
   /** Up to here records are durable, and no failed write takes them back. */
@@ -72,9 +80,8 @@ class Durability {
     return this.progress.acknowledged
   }
 
-  /** The records in front of an offset up to which everything is durable. */
-  get counted () {
-    return this.progress.recordCount.durable
+  get recordCount () {
+    return this.progress.recordCount
   }
 
   /**
@@ -195,15 +202,23 @@ class Durability {
    * @param {Done} cb
    */
   fsync (cb) {
-    const { file, progress, truncations } = this
+    const { file, progress } = this
+    const number = ++this.startedSync
     progress.counts.syncs++
     file.sync((err) => {
       if (err) return cb(errors.failed(file.filename, err))
-      this.syncedTruncations = Math.max(this.syncedTruncations, truncations)
-      // data in an unlinked file is lost with the process
-      if (file.checkPath) file.checkPath(cb)
-      else cb(null)
+      this.lastSync = Math.max(this.lastSync, number)
+      this.checkPath(cb)
     })
+  }
+
+  /**
+   * Data in an unlinked file is lost with the process.
+   * @param {Done} cb
+   */
+  checkPath (cb) {
+    if (this.file.checkPath) this.file.checkPath(cb)
+    else cb(null)
   }
 
   /** @param {Error} failure */

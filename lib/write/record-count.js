@@ -7,6 +7,7 @@ const { tieOf } = require('../recovery/count-records')
 
 /**
  * @typedef {import('../recovery/count-records').CountMark} CountMark
+ * @typedef {import('../recovery/deletions').Deletion} Deletion
  */
 
 class RecordCount {
@@ -20,6 +21,8 @@ class RecordCount {
     /** The same number, if it is known. */
     this.estimate = estimate
     this.blocks = blocks
+    /** Deletions that the numbers do not count any more. @type {WeakSet<Deletion>} */
+    this.removed = new WeakSet()
     /** What is known to be durable. @type {CountMark} */
     this.durable = this.mark()
     /** What is, when the fsync in progress succeeds. */
@@ -39,18 +42,29 @@ class RecordCount {
   }
 
   /**
-   * Records of a block are deleted.
-   * @param {number[]} seqs of those that were there
-   * @param {number} start offset of the block
+   * @param {Deletion} deletion of records that were there
    * @param {Buffer} block its bytes without them
    */
-  remove (seqs, start, block) {
-    this.add(-seqs.length)
+  remove (deletion, block) {
+    this.removed.add(deletion)
+    this.add(-deletion.records.length)
     for (const mark of new Set([this.durable, this.syncing])) {
-      if (mark.records !== null) mark.records -= seqs.filter(seq => seq < mark.end).length
-      const position = mark.end - start
+      if (mark.records !== null) mark.records -= recordsBefore(mark.end, deletion)
+      const position = mark.end - deletion.block
       if (position > 0 && position < this.blocks.blockSize) mark.tie = tieOf(block, position)
     }
+  }
+
+  /**
+   * For a recovery point with deletions, which recovery subtracts from the number in it.
+   * @param {Deletion[]} deletions
+   * @returns {CountMark | undefined} undefined: the number is not known
+   */
+  markWithout (deletions) {
+    const { end, records, tie } = this.durable
+    if (records === null) return
+    const removed = deletions.filter(deletion => this.removed.has(deletion))
+    return { end, tie, records: removed.reduce((sum, deletion) => sum + recordsBefore(end, deletion), records) }
   }
 
   /** An fsync is started. */
@@ -67,6 +81,15 @@ class RecordCount {
   allSynced () {
     this.durable = this.syncing = this.mark()
   }
+}
+
+/**
+ * @param {number} end
+ * @param {Deletion} deletion
+ * @returns {number} deleted records in front of it
+ */
+function recordsBefore (end, { records }) {
+  return records.filter(({ seq }) => seq < end).length
 }
 
 module.exports = { RecordCount }

@@ -17,15 +17,16 @@
 //     state         the file                                          next
 //     ------------  ------------------------------------------------  ------------------------------------
 //     idle          is left alone                                     what `nextStep` says
-//     preparing     gets its recovery point, before it is changed;    writing; rollingBack
-//                   a deletion that failed halfway is undone
+//     preparing     gets its recovery point, before it is changed, or  writing; rollingBack
+//                   deletions, before their block is sealed
 //     writing       gets packed blocks behind `written`               completing, settling; rollingBack
 //     completing    has atomic batches: gets the length that was      settling; rollingBack, failed
 //                   withheld, when all else of the write is durable
 //     settling      is fsynced, before what is written is             idle (acknowledged); failed
 //                   acknowledged
 //     rollingBack   is truncated to `acknowledged`: a write failed    idle
-//     deleting      has up to 16 blocks rewritten by a deletion       idle; failed
+//     deleting      gets zeros, in up to 64 blocks, after these       idle; failed
+//                   deletions were recorded
 //     closing       is truncated and fsynced a last time, and its     closed
 //                   recovery point is removed
 //     failed        is not changed any more: an fsync failed          closing
@@ -108,7 +109,7 @@ class Writer {
     })
     this.recoveryPoint = new RecoveryPointKeeper(file.point, clock, this.durability)
     this.pointStep = options.syncBytes / 4
-    this.deleter = new Deleter(this)
+    this.deleter = new Deleter(this, options, clock)
     this.runStep = this.runStep.bind(this)
     this.onwrite = this.onwrite.bind(this)
   }
@@ -136,7 +137,7 @@ class Writer {
 
   /** @param {Done | undefined} cb called when all appended so far is durable */
   sync (cb) {
-    this.wait(true, cb)
+    this.wait(true, this.deleter.syncFirst(cb))
   }
 
   /**
@@ -144,7 +145,7 @@ class Writer {
    * @param {Done} cb
    */
   syncForeign (cb) {
-    this.wait(true, cb, false)
+    this.wait(true, this.deleter.syncFirst(cb), false)
   }
 
   /**
@@ -245,7 +246,7 @@ class Writer {
     return {
       hasFailed: this.failure !== null,
       mustTruncate: this.mustTruncate,
-      hasDeletions: this.deleter.hasRequests,
+      hasDeletions: this.deleter.hasWork,
       hasJustDeleted: this.hasJustDeleted,
       hasUnwritten: packer.end > this.written,
       hasUnacknowledged: waiters.hasGroups,
@@ -274,17 +275,14 @@ class Writer {
 
   prepare () {
     this.hasJustDeleted = false
-    if (!this.recoveryPoint.mustBeWritten && !this.deleter.hasTorn && !this.durability.isTruncated) return this.write()
+    if (!this.recoveryPoint.mustBeWritten && !this.deleter.mustPrecede() && !this.durability.isTruncated) return this.write()
     this.enter('preparing')
     this.makeReady().then(() => null, err => err).then(err => process.nextTick(() => this.onready(err)))
   }
 
-  /**
-   * A block that a failed deletion has left half-written must be whole before more follows it; and a power cut must
-   * not mix what a failed write has left with what is written in its place.
-   */
+  /** A power cut must not mix what a failed write has left with what is written in its place. */
   async makeReady () {
-    await this.deleter.restore()
+    if (this.deleter.mustPrecede()) await this.deleter.flush()
     if (this.durability.isTruncated) await promised(cb => this.durability.syncAll(cb))
     if (this.recoveryPoint.mustBeWritten) await promised(cb => this.recoveryPoint.write(cb))
   }
@@ -454,7 +452,8 @@ class Writer {
   truncate (cb) {
     this.file.truncate(this.acknowledged, (err) => {
       this.mustTruncate = !!err
-      this.durability.truncations++
+      this.durability.truncated()
+      this.deleter.truncated()
       cb(err)
     })
   }
@@ -487,7 +486,7 @@ class Writer {
     this.failure = this.appender.refusal = failure
     this.forgetUnacknowledged()
     this.appender.countFailed(this.waiters.fail(this.acknowledged, failure))
-    this.deleter.fail(failure)
+    this.deleter.end(failure)
     this.step()
   }
 
@@ -505,6 +504,7 @@ class Writer {
     this.settleWaiters()
     appender.countFailed(waiters.fail(this.acknowledged, /** @type {Error} */ (appender.refusal)))
     this.answer()
+    this.deleter.end(err)
     const onclosed = /** @type {Done} */ (this.onclosed)
     onclosed(err ?? waiters.takeUntold())
   }

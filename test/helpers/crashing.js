@@ -19,7 +19,7 @@ const MAX_SIZE = 1024 * 1024
 const FRAME_SIZE = 4
 const PADDING_SIZE = 10
 /** Operations of which any may be the last one. Not the reads: there are so many that it would mostly be one of them. */
-const LAST = ['open', 'size', 'write', 'truncate', 'sync', 'close', 'point.read', 'point.write', 'point.remove', 'keepCut']
+const LAST = ['open', 'size', 'write', 'truncate', 'sync', 'close', 'point.read', 'point.write', 'point.record', 'point.sync', 'point.remove', 'keepCut']
 /** What an append may get from a disk that fails. */
 const WRITE_ERRORS = ['EIO', 'ENOSPC']
 
@@ -57,12 +57,17 @@ class Crashing {
     // a plain record that lost a page is told from others by where it stands, so nothing else may be missing
     this.failing = this.isPlain ? 0 : random.pick([0, 0, 0.2])
     this.isAligning = random() < 0.3
+    this.deletedPart = random.pick([0.1, 0.1, 0.5])
     this.disk = this.wired(new Disk({ random, pageSize: this.pageSize, clock: this.simulation.clock, delay: () => random() * 2 }))
     this.moment = 0
     /** Writes have failed since the log was last compared. */
     this.hasFailed = false
+    /** Deletions could not be recorded. */
+    this.hasFailedPoint = false
     /** Where the next record is expected to stand. @type {number | undefined} */
     this.end = undefined
+    /** What was deleted before this moment must not come back after a power cut. */
+    this.deletionsSynced = this.settings.sync === 'always' ? Infinity : 0
   }
 
   get history () {
@@ -83,10 +88,15 @@ class Crashing {
     disk.note = (line) => this.simulation.note(line)
     disk.fateOf = (kind) => {
       if (kind === 'sync') isSyncing = true
-      if (kind !== 'write') return undefined
+      if (!['write', 'point.record', 'point.sync'].includes(kind)) return undefined
       const chance = isSyncing ? this.failing : this.failing / 10
       isSyncing = false
       if (!this.isWorking || !(this.random() < chance)) return undefined
+      if (kind !== 'write') {
+        this.count('failed')
+        this.hasFailedPoint = true
+        return 'fail'
+      }
       this.hasFailed = true
       this.count('failed')
       return this.random.pick(['fail', 'tear'])
@@ -148,6 +158,7 @@ class Crashing {
     for (const record of model.records) {
       if (isKill && record.acknowledgedAt < Infinity) record.isDurable = true
       if (!isKill && !record.isDurable) record.acknowledgedAt = Infinity
+      if (!isKill && record.deletedAt > this.deletionsSynced) record.deletedAt = Infinity
       if (record.isDurable) this.count('synced')
       if (record.deletedAt < Infinity) this.count('deleted')
     }
@@ -165,8 +176,7 @@ class Crashing {
     }
     this.count('found', frames.length)
     const { records } = log.stats()
-    if (records !== null && records !== shown.length) model.violate(`stats() counts ${records} records, and there are ${shown.length}`)
-    if (this.settings.smallLog === 0) this.count(records === null ? 'uncounted' : 'counted')
+    if (records !== shown.length) model.violate(`stats() counts ${records} records, and there are ${shown.length}`)
     if (this.isPlain) this.fillHoles(frames)
     reconcile(model, frames, { isCrash: true, isCertain: false, hasFaults: this.hasFailed })
     this.hasFailed = false
@@ -193,7 +203,7 @@ class Crashing {
     let pending = new Set()
     for (let i = 0; i < 200 && !disk.isOff; i++) {
       const what = random()
-      if (what < 0.75) pending.add(this.append(log))
+      if (what < 0.85 - this.deletedPart) pending.add(this.append(log))
       else if (what < 0.85) pending.add(this.del(log))
       else if (what < 0.9) pending.add(this.sync(log))
       if (random() < 0.4) {
@@ -266,15 +276,20 @@ class Crashing {
 
   del (log) {
     const { random, model } = this
-    const record = model.records.length > 0 ? random.pick(model.records) : undefined
-    if (record?.seq === undefined || record.acknowledgedAt === Infinity) return Promise.resolve()
-    record.deletingAt = Math.min(record.deletingAt, this.moment)
-    this.simulation.note(`del ${record.seq}`)
-    return new Promise(resolve => log.del(record.seq, (err) => {
-      this.simulation.note(`  deleted ${record.seq} ${err?.code ?? ''}`)
+    // one, of all or of the last, or some
+    const from = random() < 0.5 ? 0 : Math.max(0, model.records.length - 10)
+    const chosen = Array.from({ length: random.pick([1, 1, 1, 30]) }, () => model.records[from + random.below(model.records.length - from)])
+    const records = chosen.filter(record => record?.seq !== undefined && record.acknowledgedAt < Infinity)
+    if (records.length === 0) return Promise.resolve()
+    for (const record of records) record.deletingAt = Math.min(record.deletingAt, this.moment)
+    const seqs = records.map(({ seq }) => seq)
+    this.simulation.note(`del ${seqs}`)
+    return new Promise(resolve => log.del(seqs, (err) => {
+      this.simulation.note(`  deleted ${seqs} ${err?.code ?? ''}`)
       resolve()
-      if (err) this.checkError(err)
-      else record.deletedAt = ++this.moment
+      if (err) return this.checkError(err)
+      const moment = ++this.moment
+      for (const record of records) record.deletedAt = Math.min(record.deletedAt, moment)
     }))
   }
 
@@ -285,13 +300,19 @@ class Crashing {
       this.simulation.note(`  synced ${err?.code ?? ''}`)
       resolve()
       if (err) this.checkError(err)
-      else this.synced(madeAt)
+      else {
+        this.synced(madeAt)
+        this.deletionsSynced = Math.max(this.deletionsSynced, madeAt)
+      }
     }))
   }
 
   async close (log) {
     this.simulation.note('close')
-    await this.survives(called(cb => log.close(cb)).then(() => this.synced(Infinity), err => this.checkError(err)))
+    await this.survives(called(cb => log.close(cb)).then(() => {
+      this.synced(Infinity)
+      this.deletionsSynced = Math.max(this.deletionsSynced, ++this.moment)
+    }, err => this.checkError(err)))
   }
 
   /** All that was appended before has to be there from now on. */
@@ -302,7 +323,7 @@ class Crashing {
   }
 
   checkError (err) {
-    if (!WRITE_ERRORS.includes(err.code) || !this.hasFailed) this.model.violate(err.stack)
+    if (!WRITE_ERRORS.includes(err.code) || !(this.hasFailed || this.hasFailedPoint)) this.model.violate(err.stack)
   }
 }
 

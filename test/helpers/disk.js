@@ -208,13 +208,26 @@ class Disk {
   /** The recovery point beside the file. */
   pointFile (name, state, start) {
     return {
-      read: (cb) => start('point.read', cb, () => clone(this.points[this.points.length - 1])),
+      read: (cb) => start('point.read', cb, () => shown(this.points[this.points.length - 1])),
       write: (point, cb) => {
-        const kept = { ...clone(point), id: `point ${++this.pointsWritten}`, isHeld: false }
+        const kept = { ...clone(point), rewrites: [], recorded: [], synced: 0, id: `point ${++this.pointsWritten}`, isHeld: false }
         start('point.write', cb, () => {
           if (this.get(name).bytes.length + POINT_SIZE > this.capacity) throw failure('ENOSPC')
           this.points = [kept]
         }, () => { if (this.random() < 0.5) this.points.push(kept) })
+      },
+      record: (deletions, cb) => {
+        const line = structuredClone(deletions)
+        const latest = this.points[this.points.length - 1]
+        start('point.record', cb, () => {
+          if (this.get(name).bytes.length + POINT_SIZE > this.capacity) throw failure('ENOSPC')
+          latest.recorded.push(line)
+        })
+      },
+      sync: (cb) => {
+        const latest = this.points[this.points.length - 1]
+        const covered = latest.recorded.length
+        start('point.sync', cb, () => { latest.synced = Math.max(latest.synced, covered) })
       },
       publish: (acknowledged) => {
         if (state.isClosed) this.misuses.push('publish after close')
@@ -236,12 +249,18 @@ class Disk {
 
   /** The process was killed, the machine goes on: everything the system was given is there. */
   afterKill () {
-    return this.next((file) => file.bytes, this.points[this.points.length - 1])
+    return this.next((file) => file.bytes, clone(this.points[this.points.length - 1]))
   }
 
   /** The power went. */
   afterPowerLoss () {
-    return this.next((file) => file.afterPowerLoss(this.random, this.pageSize), this.random.pick(this.points))
+    const point = clone(this.random.pick(this.points))
+    // appended lines reach the disk in any order, and count up to the first that is missing
+    if (point !== null) {
+      point.recorded.length = point.synced + this.random.below(point.recorded.length - point.synced + 1)
+      point.synced = point.recorded.length
+    }
+    return this.next((file) => file.afterPowerLoss(this.random, this.pageSize), point)
   }
 
   next (bytesOf, point) {
@@ -253,6 +272,7 @@ class Disk {
       if (this.counted?.version === file.version) disk.counted = { ...this.counted, version: 0 }
     }
     disk.points = [point]
+    disk.pointsWritten = this.pointsWritten
     disk.note = this.note
     return disk
   }
@@ -271,7 +291,19 @@ function failure (code) {
 }
 
 function clone (point) {
-  return point === null ? null : { ...point, rewrites: point.rewrites.map(rewrite => ({ ...rewrite, data: Buffer.from(rewrite.data) })) }
+  return point === null ? null : structuredClone(point)
+}
+
+/** As it is read. */
+function shown (point) {
+  if (point === null) return null
+  const { recorded, synced, deletions, ...rest } = structuredClone(point)
+  return { ...rest, deletions: [...deletions, ...recorded.flat()].map(withBuffers), id: `${rest.id}+${recorded.length}` }
+}
+
+/** A copy by structuredClone has no Buffers. */
+function withBuffers ({ records, ...deletion }) {
+  return { ...deletion, records: records.map(({ replaces, ...record }) => ({ ...record, replaces: Buffer.from(replaces) })) }
 }
 
 module.exports = { Disk, randomFrom }

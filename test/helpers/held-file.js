@@ -93,6 +93,8 @@ class HeldFile {
       point: {
         read: (cb) => setImmediate(cb, null, null),
         write: (point, cb) => this.operation('point', () => {}, cb),
+        record: (deletions, cb) => this.operation('record', () => {}, cb),
+        sync: (cb) => this.operation('syncPoint', () => {}, cb),
         publish: () => {},
         release: () => {},
         remove: (cb) => this.operation('removePoint', () => {}, cb)
