@@ -13,6 +13,8 @@ const futimes = promisify(fs.futimes)
 
 /** Milliseconds by which the modification time is moved back, at most. */
 const MAX_SHIFT = 1
+/** In a millisecond. */
+const NANOSECONDS = 1000000n
 
 /**
  * @typedef {object} CountFile
@@ -54,7 +56,9 @@ function countFile (filename, fdOf) {
     const stats = await fstat(fdOf(), { bigint: true })
     // a change in the same tick of the system's clock would leave the same times: so it gets one that no clock gives
     await futimes(fdOf(), Number(stats.atimeMs) / 1000, (Number(stats.mtimeNs) / 1e6 - MAX_SHIFT * Math.random()) / 1000)
-    const log = stateOf(await fstat(fdOf(), { bigint: true }))
+    const shifted = await fstat(fdOf(), { bigint: true })
+    if (shifted.mtimeNs % NANOSECONDS === 0n) throw new Error('times are too coarse here to show every change')
+    const log = stateOf(shifted)
     const unfinished = filename + '.new'
     await fs.promises.writeFile(unfinished, formatLine(JSON.stringify({ records, log })), { mode: Number(stats.mode) & 0o777 })
     await fs.promises.rename(unfinished, filename)

@@ -179,6 +179,41 @@ tape('a file of that name that another program has made is left alone', async (t
   }
 })
 
+tape('the number in a recovery point is not believed of another log', async (t) => {
+  const inFolder = testFolder(t)
+  const made = {}
+  for (const [name, byte] of [['one', 1], ['another', 2]]) {
+    // the recovery point moves with every fsync
+    const log = made[name] = open(inFolder(name), { syncBytes: 1 })
+    for (let i = 0; i < 20; i++) await log.append(Buffer.alloc(50, byte), { sync: true })
+    if (byte === 2) await log.del(0)
+  }
+  const left = inFolder('left')
+  for (const [log, point, isKnown] of [['one', 'one', true], ['another', 'one', false], ['another', 'another', true]]) {
+    fs.cpSync(inFolder(log), left)
+    fs.cpSync(inFolder(point + '.recovery-point'), left + '.recovery-point')
+    const opened = open(left)
+    await opened.onReady()
+    t.equal(opened.log.stats().records, isKnown ? (await valuesOf(opened)).length : null, `${log} with the recovery point of ${point}`)
+    await opened.close()
+  }
+  for (const log of Object.values(made)) await log.close()
+})
+
+tape('the owner of a shared log knows the number of its records, a client does not', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = promises(FlumeLog(file, { shared: true }))
+  await owner.append(['a', 'b'])
+  const client = promises(FlumeLog(file, { shared: true }))
+  await client.append(['c', 'd', 'e'])
+  await client.del(0)
+  t.deepEqual([counts(owner), counts(client)], [[4, 4], [null, null]])
+  await owner.close()
+  await client.append('f')
+  t.deepEqual(counts(client), [5, 5], 'until it is the owner')
+  await client.close()
+})
+
 tape('a reader, and a log that is not open, do not know the number of records', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))
@@ -208,8 +243,8 @@ tape('records are counted from any record on, deleted ones not, and not at all i
 })
 
 /** A log of which no part is read to count its records. */
-function open (file) {
-  const settings = { ...settingsOf({ blockSize: BLOCK_SIZE, checksum: false }), smallLog: 0 }
+function open (file, options = {}) {
+  const settings = { ...settingsOf({ blockSize: BLOCK_SIZE, checksum: false, ...options }), smallLog: 0 }
   return promises(createLog(pathFile(file, settings), settings))
 }
 
