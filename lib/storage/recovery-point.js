@@ -12,6 +12,8 @@ const { acknowledgedLine, deletionsLine, parsePoint, pointLine } = require('./re
 
 /** How often a file is read again that was replaced, or published to, in the middle of reading it. */
 const MAX_READS = 10
+/** Bytes of deletions: readers in other processes read all of them. */
+const MAX_RECORDED = 32 * 1024
 /** Windows replaces no file that is open, so there the file is not kept open, and nothing is published. */
 const KEEPS_OPEN = process.platform !== 'win32'
 
@@ -57,6 +59,7 @@ const fchown = promisify(fs.fchown)
  * @typedef {object} PointFile
  * @property {(cb: (err: Error | null, point?: RecoveryPoint | null) => void) => void} read null: there is none, or none that is whole
  * @property {(point: NewPoint, cb: import('./path-file').Done) => void} write replaces it, all or nothing; it is durable before cb
+ * @property {number} maxRecorded bytes of deletions, about, beyond which it is to be written anew
  * @property {(deletions: Deletion[], cb: import('./path-file').Done) => void} record appends them; only when there is a recovery point,
  *   and no other call is in progress. If it fails, they may be there or not, and the file has to be written anew
  * @property {(cb: import('./path-file').Done) => void} sync makes durable what was recorded
@@ -289,6 +292,7 @@ class PathPoint {
 function pointFile (filename, folder, logStatus, blocking = true) {
   const point = new PathPoint(filename, folder, logStatus, blocking)
   return {
+    maxRecorded: MAX_RECORDED,
     read: callbackify(() => point.read()),
     write: callbackify((/** @type {NewPoint} */ next) => point.write(next)),
     record: callbackify((/** @type {Deletion[]} */ deletions) => point.record(deletions)),

@@ -9,8 +9,6 @@
  * @typedef {import('../recovery/deletions').Deletion} Deletion
  */
 
-/** Bytes of recorded deletions, about, beyond which they have to be dropped: readers in other processes read all of them. */
-const MAX_RECORDED = 32 * 1024
 /** Bytes that a record takes besides its checksums, about. */
 const RECORD_SIZE = 40
 
@@ -55,7 +53,7 @@ class RecoveryPointKeeper {
 
   /** Whether deletions have to be dropped before more are recorded. */
   get isLong () {
-    return this.recordedBytes > MAX_RECORDED
+    return this.point !== null && this.recordedBytes > this.point.maxRecorded
   }
 
   /**

@@ -156,7 +156,9 @@ class Crashing {
     this.disk = this.wired(isKill ? disk.afterKill() : disk.afterPowerLoss())
     this.count('crashes')
     for (const record of model.records) {
-      if (isKill && record.acknowledgedAt < Infinity) record.isDurable = true
+      // a kill takes nothing, but a power cut before the log has been opened again may
+      if (isKill && record.acknowledgedAt < Infinity && !record.isDurable) record.isDurable = record.isOnlyWritten = true
+      if (!isKill && record.isOnlyWritten) record.isDurable = record.isOnlyWritten = false
       if (!isKill && !record.isDurable) record.acknowledgedAt = Infinity
       if (!isKill && record.deletedAt > this.deletionsSynced) record.deletedAt = Infinity
       if (record.isDurable) this.count('synced')
@@ -179,6 +181,7 @@ class Crashing {
     if (records !== shown.length) model.violate(`stats() counts ${records} records, and there are ${shown.length}`)
     if (this.isPlain) this.fillHoles(frames)
     reconcile(model, frames, { isCrash: true, isCertain: false, hasFaults: this.hasFailed })
+    for (const record of model.records) record.isOnlyWritten = false
     this.hasFailed = false
   }
 

@@ -35,6 +35,8 @@ class Disk {
     this.pointsWritten = 0
     /** @type {{ records: number, version: number } | null} */
     this.counted = null
+    /** Bytes of deletions beyond which a recovery point is written anew. */
+    this.maxRecorded = random.pick([300, 3000, 32768])
     this.operations = 0
     this.isOff = false
     /** resolves when the disk goes off */
@@ -208,6 +210,7 @@ class Disk {
   /** The recovery point beside the file. */
   pointFile (name, state, start) {
     return {
+      maxRecorded: this.maxRecorded,
       read: (cb) => start('point.read', cb, () => shown(this.points[this.points.length - 1])),
       write: (point, cb) => {
         const kept = { ...clone(point), rewrites: [], recorded: [], synced: 0, id: `point ${++this.pointsWritten}`, isHeld: false }
@@ -247,9 +250,9 @@ class Disk {
     return { ...storage, stat: (cb) => size((err, bytes) => err ? cb(err) : cb(null, { size: bytes })) }
   }
 
-  /** The process was killed, the machine goes on: everything the system was given is there. */
+  /** The process was killed, the machine goes on: everything the system was given is there, though a power cut may still take it. */
   afterKill () {
-    return this.next((file) => file.bytes, clone(this.points[this.points.length - 1]))
+    return this.next((file) => file.copy(), this.points.map(clone))
   }
 
   /** The power went. */
@@ -260,18 +263,19 @@ class Disk {
       point.recorded.length = point.synced + this.random.below(point.recorded.length - point.synced + 1)
       point.synced = point.recorded.length
     }
-    return this.next((file) => file.afterPowerLoss(this.random, this.pageSize), point)
+    return this.next((file) => new DiskFile(file.afterPowerLoss(this.random, this.pageSize)), [point])
   }
 
-  next (bytesOf, point) {
+  next (fileOf, points) {
     this.turnOff()
     const { random, pageSize, clock, delay } = this
     const disk = new Disk({ random, pageSize, clock, delay })
     for (const [name, file] of this.files) {
-      disk.files.set(name, new DiskFile(bytesOf(file)))
-      if (this.counted?.version === file.version) disk.counted = { ...this.counted, version: 0 }
+      const left = fileOf(file)
+      disk.files.set(name, left)
+      if (this.counted?.version === file.version) disk.counted = { ...this.counted, version: left.version }
     }
-    disk.points = [point]
+    disk.points = points
     disk.pointsWritten = this.pointsWritten
     disk.note = this.note
     return disk

@@ -91,6 +91,7 @@ class HeldFile {
       },
       checkPath: null,
       point: {
+        maxRecorded: 32768,
         read: (cb) => setImmediate(cb, null, null),
         write: (point, cb) => this.operation('point', () => {}, cb),
         record: (deletions, cb) => this.operation('record', () => {}, cb),
