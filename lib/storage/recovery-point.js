@@ -98,6 +98,8 @@ class PathPoint {
     this.lineOffset = 0
     /** Of the file, in bytes. What follows is left of a `record` that failed. */
     this.size = 0
+    /** Whether a power cut may bring back the file that was in its place before. */
+    this.isNameUnsynced = true
     /** The file that is about to take its place, complete but for its name. @type {{ fd: number, lineOffset: number } | null} */
     this.next = null
     /** What the second line says, or will say once there is a file. */
@@ -176,10 +178,16 @@ class PathPoint {
     this.fd = fd
     this.lineOffset = first.length
     this.size = text.length
+    this.isNameUnsynced = true
     this.next = null
     if (!KEEPS_OPEN) this.release()
     if (before !== -1) await this.closeFile(before)
+    await this.syncName()
+  }
+
+  async syncName () {
     await syncFolder(this.folder)
+    this.isNameUnsynced = false
   }
 
   /** @param {Deletion[]} deletions */
@@ -195,8 +203,9 @@ class PathPoint {
     this.size += line.length
   }
 
-  sync () {
-    return this.withFile(fd => fdatasync(fd))
+  async sync () {
+    await this.withFile(fd => fdatasync(fd))
+    if (this.isNameUnsynced) await this.syncName()
   }
 
   /** @param {(fd: number) => Promise<void>} run given the file that is in place */

@@ -95,7 +95,7 @@ class Crashing {
       if (kind !== 'write') {
         this.count('failed')
         this.hasFailedPoint = true
-        return 'fail'
+        return this.random.pick(['fail', 'tear'])
       }
       this.hasFailed = true
       this.count('failed')

@@ -225,12 +225,20 @@ class Disk {
         start('point.record', cb, () => {
           if (this.get(name).bytes.length + POINT_SIZE > this.capacity) throw failure('ENOSPC')
           latest.recorded.push(line)
-        })
+        }, () => { if (this.random() < 0.5) latest.recorded.push(line) })
       },
       sync: (cb) => {
         const latest = this.points[this.points.length - 1]
         const covered = latest.recorded.length
-        start('point.sync', cb, () => { latest.synced = Math.max(latest.synced, covered) })
+        start('point.sync', (err) => {
+          // what an fsync has failed to write, the next one does not write either
+          if (err) latest.isBroken = true
+          cb(err)
+        }, () => {
+          if (latest.isBroken) return
+          latest.synced = Math.max(latest.synced, covered)
+          if (latest === this.points[this.points.length - 1]) this.points = [latest]
+        })
       },
       publish: (acknowledged) => {
         if (state.isClosed) this.misuses.push('publish after close')
@@ -301,7 +309,7 @@ function clone (point) {
 /** As it is read. */
 function shown (point) {
   if (point === null) return null
-  const { recorded, synced, deletions, ...rest } = structuredClone(point)
+  const { recorded, synced, isBroken, deletions, ...rest } = structuredClone(point)
   return { ...rest, deletions: [...deletions, ...recorded.flat()].map(withBuffers), id: `${rest.id}+${recorded.length}` }
 }
 

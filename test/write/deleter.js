@@ -212,6 +212,7 @@ tape('sync gets the error if deletions cannot be made durable, and the next sync
   t.equal(await codeOf(log.sync()), 'EIO')
   t.equal(await codeOf(log.get(seqs[3])), 'flumelog:deleted')
   await log.sync()
+  t.equal(disk.points.at(-1).deletions.length, 1, 'in another file, since after a failed fsync the old one cannot be relied on')
   await log.append(data(20))
   t.deepEqual((await found(disk.afterPowerLoss())).slice(0, 19), upTo(20, [3]))
 })
