@@ -82,10 +82,11 @@
  *   binary search for the first record for which `compare` returns >= 0, in a log that is ordered by what it compares.
  *   Errors: `flumelog:not-found` if there is none; `flumelog:invalid` if it does not return a number; what it throws
  * @property {(seq: number | number[], cb?: Done) => void} del overwrites one or more records with zeros. Deleting
- *   a deleted record is not an error. Errors: `flumelog:not-found`, `flumelog:invalid`, `flumelog:read-only`
+ *   a deleted record is not an error. When it calls back, the deletion is as durable as an append without options. Errors:
+ *   `flumelog:not-found`, `flumelog:invalid`, `flumelog:read-only`
  * @property {(cb: (err: Error | null, cut?: Cut | null) => void) => void} onReady called when the log is open, or cannot be opened
  * @property {(cb: Done) => void} onDrain called when everything appended so far is written
- * @property {(cb?: Done) => void} sync fsyncs everything appended so far
+ * @property {(cb?: Done) => void} sync fsyncs everything appended and deleted so far
  * @property {(cb?: Done) => void} close fsyncs everything appended and releases the lock. Closing twice is not an error
  * @property {() => Stats} stats
  * @property {{ del: 'async' }} methods those that flumedb exposes

@@ -24,6 +24,10 @@ const { promised } = require('../callbacks')
 
 /** The most blocks changed at a time, so that appends do not wait long. */
 const MAX_BLOCKS = 64
+/** Records, after which no further block is begun: each takes some microseconds of the event loop. */
+const MAX_RECORDS = 1000
+/** The most writes into one block; one of all of it takes about as long. */
+const MAX_PATCHES = 8
 
 /**
  * @typedef {(err?: Error | null) => void} Done
@@ -139,19 +143,30 @@ class Deleter {
 
   /** @returns {Promise<Change[]>} */
   async load () {
-    const numbers = [...this.requests.keys()].slice(0, MAX_BLOCKS)
     /** @type {Change[]} */
     const changes = []
-    await Promise.all(numbers.map((number) => {
-      const requests = /** @type {Request[]} */ (this.requests.get(number))
-      this.requests.delete(number)
-      return new Promise((resolve) => this.blocks.get(number, true, (err, block) => {
+    await Promise.all(this.takeRequests().map(([number, requests]) => new Promise((resolve) => {
+      this.blocks.get(number, true, (err, block) => {
         if (err) answer(requests.map(({ cb }) => cb), err)
         else this.prepare(/** @type {Block} */ (block), requests, changes)
         resolve(null)
-      }))
-    }))
+      })
+    })))
     return changes
+  }
+
+  /** @returns {Array<[number, Request[]]>} what to do next, by block */
+  takeRequests () {
+    /** @type {Array<[number, Request[]]>} */
+    const taken = []
+    let records = 0
+    for (const [number, requests] of this.requests) {
+      if (taken.length === MAX_BLOCKS || records > MAX_RECORDS) break
+      taken.push([number, requests])
+      records += requests.length
+      this.requests.delete(number)
+    }
+    return taken
   }
 
   /**
@@ -198,7 +213,7 @@ class Deleter {
       if (recoveryPoint.isLong) await this.shorten()
       await promised(cb => recoveryPoint.record(deletions, cb))
       try {
-        if (isAlways) await Promise.all([promised(cb => recoveryPoint.sync(cb)), promised(cb => durability.checkPath(cb))])
+        if (isAlways) await Promise.all([promised(cb => recoveryPoint.sync(cb)), promised(cb => durability.confirmPath(cb))])
       } catch (err) {
         recoveryPoint.withdraw(deletions)
         throw err
@@ -259,7 +274,7 @@ class Deleter {
     // the records that were deleted first: zeros in the place of one that is not durable would seem torn
     await promised(cb => durability.syncTo(written, cb))
     if (this.file.point !== null) {
-      if (recoveryPoint.hasUnsynced) await Promise.all([promised(cb => recoveryPoint.sync(cb)), promised(cb => durability.checkPath(cb))])
+      if (recoveryPoint.hasUnsynced) await Promise.all([promised(cb => recoveryPoint.sync(cb)), promised(cb => durability.confirmPath(cb))])
       return
     }
     await this.writeZeros(Infinity)
@@ -284,7 +299,7 @@ class Deleter {
   async writeZeros (most) {
     const { blocks, file, writer } = this
     for (const [number, deletions] of [...this.pending].slice(0, most)) {
-      for (const { offset, data } of patchesOf(deletions, blocks.blockSize)) await promised(cb => file.write(offset, data, cb))
+      for (const { offset, data } of this.writesFor(number, deletions)) await promised(cb => file.write(offset, data, cb))
       this.coveredBy = writer.durability.startedSync + 1
       writer.recoveryPoint.applied(deletions, this.coveredBy)
       this.pending.delete(number)
@@ -292,6 +307,20 @@ class Deleter {
       // what is being read of it may be half old
       blocks.loader.invalidate(number)
     }
+  }
+
+  /**
+   * @param {number} number
+   * @param {Deletion[]} deletions in this block
+   * @returns {import('../recovery/deletions').Patch[]}
+   */
+  writesFor (number, deletions) {
+    const { blocks } = this
+    const patches = patchesOf(deletions, blocks.blockSize)
+    const isMany = patches.length > MAX_PATCHES && number !== blocks.tail.number
+    // in memory, it is without these records already
+    const block = isMany ? blocks.getCached(number) : undefined
+    return block === undefined ? patches : [{ offset: number * blocks.blockSize, data: block.buffer }]
   }
 
   /**

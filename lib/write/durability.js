@@ -213,6 +213,18 @@ class Durability {
   }
 
   /**
+   * For what is made durable elsewhere: fails as an fsync would if the log's file is not in its place.
+   * @param {Done} cb
+   */
+  confirmPath (cb) {
+    if (this.failure !== null) return cb(this.failure)
+    this.checkPath((err) => {
+      if (err) this.fail(err)
+      cb(this.failure)
+    })
+  }
+
+  /**
    * Data in an unlinked file is lost with the process.
    * @param {Done} cb
    */

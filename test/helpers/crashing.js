@@ -58,7 +58,7 @@ class Crashing {
     this.failing = this.isPlain ? 0 : random.pick([0, 0, 0.2])
     this.isAligning = random() < 0.3
     this.deletedPart = random.pick([0.1, 0.1, 0.5])
-    this.disk = this.wired(new Disk({ random, pageSize: this.pageSize, clock: this.simulation.clock, delay: () => random() * 2 }))
+    this.disk = this.wired(new Disk({ random, pageSize: this.pageSize, clock: this.simulation.clock, maxRecorded: random.pick([300, 3000, 32768]), delay: () => random() * 2 }))
     this.moment = 0
     /** Writes have failed since the log was last compared. */
     this.hasFailed = false

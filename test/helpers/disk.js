@@ -20,10 +20,11 @@ class Disk {
    * @param {ReturnType<typeof randomFrom>} [options.random]
    * @param {number} [options.pageSize]
    * @param {import('../../lib/clock').Clock} [options.clock]
+   * @param {number} [options.maxRecorded]
    * @param {() => number} [options.delay] milliseconds that an operation takes; -1: it calls back before it returns;
    *   default: until the next turn of the event loop
    */
-  constructor ({ random = randomFrom(1), pageSize = 4096, clock = systemClock, delay } = {}) {
+  constructor ({ random = randomFrom(1), pageSize = 4096, clock = systemClock, maxRecorded = 32768, delay } = {}) {
     this.random = random
     this.pageSize = pageSize
     this.clock = clock
@@ -36,7 +37,7 @@ class Disk {
     /** @type {{ records: number, version: number } | null} */
     this.counted = null
     /** Bytes of deletions beyond which a recovery point is written anew. */
-    this.maxRecorded = random.pick([300, 3000, 32768])
+    this.maxRecorded = maxRecorded
     this.operations = 0
     this.isOff = false
     /** resolves when the disk goes off */
@@ -276,8 +277,8 @@ class Disk {
 
   next (fileOf, points) {
     this.turnOff()
-    const { random, pageSize, clock, delay } = this
-    const disk = new Disk({ random, pageSize, clock, delay })
+    const { random, pageSize, clock, maxRecorded, delay } = this
+    const disk = new Disk({ random, pageSize, clock, maxRecorded, delay })
     for (const [name, file] of this.files) {
       const left = fileOf(file)
       disk.files.set(name, left)

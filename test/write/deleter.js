@@ -167,7 +167,6 @@ tape('a block that is sealed after a deletion in it is valid after a kill and af
 
 tape('a deletion in a block of which the rest is rolled back leaves a valid block', async (t) => {
   const disk = new Disk()
-  disk.maxRecorded = Infinity
   const log = open(disk, { sync: 'never' })
   const seqs = [await log.append(data(0)), await log.append(data(1))]
   // takes several writes; the deletion comes between them, when the first block is full in the file

@@ -77,7 +77,7 @@ class SimulatedWorld extends World {
     const atOnce = isAtOnce ? random.pick([1, 0.8]) : 0
     const delay = () => random() < atOnce ? -1 : random() * longest
     this.isStorage = random() < 0.3
-    this.follow(new Disk({ random, pageSize: random.pick([512, 4096]), clock: this.simulation.clock, delay }))
+    this.follow(new Disk({ random, pageSize: random.pick([512, 4096]), clock: this.simulation.clock, maxRecorded: random.pick([300, 3000, 32768]), delay }))
   }
 
   /** @param {Disk} disk */
