@@ -65,12 +65,12 @@ async function openLog (context) {
  */
 async function openWriter (context, io) {
   const { file, settings, records, limits, listeners, clock } = context
-  const { blockSize, found, cut, recovered } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
+  const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
   // what is appended now is not what an earlier owner of the log was about to store there
   if (file.location) await removeJournal(file.location.path)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
-  const writer = new Writer(file, blocks, { ...settings, blockSize }, limits, found.lastSeq, listeners.onadvance, clock)
+  const writer = new Writer(file, blocks, { ...settings, blockSize, counted }, limits, found.lastSeq, listeners.onadvance, clock)
   return { opened: { blocks, reader, writer, follower: null, sharing: null, cut, recovered }, lastSeq: found.lastSeq }
 }
 

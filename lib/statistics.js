@@ -34,6 +34,8 @@ function statsOf (opened, appender, streams) {
     refused: opened?.sharing?.owner?.server.refusals ?? 0,
     size,
     blocks: Math.ceil(size / blockSize),
+    records: writer instanceof Writer ? writer.recordCount.records : null,
+    recordsEstimate: writer instanceof Writer ? writer.recordCount.estimate : null,
     recovered: opened?.recovered ?? 0,
     cut: opened?.cut ?? null
   }

@@ -46,6 +46,8 @@
  * @property {number} refused with `shared`, in the owner: connections that were closed because of what they had sent
  * @property {number} size of the log in bytes
  * @property {number} blocks in the log, including the last one
+ * @property {number | null} records acknowledged and not deleted; null: not known, or another process writes the log
+ * @property {number | null} recordsEstimate the same number if it is known; null if another process writes the log
  * @property {number} recovered bytes behind the recovery point that recovery kept
  * @property {Cut | null} cut what recovery truncated
  */
@@ -105,11 +107,12 @@
  *   binary search for the first record for which `compare` returns >= 0, in a log that is ordered by what it compares.
  *   Errors: `flumelog:not-found` if there is none; `flumelog:invalid` if it does not return a number; what it throws
  * @property {(seq: number | number[], cb?: Done) => void} del overwrites one or more records with zeros. Deleting
- *   a deleted record is not an error. Errors: `flumelog:not-found`, `flumelog:invalid`, `flumelog:read-only`
+ *   a deleted record is not an error. When it calls back, the deletion is as durable as an append without options. Errors:
+ *   `flumelog:not-found`, `flumelog:invalid`, `flumelog:read-only`
  * @property {(cb: (err: CallbackError | null, cut: Cut | null) => void) => void} onReady called when the log is open, or cannot be
  *   opened; `cut` is what recovery truncated
  * @property {(cb: Done) => void} onDrain called when everything appended so far is written
- * @property {(cb?: Done) => void} sync fsyncs everything appended so far
+ * @property {(cb?: Done) => void} sync fsyncs everything appended and deleted so far
  * @property {(cb?: Done) => void} close fsyncs everything appended and releases the lock. Closing twice is not an error
  * @property {() => Stats} stats what the log counts, since it was opened, and its size
  * @property {Methods} methods those that flumedb exposes
@@ -123,8 +126,8 @@
 /**
  * @typedef {object} AppendOptions
  * @property {boolean} [sync] fsync before the callback
- * @property {boolean} [atomic] after a crash, either the whole batch is in the log or none of it. It takes a block of
- *   its own (`flumelog:too-large` if it does not fit) and is fsynced before the callback, which gets the seqs of all records
+ * @property {boolean} [atomic] after a crash, either the whole batch is in the log or none of it. It has to fit into a
+ *   block (else `flumelog:too-large`) and is fsynced before the callback, which gets the seqs of all records
  */
 
 /**

@@ -241,6 +241,7 @@ module.exports = {
   seal,
   paddingStart,
   readLength,
+  writeLength,
   nextPosition,
   previousPosition,
   dataAt,

@@ -5,7 +5,7 @@
 
 const layout = require('../format/layout')
 const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
-const { mustNotShrink } = require('./extent')
+const { mustNotShrink, refresh } = require('./extent')
 
 /** Bytes read at a time, about. */
 const PIECE_SIZE = 1024 * 1024
@@ -124,12 +124,12 @@ function problemOf (buffer, sealed) {
  * @param {ScannedBlock} block is updated in place
  */
 async function readAgain (extent, block) {
-  const { io, read, clock } = extent
+  const { clock } = extent
   let isBeingWritten = true
   while (block.problem !== null && isBeingWritten && extent.retries-- > 0) {
-    isBeingWritten = await io.readPoint() !== null
+    isBeingWritten = await refresh(extent)
     if (isBeingWritten) await new Promise(resolve => clock.setTimeout(() => resolve(undefined), RETRY_DELAY))
-    const bytes = await read(block.offset, block.buffer.length).catch(() => null)
+    const bytes = await extent.read(block.offset, block.buffer.length).catch(() => null)
     if (bytes === null) return
     bytes.copy(block.buffer)
     Object.assign(block, scan(extent, block.offset, block.buffer))

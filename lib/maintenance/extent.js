@@ -7,7 +7,7 @@ const { systemClock } = require('../clock')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
 const { findVisibleEnd } = require('../read/visible-end')
-const { withRewrites } = require('../recovery/rewrites')
+const { ownPatches, withPatches } = require('../recovery/own-patches')
 
 /** The unit in which a disk reads, or fails to. */
 const SECTOR_SIZE = 4096
@@ -53,7 +53,7 @@ async function openExtent (file, exclusive = false, clock = systemClock) {
       end: found.kept,
       closed: point === null,
       open: point !== null && point.isHeld,
-      read: withRewrites(io.read, found.rewrites),
+      read: withPatches(io.read, found.rewrites),
       retries: exclusive ? 0 : BLOCK_RETRIES,
       clock
     }
@@ -120,4 +120,17 @@ async function mustNotShrink (io, filename, size) {
   if (now < size) throw errors.shrunk(filename, size, now)
 }
 
-module.exports = { openExtent, mustBeLog, mustNotShrink }
+/**
+ * After another process has deleted more.
+ * @param {Extent} extent is updated
+ * @returns {Promise<boolean>} whether a writer has the log open, or stopped without closing it
+ */
+async function refresh (extent) {
+  const { io, blockSize } = extent
+  const point = await io.readPoint()
+  const { patches } = await ownPatches(io.read, await io.size(), point, blockSize)
+  extent.read = withPatches(io.read, patches)
+  return point !== null
+}
+
+module.exports = { openExtent, mustBeLog, mustNotShrink, refresh }

@@ -43,7 +43,7 @@ async function replace (file, unfinished) {
   await fs.promises.chown(unfinished, uid, gid).catch(() => {})
   const original = await linkAs(file, `${file}.damaged`)
   // they belong to the old file; applied to the new one, a recovery point would overwrite records
-  for (const suffix of ['.recovery-point', '.clients']) {
+  for (const suffix of ['.recovery-point', '.record-count', '.clients']) {
     await fs.promises.rename(file + suffix, original + suffix).catch(ignoreMissing)
   }
   await syncFolder(folder)

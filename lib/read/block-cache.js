@@ -49,9 +49,8 @@ class BlockCache {
     /** Set if another process writes the log: tells whether a block may have been rewritten. @type {import('./followed-point').FollowedPoint | null} */
     this.followedPoint = null
     /**
-     * Contents that replace what the file has for a block which is being rewritten, perhaps by a process that was
-     * stopped in the middle of it.
-     * @type {Map<number, Buffer>}
+     * What the file does not have yet of deletions, or not all of it, perhaps since the process that deletes was stopped.
+     * @type {Map<number, import('../recovery/deletions').Patch[]>}
      */
     this.overrides = new Map()
   }

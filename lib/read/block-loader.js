@@ -7,6 +7,7 @@ const layout = require('../format/layout')
 const { storedChecksum } = require('../format/checksum')
 const { findProblem } = require('../format/validation')
 const errors = require('../errors')
+const { applyPatches } = require('../recovery/deletions')
 const { callAll } = require('../callbacks')
 const { Block, unreadableBlock } = require('../format/block')
 
@@ -81,7 +82,9 @@ class BlockLoader {
       const bytes = /** @type {Buffer[]} */ (buffers)
       const hadOverrides = blocks.overrides.size > 0
       const loaded = this.parseAll(load, bytes)
-      if (followedPoint === null || loaded.every(block => this.isSelfVerified(block))) return this.finish(load, loaded)
+      if (followedPoint === null || (!followedPoint.isOutdated && loaded.every(block => this.isSelfVerified(block)))) {
+        return this.finish(load, loaded)
+      }
       // another process may have rewritten a block while it was read; the recovery point tells
       followedPoint.compare(before, (isSame) => {
         if (!isSame) this.read(load)
@@ -145,9 +148,9 @@ class BlockLoader {
   parse (number, data, index, remembersParts) {
     const { blockSize, checksum, partChecksums, overrides, file } = this.blocks
     const parts = remembersParts ? partChecksums.newParts() : null
-    // what counts of a block that is being rewritten, whatever the file holds of it
+    const buffer = data.subarray(index * blockSize, (index + 1) * blockSize)
     const override = overrides.get(number)
-    const buffer = override ?? data.subarray(index * blockSize, (index + 1) * blockSize)
+    if (override !== undefined) applyPatches(buffer, number * blockSize, override)
     const problem = findProblem(buffer, checksum, parts)
     const block = new Block(number, buffer, 0, true)
     if (problem === null) {

@@ -1,13 +1,14 @@
 'use strict'
 
 // The recovery point beside a log that another process writes, as it was last read, and the
-// interrupted deletions in it that belong to this log.
+// deletions in it that the log's file may not have yet.
 
-const { ownRewrites } = require('../recovery/rewrites')
+const { isDeepStrictEqual } = require('util')
+const { ownPatches } = require('../recovery/own-patches')
 
 /**
  * @typedef {import('../storage/recovery-point').RecoveryPoint} RecoveryPoint
- * @typedef {import('../storage/recovery-point').Rewrite} Rewrite
+ * @typedef {import('../recovery/deletions').Patch} Patch
  */
 
 class FollowedPoint {
@@ -25,46 +26,70 @@ class FollowedPoint {
     this.current = point
     /** The id that `onreplace` was last called for. */
     this.knownId = point?.id
-    /** Deletions that have not been completed in the file, or may not have been. @type {Rewrite[]} */
-    this.rewrites = []
-    /** The id of a point whose rewrites are all known to belong to this log. @type {string | undefined} */
-    this.verifiedId = undefined
+    /** What the file may not have yet. @type {Patch[]} */
+    this.patches = []
+    /** Seqs of the records that these delete. @type {Set<number>} */
+    this.deleted = new Set()
+    /** The id of the point that they are from; undefined: they have to be looked at again. @type {string | undefined} */
+    this.patchedId = undefined
+    /** The block size with which they were made. */
+    this.patchedSize = 0
+    /** Blocks were rewritten since it was read. */
+    this.isOutdated = false
   }
 
   /** @returns {Promise<RecoveryPoint | null>} */
   async read () {
-    const { blocks } = this
+    this.isOutdated = false
     const point = await this.io.readPoint()
-    this.rewrites = point === null ? [] : await this.ownRewrites(point)
+    const { blockSize } = this.blocks
+    // most of the time, all that has changed is what is acknowledged
+    if (point === null || point.id === undefined || point.id !== this.patchedId || blockSize !== this.patchedSize) {
+      const { patches, deleted, isComplete } = await this.patchesOf(point)
+      this.patches = patches
+      this.deleted = deleted
+      // while the block size is a guess, the others may prove to be this log's own later
+      this.patchedId = isComplete ? point?.id : undefined
+      this.patchedSize = blockSize
+      this.override()
+    }
     this.current = point
     if (point?.id !== this.knownId) {
       this.knownId = point?.id
       this.onreplace()
     }
-    blocks.overrides.clear()
-    for (const { offset, data } of this.rewrites) {
-      if (data.length === blocks.blockSize) blocks.overrides.set(offset / blocks.blockSize, data)
-    }
     return point
   }
 
   /**
-   * @param {RecoveryPoint} point
-   * @returns {Promise<Rewrite[]>} its rewrites, without those of another log: the file may have been restored from elsewhere
+   * @param {RecoveryPoint | null} point
+   * @returns {ReturnType<typeof ownPatches>} without those of another log: the file may have been restored from elsewhere
    */
-  async ownRewrites ({ id, rewrites, isHeld }) {
-    // a live writer made them for the log that it has open
-    if (rewrites.length === 0 || isHeld || (id !== undefined && id === this.verifiedId)) return rewrites
+  async patchesOf (point) {
     for (;;) {
       try {
-        const own = await ownRewrites(this.io.read, await this.io.size(), rewrites, this.blocks.blockSize)
-        // while the block size is a guess, the others may prove to be its own later
-        if (own.length === rewrites.length) this.verifiedId = id
-        return own
+        return await ownPatches(this.io.read, await this.io.size(), point, this.blocks.blockSize)
       } catch (err) {
         // a writer has truncated the file since its size was read
         if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EPARTIALREAD') throw err
       }
+    }
+  }
+
+  /** Blocks that are read from now on get the patches; those with a new one are read again. */
+  override () {
+    const { blocks } = this
+    const { overrides } = blocks
+    const known = new Map(overrides)
+    overrides.clear()
+    for (const patch of this.patches) {
+      const number = Math.floor(patch.offset / blocks.blockSize)
+      const patches = overrides.get(number)
+      if (patches === undefined) overrides.set(number, [patch])
+      else patches.push(patch)
+    }
+    for (const [number, patches] of overrides) {
+      if (!isDeepStrictEqual(patches, known.get(number))) blocks.invalidate(number)
     }
   }
 

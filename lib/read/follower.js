@@ -12,7 +12,7 @@ const { systemClock } = require('../clock')
 const { Block } = require('../format/block')
 const { boundsOf, visibleTail } = require('./visible-tail')
 const { FollowedPoint, acknowledgedByPoint } = require('./followed-point')
-const { withRewrites } = require('../recovery/rewrites')
+const { applyPatches } = require('../recovery/deletions')
 
 /** How often a block that is corrupt is read again, in case another process is rewriting it. */
 const CORRUPT_RETRIES = 5
@@ -160,7 +160,8 @@ class Follower {
     const bytes = await this.readStable(point, start, available)
     if (bytes === null) return false
     const shown = { start, bytes, shownBytes: tail.buffer, shownEnd: tail.end }
-    const { state, end, problem } = visibleTail(shown, bounds, { blockSize, checksum, isWhole: this.isWhole })
+    const isErased = (/** @type {number} */ position) => this.point.deleted.has(start + position)
+    const { state, end, problem } = visibleTail(shown, bounds, { blockSize, checksum, isWhole: this.isWhole, isErased })
     const mayBeLonger = tail.number === 0 && state !== 'sealed' && end < available
     if (mayBeLonger && await this.correctBlockSize(bounds.limit)) return true
     if (state === 'changed') throw this.changed(start + end)
@@ -174,9 +175,8 @@ class Follower {
   }
 
   /**
-   * Reads bytes that no other process changes meanwhile. A writer replaces the recovery
-   * point before and after it rewrites a block, and before its first append; the point holds
-   * what will be in a block that is being rewritten.
+   * Reads bytes that no other process changes meanwhile. A writer replaces the recovery point before
+   * its first append, and records in it what it is going to delete.
    * @param {RecoveryPoint | null} point that was there before
    * @param {number} offset
    * @param {number} size
@@ -194,7 +194,7 @@ class Follower {
       this.again = true
       return null
     }
-    return withRewrites(async () => bytes, this.point.rewrites)(offset, size)
+    return applyPatches(bytes, offset, this.point.patches)
   }
 
   /** The point is another file now, or is gone. */

@@ -19,7 +19,7 @@ const { endOfRecords, findProblem } = require('../format/validation')
  * @property {number} complete blocks that end here or before are complete: what is invalid there is corrupt. Behind
  *   it, invalid bytes may be a write in progress, or one that a crash interrupted: recovery would truncate them
  * @property {number} validateFrom records that start here or behind are shown only if `isWhole` accepts them, and none
- *   of zeros is: a deletion first moves the recovery point behind what it deletes, so this one is torn
+ *   of zeros is, unless it was deleted: others are torn
  */
 
 /**
@@ -35,6 +35,7 @@ const { endOfRecords, findProblem } = require('../format/validation')
  * @property {number} blockSize in bytes
  * @property {boolean} checksum whether to compare checksums
  * @property {(data: Buffer) => boolean} isWhole whether a record's data seems to be as it was appended
+ * @property {(position: number) => boolean} [isErased] whether the recovery point says that the record which starts there was deleted
  */
 
 /**
@@ -87,7 +88,7 @@ function visiblePart (point, size) {
  */
 function visibleTail (tail, bounds, options) {
   const { start, bytes, shownBytes, shownEnd } = tail
-  const { blockSize, checksum, isWhole } = options
+  const { blockSize, checksum } = options
   const isFull = bytes.length === blockSize
   const problem = isFull ? findProblem(bytes, checksum) : null
   const from = Math.max(shownEnd, bounds.validateFrom - start)
@@ -98,10 +99,10 @@ function visibleTail (tail, bounds, options) {
     const end = layout.paddingStart(bytes)
     if (checksum && storedChecksum(bytes) !== 0) return { state: 'sealed', end, problem: null }
     // without a checksum, a page may be missing in the middle of a record, and its frame does not show it
-    const whole = endOfWhole(bytes, from, end, isWhole)
+    const whole = endOfWhole(bytes, from, end, options)
     return { state: whole === end ? 'sealed' : 'open', end: whole, problem: null }
   }
-  return { state: 'open', end: endOfWhole(bytes, from, framed, isWhole), problem: null }
+  return { state: 'open', end: endOfWhole(bytes, from, framed, options), problem: null }
 }
 
 /**
@@ -125,14 +126,15 @@ function isStillThere (before, now, end) {
  * @param {Buffer} bytes whose frames are valid up to `end`
  * @param {number} from position from which on records are validated
  * @param {number} end
- * @param {(data: Buffer) => boolean} isWhole
+ * @param {TailOptions} options
  * @returns {number} where the first record starts that is not whole; `end` if all are
  */
-function endOfWhole (bytes, from, end, isWhole) {
+function endOfWhole (bytes, from, end, { isWhole, isErased = () => false }) {
   if (from >= end) return end
   for (let position = 0; position < end; position = layout.nextPosition(bytes, position)) {
     if (position < from) continue
-    if (layout.isDeleted(bytes, position) || !isWhole(layout.dataAt(bytes, position))) return position
+    const isThere = layout.isDeleted(bytes, position) ? isErased(position) : isWhole(layout.dataAt(bytes, position))
+    if (!isThere) return position
   }
   return end
 }

@@ -7,7 +7,7 @@ const { isZeros } = require('../format/zeros')
 const { endOfRecords, findProblem } = require('../format/validation')
 const { paddingStart, previousPosition } = require('../format/layout')
 const { Block } = require('../format/block')
-const { ownRewrites, withRewrites } = require('./rewrites')
+const { ownPatches, withPatches } = require('./own-patches')
 const { endOfLastBlock, endOfUnsynced, isBoundary, isUnfinishedBatch, lastFrame } = require('./whole-records')
 
 /** Bytes read at a time. */
@@ -27,7 +27,8 @@ const MAX_FINAL_ZEROS = 3
  * @property {number} recovered bytes behind the recovery point that are whole
  * @property {Block | null} damagedTail the block that ends at `kept`, if it is corrupt in its
  *   middle, so that the log continues in the block after it
- * @property {import('./rewrites').Rewrite[]} rewrites deletions that a crash interrupted
+ * @property {import('./deletions').Patch[]} rewrites what is missing of deletions that a crash interrupted
+ * @property {import('../storage/recovery-point').RecoveryPoint | null} point if it was made for this file
  *
  * @typedef {(offset: number, size: number) => Promise<Buffer>} Read
  * @typedef {import('./whole-records').RecoverOptions & { canHavePoint?: boolean, lastNonZero?: (size: number) => Promise<number> }} FindOptions
@@ -43,14 +44,14 @@ const MAX_FINAL_ZEROS = 3
  */
 async function findEnd (read, size, point, options) {
   const { blockSize } = options
-  const rewrites = point === null ? [] : await ownRewrites(read, size, point.rewrites, blockSize)
-  const readLast = await withLastBlock(withRewrites(read, rewrites), size, blockSize)
+  const { patches, deleted } = await ownPatches(read, size, point, blockSize)
+  const readLast = await withLastBlock(withPatches(read, patches), size, blockSize)
   const lastByte = await lastData(readLast, size, options.lastNonZero)
   // whole blocks of zeros at the end are a hole
   const dataEnd = Math.min(size, Math.ceil((lastByte + 1) / blockSize) * blockSize)
   const isCrashed = point !== null && await belongsToFile(readLast, size, point.offset, blockSize)
   const end = isCrashed
-    ? await endAfterCrash(readLast, dataEnd, point.offset, options)
+    ? await endAfterCrash(readLast, dataEnd, point.offset, deleted, options)
     : await endWithoutPoint(readLast, dataEnd, options)
   const tail = await blockAt(readLast, end, blockSize)
   // corruption before the last whole record
@@ -63,7 +64,8 @@ async function findEnd (read, size, point, options) {
     dataEnd: lastByte < end ? end : dataEnd,
     recovered: isCrashed ? end - point.offset : 0,
     damagedTail: isCorrupt ? tail : null,
-    rewrites: rewrites.filter(({ offset }) => offset < end)
+    rewrites: patches.filter(({ offset }) => offset < end),
+    point: isCrashed ? point : null
   }
 }
 
@@ -121,17 +123,19 @@ async function belongsToFile (read, size, offset, blockSize) {
  * @param {Read} read
  * @param {number} size
  * @param {number} offset of the recovery point
+ * @param {Set<number>} deleted seqs of records that are whole though they are zeros
  * @param {FindOptions} options
  * @returns {Promise<number>} where the log ends
  */
-async function endAfterCrash (read, size, offset, options) {
+async function endAfterCrash (read, size, offset, deleted, options) {
   const { blockSize } = options
   let position = offset % blockSize
   const step = Math.max(blockSize, READ_SIZE - READ_SIZE % blockSize)
   for (let from = offset - position; from < size; from += step) {
     const bytes = await read(from, Math.min(step, size - from))
     for (let start = 0; start < bytes.length; start += blockSize) {
-      const end = endOfUnsynced(bytes.subarray(start, start + blockSize), position, options)
+      const isErased = (/** @type {number} */ position) => deleted.has(from + start + position)
+      const end = endOfUnsynced(bytes.subarray(start, start + blockSize), position, { ...options, isErased })
       if (end < blockSize) return from + start + end
       position = 0
     }

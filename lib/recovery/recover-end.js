@@ -4,6 +4,7 @@
 // and recovers it after a crash.
 
 const { findBlockSize } = require('./block-size')
+const { countOnOpening, countToLeave } = require('./count-records')
 const { findEnd } = require('./find-end')
 const { recover } = require('./recover')
 const { DEFAULT_BLOCK_SIZE } = require('../options')
@@ -11,19 +12,25 @@ const { DEFAULT_BLOCK_SIZE } = require('../options')
 /**
  * @param {import('../storage/promisified-file').Io} io
  * @param {string | null} filename for messages
- * @param {{ blockSize: number | undefined, checksum: boolean, isWhole: (data: Buffer) => boolean }} options blockSize: what the
- *   caller asked for
- * @returns {Promise<{ blockSize: number, found: import('./find-end').Found, cut: import('../types').Cut | null, recovered: number }>}
+ * @param {{ blockSize: number | undefined, checksum: boolean, isWhole: (data: Buffer) => boolean, smallLog?: number }} options blockSize:
+ *   what the caller asked for. smallLog: see `countOnOpening`
+ * @returns {Promise<{ blockSize: number, found: import('./find-end').Found, cut: import('../types').Cut | null, recovered: number,
+ *   counted: import('./count-records').Counted }>}
  *   cut: what was truncated. recovered: bytes behind the recovery point that were valid
  */
-async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole }) {
+async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole, smallLog }) {
   const [size, point] = await Promise.all([io.size(), io.readPoint()])
   const blockSize = await findBlockSize(io.read, size, wanted, DEFAULT_BLOCK_SIZE, filename, point)
   const found = await findEnd(io.read, size, point, { blockSize, checksum, isWhole, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero })
   const mustRecover = point !== null || found.cut > 0 || found.damagedTail !== null
   const cutName = mustRecover ? await recover(io, found, blockSize) : null
   const cut = found.cut > 0 ? { offset: found.kept, bytes: found.cut, filename: cutName } : null
-  return { blockSize, found, cut, recovered: mustRecover ? found.recovered : 0 }
+  const counted = await countOnOpening(io, found, blockSize, smallLog)
+  if (mustRecover) {
+    await io.writeCount(countToLeave(counted.records, found.kept, smallLog))
+    await io.removePoint()
+  }
+  return { blockSize, found, cut, recovered: mustRecover ? found.recovered : 0, counted }
 }
 
 module.exports = { recoverEnd }

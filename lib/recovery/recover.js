@@ -14,6 +14,11 @@ const { seal } = require('../format/layout')
 async function recover (io, found, blockSize) {
   const { kept, cut, dataEnd, damagedTail } = found
   let name = null
+  if (found.rewrites.length > 0) {
+    // killed in the middle, the next opening must find the rest of these blocks, and what belongs there
+    await io.sync()
+    await io.syncPoint()
+  }
   for (const { offset, data } of found.rewrites) await io.write(offset, data)
   if (cut > 0) {
     if (dataEnd > kept) name = await io.keepCut(kept, dataEnd)
@@ -21,7 +26,6 @@ async function recover (io, found, blockSize) {
   }
   if (damagedTail !== null) await sealCorruptTail(io, kept, damagedTail.end, blockSize)
   await io.sync()
-  await io.removePoint()
   return name
 }
 

@@ -1,9 +1,8 @@
 'use strict'
 
-// Deletions that a crash interrupted. A deletion rewrites a block in place; until that is
-// durable, the recovery point holds the new bytes, so that opening the log can complete it.
-// Completing one in a file it was not made for would erase records of that file. So an image
-// also says what it replaces, by checksums: a line is a stretch of the file of a fixed size,
+// Deletions as versions before 0.1.0 left them in a recovery point: the new bytes of a block, whole. Opening
+// the log completes them. Completing one in a file it was not made for would erase records of that file. So an
+// image also says what it replaces, by checksums: a line is a stretch of the file of a fixed size,
 // smaller than any sector, so of an interrupted write it is as it was before or after.
 
 const { crc32 } = require('zlib')
@@ -22,19 +21,6 @@ const MAX_TORN = 2
  * @typedef {{ start: number, end: number }} Range positions in the block
  * @typedef {Range & { hasDeleted: boolean }} Line
  */
-
-/**
- * @param {number} offset of a block in the file
- * @param {Buffer} before its bytes as they are in the file; may be longer than `after`
- * @param {Buffer} after its bytes with the data of deleted records zeroed
- * @returns {Rewrite} for the recovery point
- */
-function rewriteImage (offset, before, after) {
-  const changed = linesOf(offset, after, deletedData(after)).filter(({ hasDeleted }) => hasDeleted)
-  const replaces = Buffer.alloc(changed.length * CHECKSUM_SIZE)
-  changed.forEach(({ start, end }, i) => replaces.writeUInt32LE(crc32(before.subarray(start, end)), i * CHECKSUM_SIZE))
-  return { offset, data: after, replaces }
-}
 
 /**
  * @param {Rewrite} rewrite
@@ -146,22 +132,4 @@ async function ownRewrites (read, size, rewrites, blockSize) {
   return own
 }
 
-/**
- * @param {(offset: number, size: number) => Promise<Buffer>} read
- * @param {Rewrite[]} rewrites
- * @returns {(offset: number, size: number) => Promise<Buffer>} reads as if they were complete
- */
-function withRewrites (read, rewrites) {
-  if (rewrites.length === 0) return read
-  return async (offset, size) => {
-    const bytes = await read(offset, size)
-    for (const rewrite of rewrites) {
-      const from = Math.max(offset, rewrite.offset)
-      const to = Math.min(offset + size, rewrite.offset + rewrite.data.length)
-      if (from < to) rewrite.data.copy(bytes, from - offset, from - rewrite.offset, to - rewrite.offset)
-    }
-    return bytes
-  }
-}
-
-module.exports = { rewriteImage, belongsTo, ownRewrites, withRewrites }
+module.exports = { belongsTo, deletedData, linesOf, ownRewrites, CHECKSUM_SIZE }

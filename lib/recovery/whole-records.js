@@ -12,6 +12,8 @@ const { endOfRecords, findProblem, frameProblem } = require('../format/validatio
  * @property {number} blockSize in bytes
  * @property {boolean} checksum whether checksums are compared
  * @property {(data: Buffer) => boolean} isWhole whether a record's data seems to be as it was appended
+ * @property {(position: number) => boolean} [isErased] whether the record that starts there was deleted behind the recovery
+ *   point, so that zeros are all that is to be there
  */
 
 /**
@@ -40,12 +42,15 @@ function endOfUnsynced (block, position, options) {
  * @param {RecoverOptions} options
  * @returns {number} where the first record starts that is not as it was appended
  */
-function endOfIntact (block, position, { blockSize, isWhole }) {
+function endOfIntact (block, position, { blockSize, isWhole, isErased = () => false }) {
   const end = endOfRecords(block, position, Math.min(block.length, blockSize - layout.paddingSize(false)))
   while (position < end) {
     const next = layout.nextPosition(block, position)
-    // zeros are data that never reached the disk: a deletion waits until the recovery point is behind the record
-    if (layout.isDeleted(block, position) || !isWhole(block.subarray(position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE))) break
+    // other zeros are data that never reached the disk
+    const isIntact = layout.isDeleted(block, position)
+      ? isErased(position)
+      : isWhole(block.subarray(position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE))
+    if (!isIntact) break
     position = next
   }
   return position
@@ -99,7 +104,7 @@ function isFrame (bytes, start, end) {
 }
 
 /**
- * An atomic batch has a block of its own, whose first length is written last.
+ * Without a recovery point, an atomic batch starts a block, whose first length is written last.
  * @param {Buffer} block shorter than `blockSize` if the file ends in it
  * @param {number} blockSize in bytes
  * @returns {boolean} whether nothing but the first length is missing

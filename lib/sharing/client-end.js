@@ -9,7 +9,7 @@ const { callAll } = require('../callbacks')
 const { endOfRecords } = require('../format/validation')
 const { Block } = require('../format/block')
 const { FollowedPoint } = require('../read/followed-point')
-const { withRewrites } = require('../recovery/rewrites')
+const { applyPatches } = require('../recovery/deletions')
 
 /** Milliseconds after which a read that has failed is tried again for streams that wait. */
 const RETRY_DELAY = 50
@@ -37,7 +37,7 @@ class ClientEnd {
     this.listeners = listeners
     this.point = new FollowedPoint(io, blocks, null, () => {})
     blocks.followedPoint = this.point
-    /** The start of the recovery point's file, when the tail was read last; another one is there while blocks are being rewritten. */
+    /** What `peek` said of the recovery point when the tail was read last; it says something else after a deletion. */
     this.seenPoint = ''
     /** What the owner has told. */
     this.end = 0
@@ -77,6 +77,8 @@ class ClientEnd {
    */
   rewritten (numbers) {
     const { blocks } = this
+    // the file may have old bytes, of which only the recovery point tells
+    this.point.isOutdated = true
     if (numbers.length === 0) blocks.forget()
     else for (const number of numbers) blocks.invalidate(number)
     if (numbers.length === 0 || numbers.includes(blocks.tail.number)) this.isTailOutdated = true
@@ -182,7 +184,7 @@ class ClientEnd {
       const before = await this.point.read()
       const bytes = await this.io.read(offset, size)
       const after = await this.point.read()
-      if (before?.id === after?.id) return withRewrites(async () => bytes, this.point.rewrites)(offset, size)
+      if (before?.id === after?.id) return applyPatches(bytes, offset, this.point.patches)
     }
   }
 

@@ -47,11 +47,11 @@ class Owner {
     const { file, settings, records, limits, listeners, clock } = context
     const { checksum } = settings
     const wanted = before?.blocks.blockSize ?? settings.blockSize
-    const { blockSize, found, cut, recovered } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole })
+    const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole })
     await clients.load(found.kept, io.read, blockSize)
     const { blocks, reader } = before ?? openBlocks(context, blockSize)
     await moveTail(blocks, found.tail, file.filename)
-    const writer = new Writer(file, blocks, { ...settings, blockSize }, limits, found.lastSeq, (seq) => {
+    const writer = new Writer(file, blocks, { ...settings, blockSize, counted }, limits, found.lastSeq, (seq) => {
       server.advanced()
       listeners.onadvance(seq)
     }, clock)

@@ -11,6 +11,7 @@ const RandomAccessFile = require('random-access-file')
 const errors = require('../errors')
 const { systemClock } = require('../clock')
 const { sizeOf } = require('./buffers')
+const { countFile } = require('./count-file')
 const { writeCutFile } = require('./cut-file')
 const { nullIfMissing, syncFolder } = require('./directory')
 const { hasRoomForSuffix, locate } = require('./location')
@@ -42,6 +43,7 @@ const { watch } = require('./watch')
  * @property {(cb: Done) => void} sync makes durable what was written before the call
  * @property {(cb: Done) => void} close
  * @property {import('./recovery-point').PointFile | null} point
+ * @property {import('./count-file').CountFile | null} countFile
  * @property {(offset: number, end: number, cb: (err: Error | null, name?: string) => void) => void} keepCut
  *   copies the bytes from `offset` to `end` into a file beside the log
  * @property {(size: number, cb: (err: Error | null, offset?: number) => void) => void} [lastNonZero] the offset of the last byte
@@ -201,6 +203,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     },
     sync: (cb) => fs.fdatasync(storage.fd, cb),
     point,
+    countFile: point && countFile(location.path + '.record-count', () => storage.fd),
     keepCut: callbackify((/** @type {number} */ offset, /** @type {number} */ end) => writeCutFile(read, location, offset, end)),
     lastNonZero: callbackify((/** @type {number} */ size) => lastNonZero(location.path, size)),
     checkPath: (cb) => fs.stat(location.path, { bigint: true }, (err, found) => {

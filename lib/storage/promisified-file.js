@@ -17,7 +17,10 @@ const { promisify } = require('util')
  * @property {() => Promise<void>} checkPath throws if the path no longer leads to the open file
  * @property {(offset: number, end: number) => Promise<string | null>} keepCut
  * @property {() => Promise<import('./recovery-point').RecoveryPoint | null>} readPoint
+ * @property {() => Promise<void>} syncPoint makes durable what was read
  * @property {() => Promise<void>} removePoint
+ * @property {(size: number) => Promise<number | null>} readCount see `CountFile`
+ * @property {(records: number | null) => Promise<void>} writeCount
  * @property {((size: number) => Promise<number>) | undefined} lastNonZero see `LogFile`
  * @property {boolean} hasPoint whether there can be a recovery point
  */
@@ -27,7 +30,7 @@ const { promisify } = require('util')
  * @returns {Io}
  */
 function promises (file) {
-  const { point, checkPath } = file
+  const { point, countFile, checkPath } = file
   return {
     open: promisify(file.open),
     size: /** @type {() => Promise<number>} */ (promisify(file.size)),
@@ -39,7 +42,10 @@ function promises (file) {
     checkPath: checkPath ? promisify(checkPath) : async () => {},
     keepCut: async (offset, end) => (await promisify(file.keepCut)(offset, end)) ?? null,
     readPoint: async () => point === null ? null : (await promisify(point.read)()) ?? null,
+    syncPoint: async () => point === null ? undefined : promisify(point.sync)(),
     removePoint: async () => point === null ? undefined : promisify(point.remove)(),
+    readCount: async (size) => countFile === null ? null : (await promisify(countFile.read)(size)) ?? null,
+    writeCount: async (records) => countFile === null ? undefined : promisify(countFile.write)(records),
     lastNonZero: file.lastNonZero && /** @type {(size: number) => Promise<number>} */ (promisify(file.lastNonZero)),
     hasPoint: point !== null
   }

@@ -1,7 +1,8 @@
 'use strict'
 
-// The text of a recovery point's file: two lines, each with a checksum. The first has the
-// durable offset, as JSON; the second, which is rewritten in place, the acknowledged one.
+// The text of a recovery point's file: lines, each with a checksum. The first has the
+// durable offset, as JSON; the second, which is rewritten in place, the acknowledged one. Lines
+// with deletions, as JSON, are appended behind them.
 
 const { randomUUID } = require('crypto')
 const { crc32 } = require('zlib')
@@ -11,7 +12,7 @@ const OFFSET_DIGITS = 16
 
 /**
  * @typedef {import('./recovery-point').RecoveryPoint} RecoveryPoint
- * @typedef {import('./recovery-point').Rewrite} Rewrite
+ * @typedef {import('../recovery/deletions').Deletion} Deletion
  */
 
 /**
@@ -34,15 +35,11 @@ function parseLine (line) {
 
 /**
  * @param {number} offset
- * @param {Rewrite[]} rewrites
+ * @param {import('../recovery/count-records').CountMark | undefined} counted
  * @returns {string} the first line of the file
  */
-function pointLine (offset, rewrites) {
-  return formatLine(JSON.stringify({
-    offset,
-    rewrites: rewrites.map(({ offset, data, replaces }) => ({ offset, data: data.toString('base64'), replaces: replaces?.toString('base64') })),
-    id: randomUUID()
-  }))
+function pointLine (offset, counted) {
+  return formatLine(JSON.stringify({ offset, rewrites: [], id: randomUUID(), counted }))
 }
 
 /**
@@ -54,23 +51,59 @@ function acknowledgedLine (acknowledged) {
 }
 
 /**
+ * @param {Deletion[]} deletions
+ * @returns {string} a line to be appended; empty if there are none
+ */
+function deletionsLine (deletions) {
+  if (deletions.length === 0) return ''
+  return formatLine(JSON.stringify(deletions.map(({ block, records, checksum }) => ({
+    block,
+    records: records.map(({ seq, length, replaces }) => [seq, length, replaces.toString('base64')]),
+    checksum
+  }))))
+}
+
+/**
+ * @param {string[]} lines
+ * @returns {Deletion[][]} of each, up to the first that is not whole: its write was interrupted
+ */
+function parseDeletions (lines) {
+  const parsed = []
+  for (const line of lines) {
+    const json = parseLine(line)
+    if (json === null) break
+    parsed.push(JSON.parse(json).map((/** @type {any} */ { block, records, checksum }) => ({
+      block,
+      records: records.map((/** @type {[number, number, string]} */ [seq, length, replaces]) => (
+        { seq, length, replaces: Buffer.from(replaces, 'base64') }
+      )),
+      checksum
+    })))
+  }
+  return parsed
+}
+
+/**
  * @param {string} text of the file
  * @param {boolean} isHeld
  * @returns {RecoveryPoint | null} null if its first line is not whole
  */
 function parsePoint (text, isHeld) {
-  const [first, second] = text.split('\n')
+  const [first, second, ...more] = text.split('\n')
   const json = parseLine(first)
   if (json === null) return null
   const acknowledged = parseLine(second)
   try {
-    const { offset, rewrites, id } = JSON.parse(json)
+    const { offset, rewrites, id, counted } = JSON.parse(json)
+    const deletions = parseDeletions(more)
     return {
       offset,
       rewrites: rewrites.map((/** @type {{ offset: number, data: string, replaces?: string }} */ { offset, data, replaces }) => (
         { offset, data: Buffer.from(data, 'base64'), ...(replaces === undefined ? {} : { replaces: Buffer.from(replaces, 'base64') }) }
       )),
-      id,
+      deletions: deletions.flat(),
+      id: deletions.length === 0 ? id : `${id}+${deletions.length}`,
+      ...(counted === undefined ? {} : { counted }),
       acknowledged: acknowledged !== null && /^\d+$/.test(acknowledged) ? Number(acknowledged) : null,
       isHeld
     }
@@ -79,4 +112,4 @@ function parsePoint (text, isHeld) {
   }
 }
 
-module.exports = { acknowledgedLine, parsePoint, pointLine }
+module.exports = { acknowledgedLine, deletionsLine, formatLine, parseLine, parsePoint, pointLine }

@@ -1,20 +1,23 @@
 'use strict'
 
-// The small file beside a log with its recovery point: up to where everything is durable,
-// and, while its writer is alive, up to where it has acknowledged appends.
+// The small file beside a log with its recovery point: up to where everything is durable;
+// deletions that the log may not have yet; and, while its writer is alive, up to where it has
+// acknowledged appends.
 
 const fs = require('fs')
 const { callbackify, promisify } = require('util')
 const { nullIfMissing, syncFolder } = require('./directory')
 const { lockIfPossible, isLocked } = require('./lock')
-const { acknowledgedLine, parsePoint, pointLine } = require('./recovery-point-text')
+const { acknowledgedLine, deletionsLine, parsePoint, pointLine } = require('./recovery-point-text')
 
 /** How often a file is read again that was replaced, or published to, in the middle of reading it. */
 const MAX_READS = 10
+/** Bytes of deletions: readers in other processes read all of them. */
+const MAX_RECORDED = 32 * 1024
 /** Windows replaces no file that is open, so there the file is not kept open, and nothing is published. */
 const KEEPS_OPEN = process.platform !== 'win32'
 
-/** Bytes: more than a recovery point without deletions has. */
+/** Bytes: more than a recovery point with few deletions has. */
 const SHORT_POINT = 4096
 /** Bytes of the first line of a recovery point that tell it from any other: it starts with a checksum. */
 const PEEK_SIZE = 64
@@ -34,8 +37,11 @@ const fchown = promisify(fs.fchown)
  * What a writer leaves beside the log while it has it open.
  * @typedef {object} RecoveryPoint
  * @property {number} offset up to here everything was durable when this was written
- * @property {Rewrite[]} rewrites deletions that were in progress
- * @property {string} [id] another one each time it is written
+ * @property {Rewrite[]} rewrites deletions that an earlier version had in progress
+ * @property {Deletion[]} deletions that the log may not have yet, in the order in which they were made
+ * @property {string} [id] another one each time it is written, or a deletion is recorded
+ * @property {import('../recovery/count-records').CountMark} [counted] records in front of an offset that is not greater than `offset`;
+ *   missing: not known
  * @property {number | null} acknowledged up to here the writer has acknowledged appends, if it is alive; null: not known
  * @property {boolean} isHeld whether its writer is alive; false if that cannot be known here
  *
@@ -43,20 +49,25 @@ const fchown = promisify(fs.fchown)
  * @property {number} offset of a block in the log
  * @property {Buffer} data bytes that belong there
  * @property {Buffer} [replaces] CRC-32 (uint32, little-endian) of what was there before, for each line of the block in which
- *   a deleted record has data (see `rewriteImage` in lib/recovery/rewrites.js); missing in recovery points of earlier versions
+ *   a deleted record has data (see lib/recovery/rewrites.js); versions before that wrote none
  *
- * @typedef {{ offset: number, rewrites: Rewrite[], acknowledged: number }} NewPoint
+ * @typedef {import('../recovery/deletions').Deletion} Deletion
+ * @typedef {{ offset: number, deletions: Deletion[], acknowledged: number, counted?: RecoveryPoint['counted'] }} NewPoint
  */
 
 /**
  * @typedef {object} PointFile
  * @property {(cb: (err: Error | null, point?: RecoveryPoint | null) => void) => void} read null: there is none, or none that is whole
  * @property {(point: NewPoint, cb: import('./path-file').Done) => void} write replaces it, all or nothing; it is durable before cb
+ * @property {number} maxRecorded bytes of deletions, about, beyond which it is to be written anew
+ * @property {(deletions: Deletion[], cb: import('./path-file').Done) => void} record appends them; only when there is a recovery point,
+ *   and no other call is in progress. If it fails, they may be there or not, and the file has to be written anew
+ * @property {(cb: import('./path-file').Done) => void} sync makes durable what was recorded
  * @property {(acknowledged: number) => void} publish tells readers in other processes how far appends are acknowledged: one
  *   small write, which is not synced and whose errors do not matter. Does nothing while there is no recovery point
  * @property {(cb: import('./path-file').Done) => void} remove
- * @property {() => string | null} peek the start of the file, which is another one after each `write`; empty if there is no file. Null:
- *   that cannot be known without waiting. Uses synchronous I/O
+ * @property {() => string | null} peek the start of the file and its size, one of which is another one after each `write` and `record`;
+ *   empty if there is no file. Null: that cannot be known without waiting. Uses synchronous I/O
  * @property {() => void} release the writer is gone, though the file stays
  */
 
@@ -85,6 +96,10 @@ class PathPoint {
     this.fd = -1
     /** Where its second line starts. */
     this.lineOffset = 0
+    /** Of the file, in bytes. What follows is left of a `record` that failed. */
+    this.size = 0
+    /** Whether a power cut may bring back the file that was in its place before. */
+    this.isNameUnsynced = true
     /** The file that is about to take its place, complete but for its name. @type {{ fd: number, lineOffset: number } | null} */
     this.next = null
     /** What the second line says, or will say once there is a file. */
@@ -124,7 +139,8 @@ class PathPoint {
     try {
       fd = fs.openSync(this.filename, 'r')
       const bytes = Buffer.allocUnsafe(PEEK_SIZE)
-      return bytes.toString('latin1', 0, fs.readSync(fd, bytes, 0, PEEK_SIZE, 0)).split('\n')[0]
+      const start = bytes.toString('latin1', 0, fs.readSync(fd, bytes, 0, PEEK_SIZE, 0)).split('\n')[0]
+      return `${start} ${fs.fstatSync(fd).size}`
     } catch (err) {
       return /** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT' ? '' : null
     } finally {
@@ -133,16 +149,17 @@ class PathPoint {
   }
 
   /** @param {NewPoint} point */
-  async write ({ offset, rewrites, acknowledged }) {
+  async write ({ offset, deletions, acknowledged, counted }) {
     const unfinished = this.filename + '.new'
-    const first = pointLine(offset, rewrites)
+    const first = pointLine(offset, counted)
+    const text = first + acknowledgedLine(acknowledged) + deletionsLine(deletions)
     this.acknowledged = acknowledged
     let fd = -1
     try {
-      // not readable by others until it has the log's mode: deletions in it hold data
+      // not readable by others until it has the log's mode: deletions in it tell of data
       fd = await open(unfinished, 'w', 0o600)
       await this.shareAsLog(fd)
-      await writeFile(fd, first + acknowledgedLine(acknowledged))
+      await writeFile(fd, text)
       await fdatasync(fd)
       lockIfPossible(fd)
       // what is published from now on goes into both files: readers never find less than they found before
@@ -160,10 +177,48 @@ class PathPoint {
     const before = this.fd
     this.fd = fd
     this.lineOffset = first.length
+    this.size = text.length
+    this.isNameUnsynced = true
     this.next = null
     if (!KEEPS_OPEN) this.release()
     if (before !== -1) await this.closeFile(before)
+    await this.syncName()
+  }
+
+  async syncName () {
     await syncFolder(this.folder)
+    this.isNameUnsynced = false
+  }
+
+  /** @param {Deletion[]} deletions */
+  async record (deletions) {
+    const line = deletionsLine(deletions)
+    await this.withFile(async (fd) => {
+      const bytesWritten = this.blocking
+        ? fs.writeSync(fd, line, this.size, 'latin1')
+        : (await write(fd, line, this.size, 'latin1')).bytesWritten
+      // the next one would say why
+      if (bytesWritten < line.length) throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+    })
+    this.size += line.length
+  }
+
+  async sync () {
+    await this.withFile(fd => fdatasync(fd))
+    if (this.isNameUnsynced) await this.syncName()
+  }
+
+  /** @param {(fd: number) => Promise<void>} run given the file that is in place */
+  async withFile (run) {
+    const isOpen = this.fd !== -1
+    const fd = isOpen ? this.fd : await open(this.filename, 'r+')
+    try {
+      await run(fd)
+    } catch (err) {
+      throw named(err, this.filename)
+    } finally {
+      if (!isOpen) await close(fd)
+    }
   }
 
   /**
@@ -246,8 +301,11 @@ class PathPoint {
 function pointFile (filename, folder, logStatus, blocking = true) {
   const point = new PathPoint(filename, folder, logStatus, blocking)
   return {
+    maxRecorded: MAX_RECORDED,
     read: callbackify(() => point.read()),
     write: callbackify((/** @type {NewPoint} */ next) => point.write(next)),
+    record: callbackify((/** @type {Deletion[]} */ deletions) => point.record(deletions)),
+    sync: callbackify(() => point.sync()),
     publish: (acknowledged) => point.publish(acknowledged),
     remove: callbackify(() => point.remove()),
     peek: () => point.peek(),

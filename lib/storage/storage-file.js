@@ -66,6 +66,7 @@ function storageFile (storage, { readOnly }) {
     },
     close: (cb) => storage.close(cb),
     point: null,
+    countFile: null,
     keepCut: (offset, end, cb) => process.nextTick(cb, null),
     checkPath: null,
     watch: null,

@@ -110,9 +110,7 @@ class Appender {
   }
 
   /**
-   * A batch of which all or nothing survives a crash: in a block of its own, whose
-   * first length is written last, when all the rest is durable. Without it the
-   * block starts with a length of 0, which is no record, and is truncated.
+   * A batch of which all or nothing survives a crash (see `addAtomic` of the packer).
    * @param {Uint8Array[]} batch as for append; the caller has made sure that it fits a block
    * @param {boolean} isForced
    * @param {((err: Error | null, seqs?: number[]) => void) | undefined} cb

@@ -4,26 +4,33 @@
 // nothing else is in it, and the recovery point is gone, which says so.
 
 const { promised } = require('../callbacks')
+const { countToLeave } = require('../recovery/count-records')
 
 /**
  * @param {import('./writer').Writer} writer of which no operation is in progress
  * @returns {Promise<void>}
  */
 async function finish (writer) {
-  const { durability, recoveryPoint } = writer
+  const { durability, recoveryPoint, deleter } = writer
   // if any of this fails the recovery point stays, so that opening looks at what the file holds
   try {
     if (writer.failure !== null) throw writer.failure
-    await writer.deleter.restore()
     if (writer.mustTruncate) await promised(cb => writer.truncate(cb))
     await promised(cb => durability.syncTo(writer.written, cb))
+    await deleter.flush()
     // what a failed write has left must not come back after a power cut
-    if (durability.isTruncated) await promised(cb => durability.syncAll(cb))
+    if (durability.isTruncated || deleter.hasUnsyncedZeros) await promised(cb => durability.syncAll(cb))
   } finally {
     durability.stopTimer()
+    deleter.stopTimer()
     recoveryPoint.stop()
     await promised(cb => durability.whenQuiet(cb))
     await promised(cb => recoveryPoint.whenQuiet(cb))
+  }
+  const { file: { countFile }, recordCount, blocks, smallLog } = writer
+  // the log has changed
+  if (recoveryPoint.offset !== -1 && countFile !== null) {
+    await promised(cb => countFile.write(countToLeave(recordCount.records, blocks.end, smallLog), cb))
   }
   await promised(cb => recoveryPoint.remove(cb))
 }

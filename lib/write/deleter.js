@@ -1,54 +1,85 @@
 'use strict'
 
-// Deletion: a record's data is zeroed in place. Whatever moment the machine stops
-// at, the block is either as before or has the record zeroed. For that the new
-// bytes first go, whole, into the recovery point beside the file; if a crash
-// interrupts the rewriting, opening the log completes it.
+// Deletion: a record's data is zeroed in place. Whatever moment the machine stops at, the
+// block must not be left half old, half new. So a deletion is first recorded beside the
+// recovery point, as what to zero; from then on it is done, as far as callers and readers
+// can tell. The log's file gets the zeros later, at the earliest when the recorded deletion
+// is durable; until then, who reads the block from the file gets it patched (`overrides`). Opening
+// the log after a crash repeats what is recorded.
 //
-// A deletion runs while nothing is being written, and after everything written has
-// been fsynced. So the recovery point that holds it lies behind every record it zeroes,
-// and recovery can take zeros behind a recovery point for a torn write.
+//     sync        acknowledged when recorded, and    in the log's file
+//     ----------  ---------------------------------  -------------------------------
+//     'always'    fdatasynced                        before it is acknowledged
+//     'interval'  -                                  within `syncInterval`; `sync`, `close`
+//     'never'     -                                  `sync`, `close`
+//
+// A storage without a recovery point gets the zeros at once.
 
 const layout = require('../format/layout')
 const { storedChecksum, writeChecksum } = require('../format/checksum')
 const errors = require('../errors')
 const { Block } = require('../format/block')
-const { rewriteImage } = require('../recovery/rewrites')
+const { deletionOf, patchesOf } = require('../recovery/deletions')
 const { promised } = require('../callbacks')
 
-/** The most blocks rewritten at a time: all of them have to go into the recovery point. */
-const MAX_BLOCKS = 16
+/** The most blocks changed at a time, so that appends do not wait long. */
+const MAX_BLOCKS = 64
+/** Records, after which no further block is begun: each takes some microseconds of the event loop. */
+const MAX_RECORDS = 1000
+/** The most writes into one block; one of all of it takes about as long. */
+const MAX_PATCHES = 8
 
 /**
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {{ seq: number, cb: Done }} Request
+ * @typedef {import('../recovery/deletions').Deletion} Deletion
  *
- * @typedef {object} Change a block that is being rewritten
+ * @typedef {object} Change a block of which records are being deleted
  * @property {Block} block as readers have it
- * @property {Buffer} before its bytes
- * @property {Buffer} data what the file is to hold of it: all of it, or as much of the tail as is written
+ * @property {Buffer | null} after its bytes, without these records; null: more may be packed into it until they are needed
  * @property {Done[]} callbacks of the requests
- * @property {import('../storage/recovery-point').Rewrite} image its entry in the recovery point
+ * @property {Deletion} deletion
  */
 
 class Deleter {
-  /** @param {import('./writer').Writer} writer */
-  constructor (writer) {
+  /**
+   * @param {import('./writer').Writer} writer
+   * @param {import('./durability').DurabilityOptions} options
+   * @param {import('../clock').Clock} clock
+   */
+  constructor (writer, options, clock) {
     this.writer = writer
     this.file = writer.file
     this.blocks = writer.blocks
+    this.options = options
+    this.clock = clock
     /** Deletions that were asked for and not started, by block. @type {Map<number, Request[]>} */
     this.requests = new Map()
-    /** Blocks that a failed deletion may have left half-written. @type {Change[]} */
-    this.torn = []
+    /** Those that the log's file does not have yet, by block. @type {Map<number, Deletion[]>} */
+    this.pending = new Map()
+    /** Number of the fsync that makes durable what the log's file has. */
+    this.coveredBy = 0
+    /** What is recorded is to be made durable, and to go into the log's file. */
+    this.mustFlush = false
+    /** Called when all is durable. @type {Array<(err: Error | null) => void>} */
+    this.waiting = []
+    /** @type {import('../clock').Timer | null} */
+    this.timer = null
   }
 
-  get hasRequests () {
-    return this.requests.size > 0
+  get hasWork () {
+    return this.requests.size > 0 || this.mustFlush
   }
 
-  get hasTorn () {
-    return this.torn.length > 0
+  /** Whether a power cut may undo deletions. */
+  get hasUnsynced () {
+    if (this.file.point !== null) return this.writer.recoveryPoint.hasUnsynced
+    return this.pending.size > 0 || this.hasUnsyncedZeros
+  }
+
+  /** Whether the log's file has zeros that are not durable. */
+  get hasUnsyncedZeros () {
+    return this.coveredBy > this.writer.durability.lastSync
   }
 
   /**
@@ -63,12 +94,37 @@ class Deleter {
   }
 
   /**
-   * None of the deletions that were asked for will be done.
-   * @param {Error} err
+   * For `sync`: makes durable what was deleted before.
+   * @param {((err: Error | null) => void) | undefined} cb
+   * @returns {((err: Error | null) => void) | undefined} what to call when all else is durable
    */
-  fail (err) {
+  syncFirst (cb) {
+    if (!this.hasUnsynced && this.requests.size === 0) return cb
+    this.mustFlush = true
+    return cb === undefined ? cb : (err) => this.callWhenDurable(cb, err)
+  }
+
+  /**
+   * @param {(err: Error | null) => void} cb
+   * @param {Error | null} err
+   */
+  callWhenDurable (cb, err) {
+    if (err || this.writer.state === 'closed' || !(this.hasUnsynced || this.hasWork)) return cb(err)
+    this.waiting.push(cb)
+    this.mustFlush = true
+    this.writer.schedule()
+  }
+
+  /**
+   * Nothing more will be done.
+   * @param {Error | null} err null: all is done
+   */
+  end (err) {
+    this.stopTimer()
+    this.mustFlush = false
     for (const requests of this.requests.values()) answer(requests.map(({ cb }) => cb), err)
     this.requests.clear()
+    answer(this.waiting.splice(0), err)
   }
 
   /**
@@ -76,181 +132,245 @@ class Deleter {
    * @param {() => void} done
    */
   run (done) {
-    this.restore().then(() => process.nextTick(() => this.load(done)), (err) => process.nextTick(() => {
-      this.fail(err)
-      done()
-    }))
+    this.step().then(() => process.nextTick(done))
   }
 
-  /** @param {() => void} done */
-  load (done) {
-    const numbers = [...this.requests.keys()].slice(0, MAX_BLOCKS)
+  async step () {
+    const changes = await this.load()
+    if (changes.length > 0) await this.commit(changes)
+    if (this.mustFlush && this.writer.failure === null) await this.flushSome()
+  }
+
+  /** @returns {Promise<Change[]>} */
+  async load () {
     /** @type {Change[]} */
     const changes = []
-    let left = numbers.length
-    for (const number of numbers) {
-      const requests = /** @type {Request[]} */ (this.requests.get(number))
-      this.requests.delete(number)
+    await Promise.all(this.takeRequests().map(([number, requests]) => new Promise((resolve) => {
       this.blocks.get(number, true, (err, block) => {
         if (err) answer(requests.map(({ cb }) => cb), err)
-        else {
-          const change = this.prepare(/** @type {Block} */ (block), requests)
-          if (change !== null) changes.push(change)
-        }
-        if (--left === 0) this.change(changes, done)
+        else this.prepare(/** @type {Block} */ (block), requests, changes)
+        resolve(null)
       })
-    }
+    })))
+    return changes
   }
 
-  /**
-   * @param {Change[]} changes
-   * @param {() => void} done
-   */
-  change (changes, done) {
-    if (changes.length === 0) return done()
-    const finish = (/** @type {Error | null} */ err) => {
-      for (const change of changes) {
-        this.settleBlock(change)
-        if (err === null) this.replace(change)
-      }
-      if (err === null) this.writer.onrewritten(changes.map(({ block }) => block.number))
-      for (const { callbacks } of changes) answer(callbacks, err)
-      done()
+  /** @returns {Array<[number, Request[]]>} what to do next, by block */
+  takeRequests () {
+    /** @type {Array<[number, Request[]]>} */
+    const taken = []
+    let records = 0
+    for (const [number, requests] of this.requests) {
+      if (taken.length === MAX_BLOCKS || records > MAX_RECORDS) break
+      taken.push([number, requests])
+      records += requests.length
+      this.requests.delete(number)
     }
-    this.rewrite(changes).then(() => process.nextTick(finish, null), err => process.nextTick(finish, err))
-  }
-
-  /**
-   * A block is not being rewritten any more. What was read of it meanwhile is read again.
-   * @param {Change} change
-   */
-  settleBlock (change) {
-    const { number } = change.block
-    this.blocks.invalidate(number)
-    if (!this.torn.includes(change)) this.blocks.overrides.delete(number)
+    return taken
   }
 
   /**
    * Makes a changed copy of a block: readers that hold records of the old one keep them.
    * @param {Block} block
    * @param {Request[]} requests
-   * @returns {Change | null} null if there is nothing to change
+   * @param {Change[]} changes gets one if there is something to change
    */
-  prepare (block, requests) {
+  prepare (block, requests, changes) {
     const { blockSize } = this.blocks
     const start = block.number * blockSize
-    const positions = []
+    /** @type {Set<number>} */
+    const positions = new Set()
     const callbacks = []
     for (const { seq, cb } of requests) {
       if (!block.startsAt(seq - start)) {
         answer([cb], errors.noRecordStarts(this.file.filename, seq))
         continue
       }
-      if (!layout.isDeleted(block.buffer, seq - start)) positions.push(seq - start)
+      if (!layout.isDeleted(block.buffer, seq - start)) positions.add(seq - start)
       callbacks.push(cb)
     }
-    if (positions.length === 0) {
-      answer(callbacks, null)
-      return null
-    }
-    const before = block.buffer
-    const after = Buffer.allocUnsafeSlow(blockSize)
-    before.copy(after)
-    for (const position of positions) layout.zeroRecord(after, position)
-    const written = Math.min(blockSize, this.writer.written - start)
-    if (written === blockSize && storedChecksum(before) !== 0) writeChecksum(after)
-    const data = after.subarray(0, written)
-    return { block, before, data, callbacks, image: rewriteImage(start, before, data) }
+    // a storage may have failed to get the zeros
+    const mustRetry = this.file.point === null && this.pending.has(block.number)
+    if (positions.size === 0 && !mustRetry) return answer(callbacks, null)
+    const isWhole = this.writer.written >= start + blockSize
+    const hasChecksum = isWhole && storedChecksum(block.buffer) !== 0
+    const after = isWhole ? copyWithout(block.buffer, positions) : null
+    if (after !== null && hasChecksum) writeChecksum(after)
+    const checksum = after !== null && hasChecksum ? storedChecksum(after) : null
+    const deletion = deletionOf(start, block.buffer, [...positions].sort((a, b) => a - b), checksum)
+    changes.push({ block, after, callbacks, deletion })
   }
 
   /** @param {Change[]} changes */
-  async rewrite (changes) {
-    const { writer, blocks } = this
-    const { durability, recoveryPoint } = writer
-    // what the images hold must be durable before they are
-    await promised(cb => durability.syncTo(writer.written, cb))
-    recoveryPoint.rewrites = recoveryPoint.rewrites.concat(changes.map(({ image }) => image))
+  async commit (changes) {
+    const { writer } = this
+    const { recoveryPoint, durability } = writer
+    const deletions = changes.map(({ deletion }) => deletion)
+    const isAlways = this.options.sync === 'always'
+    /** @type {Error | null} */
+    let failure = null
     try {
-      await promised(cb => recoveryPoint.write(cb))
+      if (recoveryPoint.isLong) await this.shorten()
+      await promised(cb => recoveryPoint.record(deletions, cb))
+      try {
+        if (isAlways) await Promise.all([promised(cb => recoveryPoint.sync(cb)), promised(cb => durability.confirmPath(cb))])
+      } catch (err) {
+        recoveryPoint.withdraw(deletions)
+        throw err
+      }
+      for (const change of changes) this.take(change)
+      if (this.file.point === null) await this.writeZeros(Infinity)
+      // it is done without that: who reads the file gets it patched until this succeeds
+      else if (isAlways) await this.writeZeros(MAX_BLOCKS).catch(() => {})
+      if (isAlways && this.file.point === null) await promised(cb => durability.syncAll(cb))
     } catch (err) {
-      await this.forget(changes).catch(() => {})
-      throw err
+      failure = /** @type {Error} */ (err)
     }
-
-    // a reader that meets a half-written block gets it as it was
-    for (const { block, before } of changes) {
-      if (block.sealed) blocks.overrides.set(block.number, before)
-      blocks.invalidate(block.number)
-    }
-    try {
-      await this.writeAll(changes, change => change.data)
-    } catch (err) {
-      this.torn = changes
-      await this.restore().catch(() => {})
-      throw err
-    }
-    await promised(cb => durability.syncAll(cb))
-    await this.forget(changes).catch(() => {})
+    if (failure === null) writer.onrewritten(changes.map(({ block }) => block.number))
+    for (const { callbacks } of changes) answer(callbacks, failure)
+    this.startTimer()
   }
 
   /**
-   * Writes back the blocks of a deletion that failed, if there is one. While that fails, too, readers
-   * get the blocks as they were, and the recovery point keeps the deletion, to be completed when the
-   * log is opened.
+   * Readers of this process see a block without its deleted records.
+   * @param {Change} change
    */
-  async restore () {
-    const { torn } = this
-    if (!this.hasTorn) return
-    await this.writeAll(torn, ({ before, data }) => before.subarray(0, data.length))
-    await promised(cb => this.writer.durability.syncAll(cb))
-    this.torn = []
-    for (const change of torn) this.settleBlock(change)
-    this.writer.recoveryPoint.isOutdated = true
-    await this.forget(torn)
+  take ({ block, after, deletion }) {
+    const { blocks } = this
+    const { number } = block
+    const deletions = this.pending.get(number) ?? []
+    deletions.push(deletion)
+    this.pending.set(number, deletions)
+    blocks.overrides.set(number, patchesOf(deletions, blocks.blockSize))
+    blocks.invalidate(number)
+    const whole = after ?? copyWithout(block.buffer, deletion.records.map(({ seq }) => seq - deletion.block))
+    this.writer.recordCount.remove(deletion, whole)
+    if (block !== blocks.tail) return blocks.add(new Block(number, whole, block.end, true))
+    const isFull = block !== this.writer.packer.filling
+    if (isFull && after === null && blocks.checksum) writeChecksum(whole)
+    block.setBuffer(whole)
   }
 
-  /**
-   * The deletion is over: the recovery point need not hold it any longer.
-   * @param {Change[]} changes
-   */
-  async forget (changes) {
-    const { recoveryPoint } = this.writer
-    const images = changes.map(({ image }) => image)
-    recoveryPoint.rewrites = recoveryPoint.rewrites.filter(image => !images.includes(image))
+  // The log's file
+
+  /** Makes durable what was deleted, and gives it to the log's file, a part at a time. */
+  async flushSome () {
+    this.mustFlush = false
+    const waiting = this.waiting.splice(0)
+    try {
+      await this.makeDurable()
+      answer(waiting.splice(0), null)
+      await this.writeZeros(MAX_BLOCKS)
+      if (this.pending.size > 0) this.mustFlush = true
+    } catch (err) {
+      // what is recorded and durable is done; only the zeros are tried again, later
+      answer(waiting, /** @type {Error} */ (err))
+    }
+    this.startTimer()
+  }
+
+  async makeDurable () {
+    const { recoveryPoint, durability, written } = this.writer
+    // the records that were deleted first: zeros in the place of one that is not durable would seem torn
+    await promised(cb => durability.syncTo(written, cb))
+    if (this.file.point !== null) {
+      if (recoveryPoint.hasUnsynced) await Promise.all([promised(cb => recoveryPoint.sync(cb)), promised(cb => durability.confirmPath(cb))])
+      return
+    }
+    await this.writeZeros(Infinity)
+    if (this.hasUnsyncedZeros) await promised(cb => durability.syncAll(cb))
+  }
+
+  /** Gives the log's file all that was deleted; it need not be durable there. */
+  async flush () {
+    await this.makeDurable()
+    await this.writeZeros(Infinity)
+  }
+
+  /** Drops what is recorded, once it is durable in the log's file. */
+  async shorten () {
+    const { recoveryPoint, durability } = this.writer
+    await this.flush()
+    if (this.hasUnsyncedZeros) await promised(cb => durability.syncAll(cb))
     await promised(cb => recoveryPoint.write(cb))
   }
 
-  /**
-   * @param {Change[]} changes
-   * @param {(change: Change) => Buffer} dataOf
-   */
-  async writeAll (changes, dataOf) {
-    for (const change of changes) {
-      await promised(cb => this.file.write(change.block.number * this.blocks.blockSize, dataOf(change), cb))
+  /** @param {number} most blocks */
+  async writeZeros (most) {
+    const { blocks, file, writer } = this
+    for (const [number, deletions] of [...this.pending].slice(0, most)) {
+      for (const { offset, data } of this.writesFor(number, deletions)) await promised(cb => file.write(offset, data, cb))
+      this.coveredBy = writer.durability.startedSync + 1
+      writer.recoveryPoint.applied(deletions, this.coveredBy)
+      this.pending.delete(number)
+      blocks.overrides.delete(number)
+      // what is being read of it may be half old
+      blocks.loader.invalidate(number)
     }
   }
 
   /**
-   * Lets readers see the block without the records.
-   * @param {Change} change
+   * @param {number} number
+   * @param {Deletion[]} deletions in this block
+   * @returns {import('../recovery/deletions').Patch[]}
    */
-  replace ({ block, data }) {
-    if (block !== this.blocks.tail) {
-      this.blocks.add(new Block(block.number, data, block.end, true))
-      return
-    }
-    // more may have been packed into the old bytes meanwhile, behind the change
-    const whole = Buffer.allocUnsafeSlow(this.blocks.blockSize)
-    block.buffer.copy(whole)
-    data.copy(whole)
-    const isFull = block !== this.writer.packer.filling
-    if (isFull && this.blocks.checksum) writeChecksum(whole)
-    block.setBuffer(whole)
+  writesFor (number, deletions) {
+    const { blocks } = this
+    const patches = patchesOf(deletions, blocks.blockSize)
+    const isMany = patches.length > MAX_PATCHES && number !== blocks.tail.number
+    // in memory, it is without these records already
+    const block = isMany ? blocks.getCached(number) : undefined
+    return block === undefined ? patches : [{ offset: number * blocks.blockSize, data: block.buffer }]
+  }
+
+  /**
+   * Before packed blocks are written: a block is sealed with the checksum that it has without its deleted records.
+   * @returns {boolean} whether `flush` must be called first
+   */
+  mustPrecede () {
+    if (this.pending.size === 0) return false
+    const number = Math.floor(this.writer.written / this.blocks.blockSize)
+    return number < this.writer.packer.filling.number && this.pending.has(number)
+  }
+
+  /** The log's file was truncated. */
+  truncated () {
+    const { blocks, writer } = this
+    writer.recoveryPoint.truncated(writer.acknowledged, blocks.blockSize)
+    const deletions = this.pending.get(blocks.tail.number)
+    if (deletions !== undefined) blocks.overrides.set(blocks.tail.number, patchesOf(deletions, blocks.blockSize))
+  }
+
+  startTimer () {
+    if (this.options.sync !== 'interval' || this.timer !== null || this.writer.failure !== null) return
+    if (!this.hasUnsynced && this.pending.size === 0) return
+    this.timer = this.clock.setTimeout(() => {
+      this.timer = null
+      this.mustFlush = true
+      this.writer.schedule()
+    }, this.options.syncInterval)
+    this.timer.unref()
+  }
+
+  stopTimer () {
+    if (this.timer !== null) this.clock.clearTimeout(this.timer)
+    this.timer = null
   }
 }
 
 /**
- * @param {Done[]} callbacks
+ * @param {Buffer} block
+ * @param {Iterable<number>} positions of records to be deleted
+ */
+function copyWithout (block, positions) {
+  const copy = Buffer.allocUnsafeSlow(block.length)
+  block.copy(copy)
+  for (const position of positions) layout.zeroRecord(copy, position)
+  return copy
+}
+
+/**
+ * @param {Array<(err: Error | null) => void>} callbacks
  * @param {Error | null} err
  */
 function answer (callbacks, err) {

@@ -19,6 +19,7 @@ const errors = require('../errors')
  * @property {number} written offset
  * @property {number} acknowledged offset
  * @property {{ written: Count, synced: Count, syncs: number }} counts
+ * @property {import('./record-count').RecordCount} recordCount
  *
  * @typedef {object} Listeners
  * @property {() => void} onsynced `synced` has moved, or an fsync is over
@@ -44,8 +45,12 @@ class Durability {
     this.isSyncing = false
     /** Up to which offset the fsync in progress makes the file durable. */
     this.covers = 0
-    /** Whether the file was truncated since the last fsync was started. */
-    this.isTruncated = false
+    /** Number of the fsync that was started last; the first is 1. */
+    this.startedSync = 0
+    /** Number of the last one that has succeeded. What was written before it started is durable. */
+    this.lastSync = 0
+    /** Number of the fsync that makes durable that the file was truncated. */
+    this.truncatedBy = 0
     /** Operations of the writer that go on once `end` is synced. @type {Array<{ end: number, cb: Done }>} */
     this.waiting = []
     /** @type {import('../clock').Timer | null} */
@@ -56,6 +61,16 @@ class Durability {
     this.failure = null
   }
 
+  /** Whether what was truncated can come back after a power cut. */
+  get isTruncated () {
+    return this.truncatedBy > this.lastSync
+  }
+
+  /** The file was truncated. */
+  truncated () {
+    this.truncatedBy = this.startedSync + 1
+  }
+
   /** Up to here records are durable, and no failed write takes them back. */
   get safeEnd () {
     return Math.min(this.synced, this.progress.acknowledged)
@@ -63,6 +78,10 @@ class Durability {
 
   get acknowledged () {
     return this.progress.acknowledged
+  }
+
+  get recordCount () {
+    return this.progress.recordCount
   }
 
   /**
@@ -127,6 +146,7 @@ class Durability {
   start () {
     if (this.isSyncing || this.failure !== null) return
     const covered = { ...this.progress.counts.written }
+    this.progress.recordCount.startSync()
     this.isSyncing = true
     this.covers = this.progress.written
     this.stopTimer()
@@ -152,9 +172,10 @@ class Durability {
 
   /** @param {Count} covered acknowledged records when the fsync was started */
   advance (covered) {
-    const { counts } = this.progress
+    const { counts, recordCount } = this.progress
     this.synced = Math.max(this.synced, this.covers)
     if (covered.records > counts.synced.records) counts.synced = covered
+    recordCount.endSync()
     this.proceed()
     this.listeners.onsynced()
     if (this.waiting.length > 0) this.start()
@@ -182,14 +203,34 @@ class Durability {
    */
   fsync (cb) {
     const { file, progress } = this
+    const number = ++this.startedSync
     progress.counts.syncs++
-    this.isTruncated = false
     file.sync((err) => {
       if (err) return cb(errors.failed(file.filename, err))
-      // data in an unlinked file is lost with the process
-      if (file.checkPath) file.checkPath(cb)
-      else cb(null)
+      this.lastSync = Math.max(this.lastSync, number)
+      this.checkPath(cb)
     })
+  }
+
+  /**
+   * For what is made durable elsewhere: fails as an fsync would if the log's file is not in its place.
+   * @param {Done} cb
+   */
+  confirmPath (cb) {
+    if (this.failure !== null) return cb(this.failure)
+    this.checkPath((err) => {
+      if (err) this.fail(err)
+      cb(this.failure)
+    })
+  }
+
+  /**
+   * Data in an unlinked file is lost with the process.
+   * @param {Done} cb
+   */
+  checkPath (cb) {
+    if (this.file.checkPath) this.file.checkPath(cb)
+    else cb(null)
   }
 
   /** @param {Error} failure */

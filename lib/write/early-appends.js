@@ -26,7 +26,7 @@ const NO_BYTES = Buffer.alloc(0)
  * @typedef {Writer | import('../sharing/remote-writer').RemoteWriter} AnyWriter
  */
 
-/** Atomic batches get blocks of their own when the log is open: with the blocks of this size, they might take far more memory. */
+/** Remembers which records are atomic batches. */
 class EarlyPacker extends Packer {
   /**
    * @param {Block} tail
@@ -41,12 +41,10 @@ class EarlyPacker extends Packer {
 
   /**
    * @param {Uint8Array[]} batch as for Packer
-   * @returns {number[]} as in the block of its own, the records follow each other
+   * @returns {number[]}
    */
   addAtomic (batch) {
-    const bytes = sizeOf(batch) + (batch.length - 1) * layout.FRAME_SIZE
-    if (!layout.fits(this.blockSize, this.checksum, this.position, bytes)) this.startBlock()
-    const seqs = batch.map(data => this.add(data))
+    const seqs = super.addAtomic(batch)
     this.batches.add(seqs[0])
     return seqs
   }

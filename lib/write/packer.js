@@ -5,29 +5,37 @@
 const layout = require('../format/layout')
 const { writeChecksum } = require('../format/checksum')
 const { Block } = require('../format/block')
+const { sizeOf } = require('../storage/buffers')
 
 /** The most bytes of one write; a longer queue is served in several, so no append waits long. */
 const MAX_WRITE = 1024 * 1024
-/** What stands in the file for the first length of an atomic batch, until the rest is durable. */
+/** What stands in the file for a withheld length until all else is durable: no record has this length. */
 const NO_LENGTH = Buffer.alloc(layout.LENGTH_SIZE)
+/** Bytes that a disk writes as a whole; a power cut may tear a length that lies in two of them. */
+const SECTOR_SIZE = 512
 
 class Packer {
   /**
    * @param {Block} tail where the log ends
    * @param {number} blockSize in bytes
    * @param {boolean} checksum whether blocks are sealed with a checksum
+   * @param {boolean} [batchesStartBlocks] whether a length is only withheld at the start of a block: without a recovery
+   *   point, one that is missing elsewhere would be taken for a corrupt one
    */
-  constructor (tail, blockSize, checksum) {
+  constructor (tail, blockSize, checksum, batchesStartBlocks = false) {
     this.blockSize = blockSize
     this.checksum = checksum
+    this.batchesStartBlocks = batchesStartBlocks
     /** From the block in which the log ends for readers to the one that is being filled. */
     this.blocks = [tail]
     /** The last of them. */
     this.filling = tail
     /** Where the next record starts in it. */
     this.position = tail.end
-    /** Numbers of the blocks with an atomic batch whose first length is withheld. @type {number[]} */
-    this.atomic = []
+    /** Where atomic batches start that `nextWrite` has not given yet; of each block only the first. @type {number[]} */
+    this.batchStarts = []
+    /** The offset of the length that is withheld from the write in progress; -1: none is. */
+    this.withheld = -1
     /** Memory for the next blocks. @type {Buffer[]} */
     this.spare = []
   }
@@ -106,16 +114,14 @@ class Packer {
   }
 
   /**
-   * Puts a batch into a block of its own.
+   * Adds a batch of which all or nothing survives a crash: in one block, and so in one write. The length of its first
+   * record, or of a batch before it in that write, is withheld until all else is durable: recovery truncates there.
    * @param {Uint8Array[]} batch at least one record; together they fit a block
    * @returns {number[]} their seqs
    */
   addAtomic (batch) {
-    if (this.position > 0) this.startBlock()
-    this.atomic.push(this.filling.number)
-    const seqs = batch.map(data => this.add(data))
-    this.startBlock()
-    return seqs
+    this.startBatch(sizeOf(batch) + batch.length * layout.FRAME_SIZE)
+    return batch.map(data => this.add(data))
   }
 
   /**
@@ -124,11 +130,30 @@ class Packer {
    * @returns {{ first: number, last: number }}
    */
   addFramedAtomic (records) {
-    if (this.position > 0) this.startBlock()
-    this.atomic.push(this.filling.number)
-    const seqs = this.addFramed(records)
-    this.startBlock()
-    return seqs
+    this.startBatch(records.length)
+    return this.addFramed(records)
+  }
+
+  /** @param {number} bytes of the records, with their lengths */
+  startBatch (bytes) {
+    if (this.position > 0 && !this.canTakeBatch(bytes)) this.startBlock()
+    if (!this.hasBatch) this.batchStarts.push(this.end)
+  }
+
+  /**
+   * @param {number} bytes
+   * @returns {boolean} whether a batch can follow in the block that is being filled
+   */
+  canTakeBatch (bytes) {
+    if (!layout.fits(this.blockSize, this.checksum, this.position, bytes - layout.FRAME_SIZE)) return false
+    if (this.hasBatch) return true
+    return !this.batchesStartBlocks && this.end % SECTOR_SIZE !== SECTOR_SIZE - 1
+  }
+
+  /** Whether an unwritten batch is in the block that is being filled: what follows it there comes with the same write. */
+  get hasBatch () {
+    const { batchStarts, filling, blockSize } = this
+    return batchStarts.length > 0 && batchStarts[batchStarts.length - 1] >= filling.number * blockSize
   }
 
   /** Seals the block that is being filled, and starts the next one. */
@@ -152,13 +177,16 @@ class Packer {
     let index = Math.floor(from / blockSize) - blocks[0].number
     let position = from % blockSize
     let left = Math.min(this.end - from, Math.max(blockSize, MAX_WRITE - MAX_WRITE % blockSize) - position)
+    const withheld = this.withheld = this.takeBatchStarts(from + left)
     while (left > 0) {
       const { number, buffer } = blocks[index++]
       const end = Math.min(blockSize, position + left)
       left -= end - position
-      if (position === 0 && this.atomic.includes(number)) {
+      const gap = withheld - number * blockSize
+      if (gap >= 0 && gap < end) {
+        if (gap > position) buffers.push(buffer.subarray(position, gap))
         buffers.push(NO_LENGTH)
-        position += NO_LENGTH.length
+        position = gap + NO_LENGTH.length
       }
       buffers.push(buffer.subarray(position, end))
       position = 0
@@ -167,20 +195,22 @@ class Packer {
   }
 
   /**
-   * @param {number} written offset
-   * @returns {{ offset: number, length: Buffer } | null} the first length of an atomic batch of which all else is written
+   * @param {number} target where the next write ends
+   * @returns {number} where the first atomic batch in it starts; -1 if there is none
    */
-  withheldLength (written) {
-    if (this.atomic.length === 0) return null
-    const offset = this.atomic[0] * this.blockSize
-    if (offset >= written) return null
-    const { buffer } = this.blocks[this.atomic[0] - this.blocks[0].number]
-    return { offset, length: buffer.subarray(0, layout.LENGTH_SIZE) }
+  takeBatchStarts (target) {
+    const { batchStarts } = this
+    let count = 0
+    while (count < batchStarts.length && batchStarts[count] < target) count++
+    return count === 0 ? -1 : batchStarts.splice(0, count)[0]
   }
 
-  /** The length that `withheldLength` gave is written. */
-  lengthIsWritten () {
-    this.atomic.shift()
+  /** @returns {Buffer} the length that is withheld, to be written when all else is durable */
+  get withheldLength () {
+    const { blocks, blockSize, withheld } = this
+    const position = withheld % blockSize
+    const { buffer } = blocks[(withheld - position) / blockSize - blocks[0].number]
+    return buffer.subarray(position, position + layout.LENGTH_SIZE)
   }
 
   /**
@@ -216,7 +246,8 @@ class Packer {
     this.blocks.length = 1
     this.filling = this.tail
     this.position = this.tail.end
-    this.atomic = []
+    this.batchStarts = []
+    this.withheld = -1
   }
 }
 
@@ -238,4 +269,4 @@ function framesWithin (records, start, room) {
   return { lastStart, end }
 }
 
-module.exports = { Packer, MAX_WRITE }
+module.exports = { Packer, MAX_WRITE, NO_LENGTH }

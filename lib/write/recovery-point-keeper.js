@@ -1,20 +1,24 @@
 'use strict'
 
 // Keeps the recovery point beside the file true: it is there before the file is changed,
-// moves up as data becomes durable, holds what a deletion is about to write, and tells
-// readers in other processes what has been acknowledged.
+// moves up as data becomes durable, keeps deletions until the log has them, and tells
+// readers in other processes what has been acknowledged. One operation on the file at a time.
 
 /**
  * @typedef {(err?: Error | null) => void} Done
- * @typedef {import('../storage/recovery-point').Rewrite} Rewrite
+ * @typedef {import('../recovery/deletions').Deletion} Deletion
  */
+
+/** Bytes that a record takes besides its checksums, about. */
+const RECORD_SIZE = 40
 
 class RecoveryPointKeeper {
   /**
    * @param {import('../storage/recovery-point').PointFile | null} point null: the storage has none
    * @param {import('../clock').Clock} clock
-   * @param {{ readonly safeEnd: number, readonly acknowledged: number }} progress offsets; `safeEnd`: up to
-   *   here everything is durable and never rolled back
+   * @param {{ readonly safeEnd: number, readonly acknowledged: number, readonly lastSync: number,
+   *   readonly recordCount: import('./record-count').RecordCount }} progress `safeEnd`: up to this offset everything is durable
+   *   and never rolled back. `lastSync`: number of the last fsync of the log
    */
   constructor (point, clock, progress) {
     this.point = point
@@ -22,14 +26,20 @@ class RecoveryPointKeeper {
     this.progress = progress
     /** What the recovery point in the file says; -1: there is none. */
     this.offset = -1
-    /** Deletions in progress, by the bytes that will be in the file. @type {Rewrite[]} */
-    this.rewrites = []
-    /** Whether the file still has a deletion that was undone: it must not be completed on a block that has grown since. */
+    /** Those that the file has, in order, with the number of the fsync that makes them durable in the log. @type {Map<Deletion, number>} */
+    this.deletions = new Map()
+    /** Bytes that they take, about. */
+    this.recordedBytes = 0
+    /** Whether some of them are written and not durable. */
+    this.hasUnsynced = false
+    /** Whether the file has, or may have, what must not count: a deletion that failed, or a checksum of a block that was truncated. */
     this.isOutdated = false
-    this.isWriting = false
-    /** Callbacks of calls to `write` that were made while one was in progress. @type {Done[]} */
+    /** Whether an fsync of the file has failed: only another one can be relied on. */
+    this.hasFailed = false
+    this.isBusy = false
+    /** Operations that wait until none is in progress. @type {Array<() => void>} */
     this.waiting = []
-    /** Called when no write is in progress. @type {(() => void) | null} */
+    /** Called when none is in progress. @type {(() => void) | null} */
     this.onquiet = null
     this.isPublishing = false
     this.isStopped = false
@@ -38,32 +48,58 @@ class RecoveryPointKeeper {
 
   /** Whether it has to be written before the file is extended. */
   get mustBeWritten () {
-    return this.point !== null && (this.offset === -1 || this.isOutdated)
+    return this.point !== null && (this.offset === -1 || this.isOutdated || this.hasFailed)
+  }
+
+  /** Whether deletions have to be dropped before more are recorded. */
+  get isLong () {
+    return this.point !== null && this.recordedBytes > this.point.maxRecorded
   }
 
   /**
-   * Writes it as things stand, one write at a time.
+   * Starts an operation when none is in progress.
+   * @param {(end: (err?: Error | null) => void) => void} operation
+   * @param {Done} cb called with what `end` is
+   */
+  whenFree (operation, cb) {
+    const run = () => {
+      this.isBusy = true
+      operation((err) => {
+        this.isBusy = false
+        cb(err)
+        if (this.isBusy) return
+        const next = this.waiting.shift()
+        if (next === undefined) this.tellQuiet()
+        else next()
+      })
+    }
+    if (this.isBusy) this.waiting.push(run)
+    else run()
+  }
+
+  /**
+   * Replaces it by one that says how things stand, without deletions that are durable in the log.
    * @param {Done} cb it is durable
    */
   write (cb) {
-    if (this.point === null) return cb(null)
-    if (this.isWriting) {
-      this.waiting.push(cb)
-      return
-    }
-    const { safeEnd, acknowledged } = this.progress
-    const { rewrites } = this
-    this.isWriting = true
-    this.point.write({ offset: safeEnd, rewrites, acknowledged }, (err) => {
-      this.isWriting = false
-      if (!err) this.offset = safeEnd
-      if (!err && rewrites === this.rewrites) this.isOutdated = false
+    if (this.point === null) cb(null)
+    else this.whenFree(end => this.replace(end), cb)
+  }
+
+  /** @param {Done} end */
+  replace (end) {
+    const { safeEnd, acknowledged, lastSync, recordCount } = this.progress
+    const deletions = [...this.deletions.keys()].filter(deletion => /** @type {number} */ (this.deletions.get(deletion)) > lastSync)
+    const point = /** @type {import('../storage/recovery-point').PointFile} */ (this.point)
+    point.write({ offset: safeEnd, deletions, acknowledged, counted: recordCount.markWithout(deletions) }, (err) => {
+      if (!err) {
+        this.offset = safeEnd
+        this.keepOnly(deletions)
+        this.isOutdated = this.hasFailed = this.hasUnsynced = false
+      }
       // readers may have been told more meanwhile than the new one says
       this.publishSoon()
-      const waiting = this.waiting.splice(0)
-      cb(err)
-      if (waiting.length > 0) this.write((err) => { for (const cb of waiting) cb(err) })
-      else if (!this.isWriting) this.tellQuiet()
+      end(err)
     })
   }
 
@@ -72,10 +108,85 @@ class RecoveryPointKeeper {
    * @param {number} step bytes
    */
   considerMove (step) {
-    if (this.offset === -1 || this.isWriting || this.isStopped) return
+    if (this.offset === -1 || this.isBusy || this.isStopped) return
     if (this.progress.safeEnd - this.offset < step) return
     // should it fail, the one that is there still holds
     this.write(() => {})
+  }
+
+  // Deletions
+
+  /**
+   * From then on, a crash of this process does not undo deletions.
+   * @param {Deletion[]} deletions
+   * @param {Done} cb they are in the file
+   */
+  record (deletions, cb) {
+    const { point } = this
+    if (point === null) return cb(null)
+    this.whenFree((end) => {
+      const mustReplace = this.mustBeWritten
+      for (const deletion of deletions) this.deletions.set(deletion, Infinity)
+      this.recordedBytes += sizeOf(deletions)
+      const done = (/** @type {Error | null | undefined} */ err) => {
+        if (err) this.withdraw(deletions)
+        else if (!mustReplace) this.hasUnsynced = true
+        end(err)
+      }
+      if (mustReplace) this.replace(done)
+      else point.record(deletions, done)
+    }, cb)
+  }
+
+  /** @param {Done} cb what was recorded is durable */
+  sync (cb) {
+    const { point } = this
+    if (point === null) return cb(null)
+    this.whenFree((end) => {
+      if (!this.hasUnsynced) return end(null)
+      if (this.hasFailed) return this.replace(end)
+      point.sync((err) => {
+        if (err) this.hasFailed = true
+        else this.hasUnsynced = false
+        end(err)
+      })
+    }, cb)
+  }
+
+  /**
+   * These do not take effect: the file must not have them.
+   * @param {Deletion[]} deletions
+   */
+  withdraw (deletions) {
+    this.keepOnly([...this.deletions.keys()].filter(deletion => !deletions.includes(deletion)))
+    this.isOutdated = true
+  }
+
+  /** @param {Deletion[]} deletions */
+  keepOnly (deletions) {
+    this.deletions = new Map(deletions.map(deletion => [deletion, /** @type {number} */ (this.deletions.get(deletion))]))
+    this.recordedBytes = sizeOf(deletions)
+  }
+
+  /**
+   * @param {Deletion[]} deletions that the log's file has now
+   * @param {number} sync number of the fsync that makes them durable there
+   */
+  applied (deletions, sync) {
+    for (const deletion of deletions) if (this.deletions.has(deletion)) this.deletions.set(deletion, sync)
+  }
+
+  /**
+   * The log was truncated: of the block in which it ends now, no deletion knows the checksum.
+   * @param {number} end offset
+   * @param {number} blockSize
+   */
+  truncated (end, blockSize) {
+    for (const deletion of this.deletions.keys()) {
+      if (deletion.checksum === null || deletion.block + blockSize <= end) continue
+      deletion.checksum = null
+      this.isOutdated = true
+    }
   }
 
   /** Tells readers in other processes what has been acknowledged; once per turn of the event loop. */
@@ -106,11 +217,11 @@ class RecoveryPointKeeper {
   }
 
   /**
-   * @param {() => void} cb called when the recovery point is not being written; one caller at a time
+   * @param {() => void} cb called when no operation is in progress; one caller at a time
    */
   whenQuiet (cb) {
     this.onquiet = cb
-    if (!this.isWriting) this.tellQuiet()
+    if (!this.isBusy) this.tellQuiet()
   }
 
   tellQuiet () {
@@ -118,6 +229,16 @@ class RecoveryPointKeeper {
     this.onquiet = null
     if (onquiet !== null) onquiet()
   }
+}
+
+/**
+ * @param {Deletion[]} deletions
+ * @returns {number} bytes that they take, about
+ */
+function sizeOf (deletions) {
+  let size = 0
+  for (const { records } of deletions) for (const { replaces } of records) size += RECORD_SIZE + replaces.length * 4 / 3
+  return size
 }
 
 module.exports = { RecoveryPointKeeper }

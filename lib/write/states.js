@@ -21,7 +21,7 @@ const TRANSITIONS = {
  * @typedef {object} Work what there is to do when the file is left alone
  * @property {boolean} hasFailed
  * @property {boolean} mustTruncate bytes of a failed write are still in the file
- * @property {boolean} hasDeletions
+ * @property {boolean} hasDeletions they were asked for, or are to be made durable
  * @property {boolean} hasJustDeleted the last operation was a deletion
  * @property {boolean} hasUnwritten records are packed and not written
  * @property {boolean} hasUnacknowledged calls wait, though all is written: an empty batch, which may ask for a sync

@@ -17,15 +17,16 @@
 //     state         the file                                          next
 //     ------------  ------------------------------------------------  ------------------------------------
 //     idle          is left alone                                     what `nextStep` says
-//     preparing     gets its recovery point, before it is changed;    writing; rollingBack
-//                   a deletion that failed halfway is undone
+//     preparing     gets its recovery point, before it is changed, or  writing; rollingBack
+//                   deletions, before their block is sealed
 //     writing       gets packed blocks behind `written`               completing, settling; rollingBack
-//     completing    gets the first lengths of atomic batches, when    settling; rollingBack, failed
-//                   all else of them is durable
+//     completing    has atomic batches: gets the length that was      settling; rollingBack, failed
+//                   withheld, when all else of the write is durable
 //     settling      is fsynced, before what is written is             idle (acknowledged); failed
 //                   acknowledged
 //     rollingBack   is truncated to `acknowledged`: a write failed    idle
-//     deleting      has up to 16 blocks rewritten by a deletion       idle; failed
+//     deleting      gets zeros, in up to 64 blocks, after these       idle; failed
+//                   deletions were recorded
 //     closing       is truncated and fsynced a last time, and its     closed
 //                   recovery point is removed
 //     failed        is not changed any more: an fsync failed          closing
@@ -41,9 +42,10 @@ const errors = require('../errors')
 const { promised } = require('../callbacks')
 const { sizeOf } = require('../storage/buffers')
 const { Durability } = require('./durability')
+const { RecordCount } = require('./record-count')
 const { RecoveryPointKeeper } = require('./recovery-point-keeper')
 const { Appender } = require('./appender')
-const { Packer } = require('./packer')
+const { NO_LENGTH, Packer } = require('./packer')
 const { finish } = require('./closing')
 const { Deleter } = require('./deleter')
 const { TRANSITIONS, nextStep } = require('./states')
@@ -55,7 +57,8 @@ const UNREAD_SHARE = 1 / 4
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {import('../format/block').Block} Block
  * @typedef {import('./commit-group').CommitGroup} CommitGroup
- * @typedef {{ blockSize: number, checksum: boolean } & import('./durability').DurabilityOptions} WriterOptions
+ * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, smallLog?: number } &
+ *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. smallLog: see `countOnOpening`
  */
 
 class Writer {
@@ -73,10 +76,12 @@ class Writer {
     this.blocks = blocks
     this.onacknowledged = onacknowledged
     this.schedule = this.schedule.bind(this)
-    this.packer = new Packer(blocks.tail, options.blockSize, options.checksum)
+    this.packer = new Packer(blocks.tail, options.blockSize, options.checksum, file.point === null)
     this.appender = new Appender(this.packer, limits, lastSeq, this.schedule)
     this.waiters = this.appender.waiters
     this.counts = this.appender.counts
+    this.recordCount = new RecordCount(options.counted, blocks)
+    this.smallLog = options.smallLog
 
     this.state = 'idle'
     this.written = this.acknowledged = blocks.end
@@ -104,7 +109,7 @@ class Writer {
     })
     this.recoveryPoint = new RecoveryPointKeeper(file.point, clock, this.durability)
     this.pointStep = options.syncBytes / 4
-    this.deleter = new Deleter(this)
+    this.deleter = new Deleter(this, options, clock)
     this.runStep = this.runStep.bind(this)
     this.onwrite = this.onwrite.bind(this)
   }
@@ -132,7 +137,7 @@ class Writer {
 
   /** @param {((err: Error | null) => void) | undefined} cb called when all appended so far is durable */
   sync (cb) {
-    this.wait(true, cb)
+    this.wait(true, this.deleter.syncFirst(cb))
   }
 
   /**
@@ -140,7 +145,7 @@ class Writer {
    * @param {Done} cb
    */
   syncForeign (cb) {
-    this.wait(true, cb, false)
+    this.wait(true, this.deleter.syncFirst(cb), false)
   }
 
   /**
@@ -241,7 +246,7 @@ class Writer {
     return {
       hasFailed: this.failure !== null,
       mustTruncate: this.mustTruncate,
-      hasDeletions: this.deleter.hasRequests,
+      hasDeletions: this.deleter.hasWork,
       hasJustDeleted: this.hasJustDeleted,
       hasUnwritten: packer.end > this.written,
       hasUnacknowledged: waiters.hasGroups,
@@ -270,14 +275,15 @@ class Writer {
 
   prepare () {
     this.hasJustDeleted = false
-    if (!this.recoveryPoint.mustBeWritten && !this.deleter.hasTorn) return this.write()
+    if (!this.recoveryPoint.mustBeWritten && !this.deleter.mustPrecede() && !this.durability.isTruncated) return this.write()
     this.enter('preparing')
     this.makeReady().then(() => null, err => err).then(err => process.nextTick(() => this.onready(err)))
   }
 
-  /** A block that a failed deletion has left half-written must be whole before more follows it. */
+  /** A power cut must not mix what a failed write has left with what is written in its place. */
   async makeReady () {
-    await this.deleter.restore()
+    if (this.deleter.mustPrecede()) await this.deleter.flush()
+    if (this.durability.isTruncated) await promised(cb => this.durability.syncAll(cb))
     if (this.recoveryPoint.mustBeWritten) await promised(cb => this.recoveryPoint.write(cb))
   }
 
@@ -306,22 +312,31 @@ class Writer {
     if (this.failure !== null) return this.becomeIdle()
     if (err) return this.rollBack(err)
     this.written = this.target
-    if (this.packer.withheldLength(this.written) === null) return this.settle()
+    if (this.packer.withheld === -1) return this.settle()
     this.enter('completing')
     this.durability.syncTo(this.written, (err) => err ? this.becomeIdle() : this.complete())
   }
 
-  /** Writes the first lengths of atomic batches, one after the other, and makes them durable. */
+  /** Writes the length that was withheld, which brings all atomic batches of the write into the log, and makes it durable. */
   complete () {
-    const withheld = this.packer.withheldLength(this.written)
-    if (withheld === null) {
-      return this.durability.syncAll((err) => err ? this.becomeIdle() : this.settle())
-    }
-    this.file.write(withheld.offset, withheld.length, (err) => {
+    const { withheld, withheldLength } = this.packer
+    this.file.write(withheld, withheldLength, (err) => {
       if (this.failure !== null) return this.becomeIdle()
-      if (err) return this.rollBack(err)
-      this.packer.lengthIsWritten()
-      this.complete()
+      if (err) return this.takeBackLength(err)
+      this.durability.syncAll((err) => err ? this.becomeIdle() : this.settle())
+    })
+  }
+
+  /**
+   * The length may be there, though its write has failed. A truncation does not suffice: after a power cut, some of
+   * what it truncates may come back.
+   * @param {Error} err why the write failed
+   */
+  takeBackLength (err) {
+    this.file.write(this.packer.withheld, NO_LENGTH, (again) => {
+      if (this.failure !== null) return this.becomeIdle()
+      if (again) return this.rollBack(err)
+      this.durability.syncAll((failure) => failure ? this.becomeIdle() : this.rollBack(err))
     })
   }
 
@@ -335,11 +350,16 @@ class Writer {
 
   /** Moves the end of the log, as callers and readers see it, up to `written`. */
   acknowledge () {
-    const { counts } = this
+    const { counts, recordCount } = this
+    const before = counts.written.records
     const groups = this.waiters.acknowledge(this.written)
     this.appender.countAcknowledged(groups)
     if (groups.length > 0) this.reveal(groups[groups.length - 1])
-    if (this.synced >= this.acknowledged) counts.synced = { ...counts.written }
+    recordCount.add(counts.written.records - before)
+    if (this.synced >= this.acknowledged) {
+      counts.synced = { ...counts.written }
+      recordCount.allSynced()
+    }
     this.durability.consider()
     if (this.state === 'idle') this.mustStep = true
     else this.becomeIdle()
@@ -432,7 +452,8 @@ class Writer {
   truncate (cb) {
     this.file.truncate(this.acknowledged, (err) => {
       this.mustTruncate = !!err
-      this.durability.isTruncated = true
+      this.durability.truncated()
+      this.deleter.truncated()
       cb(err)
     })
   }
@@ -465,7 +486,7 @@ class Writer {
     this.failure = this.appender.refusal = failure
     this.forgetUnacknowledged()
     this.appender.countFailed(this.waiters.fail(this.acknowledged, failure))
-    this.deleter.fail(failure)
+    this.deleter.end(failure)
     this.step()
   }
 
@@ -483,6 +504,7 @@ class Writer {
     this.settleWaiters()
     appender.countFailed(waiters.fail(this.acknowledged, /** @type {Error} */ (appender.refusal)))
     this.answer()
+    this.deleter.end(err)
     const onclosed = /** @type {Done} */ (this.onclosed)
     onclosed(err ?? waiters.takeUntold())
   }

@@ -281,18 +281,11 @@ test('an interrupted deletion is not corruption, since opening completes it', as
   const file = testFolder(t)('log')
   const seqs = await makeLog(file, RECORDS, { blockSize: 256 })
   const before = fs.readFileSync(file)
-  const log = promises(FlumeLog(file))
-  let point = null
-  const { rename } = fs.promises
-  fs.promises.rename = async (from, to) => {
-    await rename(from, to)
-    if (point === null && fs.readFileSync(to, 'utf8').includes('"data"')) point = fs.readFileSync(to)
-  }
+  const log = promises(FlumeLog(file, { sync: 'always' }))
   await log.del(seqs[15])
-  fs.promises.rename = rename
+  const point = fs.readFileSync(file + '.recovery-point')
   await log.close()
   const after = fs.readFileSync(file)
-  t.ok(point !== null, 'there was a recovery point with the block in it')
 
   // one half of the block is new, the other old
   const block = Math.floor(seqs[15] / 256) * 256

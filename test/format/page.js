@@ -245,7 +245,28 @@ test('the recovery point on the page is valid, and that of an open log is as des
   t.notOk(fs.existsSync(file('log.recovery-point.new')))
 })
 
-test('bytes of a deletion in the recovery point are used instead of those in the file', async (t) => {
+test('the deletion on the page is recorded like that, and repeated when the log is opened', async (t) => {
+  const file = testFolder(t)
+  const [, digits, json] = page.match(/^ {4}([0-9a-f]{8}) (\[\{.*\}\])$/m)
+  t.equal(parseInt(digits, 16), crc32(Buffer.from(json)))
+  const after = exampleBytes(t)
+  const values = exampleRecords()
+  const log = promises(FlumeLog(file('log'), { blockSize: 64, sync: 'never' }))
+  for (const value of values) await log.append(value)
+  await log.sync()
+  await log.del(exampleSeqs()[1])
+  const point = fs.readFileSync(file('log.recovery-point'), 'utf8')
+  t.equal(point.split('\n')[2], `${digits} ${json}`)
+  fs.copyFileSync(file('log'), file('copy'))
+  t.notOk(fs.readFileSync(file('copy')).equals(after), 'the file does not have it yet')
+  fs.writeFileSync(file('copy.recovery-point'), point)
+  const copy = promises(FlumeLog(file('copy')))
+  await copy.close()
+  t.ok(fs.readFileSync(file('copy')).equals(after))
+  await log.close()
+})
+
+test('bytes of a deletion in the recovery point of an earlier version are used instead of those in the file', async (t) => {
   const file = testFolder(t)
   const after = exampleBytes(t)
   const before = Buffer.from(after)

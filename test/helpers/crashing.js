@@ -19,7 +19,7 @@ const MAX_SIZE = 1024 * 1024
 const FRAME_SIZE = 4
 const PADDING_SIZE = 10
 /** Operations of which any may be the last one. Not the reads: there are so many that it would mostly be one of them. */
-const LAST = ['open', 'size', 'write', 'truncate', 'sync', 'close', 'point.read', 'point.write', 'point.remove', 'keepCut']
+const LAST = ['open', 'size', 'write', 'truncate', 'sync', 'close', 'point.read', 'point.write', 'point.record', 'point.sync', 'point.remove', 'keepCut']
 /** What an append may get from a disk that fails. */
 const WRITE_ERRORS = ['EIO', 'ENOSPC']
 
@@ -49,18 +49,25 @@ class Crashing {
       ...values.options,
       ...this.isPlain ? { validate: undefined } : {}
     })
+    // so that most are not read when they are opened
+    this.settings.smallLog = random.pick([0, 1000, undefined])
     // the smallest pages only where there are not thousands of them per write
     this.pageSize = random.pick(this.settings.blockSize > 1024 ? [512, 4096] : [64, 512, 4096])
     this.atomicPart = random.pick([0, 0.1, 0.6])
     // a plain record that lost a page is told from others by where it stands, so nothing else may be missing
     this.failing = this.isPlain ? 0 : random.pick([0, 0, 0.2])
     this.isAligning = random() < 0.3
-    this.disk = this.wired(new Disk({ random, pageSize: this.pageSize, clock: this.simulation.clock, delay: () => random() * 2 }))
+    this.deletedPart = random.pick([0.1, 0.1, 0.5])
+    this.disk = this.wired(new Disk({ random, pageSize: this.pageSize, clock: this.simulation.clock, maxRecorded: random.pick([300, 3000, 32768]), delay: () => random() * 2 }))
     this.moment = 0
     /** Writes have failed since the log was last compared. */
     this.hasFailed = false
+    /** Deletions could not be recorded. */
+    this.hasFailedPoint = false
     /** Where the next record is expected to stand. @type {number | undefined} */
     this.end = undefined
+    /** What was deleted before this moment must not come back after a power cut. */
+    this.deletionsSynced = this.settings.sync === 'always' ? Infinity : 0
   }
 
   get history () {
@@ -81,10 +88,15 @@ class Crashing {
     disk.note = (line) => this.simulation.note(line)
     disk.fateOf = (kind) => {
       if (kind === 'sync') isSyncing = true
-      if (kind !== 'write') return undefined
+      if (!['write', 'point.record', 'point.sync'].includes(kind)) return undefined
       const chance = isSyncing ? this.failing : this.failing / 10
       isSyncing = false
       if (!this.isWorking || !(this.random() < chance)) return undefined
+      if (kind !== 'write') {
+        this.count('failed')
+        this.hasFailedPoint = true
+        return this.random.pick(['fail', 'tear'])
+      }
       this.hasFailed = true
       this.count('failed')
       return this.random.pick(['fail', 'tear'])
@@ -144,8 +156,11 @@ class Crashing {
     this.disk = this.wired(isKill ? disk.afterKill() : disk.afterPowerLoss())
     this.count('crashes')
     for (const record of model.records) {
-      if (isKill && record.acknowledgedAt < Infinity) record.isDurable = true
+      // a kill takes nothing, but a power cut before the log has been opened again may
+      if (isKill && record.acknowledgedAt < Infinity && !record.isDurable) record.isDurable = record.isOnlyWritten = true
+      if (!isKill && record.isOnlyWritten) record.isDurable = record.isOnlyWritten = false
       if (!isKill && !record.isDurable) record.acknowledgedAt = Infinity
+      if (!isKill && record.deletedAt > this.deletionsSynced) record.deletedAt = Infinity
       if (record.isDurable) this.count('synced')
       if (record.deletedAt < Infinity) this.count('deleted')
     }
@@ -162,8 +177,11 @@ class Crashing {
       model.violate('the log does not show what is in the file')
     }
     this.count('found', frames.length)
+    const { records } = log.stats()
+    if (records !== shown.length) model.violate(`stats() counts ${records} records, and there are ${shown.length}`)
     if (this.isPlain) this.fillHoles(frames)
     reconcile(model, frames, { isCrash: true, isCertain: false, hasFaults: this.hasFailed })
+    for (const record of model.records) record.isOnlyWritten = false
     this.hasFailed = false
   }
 
@@ -188,7 +206,7 @@ class Crashing {
     let pending = new Set()
     for (let i = 0; i < 200 && !disk.isOff; i++) {
       const what = random()
-      if (what < 0.75) pending.add(this.append(log))
+      if (what < 0.85 - this.deletedPart) pending.add(this.append(log))
       else if (what < 0.85) pending.add(this.del(log))
       else if (what < 0.9) pending.add(this.sync(log))
       if (random() < 0.4) {
@@ -261,15 +279,20 @@ class Crashing {
 
   del (log) {
     const { random, model } = this
-    const record = model.records.length > 0 ? random.pick(model.records) : undefined
-    if (record?.seq === undefined || record.acknowledgedAt === Infinity) return Promise.resolve()
-    record.deletingAt = Math.min(record.deletingAt, this.moment)
-    this.simulation.note(`del ${record.seq}`)
-    return new Promise(resolve => log.del(record.seq, (err) => {
-      this.simulation.note(`  deleted ${record.seq} ${err?.code ?? ''}`)
+    // one, of all or of the last, or some
+    const from = random() < 0.5 ? 0 : Math.max(0, model.records.length - 10)
+    const chosen = Array.from({ length: random.pick([1, 1, 1, 30]) }, () => model.records[from + random.below(model.records.length - from)])
+    const records = chosen.filter(record => record?.seq !== undefined && record.acknowledgedAt < Infinity)
+    if (records.length === 0) return Promise.resolve()
+    for (const record of records) record.deletingAt = Math.min(record.deletingAt, this.moment)
+    const seqs = records.map(({ seq }) => seq)
+    this.simulation.note(`del ${seqs}`)
+    return new Promise(resolve => log.del(seqs, (err) => {
+      this.simulation.note(`  deleted ${seqs} ${err?.code ?? ''}`)
       resolve()
-      if (err) this.checkError(err)
-      else record.deletedAt = ++this.moment
+      if (err) return this.checkError(err)
+      const moment = ++this.moment
+      for (const record of records) record.deletedAt = Math.min(record.deletedAt, moment)
     }))
   }
 
@@ -280,13 +303,19 @@ class Crashing {
       this.simulation.note(`  synced ${err?.code ?? ''}`)
       resolve()
       if (err) this.checkError(err)
-      else this.synced(madeAt)
+      else {
+        this.synced(madeAt)
+        this.deletionsSynced = Math.max(this.deletionsSynced, madeAt)
+      }
     }))
   }
 
   async close (log) {
     this.simulation.note('close')
-    await this.survives(called(cb => log.close(cb)).then(() => this.synced(Infinity), err => this.checkError(err)))
+    await this.survives(called(cb => log.close(cb)).then(() => {
+      this.synced(Infinity)
+      this.deletionsSynced = Math.max(this.deletionsSynced, ++this.moment)
+    }, err => this.checkError(err)))
   }
 
   /** All that was appended before has to be there from now on. */
@@ -297,7 +326,7 @@ class Crashing {
   }
 
   checkError (err) {
-    if (!WRITE_ERRORS.includes(err.code) || !this.hasFailed) this.model.violate(err.stack)
+    if (!WRITE_ERRORS.includes(err.code) || !(this.hasFailed || this.hasFailedPoint)) this.model.violate(err.stack)
   }
 }
 

@@ -20,10 +20,11 @@ class Disk {
    * @param {ReturnType<typeof randomFrom>} [options.random]
    * @param {number} [options.pageSize]
    * @param {import('../../lib/clock').Clock} [options.clock]
+   * @param {number} [options.maxRecorded]
    * @param {() => number} [options.delay] milliseconds that an operation takes; -1: it calls back before it returns;
    *   default: until the next turn of the event loop
    */
-  constructor ({ random = randomFrom(1), pageSize = 4096, clock = systemClock, delay } = {}) {
+  constructor ({ random = randomFrom(1), pageSize = 4096, clock = systemClock, maxRecorded = 32768, delay } = {}) {
     this.random = random
     this.pageSize = pageSize
     this.clock = clock
@@ -33,6 +34,10 @@ class Disk {
     /** a recovery point's versions since it was last certain, the certain one first */
     this.points = [null]
     this.pointsWritten = 0
+    /** @type {{ records: number, version: number } | null} */
+    this.counted = null
+    /** Bytes of deletions beyond which a recovery point is written anew. */
+    this.maxRecorded = maxRecorded
     this.operations = 0
     this.isOff = false
     /** resolves when the disk goes off */
@@ -177,6 +182,7 @@ class Disk {
       ...file,
       filename: name,
       point: this.pointFile(name, state, start),
+      countFile: this.countFile(name, start),
       keepCut: (offset, end, cb) => start('keepCut', cb, () => {
         const cut = `${name}.cut-${offset}`
         this.files.set(cut, new DiskFile(Buffer.from(this.get(name).bytes.subarray(offset, end))))
@@ -191,16 +197,49 @@ class Disk {
     }
   }
 
+  /** The number of records that closing leaves: of the file as it is then, and of no other state. */
+  countFile (name, start) {
+    return {
+      read: (size, cb) => start('count.read', cb, () => {
+        const { bytes, version } = this.get(name)
+        return this.counted !== null && size === bytes.length && version === this.counted.version ? this.counted.records : null
+      }),
+      write: (records, cb) => start('count.write', cb, () => { this.counted = records === null ? null : { records, version: this.get(name).version } })
+    }
+  }
+
   /** The recovery point beside the file. */
   pointFile (name, state, start) {
     return {
-      read: (cb) => start('point.read', cb, () => clone(this.points[this.points.length - 1])),
+      maxRecorded: this.maxRecorded,
+      read: (cb) => start('point.read', cb, () => shown(this.points[this.points.length - 1])),
       write: (point, cb) => {
-        const kept = { ...clone(point), id: `point ${++this.pointsWritten}`, isHeld: false }
+        const kept = { ...clone(point), rewrites: [], recorded: [], synced: 0, id: `point ${++this.pointsWritten}`, isHeld: false }
         start('point.write', cb, () => {
           if (this.get(name).bytes.length + POINT_SIZE > this.capacity) throw failure('ENOSPC')
           this.points = [kept]
         }, () => { if (this.random() < 0.5) this.points.push(kept) })
+      },
+      record: (deletions, cb) => {
+        const line = structuredClone(deletions)
+        const latest = this.points[this.points.length - 1]
+        start('point.record', cb, () => {
+          if (this.get(name).bytes.length + POINT_SIZE > this.capacity) throw failure('ENOSPC')
+          latest.recorded.push(line)
+        }, () => { if (this.random() < 0.5) latest.recorded.push(line) })
+      },
+      sync: (cb) => {
+        const latest = this.points[this.points.length - 1]
+        const covered = latest.recorded.length
+        start('point.sync', (err) => {
+          // what an fsync has failed to write, the next one does not write either
+          if (err) latest.isBroken = true
+          cb(err)
+        }, () => {
+          if (latest.isBroken) return
+          latest.synced = Math.max(latest.synced, covered)
+          if (latest === this.points[this.points.length - 1]) this.points = [latest]
+        })
       },
       publish: (acknowledged) => {
         if (state.isClosed) this.misuses.push('publish after close')
@@ -220,22 +259,33 @@ class Disk {
     return { ...storage, stat: (cb) => size((err, bytes) => err ? cb(err) : cb(null, { size: bytes })) }
   }
 
-  /** The process was killed, the machine goes on: everything the system was given is there. */
+  /** The process was killed, the machine goes on: everything the system was given is there, though a power cut may still take it. */
   afterKill () {
-    return this.next((file) => file.bytes, this.points[this.points.length - 1])
+    return this.next((file) => file.copy(), this.points.map(clone))
   }
 
   /** The power went. */
   afterPowerLoss () {
-    return this.next((file) => file.afterPowerLoss(this.random, this.pageSize), this.random.pick(this.points))
+    const point = clone(this.random.pick(this.points))
+    // appended lines reach the disk in any order, and count up to the first that is missing
+    if (point !== null) {
+      point.recorded.length = point.synced + this.random.below(point.recorded.length - point.synced + 1)
+      point.synced = point.recorded.length
+    }
+    return this.next((file) => new DiskFile(file.afterPowerLoss(this.random, this.pageSize)), [point])
   }
 
-  next (bytesOf, point) {
+  next (fileOf, points) {
     this.turnOff()
-    const { random, pageSize, clock, delay } = this
-    const disk = new Disk({ random, pageSize, clock, delay })
-    for (const [name, file] of this.files) disk.files.set(name, new DiskFile(bytesOf(file)))
-    disk.points = [point]
+    const { random, pageSize, clock, maxRecorded, delay } = this
+    const disk = new Disk({ random, pageSize, clock, maxRecorded, delay })
+    for (const [name, file] of this.files) {
+      const left = fileOf(file)
+      disk.files.set(name, left)
+      if (this.counted?.version === file.version) disk.counted = { ...this.counted, version: left.version }
+    }
+    disk.points = points
+    disk.pointsWritten = this.pointsWritten
     disk.note = this.note
     return disk
   }
@@ -254,7 +304,19 @@ function failure (code) {
 }
 
 function clone (point) {
-  return point === null ? null : { ...point, rewrites: point.rewrites.map(rewrite => ({ ...rewrite, data: Buffer.from(rewrite.data) })) }
+  return point === null ? null : structuredClone(point)
+}
+
+/** As it is read. */
+function shown (point) {
+  if (point === null) return null
+  const { recorded, synced, isBroken, deletions, ...rest } = structuredClone(point)
+  return { ...rest, deletions: [...deletions, ...recorded.flat()].map(withBuffers), id: `${rest.id}+${recorded.length}` }
+}
+
+/** A copy by structuredClone has no Buffers. */
+function withBuffers ({ records, ...deletion }) {
+  return { ...deletion, records: records.map(({ replaces, ...record }) => ({ ...record, replaces: Buffer.from(replaces) })) }
 }
 
 module.exports = { Disk, randomFrom }

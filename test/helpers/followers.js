@@ -61,6 +61,7 @@ function pointOf (t, file) {
   t.teardown(() => point.release())
   return {
     write: promisify(point.write),
+    record: promisify(point.record),
     remove: promisify(point.remove),
     publish: point.publish,
     release: point.release

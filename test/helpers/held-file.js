@@ -91,12 +91,16 @@ class HeldFile {
       },
       checkPath: null,
       point: {
+        maxRecorded: 32768,
         read: (cb) => setImmediate(cb, null, null),
         write: (point, cb) => this.operation('point', () => {}, cb),
+        record: (deletions, cb) => this.operation('record', () => {}, cb),
+        sync: (cb) => this.operation('syncPoint', () => {}, cb),
         publish: () => {},
         release: () => {},
         remove: (cb) => this.operation('removePoint', () => {}, cb)
       },
+      countFile: null,
       keepCut: (offset, end, cb) => setImmediate(cb, null, null),
       watch: null
     }

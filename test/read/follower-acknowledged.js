@@ -58,7 +58,7 @@ tape('what is in the file behind the acknowledged offset is not shown, and shown
   const file = testFolder(t)('log')
   const point = pointOf(t, file)
   fs.writeFileSync(file, frames(1, 2, 3))
-  await point.write({ offset: 0, rewrites: [], acknowledged: 54 })
+  await point.write({ offset: 0, deletions: [], acknowledged: 54 })
   const reader = readerOf(t, file)
   await reader.polled()
   t.deepEqual(reader.numbers, [1])
@@ -79,7 +79,7 @@ tape('a reader that opens while several blocks are written shows none of them', 
   const point = pointOf(t, file)
   fs.writeFileSync(file, Buffer.concat([blockFrom(1), blockFrom(10), blockFrom(19), frames(28)]))
   for (const [acknowledged, shown] of [[0, 0], [54, 1], [BLOCK_SIZE, 9], [BLOCK_SIZE + 108, 11], [3 * BLOCK_SIZE + 54, 28]]) {
-    await point.write({ offset: 0, rewrites: [], acknowledged })
+    await point.write({ offset: 0, deletions: [], acknowledged })
     const reader = readerOf(t, file)
     await reader.polled()
     t.deepEqual(reader.numbers, upTo(shown), `up to ${acknowledged}`)
@@ -96,7 +96,7 @@ tape('a reader without a stream is woken by what is published, also after the re
   const isAt = (seq) => until(() => log.since.value === seq)
   await isAt(0)
   for (let number = 1; number < 9; number += 2) {
-    await point.write({ offset: 0, rewrites: [], acknowledged: number * 54 })
+    await point.write({ offset: 0, deletions: [], acknowledged: number * 54 })
     fs.appendFileSync(file, frames(number + 1, number + 2))
     for (const last of [number + 1, number + 2]) {
       // long enough that all events before it have been told
@@ -117,7 +117,7 @@ tape('an atomic batch whose first length is not written yet is waited for, not c
     const file = inFolder(isHeld ? 'held' : 'not held')
     const point = pointOf(t, file)
     fs.writeFileSync(file, blockFrom(1))
-    await point.write({ offset: BLOCK_SIZE, rewrites: [], acknowledged: BLOCK_SIZE })
+    await point.write({ offset: BLOCK_SIZE, deletions: [], acknowledged: BLOCK_SIZE })
     // as where there are no locks
     if (!isHeld) point.release()
     const live = readerOf(t, file)
@@ -142,7 +142,7 @@ tape('records that are rolled back are never shown, and those of the same sizes 
   const point = pointOf(t, file)
   const start = blockFrom(1)
   fs.writeFileSync(file, start)
-  await point.write({ offset: 0, rewrites: [], acknowledged: BLOCK_SIZE })
+  await point.write({ offset: 0, deletions: [], acknowledged: BLOCK_SIZE })
   const reader = readerOf(t, file)
   await until(() => reader.numbers.length === 9)
   for (const [failed, stored] of [[frames(100, 101), frames(10, 11)], [Buffer.concat([blockFrom(100), blockFrom(109)]), Buffer.concat([blockFrom(10), blockFrom(19)])]]) {
@@ -175,6 +175,28 @@ tape('a failed append is never shown to a reader, and what follows is not skippe
   }
   t.deepEqual([reader.numbers, reader.ended], [upTo(5), undefined])
   await log.close()
+})
+
+tape('where there are no locks, an atomic batch in the middle of a block is shown when its first length is written', async (t) => {
+  const file = testFolder(t)('log')
+  const point = pointOf(t, file)
+  const bytes = Buffer.concat([blockFrom(1), blockFrom(10), frames(19)])
+  const at = BLOCK_SIZE + 3 * 54
+  const unfinished = Buffer.from(bytes).fill(0, at, at + layout.LENGTH_SIZE)
+  fs.writeFileSync(file, unfinished.subarray(0, BLOCK_SIZE))
+  await point.write({ offset: BLOCK_SIZE, deletions: [], acknowledged: BLOCK_SIZE })
+  point.release()
+  const live = readerOf(t, file)
+  await until(() => live.numbers.length === 9)
+  fs.appendFileSync(file, unfinished.subarray(BLOCK_SIZE))
+  const late = readerOf(t, file)
+  for (let i = 0; i < 8; i++) await Promise.all([live.polled(), late.polled()])
+  for (const reader of [live, late]) t.deepEqual([reader.numbers, reader.ended], [upTo(12), undefined], 'what is behind it is not shown either')
+  const fd = fs.openSync(file, 'r+')
+  fs.writeSync(fd, bytes, at, layout.LENGTH_SIZE, at)
+  fs.closeSync(fd)
+  for (const reader of [live, late]) await until(() => reader.numbers.length === 19)
+  for (const reader of [live, late]) t.deepEqual([reader.numbers, reader.ended], [upTo(19), undefined])
 })
 
 tape('a reader that opens while an atomic batch is synced sees it once it is acknowledged', async (t) => {
@@ -210,7 +232,7 @@ tape('a reader that opens while a writer does shows nothing that is not acknowle
     beforeSize: async () => {
       if (isWriting) return
       isWriting = true
-      await point.write({ offset: 0, rewrites: [], acknowledged: BLOCK_SIZE })
+      await point.write({ offset: 0, deletions: [], acknowledged: BLOCK_SIZE })
       fs.appendFileSync(file, Buffer.concat([blockFrom(100), blockFrom(109), frames(118)]))
     }
   })
@@ -238,7 +260,7 @@ tape('what a writer that died had written and not acknowledged is shown as far a
     const file = inFolder(title)
     const point = pointOf(t, file)
     fs.writeFileSync(file, blockFrom(1))
-    await point.write({ offset: BLOCK_SIZE, rewrites: [], acknowledged: BLOCK_SIZE })
+    await point.write({ offset: BLOCK_SIZE, deletions: [], acknowledged: BLOCK_SIZE })
     const reader = readerOf(t, file, { validate: isIntact })
     await until(() => reader.numbers.length === 9)
     fs.appendFileSync(file, left)
@@ -289,7 +311,7 @@ tape('a writer whose acknowledged offset is before what was shown has rolled tha
   fs.writeFileSync(file, frames(1, 2))
   const reader = readerOf(t, file)
   await until(() => reader.numbers.length === 2)
-  await point.write({ offset: 0, rewrites: [], acknowledged: 54 })
+  await point.write({ offset: 0, deletions: [], acknowledged: 54 })
   fs.appendFileSync(file, frames(3))
   await until(() => reader.ended)
   t.equal(reader.ended.code, 'flumelog:corrupt')

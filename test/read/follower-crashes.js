@@ -6,6 +6,7 @@ const tape = require('tape')
 const fs = require('fs')
 const pull = require('pull-stream')
 const FlumeLog = require('../..')
+const { deletionOf } = require('../../lib/recovery/deletions')
 const { testFolder } = require('../helpers/folder')
 const { start } = require('../helpers/processes')
 const { writerOf, watched, pointOf, until, frame, follow, isAt, summary } = require('../helpers/followers')
@@ -20,7 +21,7 @@ tape('a follower that reads during a deletion sees the record whole, or not at a
   for (let i = 0; i < 2; i++) seqs.push(await writer.append(1))
   await writer.close()
   const point = pointOf(t, file)
-  await point.write({ offset: 0, rewrites: [], acknowledged: 2008 })
+  await point.write({ offset: 0, deletions: [], acknowledged: 2008 })
   let step = 'idle'
   const reader = watched(file, {
     // a writer appends a record and deletes it; the follower reads while half of it is zeros
@@ -30,7 +31,7 @@ tape('a follower that reads during a deletion sees the record whole, or not at a
       const before = fs.readFileSync(file)
       const position = seqs[2]
       const after = Buffer.from(before).fill(0, position + 2, position + 1002)
-      await point.write({ offset: position, rewrites: [{ offset: 0, data: after }], acknowledged: 4016 })
+      await point.record([deletionOf(0, before, [position], null)])
       fs.writeFileSync(file, Buffer.concat([after.subarray(0, position + 500), before.subarray(position + 500)]))
       step = 'half'
     },
@@ -39,7 +40,7 @@ tape('a follower that reads during a deletion sees the record whole, or not at a
       step = 'done'
       const after = fs.readFileSync(file).fill(0, seqs[2] + 2, seqs[2] + 1002)
       fs.writeFileSync(file, after)
-      await point.write({ offset: seqs[2], rewrites: [], acknowledged: 4016 })
+      await point.write({ offset: seqs[2] + 1004, deletions: [], acknowledged: 4016 })
     }
   })
   const values = []
@@ -63,7 +64,7 @@ tape('a follower of a log left by a crash shows nothing that recovery would trun
   record[30]++
   fs.writeFileSync(file, Buffer.concat([frame(numbered(1, 50)), frame(numbered(2, 50)), frame(record)]))
   const point = pointOf(t, file)
-  await point.write({ offset: 54, rewrites: [], acknowledged: 162 })
+  await point.write({ offset: 54, deletions: [], acknowledged: 162 })
   point.release()
   let looks = 0
   const reader = watched(file, { afterSize: async () => { looks++ } }, { validate: isIntact })

@@ -8,12 +8,12 @@ const fs = require('fs')
 const pull = require('pull-stream')
 const FlumeLog = require('../..')
 const layout = require('../../lib/format/layout')
-const { rewriteImage } = require('../../lib/recovery/rewrites')
 const { testFolder } = require('../helpers/folder')
-const { pointOf, until } = require('../helpers/followers')
+const { until } = require('../helpers/followers')
 const { sealedBlock, tailOf, dataOf } = require('../helpers/bytes')
 const { promises } = require('../helpers/promises')
 const { collect, codeOf } = require('../helpers/reading')
+const { leavePoint, rewriteImage } = require('../helpers/rewrite-image')
 
 const BLOCK_SIZE = 512
 const SIZE = 100
@@ -40,9 +40,7 @@ const SEQS = [0, FRAME, 2 * FRAME, 3 * FRAME, BLOCK_SIZE, BLOCK_SIZE + FRAME]
 tape('deletions in the recovery point of another log hide no records from a reader', async (t) => {
   const file = testFolder(t)('log')
   fs.writeFileSync(file, Buffer.concat(blocksOf(1)))
-  const point = pointOf(t, file)
-  await point.write({ offset: OFFSET, rewrites: imagesOf(blocksOf(101)), acknowledged: OFFSET })
-  point.release()
+  leavePoint(file, OFFSET, imagesOf(blocksOf(101)))
   const reader = promises(FlumeLog(file, { readOnly: true, blockSize: BLOCK_SIZE, cacheSize: 0 }))
   t.deepEqual((await collect(reader.log)).map(({ seq }) => seq), SEQS)
   t.deepEqual(await reader.get(FRAME), dataOf(SIZE, 3), 'nor from a get')
@@ -53,9 +51,7 @@ tape('deletions that were interrupted in this log are shown as complete', async 
   const file = testFolder(t)('log')
   const blocks = blocksOf(1)
   fs.writeFileSync(file, Buffer.concat(blocks))
-  const point = pointOf(t, file)
-  await point.write({ offset: OFFSET, rewrites: imagesOf(blocks), acknowledged: OFFSET })
-  point.release()
+  leavePoint(file, OFFSET, imagesOf(blocks))
   const halfway = deletedIn(blocks).map((after, i) => Buffer.concat([after.subarray(0, FRAME + 50), blocks[i].subarray(FRAME + 50)]))
   for (const current of [blocks, halfway]) {
     fs.writeFileSync(file, Buffer.concat(current))
@@ -70,9 +66,7 @@ tape('deletions are found to be those of this log when its block size is known o
   const file = testFolder(t)('log')
   const blocks = blocksOf(1)
   fs.writeFileSync(file, blocks[0].subarray(0, FRAME))
-  const point = pointOf(t, file)
-  await point.write({ offset: OFFSET, rewrites: imagesOf(blocks), acknowledged: OFFSET })
-  point.release()
+  leavePoint(file, OFFSET, imagesOf(blocks))
   const reader = FlumeLog(file, { readOnly: true, cacheSize: 0 })
   const seqs = []
   pull(reader.stream({ live: true, values: false }), pull.drain(seq => { seqs.push(seq) }, () => {}))

@@ -271,7 +271,7 @@ tape('a valid recovery point is used: torn writes after it are truncated, corrup
     const file = inFolder(`log-${point}`)
     fs.writeFileSync(file, damaged)
     const { point: pointFile } = pathFile(file, { readOnly: true, lock: false })
-    if (point !== null) await event(resolve => pointFile.write({ offset: point, rewrites: [], acknowledged: damaged.length }, resolve))
+    if (point !== null) await event(resolve => pointFile.write({ offset: point, deletions: [], acknowledged: damaged.length }, resolve))
     pointFile.release()
     for (const readOnly of [true, false]) {
       const log = promises(FlumeLog(file, { codec, readOnly }))
@@ -463,7 +463,7 @@ function smallLog ({ blocks, hasTail, checksum, first = 1 }) {
 function diskOf (bytes, offset = null) {
   const disk = new Disk()
   disk.file('log').write(0, bytes, () => {})
-  disk.points = [offset === null ? null : { offset, rewrites: [] }]
+  disk.points = [offset === null ? null : { offset, rewrites: [], deletions: [], recorded: [], synced: 0 }]
   return disk
 }
 

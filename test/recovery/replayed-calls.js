@@ -73,9 +73,9 @@ async function replay (seed, strace, counts) {
 async function cut (replayed, random, counts) {
   const told = replayed.told.map(line => JSON.parse(line))
   if (told.length === 0) return null
-  const { details: { blockSize, checksum } } = told[0]
+  const { details: { blockSize, checksum, sync } } = told[0]
   let violation = null
-  const model = modelOf(told.slice(1), message => { violation ??= message })
+  const model = modelOf(told.slice(1), sync, message => { violation ??= message })
   const left = fs.mkdtempSync(path.join(folder, 'left-'))
   replayed.materialize(left, random)
   const file = path.join(left, 'log')
@@ -99,7 +99,7 @@ async function cut (replayed, random, counts) {
 }
 
 /** What the program has told of, until the power went. */
-function modelOf (told, violate) {
+function modelOf (told, sync, violate) {
   const model = new Model(buffers, violate)
   told.forEach(({ what, details }, moment) => {
     if (what === 'appending') {
@@ -111,9 +111,12 @@ function modelOf (told, violate) {
       model.acknowledge(seqs.map((_, i) => model.byNumber.get(first + i)), seqs.map(seq => seq ?? undefined), moment)
       if (isSynced) synced(model, first + seqs.length - 1)
     } else if (what === 'synced' || what === 'closed') {
-      synced(model, details)
-    } else if (what === 'deleting' || what === 'deleted') {
-      for (const seq of details) model.bySeq.get(seq)[what === 'deleting' ? 'deletingAt' : 'deletedAt'] = moment
+      synced(model, details.upTo)
+      for (const seq of details.deleted) model.bySeq.get(seq).deletedAt = moment
+    } else if (what === 'deleting') {
+      for (const seq of details) model.bySeq.get(seq).deletingAt = moment
+    } else if (what === 'deleted' && sync === 'always') {
+      for (const seq of details) model.bySeq.get(seq).deletedAt = moment
     }
   })
   return model

@@ -1,13 +1,14 @@
 'use strict'
 
-// lib/recovery/rewrites.js: an interrupted deletion is completed in the file it was made for,
+// lib/recovery/rewrites.js: a deletion that an earlier version left is completed in the file it was made for,
 // however it was interrupted, and in no other.
 
 const test = require('tape')
 const fc = require('fast-check')
 const layout = require('../../lib/format/layout')
-const { belongsTo, rewriteImage } = require('../../lib/recovery/rewrites')
+const { belongsTo } = require('../../lib/recovery/rewrites')
 const { dataOf, tailOf } = require('../helpers/bytes')
+const { rewriteImage } = require('../helpers/rewrite-image')
 
 /** The bytes of a block with records of these sizes, and the same with some of them deleted. */
 function deletion (sizes, isDeleted, byte = 1) {

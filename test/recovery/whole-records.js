@@ -40,6 +40,18 @@ test('behind the recovery point, a record that the codec refuses is torn, unless
   t.end()
 })
 
+test('behind the recovery point, a block ends where a length was withheld, whatever is behind it', (t) => {
+  for (const checksum of [true, false]) {
+    for (const at of [0, 14, 30]) {
+      const block = sealedBlock(BLOCK_SIZE, RECORDS, { checksum })
+      block.writeUInt16LE(0, at)
+      for (const length of [42, BLOCK_SIZE]) t.equal(endOfUnsynced(block.subarray(0, length), 0, OPTIONS), at, `${length} bytes`)
+      t.equal(endOfUnsynced(block, at, { ...OPTIONS, checksum: false }), at, 'also if it is where the recovery point is')
+    }
+  }
+  t.end()
+})
+
 test('without a recovery point, the last block ends behind its whole records, and corruption in front of one stays', (t) => {
   const tail = tailOf(RECORDS)
   t.equal(endOfLastBlock(tail, BLOCK_SIZE), 42)

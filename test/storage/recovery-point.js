@@ -14,24 +14,37 @@ const { pointFile } = require('../../lib/storage/recovery-point')
 const { testFolder } = require('../helpers/folder')
 const { start } = require('../helpers/processes')
 const { promises } = require('../helpers/promises')
+const { leavePoint } = require('../helpers/rewrite-image')
 
 const PROGRAMS = path.join(__dirname, '..', 'helpers', 'programs')
 const WITHOUT_NATIVE_PART = ['-r', path.join(PROGRAMS, 'without-native-part.js')]
-const POINT = { offset: 128, rewrites: [], acknowledged: 200 }
+const POINT = { offset: 128, deletions: [], acknowledged: 200 }
+/** The same, as it is read. */
+const READ = { ...POINT, rewrites: [] }
+
+/** Of one record in a block, of this many bytes. */
+const deletion = (block, length, checksum = 4294967295) => ({
+  block,
+  records: [{ seq: block, length, replaces: Buffer.alloc(Math.ceil(length / 64) * 4, length) }],
+  checksum
+})
 
 /** The recovery point of a log with mode 0644. */
-function pointIn (t, { mode = 0o644, folder = testFolder(t) } = {}) {
+function pointIn (t, { mode = 0o644, folder = testFolder(t), blocking = true } = {}) {
   const log = folder('log')
   fs.writeFileSync(log, '')
   fs.chmodSync(log, mode)
   const filename = folder('log.recovery-point')
-  const point = pointFile(filename, folder('.'), () => fs.promises.stat(log))
+  const point = pointFile(filename, folder('.'), () => fs.promises.stat(log), blocking)
   t.teardown(() => point.release())
   return {
     filename,
     folder,
     read: promisify(point.read),
     write: promisify(point.write),
+    record: promisify(point.record),
+    sync: promisify(point.sync),
+    peek: point.peek,
     remove: promisify(point.remove),
     publish: point.publish,
     release: point.release
@@ -46,11 +59,11 @@ test('what was written is read, with its deletions, another id each time, and he
   t.equal(await read(), null, 'there is none at first')
   await write(POINT)
   const first = await read()
-  t.deepEqual(first, { ...POINT, id: first.id, isHeld: true })
-  const rewrites = [{ offset: 64, data: Buffer.from('what will be there') }]
-  await write({ offset: 256, rewrites, acknowledged: 300 })
+  t.deepEqual(first, { ...READ, id: first.id, isHeld: true })
+  const deletions = [deletion(64, 100)]
+  await write({ offset: 256, deletions, acknowledged: 300 })
   const second = await read()
-  t.deepEqual(second, { offset: 256, rewrites, acknowledged: 300, id: second.id, isHeld: true })
+  t.deepEqual(second, { offset: 256, rewrites: [], deletions, acknowledged: 300, id: second.id, isHeld: true })
   t.notEqual(second.id, first.id)
 })
 
@@ -60,7 +73,7 @@ test('what is published is read, and nothing else changes', async (t) => {
   const { id } = await read()
   for (const acknowledged of [201, 65536, 2 ** 40 + 1, Number.MAX_SAFE_INTEGER]) {
     publish(acknowledged)
-    t.deepEqual(await read(), { ...POINT, acknowledged, id, isHeld: true }, String(acknowledged))
+    t.deepEqual(await read(), { ...READ, acknowledged, id, isHeld: true }, String(acknowledged))
   }
 })
 
@@ -79,16 +92,84 @@ test('what is published while the file is being replaced is in the new one', asy
 
 test('a recovery point with large deletions is read whole', async (t) => {
   const { read, write } = pointIn(t)
-  const rewrites = [0, 1, 2].map(number => ({ offset: number * 65536, data: Buffer.alloc(65536, number + 1) }))
-  await write({ ...POINT, rewrites })
-  t.deepEqual((await read()).rewrites, rewrites)
+  const deletions = [0, 1, 2].map(number => deletion(number * 65536, 65000))
+  await write({ ...POINT, deletions })
+  t.deepEqual((await read()).deletions, deletions)
   // around the size up to which one read is enough
-  for (let size = 2940; size < 3000; size += 3) {
-    const rewrites = [{ offset: 0, data: Buffer.alloc(size, 7) }]
-    await write({ ...POINT, rewrites })
+  for (let lines = 725; lines < 760; lines++) {
+    const deletions = [deletion(0, lines * 64)]
+    await write({ ...POINT, deletions })
     const found = await read()
-    if (found?.acknowledged !== 200 || !found.rewrites[0].data.equals(rewrites[0].data)) t.fail(`with ${size} bytes`)
+    if (found?.acknowledged !== 200 || !found.deletions[0].records[0].replaces.equals(deletions[0].records[0].replaces)) t.fail(`with ${lines} checksums`)
   }
+})
+
+test('recorded deletions are read in their order, behind those it was written with, and change what tells it from any other', async (t) => {
+  for (const blocking of [true, false]) {
+    const { read, write, record, sync, publish, peek } = pointIn(t, { blocking })
+    const deletions = [deletion(0, 10), deletion(64, 100, null), deletion(0, 20), deletion(128, 5000)]
+    await write({ ...POINT, deletions: deletions.slice(0, 1) })
+    const before = await read()
+    const seen = [peek()]
+    await record(deletions.slice(1, 3))
+    seen.push(peek())
+    publish(201)
+    await record(deletions.slice(3))
+    await sync()
+    seen.push(peek())
+    const after = await read()
+    t.deepEqual(after, { ...READ, deletions, acknowledged: 201, id: after.id, isHeld: true })
+    t.notEqual(after.id, before.id)
+    t.equal(new Set(seen).size, blocking ? 3 : 1)
+    await write(POINT)
+    t.deepEqual((await read()).deletions, [], 'the next one is without them')
+  }
+})
+
+test('of recorded deletions those count that are whole, up to the first that is not', async (t) => {
+  const { filename, read, write, record } = pointIn(t)
+  const deletions = [deletion(0, 10), deletion(64, 100), deletion(128, 200)]
+  await write(POINT)
+  const ends = [fs.statSync(filename).size]
+  for (const one of deletions) {
+    await record([one])
+    ends.push(fs.statSync(filename).size)
+  }
+  const whole = fs.readFileSync(filename)
+  for (let length = ends[0]; length <= whole.length; length++) {
+    fs.writeFileSync(filename, whole.subarray(0, length))
+    // a line is whole without its newline
+    const count = ends.slice(1).filter(end => end - 1 <= length).length
+    if ((await read()).deletions.length !== count) t.fail(`cut to ${length} bytes`)
+  }
+  for (let at = ends[1]; at < ends[2]; at++) {
+    const flipped = Buffer.from(whole)
+    flipped[at] ^= 1
+    fs.writeFileSync(filename, flipped)
+    if ((await read()).deletions.length !== 1) t.fail(`with another byte at ${at}`)
+  }
+  t.pass('cut anywhere, or with any byte changed')
+})
+
+test('a deletion that could not be recorded is overwritten by the next', { skip: process.platform === 'win32' }, async (t) => {
+  const { filename, read, write, record } = pointIn(t)
+  await write(POINT)
+  const { writeSync } = fs
+  fs.writeSync = (fd, text, ...rest) => writeSync(fd, text.slice(0, 300), ...rest)
+  const err = await record([deletion(0, 10000)]).catch(err => err)
+  fs.writeSync = writeSync
+  t.equal(err.code, 'ENOSPC')
+  t.deepEqual((await read()).deletions, [])
+  await record([deletion(64, 10)])
+  t.deepEqual((await read()).deletions, [deletion(64, 10)])
+  t.ok(fs.statSync(filename).size > 0)
+})
+
+test('deletions that an earlier version had in progress are read', async (t) => {
+  const { folder, read } = pointIn(t)
+  const rewrites = [{ offset: 64, data: Buffer.from('what will be there'), replaces: Buffer.alloc(4, 1) }, { offset: 0, data: Buffer.alloc(70) }]
+  leavePoint(folder('log'), 128, rewrites)
+  t.deepEqual(await read(), { offset: 128, rewrites, deletions: [], id: 'left', acknowledged: null, isHeld: false })
 })
 
 test('after remove there is no file, and to publish does nothing', async (t) => {
@@ -108,7 +189,7 @@ test('once it is released, the file stays, and is not held', async (t) => {
   const { id } = await read()
   release()
   publish(300)
-  t.deepEqual(await read(), { ...POINT, id, isHeld: false })
+  t.deepEqual(await read(), { ...READ, id, isHeld: false })
 })
 
 test('it is held by another process while that lives, whatever it replaces, and not after SIGKILL', async (t) => {
@@ -125,7 +206,7 @@ test('it is held by another process while that lives, whatever it replaces, and 
   t.deepEqual({ isHeld, acknowledged }, { isHeld: true, acknowledged: 5000 })
   await process.kill()
   const left = await point.read()
-  t.deepEqual(left, { ...POINT, acknowledged: 5000, id: left.id, isHeld: false })
+  t.deepEqual(left, { ...READ, acknowledged: 5000, id: left.id, isHeld: false })
 })
 
 test('a reader never sees a live writer as dead, or half an offset, while it publishes and replaces the file', async (t) => {
@@ -210,7 +291,7 @@ test('a recovery point of one line, as earlier versions wrote it, is read', asyn
   const { filename, read } = pointIn(t)
   const json = '{"offset":128,"rewrites":[]}'
   fs.writeFileSync(filename, `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`)
-  t.deepEqual(await read(), { offset: 128, rewrites: [], id: undefined, acknowledged: null, isHeld: false })
+  t.deepEqual(await read(), { offset: 128, rewrites: [], deletions: [], id: undefined, acknowledged: null, isHeld: false })
 })
 
 test('a first line that is not whole counts as missing', async (t) => {
@@ -282,5 +363,5 @@ test('without the package that locks files it is read and published, but never h
   process.send({ publish: 4096 })
   await process.message(({ what }) => what === 'published')
   const found = await point.read()
-  t.deepEqual(found, { ...POINT, acknowledged: 4096, id: found.id, isHeld: false })
+  t.deepEqual(found, { ...READ, acknowledged: 4096, id: found.id, isHeld: false })
 })

@@ -48,6 +48,7 @@ function live (steps) {
   let made = 0
   /** What was added: value and seq. */
   let records = []
+  let batches = []
   const make = (size) => Buffer.alloc(size, ++made % 255 + 1)
 
   for (const step of steps) {
@@ -57,14 +58,13 @@ function live (steps) {
     } else if (step.do === 'atomic') {
       const values = step.sizes.map(make)
       const seqs = packer.addAtomic(values)
+      if (Math.floor(seqs[0] / BLOCK_SIZE) !== Math.floor(packer.end / BLOCK_SIZE)) throw new Error('an atomic batch lies in two blocks')
+      batches.push({ first: seqs[0], end: packer.end, isWritten: false })
       records.push(...values.map((value, i) => ({ value, seq: seqs[i], end: packer.end })))
     } else if (step.do === 'write' && packer.end > file.length) {
       file = Buffer.concat([file, ...packer.nextWrite(file.length)])
-      for (let withheld; (withheld = packer.withheldLength(file.length)) !== null;) {
-        if (file.readUInt16LE(withheld.offset) !== 0) throw new Error('the first length of an atomic batch is written too early')
-        withheld.length.copy(file, withheld.offset)
-        packer.lengthIsWritten()
-      }
+      checkBatches(file, packer, batches)
+      if (packer.withheld !== -1) packer.withheldLength.copy(file, packer.withheld)
     } else if (step.do === 'acknowledge') {
       acknowledged = records.findLast(({ end }) => end <= file.length)?.end ?? acknowledged
       for (const block of packer.reveal(acknowledged)) if (findProblem(block.buffer, true) !== null) throw new Error('a full block is not valid')
@@ -72,17 +72,34 @@ function live (steps) {
       packer.rollBack()
       file = file.subarray(0, acknowledged)
       records = records.filter(({ end }) => end <= acknowledged)
+      batches = batches.filter(({ end }) => end <= acknowledged)
     }
   }
-  while (packer.end > file.length) file = Buffer.concat([file, ...packer.nextWrite(file.length)])
-  const found = readAll(file, packer)
+  while (packer.end > file.length) {
+    file = Buffer.concat([file, ...packer.nextWrite(file.length)])
+    if (packer.withheld !== -1) packer.withheldLength.copy(file, packer.withheld)
+  }
+  const found = readAll(file)
   if (JSON.stringify(found) !== JSON.stringify(records.map(({ value, seq }) => ({ value: value.toString('hex'), seq })))) throw new Error('other records are in the file')
 }
 
-/** The records of a file, those of atomic batches with the lengths that are withheld. */
-function readAll (file, packer) {
-  const bytes = Buffer.from(file)
-  for (let withheld; (withheld = packer.withheldLength(bytes.length)) !== null; packer.lengthIsWritten()) withheld.length.copy(bytes, withheld.offset)
+/** Nothing that was written of an atomic batch is a record before the length is there that is withheld. */
+function checkBatches (file, packer, batches) {
+  const { withheld } = packer
+  const unwritten = batches.filter(({ first, end, isWritten }) => !isWritten && first < file.length)
+  for (const batch of unwritten) {
+    batch.isWritten = true
+    if (batch.end > file.length) throw new Error('an atomic batch lies in two writes')
+    if (withheld === -1 || withheld > batch.first) throw new Error('no length is withheld in front of an atomic batch')
+  }
+  if (withheld === -1) return
+  if (unwritten.every(({ first }) => first !== withheld)) throw new Error('the length that is withheld is not the first of an atomic batch')
+  if (file.readUInt16LE(withheld) !== 0) throw new Error('the first length of an atomic batch is written too early')
+  const start = withheld - withheld % BLOCK_SIZE
+  if (start + endOfRecords(file.subarray(start, start + BLOCK_SIZE), 0, BLOCK_SIZE - 10) !== withheld) throw new Error('the log does not end where a length is withheld')
+}
+
+function readAll (bytes) {
   const found = []
   for (let start = 0; start < bytes.length; start += BLOCK_SIZE) {
     const block = bytes.subarray(start, start + BLOCK_SIZE)

@@ -34,6 +34,8 @@ test('an fsync that was started before a write failed does not cover what is wri
   t.equal((await forcedEarly).code, 'ENOSPC')
   const pendingSync = await file.next('sync')
   const forced = log.append('forced', { sync: true })
+  // what is written next must not be mixed with what was truncated
+  ;(await file.next('sync')).finish()
   ;(await file.next('write')).finish()
   pendingSync.finish()
   await synced
@@ -179,13 +181,13 @@ test('an append does not wait for all of a large deletion, nor a deletion for al
   const { file, log } = await open({ blockSize: 128, sync: 'never' })
   const seqs = []
   for (let i = 0; i < 200; i++) seqs.push(await log.append(Buffer.alloc(100, 1)))
-  const { point } = file.counts
+  const before = file.counts.record ?? 0
   let atAppend = 0
   const deleted = log.del(seqs)
-  const appended = log.append('meanwhile').then(() => { atAppend = file.counts.point - point })
+  const appended = log.append('meanwhile').then(() => { atAppend = file.counts.record - before })
   await Promise.all([deleted, appended])
-  const whole = file.counts.point - point
-  t.ok(atAppend <= 4 && whole > 20, `acknowledged after ${atAppend} of ${whole} writes of the recovery point`)
+  const whole = file.counts.record - before
+  t.ok(atAppend <= 2 && whole >= 4, `acknowledged after ${atAppend} of ${whole} parts of the deletion`)
 
   let isAppending = true
   const next = (err) => { if (!err && isAppending) log.log.append('more', next) }

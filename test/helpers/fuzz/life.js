@@ -164,6 +164,7 @@ class Life {
     this.checkMisuses()
     this.calls.isOver = true
     const { isKill } = world.crash()
+    if (!isKill) for (const record of this.model.records) if (record.deletedAt > session.erasedBefore) record.deletedAt = Infinity
     if (isKill) for (const record of this.model.records) record.isDurable ||= record.acknowledgedAt < Infinity
     await this.compare({ isCrash: true, isCertain: false, hasFaults })
     return this.end(true)

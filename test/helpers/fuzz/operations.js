@@ -159,7 +159,7 @@ function pickKnown ({ model, random }) {
 }
 
 function del (session) {
-  const { log, random, world } = session
+  const { log, random } = session
   const records = Array.from({ length: random() < 0.6 ? 1 : random.below(random.pick([5, 60])) }, () => pickKnown(session)).filter(record => record !== undefined)
   const seqs = records.map(({ seq }) => seq)
   if (seqs.length === 0) return
@@ -168,11 +168,8 @@ function del (session) {
     log.del(seqs.length === 1 ? seqs[0] : seqs, cb)
   }, (call, err) => {
     if (err) return session.checkError(call, err)
-    for (const record of records) {
-      record.deletedAt = Math.min(record.deletedAt, session.moment)
-      const frame = Buffer.alloc(record.data.length)
-      if (!world.isDurable(record.seq, frame)) return session.violate(`${call.name} was called back, and a power cut may bring record ${record.number} back`)
-    }
+    for (const record of records) record.deletedAt = Math.min(record.deletedAt, session.moment)
+    if (session.settings.sync === 'always') session.checkErased(call, records)
   })
   return call
 }
@@ -193,6 +190,8 @@ function sync (session) {
     session.model.told(call.madeAt, session.moment, err)
     if (err) return session.checkError(call, err, { codes: unreported(session) })
     session.checkDurable(call)
+    session.checkErased(call, session.model.records.filter(({ deletedAt }) => deletedAt < call.madeAt))
+    session.erasedBefore = Math.max(session.erasedBefore, call.madeAt)
     checkAnswered(session, call)
   })
 }

@@ -20,6 +20,8 @@ class Session {
   constructor ({ log, settings, model, world, calls }) {
     this.log = log
     this.settings = settings
+    /** What was deleted before this moment is safe from a power cut. */
+    this.erasedBefore = settings.sync === 'always' ? Infinity : 0
     this.model = model
     this.world = world
     this.calls = calls
@@ -92,6 +94,20 @@ class Session {
     }
   }
 
+  /**
+   * These deletions are safe from a power cut.
+   * @param {import('./calls').Call} call
+   * @param {import('./model').Record[]} records
+   */
+  checkErased (call, records) {
+    const { world } = this
+    for (const { seq, data, number } of records) {
+      if (!world.isDurable(seq, Buffer.alloc(data.length)) && !world.isRecorded(seq)) {
+        return this.violate(`${call.name} was called back, and a power cut may bring record ${number} back`)
+      }
+    }
+  }
+
   /** @param {number} end the offset up to which is acknowledged */
   checkUnsynced (end) {
     const { sync, syncBytes } = this.settings
@@ -113,6 +129,7 @@ class Session {
     const { faults } = this.world
     if (this.settings.sync === 'interval' && this.isOpen && !this.isClosed && faults.sync === 0 && faults.change === 0) {
       this.checkDurable({ name: 'an append, an interval ago,', madeAt: this.moment })
+      this.checkErased({ name: 'a deletion, an interval ago,' }, this.model.records.filter(({ deletedAt }) => deletedAt < Infinity))
     }
   }
 }

@@ -22,10 +22,10 @@ const MOST_WAIT = 30000
 const KINDS = {
   disk: { fates: {} },
   'answers at once': { fates: {}, isAtOnce: true },
-  faults: { fates: { read: 0.01, write: 0.05, truncate: 0.05, 'point.write': 0.05 } },
+  faults: { fates: { read: 0.01, write: 0.05, truncate: 0.05, 'point.write': 0.05, 'point.record': 0.05, 'point.sync': 0.05 } },
   'failed writes at once': { fates: { write: 0.05, truncate: 0.02 }, isAtOnce: true },
   'full disk': { fates: {}, isLimited: true },
-  'failed syncs': { fates: { sync: 0.03, write: 0.01 } }
+  'failed syncs': { fates: { sync: 0.03, 'point.sync': 0.1, write: 0.01 } }
 }
 
 class World {
@@ -77,7 +77,7 @@ class SimulatedWorld extends World {
     const atOnce = isAtOnce ? random.pick([1, 0.8]) : 0
     const delay = () => random() < atOnce ? -1 : random() * longest
     this.isStorage = random() < 0.3
-    this.follow(new Disk({ random, pageSize: random.pick([512, 4096]), clock: this.simulation.clock, delay }))
+    this.follow(new Disk({ random, pageSize: random.pick([512, 4096]), clock: this.simulation.clock, maxRecorded: random.pick([300, 3000, 32768]), delay }))
   }
 
   /** @param {Disk} disk */
@@ -126,6 +126,12 @@ class SimulatedWorld extends World {
     data.copy(frame, 2)
     frame.writeUInt16LE(data.length, data.length + 2)
     return this.disk.get('log').isDurable(seq, frame, this.disk.pageSize)
+  }
+
+  /** Whether every recovery point that a power cut may leave has the deletion of this record. */
+  isRecorded (seq) {
+    return !this.isStorage && this.disk.points.every(point => point !== null &&
+      [...point.deletions, ...point.recorded.slice(0, point.synced).flat()].some(({ records }) => records.some(record => record.seq === seq)))
   }
 
   syncedLength () {
@@ -214,6 +220,10 @@ class RealWorld extends World {
   }
 
   isDurable () {
+    return true
+  }
+
+  isRecorded () {
     return true
   }
 

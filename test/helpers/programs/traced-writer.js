@@ -26,11 +26,15 @@ const OPERATIONS = 25
 const most = settings.blockSize - 14
 let made = 0
 let seqs = []
+/** Those of which the deletion is acknowledged. */
+const deleted = []
+/** Those of which it was asked for. */
+const asked = []
 
 main()
 
 async function main () {
-  tell('settings', { blockSize: settings.blockSize, checksum: settings.checksum })
+  tell('settings', { blockSize: settings.blockSize, checksum: settings.checksum, sync: settings.sync })
   for (let n = 0; n < OPENINGS; n++) {
     const log = FlumeLog(file, settings)
     await called('opened', cb => log.onReady(cb))
@@ -39,12 +43,11 @@ async function main () {
       const what = random()
       if (what < 0.6) pending.push(append(log))
       else if (what < 0.75) pending.push(del(log))
-      else if (what < 0.85) pending.push(called('synced', cb => log.sync(cb), made))
+      else if (what < 0.85) pending.push(called('synced', cb => log.sync(cb), { upTo: made, deleted: [...deleted] }))
       if (random() < 0.4) await Promise.all(pending.splice(0))
       else if (random() < 0.3) await new Promise(resolve => setImmediate(resolve))
     }
-    const upTo = made
-    await called('closed', cb => log.close(cb), upTo)
+    await called('closed', cb => log.close(cb), { upTo: made, deleted: [...asked] })
     await Promise.all(pending)
   }
 }
@@ -78,7 +81,8 @@ function del (log) {
   const chosen = Array.from({ length: 1 + random.below(3) }, () => random.pick(seqs))
   seqs = seqs.filter(seq => !chosen.includes(seq))
   tell('deleting', chosen)
-  return called('deleted', cb => log.del(chosen, cb), chosen)
+  asked.push(...chosen)
+  return called('deleted', cb => log.del(chosen, cb), chosen).then(() => { deleted.push(...chosen) })
 }
 
 /** @returns {Promise<void>} */

@@ -1,0 +1,44 @@
+'use strict'
+
+// What a log's file has yet to get, by the recovery point beside it.
+
+const { applyPatches, ownDeletions, patchesOf } = require('./deletions')
+const { ownRewrites } = require('./rewrites')
+
+/**
+ * @typedef {import('../storage/recovery-point').RecoveryPoint} RecoveryPoint
+ * @typedef {import('./deletions').Patch} Patch
+ * @typedef {import('./deletions').Read} Read
+ */
+
+/**
+ * @param {Read} read
+ * @param {number} size the file's, in bytes
+ * @param {RecoveryPoint | null} point
+ * @param {number} blockSize
+ * @returns {Promise<{ patches: Patch[], deleted: Set<number>, isComplete: boolean }>} patches: of deletions that were made for this
+ *   file, if it has any others. deleted: seqs of their records. isComplete: all were made for this file
+ */
+async function ownPatches (read, size, point, blockSize) {
+  if (point === null) return { patches: [], deleted: new Set(), isComplete: true }
+  // a live writer made them for the log that it has open
+  const rewrites = point.isHeld ? point.rewrites : await ownRewrites(read, size, point.rewrites, blockSize)
+  const deletions = point.isHeld ? point.deletions : await ownDeletions(read, size, point.deletions, blockSize)
+  return {
+    patches: [...rewrites.map(({ offset, data }) => ({ offset, data })), ...patchesOf(deletions, blockSize)],
+    deleted: new Set(deletions.flatMap(({ records }) => records.map(({ seq }) => seq))),
+    isComplete: rewrites.length === point.rewrites.length && deletions.length === point.deletions.length
+  }
+}
+
+/**
+ * @param {Read} read
+ * @param {Patch[]} patches
+ * @returns {Read} reads as if the file had them
+ */
+function withPatches (read, patches) {
+  if (patches.length === 0) return read
+  return async (offset, size) => applyPatches(await read(offset, size), offset, patches)
+}
+
+module.exports = { ownPatches, withPatches }

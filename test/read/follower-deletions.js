@@ -1,0 +1,96 @@
+'use strict'
+
+// Readers in other processes see deletions that the log's file does not have yet.
+
+const tape = require('tape')
+const fs = require('fs')
+const FlumeLog = require('../..')
+const { testFolder } = require('../helpers/folder')
+const { until } = require('../helpers/followers')
+const { promises } = require('../helpers/promises')
+const { codeOf, collect } = require('../helpers/reading')
+
+const BLOCK_SIZE = 512
+const data = (i) => Buffer.alloc(100, i + 1)
+const indexes = async (log) => (await collect(log.log, { seqs: false })).map(value => value[0] - 1)
+const upTo = (count, deleted = []) => Array.from({ length: count }, (_, i) => i).filter(i => !deleted.includes(i))
+
+for (const checksum of [true, false]) {
+  for (const sync of ['always', 'never']) {
+    const how = `sync '${sync}', ${checksum ? 'with' : 'without'} checksums`
+    const options = { blockSize: BLOCK_SIZE, checksum, sync }
+
+    tape(`a read-only log that is opened after a deletion was acknowledged does not have the record: ${how}`, async (t) => {
+      const file = testFolder(t)('log')
+      const writer = promises(FlumeLog(file, options))
+      const seqs = []
+      for (let i = 0; i < 20; i++) seqs.push(await writer.append(data(i)))
+      const deleted = []
+      for (const i of [1, 9, 18, 19]) {
+        await writer.del(seqs[i])
+        deleted.push(i)
+        const reader = promises(FlumeLog(file, { ...options, readOnly: true }))
+        t.deepEqual(await indexes(reader), upTo(20, deleted))
+        t.equal(await codeOf(reader.get(seqs[i])), 'flumelog:deleted')
+        await reader.close()
+      }
+      await writer.close()
+    })
+
+    tape(`a read-only log that has read a record before is told of its deletion: ${how}`, async (t) => {
+      const file = testFolder(t)('log')
+      const writer = promises(FlumeLog(file, options))
+      const seqs = []
+      for (let i = 0; i < 20; i++) seqs.push(await writer.append(data(i)))
+      const reader = promises(FlumeLog(file, { ...options, readOnly: true }))
+      t.deepEqual(await indexes(reader), upTo(20))
+      await writer.del([seqs[1], seqs[9]])
+      let code = null
+      while (code === null) code = await codeOf(reader.get(seqs[1])).then(code => code === 'flumelog:deleted' ? code : new Promise(resolve => setImmediate(resolve, null)))
+      t.deepEqual(await indexes(reader), upTo(20, [1, 9]))
+      await writer.del(seqs[10])
+      await writer.close()
+      const again = promises(FlumeLog(file, { ...options, readOnly: true }))
+      t.deepEqual(await indexes(again), upTo(20, [1, 9, 10]))
+      await Promise.all([reader.close(), again.close()])
+    })
+
+    tape(`readers of a log whose writer was killed do not have what it deleted: ${how}`, async (t) => {
+      const file = testFolder(t)
+      const writer = promises(FlumeLog(file('log'), options))
+      const seqs = []
+      for (let i = 0; i < 20; i++) seqs.push(await writer.append(data(i)))
+      await writer.del([seqs[1], seqs[9], seqs[18], seqs[19]])
+      for (const name of ['log', 'log.recovery-point']) fs.copyFileSync(file(name), file(name.replace('log', 'copy')))
+      const left = upTo(20, [1, 9, 18, 19])
+      for (const readOnly of [true, false, true]) {
+        const log = promises(FlumeLog(file('copy'), { ...options, readOnly }))
+        await log.onReady()
+        t.deepEqual(await indexes(log), left, readOnly ? 'read-only' : 'recovered')
+        await log.close()
+      }
+      await writer.close()
+    })
+
+    tape(`the client of a shared log does not see a record when its deletion was acknowledged: ${how}`, async (t) => {
+      const file = testFolder(t)('log')
+      const owner = promises(FlumeLog(file, { ...options, shared: true }))
+      await owner.onReady()
+      const client = promises(FlumeLog(file, { ...options, shared: true }))
+      const seqs = []
+      for (let i = 0; i < 20; i++) seqs.push(await client.append(data(i)))
+      t.deepEqual(await indexes(client), upTo(20))
+      for (const i of [1, 9, 18, 19]) {
+        await client.del(seqs[i])
+        t.equal(await codeOf(client.get(seqs[i])), 'flumelog:deleted')
+      }
+      await owner.del(seqs[5])
+      await until(() => client.log.since.value === seqs[19])
+      await client.append(data(20))
+      t.deepEqual(await indexes(client), upTo(21, [1, 5, 9, 18, 19]))
+      t.deepEqual(await indexes(owner), upTo(21, [1, 5, 9, 18, 19]))
+      await client.close()
+      await owner.close()
+    })
+  }
+}

@@ -1,0 +1,279 @@
+'use strict'
+
+// stats().records against a count by reading, whatever happens to the log: it is right, or null.
+
+const fs = require('fs')
+const tape = require('tape')
+const fc = require('fast-check')
+const pull = require('pull-stream')
+const FlumeLog = require('../..')
+const layout = require('../../lib/format/layout')
+const { createLog } = require('../../lib/log')
+const { pathFile } = require('../../lib/storage/path-file')
+const { settingsOf } = require('../../lib/options')
+const { countRecords } = require('../../lib/recovery/count-records')
+const { testFolder } = require('../helpers/folder')
+const { frame } = require('../helpers/followers')
+const { promises } = require('../helpers/promises')
+
+const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+const RUNS = Number(process.env.RUNS ?? 40)
+const BLOCK_SIZE = 256
+
+const size = fc.integer({ min: 1, max: 100 })
+const place = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('append'), sizes: fc.array(size, { maxLength: 8 }), sync: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('atomic'), sizes: fc.array(size, { minLength: 1, maxLength: 2 }) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('delete'), places: fc.array(place, { minLength: 1, maxLength: 4 }) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('reopen', 'kill', 'sync') }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('foreign append', 'foreign deletion', 'copy', 'tear'), place }) }
+)
+
+tape('stats().records is what a reader counts, or null after another program has changed the log', async (t) => {
+  t.comment(`SEED=${SEED} repeats it`)
+  const inFolder = testFolder(t)
+  const seen = { known: 0, unknown: 0 }
+  let lives = 0
+  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 25 }), steps => live(name => inFolder(`${++lives}-${name}`), steps, seen)), { numRuns: RUNS, seed: SEED })
+  t.ok(seen.known > 2 * seen.unknown, `${seen.known} times known, ${seen.unknown} times not`)
+})
+
+async function live (newFile, steps, seen) {
+  let file = newFile('log')
+  let log = open(file)
+  let isKnown = true
+  /** Deletions that a crash may have interrupted, or whose effect on the recovery point it has. */
+  let seqs = []
+  const check = async () => {
+    await log.onReady()
+    const count = (await valuesOf(log)).length
+    const { records, recordsEstimate } = log.log.stats()
+    if (records !== null && records !== count) throw new Error(`stats() counts ${records} records, and there are ${count}`)
+    if (records === null && isKnown) throw new Error('the number is not known any more')
+    if (records !== null && recordsEstimate !== records) throw new Error('the estimate is another number')
+    seen[records === null ? 'unknown' : 'known']++
+    isKnown = records !== null
+  }
+  const close = async () => {
+    await log.close()
+    if (fs.existsSync(file + '.record-count.new')) throw new Error('a file is left')
+  }
+  for (const step of steps) {
+    await log.onReady()
+    if (step.do === 'append') {
+      for (const size of step.sizes) seqs.push(await log.append(Buffer.alloc(size, 1), { sync: step.sync }))
+    } else if (step.do === 'atomic') {
+      seqs.push(...await log.append(step.sizes.map(size => Buffer.alloc(size, 2)), { atomic: true }))
+    } else if (step.do === 'delete' && seqs.length > 0) {
+      await log.del(step.places.map(place => seqs[Math.floor(place * seqs.length)]))
+    } else if (step.do === 'sync') {
+      await log.sync()
+    } else if (step.do === 'reopen') {
+      await close()
+      log = open(file)
+    } else if (step.do === 'kill') {
+      // what a process that is killed now leaves
+      const left = newFile('left')
+      for (const suffix of ['', '.recovery-point', '.record-count']) if (fs.existsSync(file + suffix)) fs.cpSync(file + suffix, left + suffix)
+      const isClosed = !fs.existsSync(file + '.recovery-point')
+      await log.close()
+      // a copy of a closed log is another file
+      if (isClosed) isKnown = false
+      file = left
+      log = open(file)
+    } else if (['foreign append', 'foreign deletion', 'copy', 'tear'].includes(step.do)) {
+      await close()
+      isKnown = false
+      if (step.do === 'foreign append') fs.appendFileSync(file, frameThatFits(fs.statSync(file).size))
+      else if (step.do === 'tear') fs.truncateSync(file, tornSize(step.place * fs.statSync(file).size))
+      else if (step.do === 'copy') {
+        fs.cpSync(file, file + '.copy', { preserveTimestamps: true })
+        fs.renameSync(file + '.copy', file)
+      } else if (seqs.length > 0) zero(file, seqs[Math.floor(step.place * seqs.length)])
+      log = open(file)
+    }
+    await check()
+    seqs = seqs.filter(seq => seq <= log.log.since.value)
+  }
+  await log.close()
+}
+
+tape('a log of up to 64 KiB is counted when it is opened, whoever has written it', async (t) => {
+  const file = testFolder(t)('log')
+  fs.writeFileSync(file, Buffer.concat(Array.from({ length: 500 }, () => frame(Buffer.alloc(50, 1)))))
+  const log = promises(FlumeLog(file))
+  await log.onReady()
+  t.deepEqual(counts(log), [500, 500])
+  await log.append(['a', 'b'])
+  await log.del(0)
+  t.deepEqual(counts(log), [501, 501])
+  await log.close()
+  t.notOk(fs.existsSync(file + '.record-count'))
+})
+
+tape('the number of records of a larger log is kept beside it, and opening reads no more of it for that', async (t) => {
+  const file = testFolder(t)('log')
+  const log = promises(FlumeLog(file))
+  await log.append(Array.from({ length: 50_000 }, (_, i) => `${i} `.padEnd(100, '.')))
+  await log.del([0, 104, 208])
+  t.deepEqual(counts(log), [49_997, 49_997])
+  await log.close()
+  t.ok(fs.existsSync(file + '.record-count'))
+  const { mtimeMs } = fs.statSync(file + '.record-count')
+  const again = promises(FlumeLog(file))
+  await again.onReady()
+  t.deepEqual(counts(again), [49_997, 49_997])
+  t.equal(again.log.stats().cache.misses, 0)
+  await again.close()
+  t.equal(fs.statSync(file + '.record-count').mtimeMs, mtimeMs, 'what is not changed stays')
+})
+
+tape('where the number is not known, stats() has an estimate', async (t) => {
+  const file = testFolder(t)('log')
+  const log = promises(FlumeLog(file))
+  await log.append(Array.from({ length: 50_000 }, (_, i) => `${i} `.padEnd(100 + i % 50, '.')))
+  await log.close()
+  fs.rmSync(file + '.record-count')
+  const again = promises(FlumeLog(file))
+  await again.onReady()
+  const [records, estimate] = counts(again)
+  t.equal(records, null)
+  t.ok(Math.abs(estimate - 50_000) < 1000, `${estimate} of 50000`)
+  await again.append('x')
+  t.equal(counts(again)[1], estimate + 1)
+  await again.close()
+  t.notOk(fs.existsSync(file + '.record-count'), 'what is not known is not kept')
+})
+
+tape('the count that closing leaves is not believed after a change that leaves the size as it was', async (t) => {
+  const inFolder = testFolder(t)
+  for (let i = 0; i < 20; i++) {
+    const file = inFolder(`log ${i}`)
+    const log = open(file)
+    const seqs = []
+    for (let j = 0; j < 20; j++) seqs.push(await log.append(Buffer.alloc(50, 1)))
+    await log.close()
+    // at once: in the same tick of the system's clock
+    zero(file, seqs[i])
+    const again = open(file)
+    await again.onReady()
+    t.equal(again.log.stats().records, null)
+    await again.close()
+  }
+})
+
+tape('a file of that name that another program has made is left alone', async (t) => {
+  const inFolder = testFolder(t)
+  for (const text of ['12 apples', '']) {
+    const file = inFolder(text === '' ? 'empty' : 'apples')
+    fs.writeFileSync(file + '.record-count', text)
+    const log = open(file)
+    await log.append('x')
+    await log.close()
+    t.equal(fs.readFileSync(file + '.record-count', 'latin1') === text, text !== '')
+    const again = open(file)
+    await again.onReady()
+    t.equal(again.log.stats().records, text === '' ? 1 : null, text === '' ? 'an empty one is what a power cut may leave' : 'and not believed')
+    await again.close()
+  }
+})
+
+tape('the number in a recovery point is not believed of another log', async (t) => {
+  const inFolder = testFolder(t)
+  const made = {}
+  for (const [name, byte] of [['one', 1], ['another', 2]]) {
+    // the recovery point moves with every fsync
+    const log = made[name] = open(inFolder(name), { syncBytes: 1 })
+    for (let i = 0; i < 20; i++) await log.append(Buffer.alloc(50, byte), { sync: true })
+    if (byte === 2) await log.del(0)
+  }
+  const left = inFolder('left')
+  for (const [log, point, isKnown] of [['one', 'one', true], ['another', 'one', false], ['another', 'another', true]]) {
+    fs.cpSync(inFolder(log), left)
+    fs.cpSync(inFolder(point + '.recovery-point'), left + '.recovery-point')
+    const opened = open(left)
+    await opened.onReady()
+    t.equal(opened.log.stats().records, isKnown ? (await valuesOf(opened)).length : null, `${log} with the recovery point of ${point}`)
+    await opened.close()
+  }
+  for (const log of Object.values(made)) await log.close()
+})
+
+tape('the owner of a shared log knows the number of its records, a client does not', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = promises(FlumeLog(file, { shared: true }))
+  await owner.append(['a', 'b'])
+  const client = promises(FlumeLog(file, { shared: true }))
+  await client.append(['c', 'd', 'e'])
+  await client.del(0)
+  t.deepEqual([counts(owner), counts(client)], [[4, 4], [null, null]])
+  await owner.close()
+  await client.append('f')
+  t.deepEqual(counts(client), [5, 5], 'until it is the owner')
+  await client.close()
+})
+
+tape('a reader, and a log that is not open, do not know the number of records', async (t) => {
+  const file = testFolder(t)('log')
+  const log = promises(FlumeLog(file))
+  t.deepEqual(counts(log), [null, null])
+  await log.append('x')
+  const reader = promises(FlumeLog(file, { readOnly: true }))
+  await reader.onReady()
+  t.deepEqual(counts(reader), [null, null])
+  await reader.close()
+  await log.close()
+})
+
+tape('records are counted from any record on, deleted ones not, and not at all in a corrupt block', async (t) => {
+  const blockSize = 64
+  const block = Buffer.alloc(blockSize)
+  let end = 0
+  for (const data of [Buffer.alloc(10, 1), Buffer.alloc(10), Buffer.alloc(10, 3)]) end = layout.writeRecord(block, end, data)
+  layout.seal(block, end)
+  const bytes = Buffer.concat([block, block, frame(Buffer.alloc(5, 1))])
+  const read = async (offset, size) => bytes.subarray(offset, offset + size)
+  t.equal(await countRecords(read, 0, bytes.length, blockSize), 5)
+  t.equal(await countRecords(read, 14, bytes.length, blockSize), 4)
+  t.equal(await countRecords(read, 64, 128, blockSize), 2)
+  t.equal(await countRecords(read, 128, 128, blockSize), 0)
+  bytes[64] ^= 1
+  t.equal(await countRecords(read, 0, bytes.length, blockSize), null)
+})
+
+/** A log of which no part is read to count its records. */
+function open (file, options = {}) {
+  const settings = { ...settingsOf({ blockSize: BLOCK_SIZE, checksum: false, ...options }), smallLog: 0 }
+  return promises(createLog(pathFile(file, settings), settings))
+}
+
+function counts ({ log }) {
+  const { records, recordsEstimate } = log.stats()
+  return [records, recordsEstimate]
+}
+
+function valuesOf ({ log }) {
+  return new Promise((resolve, reject) => pull(log.stream({ seqs: false }), pull.collect((err, values) => err ? reject(err) : resolve(values))))
+}
+
+/** One that another program would append: it fits into the last block, or the file is left as it is. */
+function frameThatFits (size) {
+  const position = size % BLOCK_SIZE
+  const room = BLOCK_SIZE - 6 - position - 4
+  return position > 0 && room > 0 ? frame(Buffer.alloc(Math.min(20, room), 3)) : Buffer.alloc(0)
+}
+
+/** At least the first record is left, or nothing: otherwise it would not be a log. */
+function tornSize (size) {
+  return size > 104 ? Math.floor(size) : 0
+}
+
+/** Deletes a record as another program does. */
+function zero (file, seq) {
+  const fd = fs.openSync(file, 'r+')
+  const length = Buffer.alloc(2)
+  fs.readSync(fd, length, 0, 2, seq)
+  fs.writeSync(fd, Buffer.alloc(length.readUInt16LE(0)), 0, length.readUInt16LE(0), seq + 2)
+  fs.closeSync(fd)
+}
