@@ -7,25 +7,16 @@
 const fs = require('fs')
 const { callbackify, promisify } = require('util')
 const { nullIfMissing, syncFolder } = require('./directory')
-const { lockIfPossible, isLocked } = require('./lock')
-const { acknowledgedLine, deletionsLine, parsePoint, pointLine } = require('./recovery-point-text')
+const { lockIfPossible } = require('./lock')
+const { named, peekPoint, readPoint } = require('./recovery-point-reader')
+const { acknowledgedLine, deletionsLine, pointLine } = require('./recovery-point-text')
 
-/** How often a file is read again that was replaced, or published to, in the middle of reading it. */
-const MAX_READS = 10
 /** Bytes of deletions: readers in other processes read all of them. */
 const MAX_RECORDED = 32 * 1024
 /** Windows replaces no file that is open, so there the file is not kept open, and nothing is published. */
 const KEEPS_OPEN = process.platform !== 'win32'
 
-/** Bytes: more than a recovery point with few deletions has. */
-const SHORT_POINT = 4096
-/** Bytes of the first line of a recovery point that tell it from any other: it starts with a checksum. */
-const PEEK_SIZE = 64
-
 const open = promisify(fs.open)
-const read = promisify(fs.read)
-const readFile = promisify(fs.readFile)
-const fstat = promisify(fs.fstat)
 const close = promisify(fs.close)
 const writeFile = promisify(fs.writeFile)
 const write = promisify(fs.write)
@@ -104,48 +95,6 @@ class PathPoint {
     this.next = null
     /** What the second line says, or will say once there is a file. */
     this.acknowledged = 0
-  }
-
-  /** @returns {Promise<RecoveryPoint | null>} */
-  async read () {
-    for (let reads = 1; ; reads++) {
-      const { isCurrent, point } = await this.readOnce()
-      const isTorn = point !== null && point.isHeld && point.acknowledged === null
-      if (reads === MAX_READS || (isCurrent && !isTorn)) return point
-    }
-  }
-
-  /** @returns {Promise<{ isCurrent: boolean, point: RecoveryPoint | null }>} isCurrent: the file was not replaced meanwhile */
-  async readOnce () {
-    const fd = await open(this.filename, 'r').catch(nullIfMissing)
-    if (fd === null) return { isCurrent: true, point: null }
-    try {
-      const text = await readText(fd)
-      const isHeld = isLocked(fd)
-      // a writer that is alive unlocks the file only after another is in its place, or none
-      const isCurrent = isHeld || await isSameFile(fd, this.filename)
-      return { isCurrent, point: parsePoint(text, isHeld) }
-    } catch (err) {
-      throw named(err, this.filename)
-    } finally {
-      fs.close(fd, () => {})
-    }
-  }
-
-  /** @returns {string | null} */
-  peek () {
-    if (!this.blocking) return null
-    let fd = -1
-    try {
-      fd = fs.openSync(this.filename, 'r')
-      const bytes = Buffer.allocUnsafe(PEEK_SIZE)
-      const start = bytes.toString('latin1', 0, fs.readSync(fd, bytes, 0, PEEK_SIZE, 0)).split('\n')[0]
-      return `${start} ${fs.fstatSync(fd).size}`
-    } catch (err) {
-      return /** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT' ? '' : null
-    } finally {
-      if (fd !== -1) fs.closeSync(fd)
-    }
   }
 
   /** @param {NewPoint} point */
@@ -302,13 +251,13 @@ function pointFile (filename, folder, logStatus, blocking = true) {
   const point = new PathPoint(filename, folder, logStatus, blocking)
   return {
     maxRecorded: MAX_RECORDED,
-    read: callbackify(() => point.read()),
+    read: callbackify(() => readPoint(filename)),
     write: callbackify((/** @type {NewPoint} */ next) => point.write(next)),
     record: callbackify((/** @type {Deletion[]} */ deletions) => point.record(deletions)),
     sync: callbackify(() => point.sync()),
     publish: (acknowledged) => point.publish(acknowledged),
     remove: callbackify(() => point.remove()),
-    peek: () => point.peek(),
+    peek: () => blocking ? peekPoint(filename) : null,
     release: () => point.release()
   }
 }
@@ -324,42 +273,6 @@ function writeLine (fd, acknowledged, lineOffset) {
   } catch {
     // readers see the log end where it did until the next one
   }
-}
-
-/**
- * @param {number} fd
- * @returns {Promise<string>} its contents; one read, unless deletions make it long
- */
-async function readText (fd) {
-  const bytes = Buffer.allocUnsafe(SHORT_POINT)
-  const { bytesRead } = await read(fd, bytes, 0, SHORT_POINT, 0)
-  if (bytesRead < SHORT_POINT) return bytes.toString('latin1', 0, bytesRead)
-  // from its start: the read before was by position
-  return (await readFile(fd)).toString('latin1')
-}
-
-/**
- * @param {number} fd
- * @param {string} filename
- * @returns {Promise<boolean>} whether the name leads to the open file
- */
-async function isSameFile (fd, filename) {
-  const [mine, there] = await Promise.all([
-    fstat(fd, { bigint: true }),
-    fs.promises.stat(filename, { bigint: true }).catch(nullIfMissing)
-  ])
-  return there !== null && mine.ino === there.ino && mine.dev === there.dev
-}
-
-/**
- * @param {any} err of the system, which knows no name for an open file
- * @param {string} filename
- */
-function named (err, filename) {
-  if (err.path !== undefined) return err
-  err.path = filename
-  err.message += ` '${filename}'`
-  return err
 }
 
 module.exports = { pointFile }
