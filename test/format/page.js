@@ -247,7 +247,7 @@ test('the recovery point on the page is valid, and that of an open log is as des
 
 test('the deletion on the page is recorded like that, and repeated when the log is opened', async (t) => {
   const file = testFolder(t)
-  const [, digits, json] = page.match(/^ {4}([0-9a-f]{8}) (\[\{.*\}\])$/m)
+  const [, digits, json] = page.match(/^([0-9a-f]{8}) (\[\{.*\}\])$/m)
   t.equal(parseInt(digits, 16), crc32(Buffer.from(json)))
   const after = exampleBytes(t)
   const values = exampleRecords()
