@@ -8,6 +8,7 @@ const { callbackify, promisify } = require('util')
 const { nullIfMissing, syncFolder } = require('./directory')
 const { lockIfPossible, isLocked } = require('./lock')
 const { acknowledgedLine, parsePoint, pointLine } = require('./recovery-point-text')
+const { isRoot } = require('./user')
 
 /** How often a file is read again that was replaced, or published to, in the middle of reading it. */
 const MAX_READS = 10
@@ -173,9 +174,8 @@ class PathPoint {
    */
   async shareAsLog (fd) {
     const { mode, uid, gid } = await this.logStatus()
-    const isRoot = process.getuid?.() === 0
     // some file systems have no owners, or no modes; then there is nothing to give
-    await fchown(fd, isRoot ? uid : -1, gid).catch(() => {})
+    await fchown(fd, isRoot() ? uid : -1, gid).catch(() => {})
     await fchmod(fd, mode & 0o777).catch(() => {})
   }
 
