@@ -262,7 +262,9 @@ function pointFile (filename, folder, logStatus, blocking = true) {
  */
 function writeLine (fd, acknowledged, lineOffset) {
   try {
-    fs.writeSync(fd, acknowledgedLine(acknowledged), lineOffset, 'latin1')
+    // as bytes: of a string, Deno ignores the position
+    const bytes = Buffer.from(acknowledgedLine(acknowledged), 'latin1')
+    fs.writeSync(fd, bytes, 0, bytes.length, lineOffset)
   } catch {
     // readers see the log end where it did until the next one
   }
