@@ -9,6 +9,7 @@ const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
 const { start } = require('../helpers/command-line')
 const { promises } = require('../helpers/promises')
+const { signal } = require('../helpers/runtime')
 
 const MIB = 1024 * 1024
 const RECORDS = 900000
@@ -65,7 +66,7 @@ test('append stops reading while the disk is slow, so its memory use is bounded'
   t.equal(fs.statSync(file).size, 0, 'the disk has taken nothing yet')
   t.ok(many - few < 64 * MIB, `${(few / MIB).toFixed(0)} MiB with 1 MiB of lines, ${(many / MIB).toFixed(0)} MiB while 128 MiB are offered`)
 
-  running.child.kill('SIGUSR2')
+  signal(running.child, 'SIGUSR2')
   await sent
   running.child.stdin.end()
   const { stderr } = await running.ended

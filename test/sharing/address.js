@@ -189,8 +189,8 @@ testOfFiles('a socket has the mode of its log, whatever the umask', async (t) =>
 
 testOfFiles('a socket that a worker thread places has the mode of its log', async (t) => {
   const file = testFolder(t)
-  const code = `const { workerData: { module, filename, folder }, parentPort } = require('worker_threads')
-    new (require(module).Address)(filename, folder).listen(() => require('fs').promises.stat(filename), () => {})
+  const code = `const { workerData: { address, filename, folder }, parentPort } = require('worker_threads')
+    new (require(address).Address)(filename, folder).listen(() => require('fs').promises.stat(filename), () => {})
       .then(() => parentPort.postMessage('listening'))
     parentPort.on('message', () => {})`
   withUmask(t, 0)
@@ -198,7 +198,7 @@ testOfFiles('a socket that a worker thread places has the mode of its log', asyn
     process.umask(umask)
     for (const mode of [0o600, 0o640, 0o660, 0o644]) {
       const { filename, folder, name } = addressOf(file(`log-${umask}-${mode}`), mode)
-      const worker = new Worker(code, { eval: true, workerData: { module: ADDRESS_MODULE, filename, folder } })
+      const worker = new Worker(code, { eval: true, workerData: { address: ADDRESS_MODULE, filename, folder } })
       await once(worker, 'message')
       t.equal(modeOf(name), mode.toString(8), `umask ${umask.toString(8)}`)
       await worker.terminate()

@@ -10,8 +10,9 @@ const { testFolder } = require('../helpers/folder')
 const { start } = require('../helpers/processes')
 const { promises } = require('../helpers/promises')
 const { collect, codeOf } = require('../helpers/reading')
+const { signal } = require('../helpers/runtime')
 
-const WITHOUT_NATIVE_PART = ['-r', path.join(__dirname, '..', 'helpers', 'programs', 'without-native-part.js')]
+const WITHOUT_NATIVE_PART = [path.join(__dirname, '..', 'helpers', 'programs', 'without-native-part.js')]
 
 const openLog = (file, options) => promises(FlumeLog(file, options))
 const texts = async ({ log }) => (await collect(log, { seqs: false })).map(String)
@@ -86,7 +87,7 @@ tape('a lock is released when its process exits without closing', async (t) => {
   const file = testFolder(t)('log')
   const first = start(t, 'open-logs.js', [{ file, options: { lock: 'required' } }])
   await first.message(({ what }) => what === 'opened')
-  first.child.kill('SIGTERM')
+  signal(first.child, 'SIGTERM')
   await first.over
   const next = openLog(file, { lock: 'required' })
   t.equal(await codeOf(next.onReady().then(() => 'open')), 'no error, but "open"', 'the next writer gets it')
@@ -123,12 +124,12 @@ tape('with lock: false, a log that another writer has locked can be opened', asy
 tape('lock: true warns once for all logs if files cannot be locked', async (t) => {
   const inFolder = testFolder(t)
   const logs = ['a', 'b', 'c'].map(name => ({ file: inFolder(name), options: { lock: true } }))
-  const program = start(t, 'open-logs.js', logs, { nodeOptions: WITHOUT_NATIVE_PART })
+  const program = start(t, 'open-logs.js', logs, { preload: WITHOUT_NATIVE_PART })
   await program.message(({ what }) => what === 'ready')
   t.deepEqual(told(program, 'opened').map(({ file }) => file), logs.map(({ file }) => file), 'all three are open')
   const warnings = told(program, 'warning')
   t.deepEqual(warnings.map(({ code }) => code), ['FLUMELOG_NO_LOCK'], 'one warning')
-  t.ok(/fs-native-extensions/.test(warnings[0]?.message), 'which says what is missing')
+  t.match(String(warnings[0]?.message), /files cannot be locked here \(.+\)/, 'which says why')
   program.send({ append: 'one' })
   t.equal((await program.message(({ what }) => what === 'appended')).seq, 0, 'and appending works')
   program.send({ close: true })
@@ -139,12 +140,12 @@ tape('lock: "required" is an error if files cannot be locked', async (t) => {
   const inFolder = testFolder(t)
   const logs = [{ file: inFolder('a'), options: { lock: 'required' } }, { file: inFolder('b'), options: { lock: false } },
     { file: inFolder('b'), options: { readOnly: true, lock: 'required' } }]
-  const program = start(t, 'open-logs.js', logs, { nodeOptions: WITHOUT_NATIVE_PART })
+  const program = start(t, 'open-logs.js', logs, { preload: WITHOUT_NATIVE_PART })
   await program.message(({ what }) => what === 'ready')
   const [refused] = told(program, 'refused')
   t.equal(refused.code, 'flumelog:no-lock', 'the error has a code')
   t.equal(refused.filename, inFolder('a'), 'and the file')
-  t.ok(refused.message.includes(inFolder('a')) && /fs-native-extensions/.test(refused.message), 'its message says which file, and what is missing')
+  t.ok(refused.message.includes(inFolder('a')) && /files cannot be locked here: ./.test(refused.message), 'its message says which file, and why')
   t.equal(told(program, 'opened').length, 2, 'a log without a lock and a reader need nothing')
   t.equal(told(program, 'warning').length, 0, 'and nobody is warned')
 })

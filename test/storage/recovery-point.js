@@ -16,7 +16,7 @@ const { start } = require('../helpers/processes')
 const { promises } = require('../helpers/promises')
 
 const PROGRAMS = path.join(__dirname, '..', 'helpers', 'programs')
-const WITHOUT_NATIVE_PART = ['-r', path.join(PROGRAMS, 'without-native-part.js')]
+const WITHOUT_NATIVE_PART = [path.join(PROGRAMS, 'without-native-part.js')]
 const POINT = { offset: 128, rewrites: [], acknowledged: 200 }
 
 /** The recovery point of a log with mode 0644. */
@@ -277,7 +277,7 @@ test('its errors name it, not the log', async (t) => {
 
 test('without the package that locks files it is read and published, but never held', async (t) => {
   const point = pointIn(t)
-  const process = holder(t, point, { nodeOptions: WITHOUT_NATIVE_PART })
+  const process = holder(t, point, { preload: WITHOUT_NATIVE_PART })
   await process.message(written)
   process.send({ publish: 4096 })
   await process.message(({ what }) => what === 'published')
