@@ -207,6 +207,14 @@ exports.lockedUnshared = (filename, timeout) => createError('flumelog:locked',
   `${nameOf(filename)}: another process has the log locked and has not answered for ${timeout} ms; it may have opened the log without shared`, { filename })
 
 /**
+ * @param {string} filename
+ * @param {unknown} cause of Node.js, whose code it keeps
+ */
+exports.noFsync = (filename, cause) => createError('ERR_ACCESS_DENIED',
+  `${filename}: the permission model of this version of Node.js allows no fsync, so no append could be made durable; open the log with readOnly, or without --permission`,
+  { filename, cause })
+
+/**
  * @param {string | null} filename
  * @param {string | undefined} reason
  */

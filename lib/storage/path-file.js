@@ -12,6 +12,7 @@ const errors = require('../errors')
 const { systemClock } = require('../clock')
 const { sizeOf } = require('./buffers')
 const { writeCutFile } = require('./cut-file')
+const { datasync, explained } = require('./datasync')
 const { nullIfMissing, syncFolder } = require('./directory')
 const { hasRoomForSuffix, locate } = require('./location')
 const { lastNonZero } = require('./last-data')
@@ -80,7 +81,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
   async function open () {
     if (location.problem !== null) throw location.problem
     await refuseSpecialFile(location.path, filename)
-    for (const folder of location.newFolders) await syncFolder(path.dirname(folder))
+    for (const folder of location.newFolders) await syncFolder(path.dirname(folder)).catch(err => { throw explained(err, filename) })
     // a storage creates its file with the first write, and the lock has to come before that
     await (readOnly ? promisify(file.open)() : promisify(file.write)(0, Buffer.alloc(0)))
     try {
@@ -88,6 +89,8 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
       if (!stats.isFile()) throw errors.notRegular(filename)
       identity = stats
       if (lock && !readOnly) acquireLock(filename, storage.fd, lock)
+      // the permission model may not allow it; better known now than when something is appended
+      if (process.permission !== undefined && !readOnly) await datasync(storage.fd, location.path).catch(err => { throw explained(err, filename) })
     } catch (err) {
       await new Promise(resolve => storage.close(resolve))
       throw err
@@ -199,7 +202,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
       }
       if (pendingCalls === 0) closeStorage()
     },
-    sync: (cb) => fs.fdatasync(storage.fd, cb),
+    sync: process.permission === undefined ? (cb) => fs.fdatasync(storage.fd, cb) : callbackify(() => datasync(storage.fd, location.path)),
     point,
     keepCut: callbackify((/** @type {number} */ offset, /** @type {number} */ end) => writeCutFile(read, location, offset, end)),
     lastNonZero: callbackify((/** @type {number} */ size) => lastNonZero(location.path, size)),

@@ -5,6 +5,7 @@
 
 const fs = require('fs')
 const { callbackify, promisify } = require('util')
+const { datasync } = require('./datasync')
 const { nullIfMissing, syncFolder } = require('./directory')
 const { lockIfPossible, isLocked } = require('./lock')
 const { acknowledgedLine, parsePoint, pointLine } = require('./recovery-point-text')
@@ -27,7 +28,6 @@ const fstat = promisify(fs.fstat)
 const close = promisify(fs.close)
 const writeFile = promisify(fs.writeFile)
 const write = promisify(fs.write)
-const fdatasync = promisify(fs.fdatasync)
 const fchmod = promisify(fs.fchmod)
 const fchown = promisify(fs.fchown)
 
@@ -144,7 +144,7 @@ class PathPoint {
       fd = await open(unfinished, 'w', 0o600)
       await this.shareAsLog(fd)
       await writeFile(fd, first + acknowledgedLine(acknowledged))
-      await fdatasync(fd)
+      await datasync(fd, unfinished)
       lockIfPossible(fd)
       // what is published from now on goes into both files: readers never find less than they found before
       this.next = { fd, lineOffset: first.length }

@@ -5,12 +5,14 @@
 const tape = require('tape')
 const fs = require('fs')
 const path = require('path')
+const { once } = require('events')
+const { Worker } = require('worker_threads')
 const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
 const { start } = require('../helpers/processes')
 const { promises } = require('../helpers/promises')
 const { collect, codeOf } = require('../helpers/reading')
-const { signal } = require('../helpers/runtime')
+const { runtime, signal } = require('../helpers/runtime')
 
 const WITHOUT_NATIVE_PART = [path.join(__dirname, '..', 'helpers', 'programs', 'without-native-part.js')]
 
@@ -91,6 +93,40 @@ tape('a lock is released when its process exits without closing', async (t) => {
   await first.over
   const next = openLog(file, { lock: 'required' })
   t.equal(await codeOf(next.onReady().then(() => 'open')), 'no error, but "open"', 'the next writer gets it')
+  await next.close()
+})
+
+/** Bun keeps the files of a worker open when that is terminated, and so their locks. */
+const KEEPS_FILES = runtime === 'bun'
+
+tape('a worker thread is another writer, and terminating it in the middle of its appends releases the lock', { skip: KEEPS_FILES }, async (t) => {
+  const file = testFolder(t)('log')
+  const program = `
+    const { workerData: { entry, file }, parentPort } = require('worker_threads')
+    const log = require(entry)(file, { lock: 'required' })
+    const append = () => log.append(Buffer.from('record'), (err, seq) => {
+      parentPort.postMessage(err ? err.code : seq)
+      if (!err) append()
+    })
+    append()`
+  const startWorker = () => {
+    const worker = new Worker(program, { eval: true, workerData: { entry: path.join(__dirname, '../..'), file } })
+    const messages = []
+    worker.on('message', message => messages.push(message))
+    return { worker, messages, first: once(worker, 'message') }
+  }
+  const first = startWorker()
+  await first.first
+  const second = startWorker()
+  t.deepEqual(await second.first, ['flumelog:locked'], 'a second worker is refused')
+  await second.worker.terminate()
+  t.equal(await codeOf(openLog(file).onReady()), 'flumelog:locked', 'and so is the main thread, also after that one was terminated')
+  await first.worker.terminate()
+
+  const next = openLog(file, { lock: 'required' })
+  await next.onReady()
+  const acknowledged = first.messages.length
+  t.ok((await texts(next)).length >= acknowledged, `the lock is free, and the ${acknowledged} acknowledged records are there`)
   await next.close()
 })
 
