@@ -14,6 +14,7 @@ const { pointFile } = require('../../lib/storage/recovery-point')
 const { testFolder } = require('../helpers/folder')
 const { start } = require('../helpers/processes')
 const { promises } = require('../helpers/promises')
+const { isNode } = require('../helpers/runtime')
 
 const PROGRAMS = path.join(__dirname, '..', 'helpers', 'programs')
 const WITHOUT_NATIVE_PART = [path.join(PROGRAMS, 'without-native-part.js')]
@@ -179,7 +180,8 @@ test('what a reader finds acknowledged never goes back while the file is replace
   }
 })
 
-test('an offset that was read half-written is read again', async (t) => {
+// elsewhere the package that the test replaces is not used
+test('an offset that was read half-written is read again', { skip: !isNode }, async (t) => {
   const { filename, read, write } = pointIn(t)
   await write(POINT)
   const whole = fs.readFileSync(filename)
