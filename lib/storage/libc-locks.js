@@ -113,6 +113,7 @@ function bunFunction (library, name, parameters) {
 /** @type {(library: string, name: string, parameters: ('i32' | 'buffer')[]) => (...args: any[]) => number} */
 function denoFunction (library, name, parameters) {
   const Deno = /** @type {any} */ (globalThis).Deno
+  if (Deno === undefined) throw new Error('the global Deno is missing in this vm context')
   const [major, minor] = Deno.version.deno.split('.').map(Number)
   // older ones number files themselves: to libc, the number would be another file
   if (major < 2 || (major === 2 && minor < 7)) throw new Error('Deno 2.7 or newer is needed')
