@@ -11,7 +11,18 @@ const Module = require('module')
 /** @returns {{ context: vm.Context, load: (filename: string) => any }} */
 function newRealm () {
   const context = vm.createContext({
-    Buffer, process, console, queueMicrotask, setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate, AbortController, AbortSignal,
+    Buffer,
+    process,
+    console,
+    queueMicrotask,
+    setTimeout,
+    clearTimeout,
+    setInterval,
+    clearInterval,
+    setImmediate,
+    clearImmediate,
+    AbortController,
+    AbortSignal,
     Deno: /** @type {any} */ (globalThis).Deno
   })
   /** @type {Map<string, any>} */
