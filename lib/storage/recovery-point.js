@@ -197,15 +197,19 @@ class PathPoint {
   }
 
   async publishAsync () {
+    const bytes = Buffer.from(acknowledgedLine(this.acknowledged), 'latin1')
     for (const { fd, lineOffset } of this.files()) {
-      await write(fd, acknowledgedLine(this.acknowledged), lineOffset, 'latin1').catch(() => {})
+      await write(fd, bytes, 0, bytes.length, lineOffset).catch(() => {})
     }
   }
 
-  /** @returns {Array<{ fd: number, lineOffset: number }>} those that say what is acknowledged */
+  /**
+   * The next one comes first: it may take the other's place between the writes, and must not say less.
+   * @returns {Array<{ fd: number, lineOffset: number }>} those that say what is acknowledged
+   */
   files () {
     const files = this.fd === -1 ? [] : [{ fd: this.fd, lineOffset: this.lineOffset }]
-    return this.next === null ? files : [...files, this.next]
+    return this.next === null ? files : [this.next, ...files]
   }
 
   async remove () {

@@ -137,6 +137,7 @@ tape('readers neither need nor take the lock', async (t) => {
   const file = testFolder(t)('log')
   const writer = openLog(file)
   await writer.append(Buffer.from('one'))
+  await published()
   const readers = [openLog(file, { readOnly: true }), openLog(file, { readOnly: true, lock: 'required' })]
   for (const reader of readers) t.deepEqual(await texts(reader), ['one'], 'a reader beside the writer')
   await writer.close()

@@ -149,6 +149,34 @@ test('a reader never sees a live writer as dead, or half an offset, while it pub
   t.deepEqual(wrong, [], `of ${reads} reads`)
 })
 
+test('while a file is put in place of another, it never says less than that one', async (t) => {
+  const filename = testFolder(t)('log.recovery-point')
+  const point = pointFile(filename, path.dirname(filename), async () => fs.statSync(path.dirname(filename)))
+  const write = (acknowledged) => new Promise((resolve, reject) => point.write({ ...POINT, acknowledged }, err => err ? reject(err) : resolve()))
+  const acknowledgedIn = (name) => Number(fs.readFileSync(name, 'latin1').split('\n')[1].split(' ')[1])
+  await write(1)
+  const { writeSync } = fs
+  const { rename } = fs.promises
+  t.teardown(() => {
+    fs.writeSync = writeSync
+    fs.promises.rename = rename
+  })
+  const found = []
+  fs.promises.rename = (...args) => {
+    fs.writeSync = (...args) => {
+      writeSync(...args)
+      found.push([acknowledgedIn(filename), acknowledgedIn(filename + '.new')])
+    }
+    point.publish(7)
+    fs.writeSync = writeSync
+    return rename(...args)
+  }
+  await write(2)
+  t.deepEqual(found.at(-1), [7, 7], 'both are told what is acknowledged meanwhile')
+  t.ok(found.every(([before, next]) => next >= before), 'the one that is to be found next first')
+  await new Promise(resolve => point.remove(resolve))
+})
+
 test('what a reader finds acknowledged never goes back while the file is replaced', async (t) => {
   for (const blocking of [true, false]) {
     const filename = testFolder(t)('log.recovery-point')
