@@ -151,10 +151,11 @@ exports.locked = (filename) => createError('flumelog:locked',
 
 /**
  * @param {string | null} filename
+ * @param {string | undefined} reason
  * @param {unknown} cause
  */
-exports.noLock = (filename, cause) => createError('flumelog:no-lock',
-  `${nameOf(filename)}: lock is 'required', but the optional package fs-native-extensions, which locks files, cannot be loaded`,
+exports.noLock = (filename, reason, cause) => createError('flumelog:no-lock',
+  `${nameOf(filename)}: lock is 'required', but files cannot be locked here: ${reason}`,
   { filename, cause })
 
 /**
@@ -233,9 +234,20 @@ exports.forgotten = (filename) => createError('flumelog:unreachable',
 exports.lockedUnshared = (filename, timeout) => createError('flumelog:locked',
   `${nameOf(filename)}: another process has the log locked and has not answered for ${timeout} ms; it may have opened the log without shared`, { filename })
 
-/** @param {string | null} filename */
-exports.cannotShare = (filename) => createError('flumelog:no-lock',
-  `${nameOf(filename)}: a log cannot be shared here, since the optional package fs-native-extensions, which locks files, cannot be loaded`, { filename })
+/**
+ * @param {string} filename
+ * @param {unknown} cause of Node.js, whose code it keeps
+ */
+exports.noFsync = (filename, cause) => createError('ERR_ACCESS_DENIED',
+  `${filename}: the permission model of this version of Node.js allows no fsync, so no append could be made durable; open the log with readOnly, or without --permission`,
+  { filename, cause })
+
+/**
+ * @param {string | null} filename
+ * @param {string | undefined} reason
+ */
+exports.cannotShare = (filename, reason) => createError('flumelog:no-lock',
+  `${nameOf(filename)}: a log cannot be shared here, since files cannot be locked: ${reason}`, { filename })
 
 /**
  * @param {string | null} filename

@@ -3,6 +3,7 @@
 // Records as bytes and back: the codec that the log was opened with, and the checks that
 // every record has to pass before it is accepted.
 
+const { isUint8Array } = require('util').types
 const layout = require('./format/layout')
 const errors = require('./errors')
 const { sizeOf } = require('./storage/buffers')
@@ -74,7 +75,7 @@ class RecordCodec {
     return this.each(values, (value) => {
       const data = this.asBytes(this.encoded(value))
       // the codec may use its buffer again for the next one
-      return this.fitting(this.checked(data instanceof Uint8Array && data !== value ? Buffer.from(data) : data))
+      return this.fitting(this.checked(isBytes(data) && data !== value ? Buffer.from(data) : data))
     })
   }
 
@@ -116,7 +117,7 @@ class RecordCodec {
    */
   asBytes (data) {
     const bytes = typeof data === 'string' ? Buffer.from(data) : data
-    if (bytes instanceof Uint8Array) this.encodedBytes += bytes.length
+    if (isBytes(bytes)) this.encodedBytes += bytes.length
     return bytes
   }
 
@@ -125,7 +126,7 @@ class RecordCodec {
    * @returns {Uint8Array} the same
    */
   checked (data) {
-    if (!(data instanceof Uint8Array)) {
+    if (!isBytes(data)) {
       throw errors.invalid(`a record must be a Buffer, a Uint8Array or a string, or the codec must make one of it; it is ${format(data)}`)
     }
     if (data.length === 0) throw errors.invalid('a record must have at least one byte')
@@ -188,8 +189,16 @@ class RecordCodec {
 /** @param {any[]} values */
 function areBytes (values) {
   // `every` would skip what an array does not have
-  for (let i = 0; i < values.length; i++) if (!(values[i] instanceof Uint8Array)) return false
+  for (let i = 0; i < values.length; i++) if (!isBytes(values[i])) return false
   return true
+}
+
+/**
+ * @param {unknown} data
+ * @returns {data is Uint8Array} also if it is one of another realm (`vm`), whose classes are not this one's
+ */
+function isBytes (data) {
+  return data instanceof Uint8Array || isUint8Array(data)
 }
 
 /** Stands for a record that was refused. */

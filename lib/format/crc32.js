@@ -4,6 +4,7 @@
 // optional package uses the processor's instructions for it, which zlib in Node.js does
 // not, and takes a sixth of the time. Otherwise it dominates the cost of reading a block.
 
+const { createRequire } = require('module')
 const zlib = require('zlib')
 
 /** The check value in published descriptions of CRC-32. */
@@ -15,7 +16,8 @@ const CRC_OF_SAMPLE = 0xCBF43926
 /** @returns {Crc32} */
 function fastest () {
   try {
-    const { crc32 } = require('@node-rs/crc32')
+    // not `require`: bundlers would stop at the native part
+    const { crc32 } = createRequire(__filename)('@node-rs/crc32')
     return isCorrect(crc32) ? crc32 : zlib.crc32
   } catch {
     return zlib.crc32

@@ -6,6 +6,7 @@
 const fs = require('fs')
 const { randomBytes } = require('crypto')
 const errors = require('../errors')
+const { isRoot } = require('../storage/user')
 const { SALT_SIZE, decodeJournal, encodeEntries, encodeHeader, lastChecksum } = require('./journal-entries')
 
 /** Windows replaces no file that is open. */
@@ -153,7 +154,7 @@ function writeFully (fd, bytes, offset) {
 function shareAsLog (fd, { mode, uid, gid }) {
   // some file systems have no owners, or no modes; then there is nothing to give
   try {
-    fs.fchownSync(fd, process.getuid?.() === 0 ? uid : -1, gid)
+    fs.fchownSync(fd, isRoot() ? uid : -1, gid)
   } catch {}
   try {
     // another group than the log's may do no more than everybody

@@ -14,6 +14,7 @@ const crypto = require('crypto')
 const errors = require('../errors')
 const { Block } = require('../format/block')
 const { openBlocks } = require('../read/open-blocks')
+const { noLockReason } = require('../storage/lock')
 const { promises } = require('../storage/promisified-file')
 const { Address } = require('./address')
 const { adopt, release } = require('./adopt')
@@ -78,7 +79,7 @@ class Sharing {
   async open () {
     await this.io.open()
     try {
-      if (this.file.tryLock === null) throw errors.cannotShare(this.file.filename)
+      if (this.file.tryLock === null) throw errors.cannotShare(this.file.filename, noLockReason)
       await this.join(this.clock.now() + this.timeout)
       return { opened: /** @type {Opened} */ (this.opened), lastSeq: this.lastSeq }
     } catch (err) {

@@ -7,6 +7,7 @@ const fs = require('fs')
 const net = require('net')
 const path = require('path')
 const { nullIfMissing } = require('../storage/directory')
+const { isRoot } = require('../storage/user')
 
 /** Bytes in the path of a socket: Linux has room for 107, macOS for 103. */
 const MAX_PATH = 100
@@ -113,8 +114,7 @@ function bind (server, name) {
  * @param {fs.Stats} logStatus
  */
 async function shareAsLog (name, { mode, uid, gid }) {
-  const isRoot = process.getuid?.() === 0
-  await fs.promises.lchown(name, isRoot ? uid : -1, gid).catch(() => {})
+  await fs.promises.lchown(name, isRoot() ? uid : -1, gid).catch(() => {})
   const given = await fs.promises.lstat(name)
   await fs.promises.chmod(name, given.gid === gid ? mode & 0o666 : withoutGroup(mode))
 }

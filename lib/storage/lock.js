@@ -2,9 +2,11 @@
 
 // One writer at a time, across processes.
 
+const { createRequire } = require('module')
 const errors = require('../errors')
+const { libcLocks } = require('./libc-locks')
 
-/** The package that locks files, or the reason why it cannot be loaded; loaded at startup, since that is slow. */
+/** What locks files, or the reason why nothing here can; loaded at startup, since that is slow. */
 const locking = loadLocking()
 
 let warnedOfLock = false
@@ -19,9 +21,9 @@ let warnedOfLock = false
  */
 function acquireLock (filename, fd, lock) {
   if (locking.tryLock === undefined) {
-    if (lock === 'required') throw errors.noLock(filename, locking.missing)
+    if (lock === 'required') throw errors.noLock(filename, locking.reason, locking.missing)
     if (!warnedOfLock) {
-      process.emitWarning('the optional package fs-native-extensions cannot be loaded here, so logs are not locked: ' +
+      process.emitWarning(`files cannot be locked here (${locking.reason}), so logs are not locked: ` +
         'two programs that write to one log will corrupt it', { code: 'FLUMELOG_NO_LOCK' })
     }
     warnedOfLock = true
@@ -72,13 +74,16 @@ function isLocked (fd) {
   }
 }
 
-/** @returns {{ tryLock?: (fd: number, options?: { shared: boolean }) => boolean, unlock?: (fd: number) => void, missing?: unknown }} */
+/** @returns {Partial<import('./libc-locks').Locks> & { missing?: unknown, reason?: string }} */
 function loadLocking () {
+  const isNode = process.versions.bun === undefined && process.versions.deno === undefined
   try {
-    return require('fs-native-extensions')
-  } catch (missing) {
-    return { missing }
+    // not `require`: bundlers would stop at the native part
+    return isNode ? createRequire(__filename)('fs-native-extensions') : libcLocks()
+  } catch (err) {
+    const missing = /** @type {Error} */ (err)
+    return { missing, reason: isNode ? 'the optional package fs-native-extensions cannot be loaded' : missing.message }
   }
 }
 
-module.exports = { acquireLock, canLock, tryLock, unlock, lockIfPossible, isLocked }
+module.exports = { acquireLock, canLock, noLockReason: locking.reason, tryLock, unlock, lockIfPossible, isLocked }

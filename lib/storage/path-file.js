@@ -13,6 +13,7 @@ const { systemClock } = require('../clock')
 const { sizeOf } = require('./buffers')
 const { countFile } = require('./count-file')
 const { writeCutFile } = require('./cut-file')
+const { datasync, explained } = require('./datasync')
 const { nullIfMissing, syncFolder } = require('./directory')
 const { hasRoomForSuffix, locate } = require('./location')
 const { lastNonZero } = require('./last-data')
@@ -82,7 +83,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
   async function open () {
     if (location.problem !== null) throw location.problem
     await refuseSpecialFile(location.path, filename)
-    for (const folder of location.newFolders) await syncFolder(path.dirname(folder))
+    for (const folder of location.newFolders) await syncFolder(path.dirname(folder)).catch(err => { throw explained(err, filename) })
     // a storage creates its file with the first write, and the lock has to come before that
     await (readOnly ? promisify(file.open)() : promisify(file.write)(0, Buffer.alloc(0)))
     try {
@@ -90,6 +91,8 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
       if (!stats.isFile()) throw errors.notRegular(filename)
       identity = stats
       if (lock && !readOnly) acquireLock(filename, storage.fd, lock)
+      // the permission model may not allow it; better known now than when something is appended
+      if (process.permission !== undefined && !readOnly) await datasync(storage.fd, location.path).catch(err => { throw explained(err, filename) })
     } catch (err) {
       await new Promise(resolve => storage.close(resolve))
       throw err
@@ -201,7 +204,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
       }
       if (pendingCalls === 0) closeStorage()
     },
-    sync: (cb) => fs.fdatasync(storage.fd, cb),
+    sync: process.permission === undefined ? (cb) => fs.fdatasync(storage.fd, cb) : callbackify(() => datasync(storage.fd, location.path)),
     point,
     countFile: point && countFile(location.path + '.record-count', () => storage.fd),
     keepCut: callbackify((/** @type {number} */ offset, /** @type {number} */ end) => writeCutFile(read, location, offset, end)),

@@ -6,10 +6,12 @@
 
 const fs = require('fs')
 const { callbackify, promisify } = require('util')
+const { datasync } = require('./datasync')
 const { nullIfMissing, syncFolder } = require('./directory')
 const { lockIfPossible } = require('./lock')
 const { named, peekPoint, readPoint } = require('./recovery-point-reader')
 const { acknowledgedLine, deletionsLine, pointLine } = require('./recovery-point-text')
+const { isRoot } = require('./user')
 
 /** Bytes of deletions: readers in other processes read all of them. */
 const MAX_RECORDED = 32 * 1024
@@ -20,7 +22,6 @@ const open = promisify(fs.open)
 const close = promisify(fs.close)
 const writeFile = promisify(fs.writeFile)
 const write = promisify(fs.write)
-const fdatasync = promisify(fs.fdatasync)
 const fchmod = promisify(fs.fchmod)
 const fchown = promisify(fs.fchown)
 
@@ -109,7 +110,7 @@ class PathPoint {
       fd = await open(unfinished, 'w', 0o600)
       await this.shareAsLog(fd)
       await writeFile(fd, text)
-      await fdatasync(fd)
+      await datasync(fd, unfinished)
       lockIfPossible(fd)
       // what is published from now on goes into both files: readers never find less than they found before
       this.next = { fd, lineOffset: first.length }
@@ -141,11 +142,12 @@ class PathPoint {
 
   /** @param {Deletion[]} deletions */
   async record (deletions) {
-    const line = deletionsLine(deletions)
+    // as bytes: of a string, Deno ignores the position
+    const line = Buffer.from(deletionsLine(deletions), 'latin1')
     await this.withFile(async (fd) => {
       const bytesWritten = this.blocking
-        ? fs.writeSync(fd, line, this.size, 'latin1')
-        : (await write(fd, line, this.size, 'latin1')).bytesWritten
+        ? fs.writeSync(fd, line, 0, line.length, this.size)
+        : (await write(fd, line, 0, line.length, this.size)).bytesWritten
       // the next one would say why
       if (bytesWritten < line.length) throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
     })
@@ -153,7 +155,7 @@ class PathPoint {
   }
 
   async sync () {
-    await this.withFile(fd => fdatasync(fd))
+    await this.withFile(fd => datasync(fd, this.filename))
     if (this.isNameUnsynced) await this.syncName()
   }
 
@@ -177,9 +179,8 @@ class PathPoint {
    */
   async shareAsLog (fd) {
     const { mode, uid, gid } = await this.logStatus()
-    const isRoot = process.getuid?.() === 0
     // some file systems have no owners, or no modes; then there is nothing to give
-    await fchown(fd, isRoot ? uid : -1, gid).catch(() => {})
+    await fchown(fd, isRoot() ? uid : -1, gid).catch(() => {})
     await fchmod(fd, mode & 0o777).catch(() => {})
   }
 
@@ -201,15 +202,19 @@ class PathPoint {
   }
 
   async publishAsync () {
+    const bytes = Buffer.from(acknowledgedLine(this.acknowledged), 'latin1')
     for (const { fd, lineOffset } of this.files()) {
-      await write(fd, acknowledgedLine(this.acknowledged), lineOffset, 'latin1').catch(() => {})
+      await write(fd, bytes, 0, bytes.length, lineOffset).catch(() => {})
     }
   }
 
-  /** @returns {Array<{ fd: number, lineOffset: number }>} those that say what is acknowledged */
+  /**
+   * The next one comes first: it may take the other's place between the writes, and must not say less.
+   * @returns {Array<{ fd: number, lineOffset: number }>} those that say what is acknowledged
+   */
   files () {
     const files = this.fd === -1 ? [] : [{ fd: this.fd, lineOffset: this.lineOffset }]
-    return this.next === null ? files : [...files, this.next]
+    return this.next === null ? files : [this.next, ...files]
   }
 
   async remove () {
@@ -269,7 +274,9 @@ function pointFile (filename, folder, logStatus, blocking = true) {
  */
 function writeLine (fd, acknowledged, lineOffset) {
   try {
-    fs.writeSync(fd, acknowledgedLine(acknowledged), lineOffset, 'latin1')
+    // as bytes: of a string, Deno ignores the position
+    const bytes = Buffer.from(acknowledgedLine(acknowledged), 'latin1')
+    fs.writeSync(fd, bytes, 0, bytes.length, lineOffset)
   } catch {
     // readers see the log end where it did until the next one
   }

@@ -10,6 +10,7 @@ const { testFolder } = require('../helpers/folder')
 const { flumelog, start, until } = require('../helpers/command-line')
 const { makeLog, readLog } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
+const { signal } = require('../helpers/runtime')
 
 const IMPATIENT = path.join(__dirname, '..', 'helpers', 'impatient.js')
 const THROUGH = ', through the process that owns the log'
@@ -155,7 +156,7 @@ test('an owner that does not answer is reported: when the log is opened, and at 
   const running = start(t, ['append', file, '--stats'], { preload: [IMPATIENT] })
   await running.send('one\n')
   await running.printed(({ stderr }) => stderr.includes('"written":{"records":1,'))
-  owner.child.kill('SIGSTOP')
+  signal(owner.child, 'SIGSTOP')
   await running.send('two\n')
   const { code, stderr } = await running.ended
   t.equal(code, 1)

@@ -5,6 +5,7 @@
 const { spawn } = require('child_process')
 const fs = require('fs')
 const path = require('path')
+const { preloading, signal: sendSignal } = require('./runtime')
 
 const PROGRAM = path.join(__dirname, '..', '..', 'bin', 'flumelog.js')
 /** When preloaded, makes a program behave as on a terminal. */
@@ -32,7 +33,7 @@ class Running {
   constructor (args, { stdin = 'pipe', stdout = 'pipe', columns, preload = [], env = {}, cwd } = {}) {
     const { NO_COLOR, ...clean } = process.env
     const modules = columns === undefined ? preload : [...preload, TERMINAL]
-    this.child = spawn(process.execPath, [...modules.flatMap(module => ['--require', module]), PROGRAM, ...args], {
+    this.child = spawn(process.execPath, [...preloading(modules), PROGRAM, ...args], {
       cwd,
       env: { ...clean, ...env, ...(columns === undefined ? {} : { TEST_COLUMNS: String(columns) }) },
       stdio: [stdin, stdout, 'pipe']
@@ -94,7 +95,7 @@ class Running {
 
   /** @param {NodeJS.Signals} signal */
   kill (signal) {
-    this.child.kill(signal)
+    sendSignal(this.child, signal)
     return this.ended
   }
 

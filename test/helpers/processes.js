@@ -6,6 +6,7 @@
 const { spawn } = require('child_process')
 const fs = require('fs')
 const path = require('path')
+const { preloading } = require('./runtime')
 
 const FOLDER = path.join(__dirname, 'programs')
 
@@ -88,10 +89,10 @@ class Program {
  * @param {import('tape').Test} t when it ends, the process does
  * @param {string} name of a file in test/helpers/programs
  * @param {any} argument for it
- * @param {{ nodeOptions?: string[], shell?: string }} [options] `shell` is run before the program, by bash
+ * @param {{ nodeOptions?: string[], preload?: string[], shell?: string }} [options] `preload`: modules; `shell` is run before the program, by bash
  */
-function start (t, name, argument, { nodeOptions = [], shell } = {}) {
-  const args = [...nodeOptions, path.join(FOLDER, name), JSON.stringify(argument)]
+function start (t, name, argument, { nodeOptions = [], preload = [], shell } = {}) {
+  const args = [...nodeOptions, ...preloading(preload), path.join(FOLDER, name), JSON.stringify(argument)]
   const program = shell === undefined
     ? new Program(process.execPath, args)
     : new Program('bash', ['-c', `${shell} && exec "$@"`, 'bash', process.execPath, ...args])

@@ -6,6 +6,7 @@
 const fs = require('fs')
 const path = require('path')
 const { spawnSync } = require('child_process')
+const { preloading } = require('./runtime')
 
 const CALLS = ['open', 'openat', 'creat', 'close', 'write', 'pwrite64', 'writev', 'pwritev', 'pwritev2', 'ftruncate', 'fsync', 'fdatasync', 'rename', 'renameat', 'renameat2', 'unlink', 'unlinkat', 'mkdir', 'mkdirat']
 const PRELOAD = path.join(__dirname, 'programs', 'record-calls.js')
@@ -42,7 +43,7 @@ function hasStrace () {
 function record (args, { strace, output }) {
   const [command, ...all] = strace
     ? ['strace', '-f', '-qq', '-xx', '-s', '1000000', '-e', `trace=${CALLS}`, '-o', output, process.execPath, ...args]
-    : [process.execPath, '--require', PRELOAD, ...args]
+    : [process.execPath, ...preloading([PRELOAD]), ...args]
   const { status, stderr } = spawnSync(command, all, { env: { ...process.env, CALLS_FILE: output }, encoding: 'utf8', maxBuffer: 2 ** 28 })
   if (status !== 0) throw new Error(`${command} ended with ${status}: ${stderr}`)
   const text = fs.readFileSync(output, 'utf8')

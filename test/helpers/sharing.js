@@ -10,6 +10,7 @@ const { start } = require('./processes')
 const { framesIn, isIntact, numberOf, numbered } = require('./numbered')
 const { promises } = require('./promises')
 const { collect } = require('./reading')
+const { signal } = require('./runtime')
 
 /** Milliseconds after which a call that has no answer hangs: far more than the slowest machine needs. */
 const PATIENCE = 30_000
@@ -40,7 +41,7 @@ function withCalls (program) {
     return message
   }
   program.hasRole = (role) => inTime(program.message(message => message.what === 'role' && message.role === role), `becoming the ${role}`)
-  program.signal = (signal) => program.child.kill(signal)
+  program.signal = (name) => signal(program.child, name)
   return program
 }
 

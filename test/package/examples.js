@@ -8,6 +8,7 @@ const { execFile, spawn } = require('child_process')
 const tape = require('tape')
 const { open } = require('../../promises')
 const { testFolder } = require('../helpers/folder')
+const { preloading, signal } = require('../helpers/runtime')
 
 const EXAMPLES = path.join(__dirname, '..', '..', 'examples')
 const codec = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
@@ -49,7 +50,7 @@ tape('tail: it prints what another process appends, as it is appended', async (t
   t.equal(await shown(), '0 { n: 1 }')
   await log.append({ n: 2 })
   t.equal(await shown(), '11 { n: 2 }', 'with the name of a file: what this process appends')
-  child.kill('SIGINT')
+  signal(child, 'SIGINT')
   const code = await new Promise(resolve => child.on('close', resolve))
   t.equal(code, 0, 'until it is interrupted')
   await log.close()
@@ -70,7 +71,7 @@ tape('cluster: workers share a log, and go on when one of them is killed', async
   t.equal(await shown(), `worker ${owner.pid} is gone (SIGKILL); starting another one`)
   seqs.push((await post('mary')).seq)
   t.deepEqual((await ask()).last.map(({ value }) => value.body), ['mary', 'grace', 'ada'])
-  child.kill('SIGINT')
+  signal(child, 'SIGINT')
   t.equal(await new Promise(resolve => child.on('close', resolve)), 0, 'until it is interrupted')
   const log = await open(folder('log'), { codec, readOnly: true })
   const stored = []
@@ -100,7 +101,7 @@ tape('import-csv: each line becomes a record', async (t) => {
 
 tape('import-csv: the progress bar on a terminal reaches 100 %', async (t) => {
   const folder = testFolder(t)
-  const { stderr } = await start(folder, ['--require', path.join(__dirname, '..', 'helpers', 'terminal.js'), path.join(EXAMPLES, 'import-csv.js')], { TEST_COLUMNS: '80' })
+  const { stderr } = await start(folder, [...preloading([path.join(__dirname, '..', 'helpers', 'terminal.js')]), path.join(EXAMPLES, 'import-csv.js')], { TEST_COLUMNS: '80' })
   t.ok(/█+░* \d+ %/.test(stderr), 'it is drawn')
   t.ok(/█ 100 %/.test(stderr), 'to the end')
 })

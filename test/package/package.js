@@ -44,7 +44,7 @@ tape('the package requires exactly its dependencies', (t) => {
   const required = new Set()
   for (const file of files) {
     const text = fs.readFileSync(path.join(ROOT, file), 'utf8')
-    for (const [, module] of text.matchAll(/require\('([^.'][^']*)'\)/g)) if (!isBuiltin(module)) required.add(module)
+    for (const [, module] of text.matchAll(/(?:require|createRequire\(__filename\))\('([^.'][^':]*)'\)/g)) if (!isBuiltin(module)) required.add(module)
   }
   t.deepEqual([...required].sort(), Object.keys({ ...dependencies, ...optionalDependencies }).sort())
   t.end()

@@ -14,7 +14,7 @@ const { promises } = require('../helpers/promises')
 const { event } = require('../helpers/reading')
 const { randomFrom } = require('../helpers/disk')
 
-const WITHOUT_NATIVE_PART = ['-r', path.join(__dirname, '..', 'helpers', 'programs', 'without-native-part.js')]
+const WITHOUT_NATIVE_PART = [path.join(__dirname, '..', 'helpers', 'programs', 'without-native-part.js')]
 
 tape('three followers started at different times see every record once, whole and in order', async (t) => {
   const file = testFolder(t)('log')
@@ -117,7 +117,7 @@ tape('where files cannot be locked, followers see every record, too', async (t) 
   const file = testFolder(t)('log')
   const writer = writerOf(file, { blockSize: 4096 })
   await writer.append(1)
-  const follower = start(t, 'follow.js', { file, options: {} }, { nodeOptions: WITHOUT_NATIVE_PART })
+  const follower = start(t, 'follow.js', { file, options: {} }, { preload: WITHOUT_NATIVE_PART })
   const random = randomFrom(3)
   while (writer.number < 3000) {
     await writer.append(random.pick([1, 1, 5, 200]))

@@ -4,16 +4,14 @@
 
 const fs = require('fs')
 const v8 = require('v8')
-const vm = require('vm')
 const test = require('tape')
 const FlumeLog = require('../..')
 const { processFolder } = require('../helpers/folder')
+const { gc } = require('../helpers/gc')
 const { sealedBlock, tailOf } = require('../helpers/bytes')
 const { promises } = require('../helpers/promises')
 const { collect, event } = require('../helpers/reading')
-
-v8.setFlagsFromString('--expose-gc')
-const gc = vm.runInNewContext('gc')
+const { runtime } = require('../helpers/runtime')
 
 const MIB = 1024 * 1024
 const RECORDS = 1e6
@@ -188,7 +186,7 @@ test('an offset below 2 GiB is a small integer to V8, not a heap number', async 
     found: (await log.search((value) => value.readUInt32LE() - RECORDS / 2)).seq,
     appended: await appended.append('x')
   }
-  for (const [name, offset] of Object.entries(offsets)) t.ok(isSmallInteger(offset), name)
+  for (const [name, offset] of Object.entries(offsets)) t.ok(runtime === 'bun' || isSmallInteger(offset), name)
   await log.close()
   await appended.close()
 })

@@ -3,19 +3,15 @@
 // The streams of a log that are open: whom an append visits, what a dropped stream leaves
 // behind, and where a stream without old records starts.
 
-const v8 = require('v8')
-const vm = require('vm')
 const test = require('tape')
 const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { OpenStreams } = require('../../lib/read/open-streams')
+const { gc } = require('../helpers/gc')
 const { ImmediateStorage } = require('../helpers/immediate-storage')
 const { promises } = require('../helpers/promises')
 const { collect, event } = require('../helpers/reading')
 const { uncaughtDuring } = require('../helpers/uncaught')
-
-v8.setFlagsFromString('--expose-gc')
-const gc = vm.runInNewContext('gc')
 
 const pulled = (source, abort = null) => new Promise(resolve => source(abort, (end, item) => resolve({ end, item })))
 

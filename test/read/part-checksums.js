@@ -221,7 +221,7 @@ test('bytes that change in the file after their block was verified are not retur
   await log.onReady()
   await getAll(log, 1)
   const fd = fs.openSync(file, 'r+')
-  fs.writeSync(fd, 'X', seqOf(20, 50) + 80)
+  fs.writeSync(fd, Buffer.from('X'), 0, 1, seqOf(20, 50) + 80)
   fs.closeSync(fd)
   t.equal(await codeOf(log.get(seqOf(20, 50))), 'flumelog:corrupt')
   t.equal(await codeOf(log.get(seqOf(20, 50))), 'flumelog:corrupt')

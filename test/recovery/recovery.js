@@ -223,7 +223,7 @@ tape('of trailing bytes between zeros, the zeros are kept as holes', async (t) =
   await log.close()
   fs.truncateSync(file, 100 * MIB)
   const fd = fs.openSync(file, 'r+')
-  fs.writeSync(fd, 'torn', 50 * MIB)
+  fs.writeSync(fd, Buffer.from('torn'), 0, 4, 50 * MIB)
   fs.closeSync(fd)
   fs.writeFileSync(file + '.recovery-point', point)
   const again = promises(FlumeLog(file))

@@ -84,7 +84,7 @@ function compare (t, found, { stored, range }) {
 
 /** An owner or client in another process. */
 async function startProcess (t, file, options = {}, { size } = {}) {
-  const limit = { nodeOptions: ['-r', path.join(__dirname, '..', 'helpers', 'small-disk.js')], shell: `export TEST_DISK_SIZE=${size}` }
+  const limit = { preload: [path.join(__dirname, '..', 'helpers', 'small-disk.js')], shell: `export TEST_DISK_SIZE=${size}` }
   const program = start(t, 'open-logs.js', [{ file, options: { ...options, shared: true } }], size === undefined ? {} : limit)
   await program.message(({ what }) => what === 'opened')
   return program

@@ -86,7 +86,7 @@ test('it tells of a recovery point that is written in place, replaced or removed
   }
   const publish = () => {
     const fd = fs.openSync(point, 'r+')
-    fs.writeSync(fd, 'x', 0)
+    fs.writeSync(fd, Buffer.from('x'), 0, 1, 0)
     fs.closeSync(fd)
   }
   put('first')

@@ -11,6 +11,7 @@ const { isIntact, numberOf } = require('../numbered')
 const { promises } = require('../promises')
 const { collect } = require('../reading')
 const { randomFrom } = require('../random')
+const { signal } = require('../runtime')
 const { inTime } = require('../sharing')
 const { ACTIONS, wait } = require('./actions')
 const { History } = require('./history')
@@ -158,12 +159,12 @@ class Round {
 
   stop (one) {
     one.isStopped = true
-    one.process.child.kill('SIGSTOP')
+    signal(one.process.child, 'SIGSTOP')
   }
 
   continue (one) {
     one.isStopped = false
-    one.process.child.kill('SIGCONT')
+    signal(one.process.child, 'SIGCONT')
   }
 
   fillDisk () {

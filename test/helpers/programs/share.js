@@ -55,8 +55,9 @@ const CALLS = {
   /** The last thing that the program does: if nothing else keeps it alive, it exits. */
   close (_, answer) {
     clearInterval(watching)
-    if (isMainThread) process.stdin.unref()
-    else parentPort.unref()
+    if (!isMainThread) parentPort.unref()
+    else if (process.stdin.unref === undefined) process.stdin.pause() // Deno
+    else process.stdin.unref()
     log.close(err => answer({ code: err?.code }))
   },
   /** Blocks the event loop. */
