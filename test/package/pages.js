@@ -21,7 +21,7 @@ const RUN_BY = {
   ts: 'package/types.js',
   hex: 'format/page.js', // and sharing/journal-entries.js
   mermaid: null,
-  text: null // grammars, file names; on docs/command-line.md programs that run until Ctrl-C; on docs/speed.md benchmarks, which take minutes
+  text: null // grammars, file names; bundling: package/bundle.js; on docs/command-line.md programs that run until Ctrl-C; on docs/speed.md benchmarks, which take minutes
 }
 
 const folder = processFolder()
