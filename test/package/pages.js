@@ -124,7 +124,7 @@ tape('every script and every test file that a page names exists', (t) => {
     const text = read(page)
     const named = [...text.matchAll(/npm run (?:--silent )?([a-z][\w:]*)/g)].map(match => match[1])
     t.deepEqual(named.filter(script => !(script in scripts)), [], `${page}: scripts`)
-    const files = [...text.matchAll(/`test\/([\w/-]+\.js)/g)].map(match => match[1])
+    const files = [...text.matchAll(/`test\/([\w/-]+js(?:on)?)`/g)].map(match => match[1])
     t.deepEqual(files.filter(file => !tests.includes(file)), [], `${page}: files in test/`)
   }
   t.end()
