@@ -16,6 +16,7 @@ const { start } = require('./processes')
 const { numbered, sizeOf } = require('./numbered')
 const { promises } = require('./promises')
 const { event } = require('./reading')
+const { runtime } = require('./runtime')
 
 /** A writer in this process, which numbers its records. */
 function writerOf (file, options, first = 1, size = undefined) {
@@ -71,7 +72,8 @@ function pointOf (t, file) {
 const nothing = async () => {}
 
 async function until (isSo) {
-  while (!isSo()) await event(setImmediate)
+  // on Bun, a loop of setImmediate keeps events of watched files from being reported
+  while (!isSo()) await event(runtime === 'bun' ? setTimeout : setImmediate)
 }
 
 /** @param {Buffer} record */
