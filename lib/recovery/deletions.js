@@ -107,7 +107,9 @@ async function ownDeletions (read, size, deletions, blockSize) {
     if (block % blockSize !== 0 || block >= size) continue
     const bytes = await read(block, Math.min(blockSize, size - block))
     const found = records.filter(record => isThere(record, bytes, block))
-    if (bytes.length < blockSize) own.push({ block, records: found, checksum: null })
+    // the block has them already, and perhaps later ones that change the checksum: nothing is left to be done
+    const isDone = found.length > 0 && bytes.length === blockSize && hasOwnChecksum(bytes) && found.every(({ seq }) => layout.isDeleted(bytes, seq - block))
+    if (bytes.length < blockSize || isDone) own.push({ block, records: found, checksum: null })
     // the checksum is for all of them; a block that was sealed after a deletion has its zeros in its checksum
     else if (checksum === null ? !hasOwnChecksum(bytes) : found.length === records.length) own.push({ block, records: found, checksum })
   }

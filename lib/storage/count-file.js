@@ -13,6 +13,8 @@ const futimes = promisify(fs.futimes)
 
 /** Milliseconds by which the modification time is moved back, at most. */
 const MAX_SHIFT = 1
+/** How often another time is tried. */
+const MAX_SHIFTS = 5
 /** In a millisecond. */
 const NANOSECONDS = 1000000n
 
@@ -54,14 +56,24 @@ function countFile (filename, fdOf) {
   /** @param {number} records */
   async function replace (records) {
     const stats = await fstat(fdOf(), { bigint: true })
-    // a change in the same tick of the system's clock would leave the same times: so it gets one that no clock gives
-    await futimes(fdOf(), Number(stats.atimeMs) / 1000, (Number(stats.mtimeNs) / 1e6 - MAX_SHIFT * Math.random()) / 1000)
-    const shifted = await fstat(fdOf(), { bigint: true })
-    if (shifted.mtimeNs % NANOSECONDS === 0n) throw new Error('times are too coarse here to show every change')
-    const log = stateOf(shifted)
+    const log = stateOf(await shiftTime(stats))
     const unfinished = filename + '.new'
     await fs.promises.writeFile(unfinished, formatLine(JSON.stringify({ records, log })), { mode: Number(stats.mode) & 0o777 })
     await fs.promises.rename(unfinished, filename)
+  }
+
+  /**
+   * A change in the same tick of the system's clock would leave the same times: so the file gets one that no clock gives.
+   * @param {fs.BigIntStats} stats
+   */
+  async function shiftTime ({ atimeMs, mtimeNs }) {
+    for (let i = 0; i < MAX_SHIFTS; i++) {
+      await futimes(fdOf(), Number(atimeMs) / 1000, (Number(mtimeNs) / 1e6 - MAX_SHIFT * Math.random()) / 1000)
+      const shifted = await fstat(fdOf(), { bigint: true })
+      // a whole millisecond can be chance
+      if (shifted.mtimeNs % NANOSECONDS !== 0n) return shifted
+    }
+    throw new Error('times are too coarse here to show every change')
   }
 
   return { read: callbackify(read), write: callbackify(write) }

@@ -216,6 +216,8 @@ class Deleter {
         if (isAlways) await Promise.all([promised(cb => recoveryPoint.sync(cb)), promised(cb => durability.confirmPath(cb))])
       } catch (err) {
         recoveryPoint.withdraw(deletions)
+        // other processes read it; if that fails, too, the next operation tries again
+        await promised(cb => recoveryPoint.write(cb)).catch(() => {})
         throw err
       }
       for (const change of changes) this.take(change)

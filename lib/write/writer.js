@@ -273,10 +273,19 @@ class Writer {
 
   // Writing
 
+  /** Whether the file may be written to. Appends that are made while it is prepared can seal the block with deletions. */
+  get isReady () {
+    return !this.recoveryPoint.mustBeWritten && !this.deleter.mustPrecede() && !this.durability.isTruncated
+  }
+
   prepare () {
     this.hasJustDeleted = false
-    if (!this.recoveryPoint.mustBeWritten && !this.deleter.mustPrecede() && !this.durability.isTruncated) return this.write()
+    if (this.isReady) return this.write()
     this.enter('preparing')
+    this.getReady()
+  }
+
+  getReady () {
     this.makeReady().then(() => null, err => err).then(err => process.nextTick(() => this.onready(err)))
   }
 
@@ -290,8 +299,9 @@ class Writer {
   /** @param {Error | null} err */
   onready (err) {
     if (this.failure !== null) return this.becomeIdle()
-    if (err === null) this.write()
-    else this.rollBack(err)
+    if (err !== null) this.rollBack(err)
+    else if (this.isReady) this.write()
+    else this.getReady()
   }
 
   write () {

@@ -65,6 +65,17 @@ test('deletions in one block are repeated in their order, whichever of them had 
   for (const current of [first.before, first.after, after]) t.ok((await repeated(current, [first.made, second])).equals(after))
 })
 
+test('a deletion that the block has already, and later ones that are not listed, change nothing, and its records count as deleted', async (t) => {
+  const first = deletion([10, 10, 200], i => i === 0, { isSealed: true })
+  const both = deletion([10, 10, 200], i => i < 2, { isSealed: true })
+  const inTail = deletion([10, 10, 200], i => i === 0)
+  for (const made of [first.made, inTail.made]) {
+    t.ok((await repeated(both.after, [made])).equals(both.after))
+    const [{ records }] = await ownDeletions(async () => both.after, BLOCK_SIZE, [made], BLOCK_SIZE)
+    t.deepEqual(records.map(({ seq }) => seq), [0])
+  }
+})
+
 test('records that follow each other are one write', (t) => {
   const { after, made } = deletion([10, 20, 30, 40, 50], i => i !== 2, { isSealed: true })
   const patches = patchesOf([made], BLOCK_SIZE)

@@ -165,6 +165,24 @@ tape('a block that is sealed after a deletion in it is valid after a kill and af
   t.pass('so it is')
 })
 
+tape('a block that is sealed after a deletion in it, while a failed write is cleaned up, is valid after a power cut', async (t) => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const disk = new Disk({ random: randomFrom(seed), pageSize: 64, maxRecorded: 32768 })
+    const { log, seqs } = await filled(disk, { sync: 'interval', syncInterval: 1e5, validate: () => true }, 3)
+    await log.del(seqs[0])
+    failing(disk, 'write')
+    t.ok(await codeOf(log.append(data(3))), 'a write fails')
+    await Promise.all(Array.from({ length: 30 }, async (_, i) => {
+      // the next write waits until the truncation is durable
+      await new Promise(resolve => i < 2 ? resolve() : process.nextTick(resolve))
+      await log.append(data(3 + i))
+    }))
+    await log.append(data(33), { sync: true })
+    const left = await found(disk.afterPowerLoss())
+    t.deepEqual(left.filter(i => i > 0), upTo(34).slice(1), `seed ${seed}`)
+  }
+})
+
 tape('a deletion in a block of which the rest is rolled back leaves a valid block', async (t) => {
   const disk = new Disk()
   const log = open(disk, { sync: 'never' })
@@ -198,6 +216,7 @@ tape('a deletion that cannot be recorded fails, leaves the record, and can be tr
   const { log, seqs } = await filled(disk, { sync: 'always' })
   failing(disk, 'point.sync')
   t.equal(await codeOf(log.del(seqs[4])), 'EIO')
+  t.equal((await new Promise((resolve, reject) => disk.file('log').point.read((err, point) => err ? reject(err) : resolve(point)))).deletions.length, 0, 'other processes do not see it either')
   await log.del(seqs[4])
   t.deepEqual(await indexes(log), upTo(20, [4]), 'the second time it is done')
   t.deepEqual(await found(disk.afterPowerLoss()), upTo(20, [4]))

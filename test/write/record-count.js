@@ -129,6 +129,24 @@ tape('the number of records of a larger log is kept beside it, and opening reads
   t.equal(fs.statSync(file + '.record-count').mtimeMs, mtimeMs, 'what is not changed stays')
 })
 
+tape('the number is kept, too, if the time that the file gets is by chance a whole millisecond', async (t) => {
+  const file = testFolder(t)('log')
+  const log = promises(FlumeLog(file))
+  await log.append(Array.from({ length: 1000 }, (_, i) => `${i} `.padEnd(100, '.')))
+  await log.sync()
+  fs.utimesSync(file, 1e9, 1e9)
+  const { random } = Math
+  const randoms = [0]
+  Math.random = () => randoms.shift() ?? random()
+  await log.close()
+  Math.random = random
+  t.equal(randoms.length, 0)
+  const again = promises(FlumeLog(file))
+  await again.onReady()
+  t.deepEqual(counts(again), [1000, 1000])
+  await again.close()
+})
+
 tape('where the number is not known, stats() has an estimate', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))
