@@ -11,7 +11,7 @@ const { acknowledgedLine, deletionsLine, pointLine } = require('../../lib/storag
 const { testFolder } = require('../helpers/folder')
 const { makeLog, readLog, deleteFrom, overwrite } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
-const { codeOf } = require('../helpers/reading')
+const { codeOf, collect } = require('../helpers/reading')
 
 const BLOCK_SIZE = 256
 const RECORDS = Array.from({ length: 100 }, (_, i) => `record number ${i}`)
@@ -275,6 +275,43 @@ test('a repair in place that fails leaves the log as it was, and what was being 
     t.notOk((await seqsIn(name('log')).catch(() => [])).includes(seq))
     t.equal((await verify(name('log'))).counts.deleted, 1, 'the deletion is complete without the recovery point')
     fs.rmSync(name('log'))
+  }
+})
+
+test('a repair in place that is killed at any moment leaves a log with all of its records, and none that was deleted', async (t) => {
+  for (const compact of [false, true]) {
+    const name = testFolder(t)
+    // the records are all the same, so a deletion in the old file could be made in the new one
+    const seqs = await makeLog(name('log'), RECORDS.map(() => 'the same'), { blockSize: BLOCK_SIZE })
+    await deleteFrom(name('log'), [seqs[1]])
+    overwrite(name('log'), BLOCK_SIZE + 30, 'X')
+    const valid = seqs.filter(seq => inBlock(seq) !== 1)
+    const seq = seqs.at(-2)
+    const start = seq - seq % BLOCK_SIZE
+    const deletion = deletionOf(start, fs.readFileSync(name('log')).subarray(start), [seq - start], null)
+    const end = fs.statSync(name('log')).size
+    fs.writeFileSync(name('log.recovery-point'), pointLine(end) + acknowledgedLine(end) + deletionsLine([deletion]))
+    const methods = ['link', 'unlink', 'rename']
+    const originals = methods.map(method => fs.promises[method])
+    let states = 0
+    for (const method of methods) {
+      const call = fs.promises[method]
+      fs.promises[method] = async (...args) => {
+        await call.apply(fs.promises, args)
+        const copy = name(`${states++}`)
+        fs.mkdirSync(copy)
+        for (const file of fs.readdirSync(name('.'))) if (file.startsWith('log')) fs.copyFileSync(name(file), `${copy}/${file}`)
+      }
+    }
+    await repair(name('log'), { inPlace: true, compact })
+    methods.forEach((method, i) => { fs.promises[method] = originals[i] })
+    t.ok(states >= 4, `${states} states`)
+    for (let i = 0; i < states; i++) {
+      const log = promises(FlumeLog(name(`${i}/log`), { blockSize: BLOCK_SIZE }))
+      await log.onReady()
+      t.equal((await collect(log.log, { skipCorrupt: true })).length, valid.length - 2, `state ${i}`)
+      await log.close()
+    }
   }
 })
 
