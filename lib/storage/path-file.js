@@ -87,27 +87,37 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     if (location.problem !== null) throw location.problem
     await refuseSpecialFile(location.path, filename)
     for (const folder of location.newFolders) await syncFolder(path.dirname(folder)).catch(err => { throw explained(err, filename) })
-    try {
-      for (let opens = 1; ; opens++) {
-        // a storage creates its file with the first write, and the lock has to come before that
-        await (readOnly ? promisify(file.open)() : promisify(file.write)(0, Buffer.alloc(0)))
-        const stats = fs.fstatSync(storage.fd, { bigint: true })
-        if (!stats.isFile()) throw errors.notRegular(filename)
-        identity = stats
-        if (!lock || readOnly) break
-        acquireLock(filename, storage.fd, lock)
-        const problem = await promisify(checkPath)().then(() => null, err => err)
-        if (problem === null) break
-        // before this process had the lock: the log was repaired in place, for example
-        if (problem.code !== 'flumelog:replaced' || opens === MAX_OPENS) throw problem
-        await new Promise(resolve => storage.suspend(resolve))
+    for (let opens = 1; ; opens++) {
+      // a storage creates its file with the first write, and the lock has to come before that
+      await (readOnly ? promisify(file.open)() : promisify(file.write)(0, Buffer.alloc(0)))
+      try {
+        if (await ownFile(opens === MAX_OPENS)) return
+      } catch (err) {
+        await new Promise(resolve => storage.close(resolve))
+        throw err
       }
-      // the permission model may not allow it; better known now than when something is appended
-      if (process.permission !== undefined && !readOnly) await datasync(storage.fd, location.path).catch(err => { throw explained(err, filename) })
-    } catch (err) {
-      await new Promise(resolve => storage.close(resolve))
-      throw err
+      await new Promise(resolve => storage.suspend(resolve))
     }
+  }
+
+  /**
+   * @param {boolean} isLast
+   * @returns {Promise<boolean>} false: another file has taken the place of the open one before this process had its lock, as that of a
+   *   log that is repaired in place
+   */
+  async function ownFile (isLast) {
+    const stats = fs.fstatSync(storage.fd, { bigint: true })
+    if (!stats.isFile()) throw errors.notRegular(filename)
+    identity = stats
+    if (lock && !readOnly) {
+      acquireLock(filename, storage.fd, lock)
+      const problem = await promisify(checkPath)().then(() => null, err => err)
+      if (problem !== null && (isLast || problem.code !== 'flumelog:replaced')) throw problem
+      if (problem !== null) return false
+    }
+    // the permission model may not allow it; better known now than when something is appended
+    if (process.permission !== undefined && !readOnly) await datasync(storage.fd, location.path).catch(err => { throw explained(err, filename) })
+    return true
   }
 
   /** @type {(cb: Done) => void} */
