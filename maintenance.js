@@ -46,7 +46,8 @@ async function verify (file, options) {
 
 /**
  * Writes a valid copy of a corrupt log, with all records of valid blocks, beside the log or in its place. Nothing is written if the
- * log is valid, except with `compact` if there are deleted records. The old file is never changed; `inPlace` renames it.
+ * log is valid, except with `compact` if there are deleted records. The old file is not changed; `inPlace` renames it, and completes
+ * deletions in it that a crash has interrupted.
  * @param {string} file
  * @param {RepairOptions} [options]
  * @returns {Promise<Repaired>} what was found, and what was written where. Rejects, with nothing written, with `flumelog:locked` if a
@@ -60,7 +61,7 @@ async function repair (file, options) {
  * Copies a log, of which other processes may have it open: the copy has what was acknowledged when it was started. Corrupt blocks
  * are not copied; `lost` in the result lists them, and is empty if the log is valid.
  * @param {string} file
- * @param {string} target a path where no file is (`EEXIST`); missing parent directories are created. The file appears there when it is
+ * @param {string} target a path where no file is, nor a recovery point of an earlier log (`EEXIST`); missing parent directories are created. The file appears there when it is
  *   complete, fsynced and verified
  * @param {CopyOptions} [options]
  * @returns {Promise<Copied>} what the copy consists of. Rejects, with nothing left at `target`, as `repair` does; it needs no lock

@@ -7,6 +7,7 @@
 // with callbacks.
 
 const openFlumeLog = require('./index')
+const errors = require('./lib/errors')
 const { replace } = require('./lib/replaceable')
 const { appendFrom } = require('./lib/wrappers/append-from')
 const { RecordIterator } = require('./lib/wrappers/iterator')
@@ -130,8 +131,15 @@ class FlumeLog {
    * Appends a record, or several in a row; resolves to the last one's seq. Errors as for the log with callbacks.
    * @overload
    * @param {A | A[]} value
-   * @param {AppendOptions & { atomic?: false }} [options]
+   * @param {AppendOptions & { atomic?: false } | boolean} [options]
    * @returns {Promise<number>}
+   */
+  /**
+   * Appends a record or several, atomically if the option says so.
+   * @overload
+   * @param {A | A[]} value
+   * @param {AppendOptions | boolean} [options]
+   * @returns {Promise<number | number[]>}
    */
   /**
    * @param {any} value
@@ -140,6 +148,8 @@ class FlumeLog {
    */
   append (value, options = {}) {
     return new Promise((resolve, reject) => {
+      // it would be the log's callback, and nobody would learn of the outcome
+      if (typeof options === 'function') throw errors.invalid('append gives a promise, and takes no callback')
       this.flumelog.append(value, options, (err, seq) => err ? reject(err) : resolve(seq))
     })
   }

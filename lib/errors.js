@@ -120,6 +120,14 @@ exports.exists = (filename) => createError('EEXIST',
   `${filename}: the file exists already; choose another name, or remove it`, { filename, path: filename })
 
 /**
+ * @param {string} filename
+ * @param {string} suffix of a file beside it
+ */
+exports.existsBeside = (filename, suffix) => createError('EEXIST',
+  `${filename}${suffix}: left by an earlier log of the name ${filename}, which a new one must not be opened with; choose another name, or remove it`,
+  { filename, path: filename + suffix })
+
+/**
  * @param {string | null} filename
  * @param {number} was its size in bytes, as far as it had been read
  * @param {number} is its size in bytes now

@@ -2,6 +2,7 @@
 
 // Refuses options that do not exist: an option that is ignored is a promise not kept.
 
+const { types } = require('util')
 const errors = require('./errors')
 const { format } = require('./format-value')
 
@@ -18,13 +19,22 @@ const NAMES_ELSEWHERE = { start: 'gte', end: 'lte', min: 'gte', max: 'lte', offs
 function optionNames (of, names, ignored = []) {
   const known = new Set([...names, ...ignored])
   return (options) => {
-    if (options === null || typeof options !== 'object') {
+    if (options === null || typeof options !== 'object' || Array.isArray(options) || types.isMap(options) || types.isSet(options)) {
       throw errors.invalid(`the options of ${of} must be an object; they are ${format(options)}`)
     }
     for (const name in options) {
-      if (!known.has(name) && options[name] !== undefined && !(name in Object.prototype)) throw unknown(of, name, names)
+      if (!known.has(name) && options[name] !== undefined && !isInheritedByAll(options, name)) throw unknown(of, name, names)
     }
   }
+}
+
+/**
+ * @param {object} options
+ * @param {string} name
+ * @returns {boolean} whether every object has this property, perhaps because a program has extended all of them
+ */
+function isInheritedByAll (options, name) {
+  return name in Object.prototype && !Object.hasOwn(options, name)
 }
 
 /**

@@ -135,7 +135,8 @@
  * @typedef {{
  *   (value: A | A[], cb?: (err: CallbackError | null, seq: number) => void): void,
  *   (value: A | A[], options: AppendOptions & { atomic: true }, cb?: (err: CallbackError | null, seqs: number[]) => void): void,
- *   (value: A | A[], options: AppendOptions & { atomic?: false } | boolean, cb?: (err: CallbackError | null, seq: number) => void): void
+ *   (value: A | A[], options: AppendOptions & { atomic?: false } | boolean, cb?: (err: CallbackError | null, seq: number) => void): void,
+ *   (value: A | A[], options: AppendOptions | boolean, cb?: (err: CallbackError | null, seqs: number | number[]) => void): void
  * }} Append
  */
 

@@ -23,6 +23,7 @@ declare module 'random-access-file' {
     write (offset: number, data: Buffer, cb: Done): void
     truncate (offset: number, cb: Done): void
     stat (cb: (err: Error | null, st?: any) => void): void
+    suspend (cb: Done): void
     close (cb: Done): void
   }
   export = RandomAccessFile

@@ -6,10 +6,11 @@ const fs = require('fs')
 const path = require('path')
 const { randomBytes } = require('crypto')
 const errors = require('../errors')
-const { createFolders, syncFolder } = require('../storage/directory')
+const { createFolders } = require('../storage/directory')
 const { pathFile } = require('../storage/path-file')
+const { mustBeFree } = require('./beside')
 const { openExtent } = require('./extent')
-const { linkOrCopy } = require('./repaired-files')
+const { finishAs, linkOrCopy } = require('./repaired-files')
 const { mustBePath, workFor } = require('./work')
 const { writeCopy } = require('./write-copy')
 
@@ -29,14 +30,21 @@ async function copy (file, target, options) {
   mustBePath('the target', target)
   work.mustGoOn()
   // resolved now: the process may change its directory while the log is copied
+  const source = path.resolve(file)
   const name = path.resolve(target)
   const extent = await openExtent(pathFile(file, { readOnly: true, lock: false }))
   try {
-    mustBeMissing(target)
+    mustBeFree(name, target)
     const unfinished = `${name}.${randomBytes(6).toString('hex')}.copying`
-    createFolders(path.dirname(name))
-    const { copied } = await writeCopy(extent, unfinished, file, options, work, () => link(unfinished, name, target))
-    return copied
+    const folders = createFolders(path.dirname(name))
+    try {
+      const { copied } = await writeCopy(extent, unfinished, source, options, work, () => finishAs(unfinished, () => link(unfinished, name, target)))
+      return copied
+    } catch (err) {
+      // those in which another process has put something meanwhile stay
+      for (const folder of folders) await fs.promises.rmdir(folder).catch(() => {})
+      throw err
+    }
   } finally {
     await extent.io.close()
   }
@@ -48,21 +56,14 @@ async function copy (file, target, options) {
  * @param {string} target the name as the caller gave it
  */
 async function link (unfinished, name, target) {
+  // again: they may have come while the log was copied
+  mustBeFree(name, target)
   try {
     await linkOrCopy(unfinished, name)
+    return name
   } catch (err) {
     throw /** @type {NodeJS.ErrnoException} */ (err).code === 'EEXIST' ? errors.exists(target) : err
   }
-  await fs.promises.unlink(unfinished)
-  await syncFolder(path.dirname(name))
-}
-
-/**
- * Before the work; what is created meanwhile is not overwritten, either.
- * @param {string} target
- */
-function mustBeMissing (target) {
-  if (fs.lstatSync(target, { throwIfNoEntry: false }) !== undefined) throw errors.exists(target)
 }
 
 module.exports = { copy }

@@ -3,6 +3,7 @@
 // Repairs a corrupt log: writes a valid copy beside it, or in its place.
 
 const fs = require('fs')
+const path = require('path')
 const { pathFile } = require('../storage/path-file')
 const { mustBeLog, openExtent } = require('./extent')
 const { linkRepaired, replace, targetOf } = require('./repaired-files')
@@ -37,20 +38,27 @@ async function repair (file, options) {
   const work = workOf(options)
   mustBePath('the file', file)
   work.mustGoOn()
+  // resolved now: the process may change its directory meanwhile
+  const resolved = path.resolve(file)
   await mustBeLog(file)
-  const extent = await openExtent(pathFile(file, { readOnly: false, lock: true }), true)
+  const target = await targetOf(resolved)
+  const extent = await openExtent(pathFile(target, { readOnly: false, lock: true }), true)
   try {
     const report = await verifyExtent(extent, work.begin('verify'))
     if (report.valid && !(options.compact && report.counts.deleted > 0)) return { report, copied: null, file: null, original: file }
-    const target = await targetOf(file)
     const unfinished = `${target}.repairing`
     // we hold the lock, so an existing one was left by a crash
     fs.rmSync(unfinished, { force: true })
-    const name = options.inPlace ? replace : linkRepaired
-    const { copied, finished } = await writeCopy(extent, unfinished, target, options, work, () => name(target, unfinished))
-    return { report, copied, file: finished.copy, original: finished.original }
+    const { copied, finished } = await writeCopy(extent, unfinished, target, options, work,
+      () => options.inPlace ? replace(extent, target, unfinished) : linkRepaired(target, unfinished))
+    return { report, copied, file: asGiven(finished.copy), original: asGiven(finished.original) }
   } finally {
     await extent.io.close()
+  }
+
+  /** @param {string} name */
+  function asGiven (name) {
+    return name.startsWith(resolved) ? file + name.slice(resolved.length) : name
   }
 }
 

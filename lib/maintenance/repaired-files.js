@@ -4,12 +4,13 @@
 
 const fs = require('fs')
 const path = require('path')
-const { syncFolder } = require('../storage/directory')
+const { nullIfMissing, syncFolder } = require('../storage/directory')
+const { ALL_SUFFIXES, inTheWay } = require('./beside')
 
 /** @typedef {{ copy: string, original: string }} Names */
 
 /**
- * @param {string} file
+ * @param {string} file absolute
  * @returns {Promise<string>} the file itself, if this is a symbolic link to it
  */
 async function targetOf (file) {
@@ -23,37 +24,70 @@ async function targetOf (file) {
  * @returns {Promise<Names>}
  */
 async function linkRepaired (file, unfinished) {
-  const copy = await linkAs(unfinished, `${file}.repaired`)
-  await fs.promises.unlink(unfinished)
-  await syncFolder(path.dirname(path.resolve(file)))
+  const copy = await finishAs(unfinished, () => linkAs(unfinished, `${file}.repaired`))
   return { copy, original: file }
 }
 
 /**
- * Replaces the log with the copy. There is a file under the log's name at all times.
+ * Replaces the log with the copy. There is a file under the log's name at all times, and the recovery point beside it is its own.
+ * @param {import('./extent').Extent} extent of the log
  * @param {string} file
  * @param {string} unfinished
  * @returns {Promise<Names>}
  */
-async function replace (file, unfinished) {
-  const folder = path.dirname(path.resolve(file))
+async function replace (extent, file, unfinished) {
+  const folder = path.dirname(file)
   const { mode, uid, gid } = await fs.promises.stat(file)
   await fs.promises.chmod(unfinished, mode)
   // only root can change the owner; for others, it is the same already, or cannot be kept
   await fs.promises.chown(unfinished, uid, gid).catch(() => {})
+  await extent.io.checkPath()
+  await completeDeletions(extent)
   const original = await linkAs(file, `${file}.damaged`)
-  // they belong to the old file; applied to the new one, a recovery point would overwrite records
-  for (const suffix of ['.recovery-point', '.record-count', '.clients']) {
-    await fs.promises.rename(file + suffix, original + suffix).catch(ignoreMissing)
+  try {
+    for (const suffix of ALL_SUFFIXES) await linkOrCopy(file + suffix, original + suffix).catch(nullIfMissing)
+    await syncFolder(folder)
+    // they belong to the old file; applied to the new one, a recovery point would overwrite records
+    for (const suffix of ALL_SUFFIXES) await fs.promises.unlink(file + suffix).catch(nullIfMissing)
+    await syncFolder(folder)
+    await fs.promises.rename(unfinished, file)
+  } catch (err) {
+    await undo(file, original)
+    throw err
   }
-  await syncFolder(folder)
-  await fs.promises.rename(unfinished, file)
   await syncFolder(folder)
   return { copy: file, original }
 }
 
 /**
- * Links a file under a second name, with a number appended if the name is taken.
+ * Before the recovery point is taken away, without which they would never be: what is left of this may be what there is under the
+ * log's name after a crash.
+ * @param {import('./extent').Extent} extent
+ */
+async function completeDeletions ({ io, rewrites }) {
+  if (rewrites.length === 0) return
+  // killed in the middle, the next opening must find the rest
+  await io.sync()
+  await io.syncPoint()
+  for (const { offset, data } of rewrites) await io.write(offset, data)
+  await io.sync()
+}
+
+/**
+ * @param {string} file
+ * @param {string} original the other name that was given to it
+ */
+async function undo (file, original) {
+  for (const suffix of ALL_SUFFIXES) {
+    // only what could be put back is removed
+    await linkOrCopy(original + suffix, file + suffix).catch(err => { if (err.code !== 'EEXIST') throw err })
+      .then(() => fs.promises.unlink(original + suffix)).catch(() => {})
+  }
+  await fs.promises.unlink(original).catch(() => {})
+}
+
+/**
+ * Links a file under a second name, with a number appended if the name is taken, or the name of a file beside it.
  * @param {string} file
  * @param {string} wanted
  * @returns {Promise<string>}
@@ -61,6 +95,7 @@ async function replace (file, unfinished) {
 async function linkAs (file, wanted) {
   for (let n = 1; ; n++) {
     const name = n === 1 ? wanted : `${wanted}.${n}`
+    if (inTheWay(name) !== null) continue
     try {
       await linkOrCopy(file, name)
       return name
@@ -82,15 +117,39 @@ async function linkOrCopy (file, name) {
     // not all file systems support links
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(code)) throw err
     await fs.promises.copyFile(file, name, fs.constants.COPYFILE_EXCL)
-    const handle = await fs.promises.open(name, 'r+')
+    await syncFile(name).catch(async (err) => {
+      await fs.promises.unlink(name).catch(() => {})
+      throw err
+    })
+  }
+}
+
+/** @param {string} name */
+async function syncFile (name) {
+  const handle = await fs.promises.open(name, 'r+')
+  try {
     await handle.sync()
+  } finally {
     await handle.close()
   }
 }
 
-/** @param {NodeJS.ErrnoException} err */
-function ignoreMissing (err) {
-  if (err.code !== 'ENOENT') throw err
+/**
+ * Gives a complete file its name: afterwards it has that only, or if that fails, none.
+ * @param {string} unfinished
+ * @param {() => Promise<string>} link
+ * @returns {Promise<string>} what `link` gives: the name
+ */
+async function finishAs (unfinished, link) {
+  const name = await link()
+  try {
+    await fs.promises.unlink(unfinished)
+    await syncFolder(path.dirname(name))
+    return name
+  } catch (err) {
+    await fs.promises.unlink(name).catch(() => {})
+    throw err
+  }
 }
 
-module.exports = { linkOrCopy, linkRepaired, replace, targetOf }
+module.exports = { finishAs, linkOrCopy, linkRepaired, replace, targetOf }

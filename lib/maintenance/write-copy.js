@@ -6,6 +6,7 @@ const fs = require('fs')
 const errors = require('../errors')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
+const { onAbort } = require('../signal')
 const { copyInPlace, copyPacked } = require('./copy')
 const { verify } = require('./verify')
 
@@ -34,7 +35,7 @@ async function writeCopy (extent, unfinished, original, options, work, finish) {
   const { signal } = work
   const remove = () => fs.rmSync(unfinished, { force: true })
   // at once: a process that is interrupted does not wait for the disk
-  signal?.addEventListener('abort', remove)
+  const stopListening = onAbort(signal, remove)
   try {
     await create(unfinished)
     const copied = await copyRecords(extent, unfinished, options, work)
@@ -43,7 +44,7 @@ async function writeCopy (extent, unfinished, original, options, work, finish) {
     const { mode } = await fs.promises.stat(original)
     await fs.promises.chmod(unfinished, mode & 0o777).catch(() => {})
     work.mustGoOn()
-    signal?.removeEventListener('abort', remove)
+    stopListening()
     return { copied, finished: await finish() }
   } catch (err) {
     remove()
@@ -51,7 +52,7 @@ async function writeCopy (extent, unfinished, original, options, work, finish) {
     work.mustGoOn()
     throw err
   } finally {
-    signal?.removeEventListener('abort', remove)
+    stopListening()
   }
 }
 

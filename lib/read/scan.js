@@ -31,7 +31,7 @@ function scan ({ blocks, turn }, options, onRecord, cb) {
   try {
     cursor = openCursor(blocks, scanRangeOf(options), run)
   } catch (err) {
-    return process.nextTick(cb, err)
+    return process.nextTick(cb, errors.thrown('an option', err))
   }
   run()
 

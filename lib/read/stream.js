@@ -116,7 +116,7 @@ class Stream {
       try {
         this.cursor = this.openCursor()
       } catch (err) {
-        return this.finish(/** @type {Error} */ (err))
+        return this.finish(errors.thrown('an option', err))
       }
       this.context.streams.add(this)
       this.resume()

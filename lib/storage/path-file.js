@@ -23,6 +23,9 @@ const { storageFile } = require('./storage-file')
 const { SyncIoBudget, MAX_SYNC_BYTES } = require('./sync-io')
 const { watch } = require('./watch')
 
+/** How often the file is opened again that was replaced before its lock was taken. */
+const MAX_OPENS = 10
+
 /**
  * @typedef {(err: Error | null | undefined) => void} Done
  *
@@ -84,19 +87,46 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     if (location.problem !== null) throw location.problem
     await refuseSpecialFile(location.path, filename)
     for (const folder of location.newFolders) await syncFolder(path.dirname(folder)).catch(err => { throw explained(err, filename) })
-    // a storage creates its file with the first write, and the lock has to come before that
-    await (readOnly ? promisify(file.open)() : promisify(file.write)(0, Buffer.alloc(0)))
-    try {
-      const stats = fs.fstatSync(storage.fd, { bigint: true })
-      if (!stats.isFile()) throw errors.notRegular(filename)
-      identity = stats
-      if (lock && !readOnly) acquireLock(filename, storage.fd, lock)
-      // the permission model may not allow it; better known now than when something is appended
-      if (process.permission !== undefined && !readOnly) await datasync(storage.fd, location.path).catch(err => { throw explained(err, filename) })
-    } catch (err) {
-      await new Promise(resolve => storage.close(resolve))
-      throw err
+    for (let opens = 1; ; opens++) {
+      // a storage creates its file with the first write, and the lock has to come before that
+      await (readOnly ? promisify(file.open)() : promisify(file.write)(0, Buffer.alloc(0)))
+      try {
+        if (await ownFile(opens === MAX_OPENS)) return
+      } catch (err) {
+        await new Promise(resolve => storage.close(resolve))
+        throw err
+      }
+      await new Promise(resolve => storage.suspend(resolve))
     }
+  }
+
+  /**
+   * @param {boolean} isLast
+   * @returns {Promise<boolean>} false: another file has taken the place of the open one before this process had its lock, as that of a
+   *   log that is repaired in place
+   */
+  async function ownFile (isLast) {
+    const stats = fs.fstatSync(storage.fd, { bigint: true })
+    if (!stats.isFile()) throw errors.notRegular(filename)
+    identity = stats
+    if (lock && !readOnly) {
+      acquireLock(filename, storage.fd, lock)
+      const problem = await promisify(checkPath)().then(() => null, err => err)
+      if (problem !== null && (isLast || problem.code !== 'flumelog:replaced')) throw problem
+      if (problem !== null) return false
+    }
+    // the permission model may not allow it; better known now than when something is appended
+    if (process.permission !== undefined && !readOnly) await datasync(storage.fd, location.path).catch(err => { throw explained(err, filename) })
+    return true
+  }
+
+  /** @type {(cb: Done) => void} */
+  function checkPath (cb) {
+    fs.stat(location.path, { bigint: true }, (err, found) => {
+      if (err && !isGone(err)) cb(err)
+      else if (err || found.dev !== identity.dev || found.ino !== identity.ino) cb(errors.replaced(filename, err ? 'deleted or moved' : 'replaced by another file'))
+      else cb(null)
+    })
   }
 
   /** @type {LogFile['readNow']} */
@@ -209,11 +239,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     countFile: point && countFile(location.path + '.record-count', () => storage.fd),
     keepCut: callbackify((/** @type {number} */ offset, /** @type {number} */ end) => writeCutFile(read, location, offset, end)),
     lastNonZero: callbackify((/** @type {number} */ size) => lastNonZero(location.path, size)),
-    checkPath: (cb) => fs.stat(location.path, { bigint: true }, (err, found) => {
-      if (err && !isGone(err)) cb(err)
-      else if (err || found.dev !== identity.dev || found.ino !== identity.ino) cb(errors.replaced(filename, err ? 'deleted or moved' : 'replaced by another file'))
-      else cb(null)
-    }),
+    checkPath,
     location,
     tryLock: canLock ? () => tryLock(storage.fd) : null,
     unlock: () => unlock(storage.fd),

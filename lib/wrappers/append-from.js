@@ -5,7 +5,7 @@
 const errors = require('../errors')
 const { format } = require('../format-value')
 const { optionNames } = require('../option-names')
-const { mustBeSignal } = require('../signal')
+const { mustBeSignal, onAbort } = require('../signal')
 
 const checkNames = optionNames('appendFrom', ['sync', 'signal'])
 
@@ -27,6 +27,9 @@ class IterableSource {
     this.iterator = this.isAsync ? iterable[Symbol.asyncIterator]() : iterable[Symbol.iterator]()
     /** The read to be answered. @type {((end: End, item?: any) => void) | null} */
     this.asked = null
+    /** Whether `next` of the iterator has been called, and has not returned yet. */
+    this.isRunning = false
+    this.mustClose = false
     /** Why nothing more is read. @type {End} */
     this.ended = null
     this.read = this.read.bind(this)
@@ -40,18 +43,31 @@ class IterableSource {
     if (this.ended) return cb(this.ended, undefined)
     this.asked = cb
     try {
+      this.isRunning = true
       const next = this.iterator.next()
-      if (this.isAsync) Promise.resolve(next).then(this.give, this.fail)
+      this.isRunning = false
+      if (this.mustClose) this.close()
+      else if (this.isAsync) Promise.resolve(next).then(this.give, this.fail)
       else this.give(next)
     } catch (thrown) {
+      this.isRunning = false
       this.fail(thrown)
     }
   }
 
-  /** @param {IteratorResult<any>} result */
-  give ({ done, value }) {
-    if (done) this.end(true)
-    else this.answer(null, value)
+  /** @param {any} result of `next` */
+  give (result) {
+    let value
+    try {
+      if (result === null || (typeof result !== 'object' && typeof result !== 'function')) {
+        throw errors.invalid(`\`next\` of an iterable must give an object; it gave ${format(result)}`)
+      }
+      if (result.done) return this.end(true)
+      value = result.value
+    } catch (thrown) {
+      return this.fail(thrown)
+    }
+    this.answer(null, value)
   }
 
   /** @param {unknown} thrown by the iterable */
@@ -66,6 +82,12 @@ class IterableSource {
   stop (reason) {
     if (this.ended) return
     this.end(reason)
+    // a generator that has caused this by itself cannot return before it yields
+    if (this.isRunning) this.mustClose = true
+    else this.close()
+  }
+
+  close () {
     try {
       // a generator that waits for something cannot return; a stream can be destroyed at any time
       if (typeof this.iterable.destroy === 'function') this.iterable.destroy()
@@ -106,11 +128,10 @@ function appendFrom (flumelog, iterable, options) {
     const source = new IterableSource(iterable)
     // what ends a source has to be an error, and the reason may be anything
     const aborted = new Error('aborted')
-    const onabort = () => source.stop(aborted)
-    signal?.addEventListener('abort', onabort, { once: true })
+    const stopListening = onAbort(signal, () => source.stop(aborted))
     const stopWatching = whenClosed(flumelog, (err) => source.stop(err))
     flumelog.sink({ sync }, (err, stored) => {
-      signal?.removeEventListener('abort', onabort)
+      stopListening()
       stopWatching()
       if (err) reject(err === aborted ? /** @type {AbortSignal} */ (signal).reason : err)
       else resolve(stored)

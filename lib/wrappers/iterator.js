@@ -5,7 +5,7 @@
 // that per record. Asking for several at once was measured and is not faster, so nothing
 // is read that the loop does not get to. Of a source of batches, it asks for one batch.
 
-const { mustBeSignal } = require('../signal')
+const { mustBeSignal, onAbort } = require('../signal')
 
 /**
  * @template I
@@ -49,7 +49,7 @@ class RecordIterator {
     this.failure = null
     /** Not made by `bind`: see `source` in stream.js. @type {import('../read/source').Answer} */
     this.onanswer = (end, item) => this.answered(end, item)
-    this.onabort = this.onabort.bind(this)
+    this.stopListening = () => {}
   }
 
   /** @returns {Promise<IteratorResult<I, undefined>>} */
@@ -118,7 +118,7 @@ class RecordIterator {
     const { signal } = this
     if (signal?.aborted) return this.finish({ reason: signal.reason })
     this.source = this.open()
-    signal?.addEventListener('abort', this.onabort)
+    this.stopListening = onAbort(signal, () => this.stop({ reason: /** @type {AbortSignal} */ (signal).reason }))
   }
 
   /**
@@ -166,10 +166,6 @@ class RecordIterator {
     return failure
   }
 
-  onabort () {
-    this.stop({ reason: /** @type {AbortSignal} */ (this.signal).reason })
-  }
-
   /**
    * Ends the stream before its end.
    * @param {{ reason: unknown } | null} failure
@@ -187,7 +183,7 @@ class RecordIterator {
     this.ended = true
     this.failure = failure
     this.item = undefined
-    this.signal?.removeEventListener('abort', this.onabort)
+    this.stopListening()
   }
 }
 

@@ -2,6 +2,7 @@
 
 // The options of wrappers, which take the log's own ones and more.
 
+const errors = require('../errors')
 const { optionNames } = require('../option-names')
 const { STREAM_NAMES, LEGACY_STREAM_NAMES } = require('../read/options')
 
@@ -19,23 +20,27 @@ function sourceWith (of, own) {
     if (options === null || typeof options !== 'object') return open(options ?? {})
     try {
       checkNames(options)
-    } catch (err) {
-      return (abort, cb) => cb(abort || /** @type {Error} */ (err), undefined)
+      return open(pick(options, STREAM_NAMES))
+    } catch (thrown) {
+      const err = errors.thrown('an option', thrown)
+      return (abort, cb) => cb(abort || err, undefined)
     }
-    return open(without(options, own))
   }
 }
 
 /**
  * @param {any} options
  * @param {string[]} names
- * @returns {object} the other options; those that are inherited, too
+ * @returns {object} those of these names, as the log itself would read them: also if they are inherited, or not enumerable
  */
-function without (options, names) {
+function pick (options, names) {
   /** @type {Record<string, unknown>} */
-  const others = {}
-  for (const name in options) if (!names.includes(name)) others[name] = options[name]
-  return others
+  const picked = {}
+  for (const name of names) {
+    const value = options[name]
+    if (value !== undefined) picked[name] = value
+  }
+  return picked
 }
 
 module.exports = { sourceWith }

@@ -3,7 +3,7 @@
 // `since` with promises: the seq of the last record, and its changes.
 
 const { optionNames } = require('../option-names')
-const { mustBeSignal } = require('../signal')
+const { mustBeSignal, onAbort } = require('../signal')
 const { RecordIterator } = require('./iterator')
 
 const checkNextNames = optionNames('since.next', ['signal'])
@@ -38,16 +38,15 @@ class Since {
       const { signal } = options ?? {}
       mustBeSignal(signal)
       if (signal?.aborted) return reject(signal.reason)
-      const onabort = () => {
+      const stopListening = onAbort(signal, () => {
         cancel()
         reject(/** @type {AbortSignal} */ (signal).reason)
-      }
+      })
       const cancel = this.observable.next((err, seq) => {
-        signal?.removeEventListener('abort', onabort)
+        stopListening()
         if (err) reject(err)
         else resolve(seq)
       })
-      signal?.addEventListener('abort', onabort, { once: true })
     })
   }
 

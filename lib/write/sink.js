@@ -33,6 +33,7 @@ const { optionNames } = require('../option-names')
  * @property {(cb: (err: Error | null) => void) => void} whenOpen
  * @property {Error | null} refusal why nothing more is accepted
  * @property {import('../record-codec').RecordCodec} records
+ * @property {import('../read/turn-budget').TurnBudget} turn
  * @property {{ opened: { writer: AnyWriter | null } | null }} state
  */
 
@@ -48,6 +49,7 @@ class SinkReader {
   constructor (log, options, cb, source) {
     this.log = log
     this.options = options
+    this.isSync = false
     this.cb = cb
     this.source = source
     /** @type {Stored} */
@@ -77,8 +79,9 @@ class SinkReader {
       if (err || this.writer === null) return this.fail(err ?? errors.readOnly(this.log.filename, 'append'))
       try {
         checkNames(this.options)
-      } catch (err) {
-        return this.fail(/** @type {Error} */ (err))
+        this.isSync = !!this.options.sync
+      } catch (thrown) {
+        return this.fail(errors.thrown('an option', thrown))
       }
       this.pump()
     })
@@ -103,6 +106,12 @@ class SinkReader {
     if (appender.refusal === null && appender.ownBytes >= highWaterMark) {
       this.isReading = false
       whenRoom.call(this.writer, highWaterMark / 2, this.pump)
+      return false
+    }
+    // where the storage answers at once, nothing else would let timers and I/O run
+    if (this.log.turn.isSpent()) {
+      this.isReading = false
+      this.log.turn.defer(this.pump)
       return false
     }
     this.hasAnswered = false
@@ -192,7 +201,7 @@ class SinkReader {
   finish () {
     if (this.isDone || !this.hasEnded || this.oldest < this.sizes.length) return
     this.isDone = true
-    if (this.failure !== null || !this.options.sync || this.writer === null) return this.callBack(this.failure)
+    if (this.failure !== null || !this.isSync || this.writer === null) return this.callBack(this.failure)
     this.writer.sync((err) => this.callBack(err ?? null))
   }
 

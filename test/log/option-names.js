@@ -94,7 +94,8 @@ test('what users of flumelogs pass to stream although it means nothing there is 
   const passed = [
     { keys: true, values: true, live: false, old: true, sync: false, reverse: false, codec: {} },
     { private: true, meta: true },
-    { fillCache: false, keyEncoding: 'utf8', valueEncoding: 'json' }
+    { fillCache: false, keyEncoding: 'utf8', valueEncoding: 'json' },
+    { scan: true, createStream: () => {} }
   ]
   for (const options of passed) t.deepEqual(await collect(log, options), all, JSON.stringify(options))
   t.match(await messageOf(() => collect(log, { key: true })), /it takes `gt`, .*`onSkip`$/, 'they are not suggested')
@@ -177,3 +178,47 @@ async function changed (log, options) {
   const isRefused = await Promise.race([next.then(() => false, () => true), new Promise(resolve => setImmediate(resolve, false))])
   if (isRefused) await next
 }
+
+test('options that are inherited, or not enumerable, count in the log and in its wrappers', async (t) => {
+  const log = FlumeLog(new RAM())
+  await promises(log).append(['first', 'second', 'third'])
+  class Backwards { get reverse () { return true } }
+  const proxy = new Proxy({}, { get: (_, name) => name === 'reverse' ? true : undefined })
+  for (const options of [new Backwards(), proxy, Object.create({ reverse: true }), Object.defineProperty({}, 'reverse', { value: true })]) {
+    const expected = (await collect(log)).reverse()
+    t.deepEqual(await collect(log, options), expected)
+    const read = []
+    for await (const record of wrap(log).stream(options)) read.push(record)
+    t.deepEqual(read, expected)
+    t.deepEqual(await wrap(log).createReadStream(options).toArray(), expected)
+  }
+  await promises(log).close()
+})
+
+test('names that every object has are no options, nor are the entries of a collection', async (t) => {
+  const log = FlumeLog(new RAM())
+  await promises(log).append('first')
+  for (const json of ['{ "__proto__": { "limit": 1 } }', '{ "toString": 1 }', '{ "constructor": true }']) {
+    t.match(await messageOf(() => collect(log, JSON.parse(json))), /^unknown option/, json)
+    t.match(await messageOf(() => all(wrap(log).stream(JSON.parse(json)))), /^unknown option/)
+    t.match(await messageOf(() => wrap(log).append('x', JSON.parse(json))), /^unknown option/)
+  }
+  for (const options of [new Map([['sync', true]]), new Set(), []]) t.match(await messageOf(() => wrap(log).append('x', options)), /must be an object/)
+  t.match(await messageOf(() => wrap(log).append('x', () => {})), /takes no callback/)
+  await promises(log).close()
+})
+
+test('an option that throws is the error of the call', async (t) => {
+  const log = FlumeLog(new RAM())
+  await promises(log).append('first')
+  const reason = new Error('a getter')
+  const throwing = (name, thrown) => Object.defineProperty({}, name, { get () { throw thrown } })
+  const sunk = (options) => event(resolve => pull(pull.values(['x']), log.sink(options, resolve)))
+  t.equal(await sunk(throwing('sync', reason)), reason)
+  t.equal((await sunk(throwing('sync', null))).code, 'flumelog:invalid')
+  for (const run of [(options) => collect(log, options), (options) => all(wrap(log).stream(options)), (options) => wrap(log).scan(options, () => {})]) {
+    t.equal(await run(throwing('gt', reason)).catch(err => err), reason)
+    t.equal(await codeOf(run(throwing('gt', null))), 'flumelog:invalid')
+  }
+  await promises(log).close()
+})

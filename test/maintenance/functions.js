@@ -6,10 +6,12 @@ const fs = require('fs')
 const test = require('tape')
 const FlumeLog = require('../..')
 const { verify, repair, copy } = require('../../maintenance')
+const { deletionOf } = require('../../lib/recovery/deletions')
+const { acknowledgedLine, deletionsLine, pointLine } = require('../../lib/storage/recovery-point-text')
 const { testFolder } = require('../helpers/folder')
 const { makeLog, readLog, deleteFrom, overwrite } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
-const { codeOf } = require('../helpers/reading')
+const { codeOf, collect } = require('../helpers/reading')
 
 const BLOCK_SIZE = 256
 const RECORDS = Array.from({ length: 100 }, (_, i) => `record number ${i}`)
@@ -199,4 +201,131 @@ test('copy refuses an invalid target', async (t) => {
   for (const target of [undefined, '', 5]) t.equal(await codeOf(copy(name('log'), target)), 'flumelog:invalid')
   t.equal(await codeOf(copy(name('missing'), name('copy'))), 'ENOENT')
   t.deepEqual(fs.readdirSync(name('.')), ['log'])
+})
+
+const staleFor = (file) => fs.writeFileSync(`${file}.recovery-point`, pointLine(11) + acknowledgedLine(11))
+
+test('a copy does not come beside the recovery point of an earlier log, by which it would be truncated', async (t) => {
+  const name = testFolder(t)
+  const seqs = await makeLog(name('log'), RECORDS)
+  for (const suffix of ['.recovery-point', '.clients']) {
+    fs.writeFileSync(name(`copy${suffix}`), 'of an earlier log')
+    const refused = await copy(name('log'), name('copy')).catch(err => err)
+    t.deepEqual([refused.code, refused.path], ['EEXIST', name(`copy${suffix}`)])
+    fs.rmSync(name(`copy${suffix}`))
+    const late = copy(name('log'), name('copy'), { onProgress: () => fs.writeFileSync(name(`copy${suffix}`), 'it came meanwhile') })
+    t.equal(await codeOf(late), 'EEXIST', 'nor if it comes meanwhile')
+    t.deepEqual(fs.readdirSync(name('.')).sort(), [`copy${suffix}`, 'log', 'log.record-count'].filter(file => fs.existsSync(name(file))))
+    fs.rmSync(name(`copy${suffix}`))
+  }
+
+  await makeCorrupt(name('corrupt'))
+  staleFor(name('corrupt.repaired'))
+  const { file } = await repair(name('corrupt'))
+  t.equal(file, name('corrupt.repaired.2'), 'repair takes the next name')
+  t.ok((await readLog(file)).length > 0)
+  staleFor(name('corrupt.damaged'))
+  const stale = fs.readFileSync(name('corrupt.damaged.recovery-point'))
+  t.equal((await repair(name('corrupt'), { inPlace: true })).original, name('corrupt.damaged.2'))
+  t.ok(fs.readFileSync(name('corrupt.damaged.recovery-point')).equals(stale))
+  t.ok(seqs.length > 0)
+})
+
+test('maintenance works on the files that its arguments led to when it was called', async (t) => {
+  const name = testFolder(t)
+  const before = process.cwd()
+  t.teardown(() => process.chdir(before))
+  fs.mkdirSync(name('other'))
+  await makeLog(name('other/log'), ['of another log'])
+  const other = fs.readFileSync(name('other/log'))
+  for (const options of [{}, { inPlace: true }]) {
+    const { valid } = await makeCorrupt(name('log'))
+    process.chdir(name('.'))
+    const { file } = await repair('log', { ...options, onProgress: () => process.chdir(name('other')) })
+    t.deepEqual(await seqsIn(name(file)), valid, 'the names in its result are as that of the call')
+    fs.rmSync(name('log'))
+  }
+  await makeLog(name('log'), RECORDS)
+  process.chdir(name('.'))
+  await copy('log', 'copy', { onProgress: () => process.chdir(name('other')) })
+  t.equal((await readLog(name('copy'))).length, RECORDS.length)
+  t.ok(fs.readFileSync(name('other/log')).equals(other))
+  t.deepEqual(fs.readdirSync(name('other')).filter(file => file !== 'log.record-count'), ['log'])
+})
+
+test('a repair in place that fails leaves the log as it was, and what was being deleted from it is', async (t) => {
+  const name = testFolder(t)
+  for (const [method, matches] of [['rename', /repairing/], ['unlink', /log\.recovery-point/], ['link', /recovery-point/]]) {
+    const { seqs, bytes } = await makeCorrupt(name('log'))
+    const seq = seqs.at(-1)
+    const start = seq - seq % BLOCK_SIZE
+    const deletion = deletionOf(start, bytes.subarray(start), [seq - start], null)
+    const point = pointLine(start) + acknowledgedLine(bytes.length) + deletionsLine([deletion])
+    fs.writeFileSync(name('log.recovery-point'), point)
+    const call = fs.promises[method]
+    fs.promises[method] = async (from, to) => {
+      if (matches.test(from)) throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' })
+      return call.call(fs.promises, from, to)
+    }
+    t.equal(await codeOf(repair(name('log'), { inPlace: true })), 'EIO', method)
+    fs.promises[method] = call
+    t.deepEqual(fs.readdirSync(name('.')).filter(file => !file.endsWith('.record-count')).sort(), ['log', 'log.recovery-point'])
+    t.equal(fs.readFileSync(name('log.recovery-point'), 'utf8'), point)
+    fs.rmSync(name('log.recovery-point'))
+    t.notOk((await seqsIn(name('log')).catch(() => [])).includes(seq))
+    t.equal((await verify(name('log'))).counts.deleted, 1, 'the deletion is complete without the recovery point')
+    fs.rmSync(name('log'))
+  }
+})
+
+test('a repair in place that is killed at any moment leaves a log with all of its records, and none that was deleted', async (t) => {
+  for (const compact of [false, true]) {
+    const name = testFolder(t)
+    // the records are all the same, so a deletion in the old file could be made in the new one
+    const seqs = await makeLog(name('log'), RECORDS.map(() => 'the same'), { blockSize: BLOCK_SIZE })
+    await deleteFrom(name('log'), [seqs[1]])
+    overwrite(name('log'), BLOCK_SIZE + 30, 'X')
+    const valid = seqs.filter(seq => inBlock(seq) !== 1)
+    const seq = seqs.at(-2)
+    const start = seq - seq % BLOCK_SIZE
+    const deletion = deletionOf(start, fs.readFileSync(name('log')).subarray(start), [seq - start], null)
+    const end = fs.statSync(name('log')).size
+    fs.writeFileSync(name('log.recovery-point'), pointLine(end) + acknowledgedLine(end) + deletionsLine([deletion]))
+    const methods = ['link', 'unlink', 'rename']
+    const originals = methods.map(method => fs.promises[method])
+    let states = 0
+    for (const method of methods) {
+      const call = fs.promises[method]
+      fs.promises[method] = async (...args) => {
+        await call.apply(fs.promises, args)
+        const copy = name(`${states++}`)
+        fs.mkdirSync(copy)
+        for (const file of fs.readdirSync(name('.'))) if (file.startsWith('log')) fs.copyFileSync(name(file), `${copy}/${file}`)
+      }
+    }
+    await repair(name('log'), { inPlace: true, compact })
+    methods.forEach((method, i) => { fs.promises[method] = originals[i] })
+    t.ok(states >= 4, `${states} states`)
+    for (let i = 0; i < states; i++) {
+      const log = promises(FlumeLog(name(`${i}/log`), { blockSize: BLOCK_SIZE }))
+      await log.onReady()
+      t.equal((await collect(log.log, { skipCorrupt: true })).length, valid.length - 2, `state ${i}`)
+      await log.close()
+    }
+  }
+})
+
+test('copy that fails leaves none of the directories that it has created, nor the copy', async (t) => {
+  const name = testFolder(t)
+  await makeLog(name('log'), RECORDS)
+  const reason = new Error('enough')
+  t.equal(await copy(name('log'), name('a/b/c'), { onProgress: () => { throw reason } }).catch(err => err), reason)
+  const { unlink } = fs.promises
+  fs.promises.unlink = async (file) => {
+    if (/copying/.test(file)) throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' })
+    return unlink.call(fs.promises, file)
+  }
+  t.equal(await codeOf(copy(name('log'), name('a/b/c'))), 'EIO')
+  fs.promises.unlink = unlink
+  t.deepEqual(fs.readdirSync(name('.')).filter(file => !file.endsWith('.record-count')), ['log'])
 })

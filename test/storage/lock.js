@@ -197,3 +197,34 @@ function snapshot (file) {
   const folder = path.dirname(file)
   return Object.fromEntries(fs.readdirSync(folder).sort().map(name => [name, fs.readFileSync(path.join(folder, name)).toString('hex')]))
 }
+
+tape('a writer that waits for the lock of a log that is replaced meanwhile opens the file that took its place', async (t) => {
+  const name = testFolder(t)
+  const file = name('log')
+  for (const before of ['replaced', 'deleted']) {
+    const first = openLog(file)
+    await first.append('before')
+    await first.close()
+    const { fstatSync } = fs
+    // the writer has opened the file, and does not have the lock yet
+    fs.fstatSync = (...args) => {
+      fs.fstatSync = fstatSync
+      if (before === 'replaced') {
+        fs.copyFileSync(file, name('copy'))
+        fs.renameSync(file, name('old'))
+        fs.renameSync(name('copy'), file)
+      } else {
+        fs.renameSync(file, name('old'))
+      }
+      return fstatSync(...args)
+    }
+    const log = openLog(file)
+    await log.append('after')
+    fs.fstatSync = fstatSync
+    await log.close()
+    const reader = openLog(file, { readOnly: true })
+    t.deepEqual(await texts(reader), before === 'replaced' ? ['before', 'after'] : ['after'], before)
+    await reader.close()
+    fs.rmSync(file)
+  }
+})

@@ -82,6 +82,7 @@ log.append([message, message], (err, seq) => {
 log.append(message, { sync: true }, (err: Error | null, seq?: number) => {})
 log.append(message, { sync: true }, (err: NodeJS.ErrnoException | null, seq: number) => {})
 log.append([message], { atomic: true }, (err, seqs) => {
+log.append(message, { atomic: 1 > 0 as boolean }, (err, seqs) => { const either: number | number[] = seqs })
   const list: number[] = seqs
 })
 log.append([message], { atomic: true, sync: true }, (err: Error | null, seqs?: number[]) => {})

@@ -50,6 +50,9 @@ wrap('folder/log')
 const seq: number = await log.append(message)
 const last: number = await log.append([message, message], { sync: true })
 const seqs: number[] = await log.append([message, message], { atomic: true })
+const isAtomic = seqs.length > 1
+const either: number | number[] = await log.append([message], { atomic: isAtomic })
+const lastToo: number = await log.append(message, true)
 await bare.append('a string')
 await bytes.append([new Uint8Array(1)])
 const value: Message = await log.get(seq)
@@ -126,6 +129,7 @@ for await (const { seq, value } of log.stream({ gt: 0, live: true, signal })) va
 for await (const seq of log.stream({ values: false })) seq.toFixed()
 for await (const value of log.stream({ seqs: false, reverse: true })) value.text
 for await (const record of log.stream(range)) record
+for await (const { seq } of log.stream({ keys: true, sync: false })) seq.toFixed()
 for await (const { value } of bare.stream()) value.readUInt8(0)
 const walk: AsyncIterableIterator<LogRecord<Message>> = log.stream()
 const records: LogIterator<LogRecord<Message>> = log.stream()

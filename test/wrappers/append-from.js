@@ -159,3 +159,52 @@ tape('what is no iterable of records is flumelog:invalid', async (t) => {
   t.equal(log.stats().appended.records, 0)
   await log.close()
 })
+
+tape('appendFrom rejects with what is wrong with an iterator', async (t) => {
+  const log = await open(new RAM())
+  const reason = new Error('a getter')
+  const results = { nothing: undefined, number: 5, done: { get done () { throw reason } }, value: { done: false, get value () { throw reason } } }
+  for (const [name, result] of Object.entries(results)) {
+    const expected = typeof result === 'object' ? reason : 'flumelog:invalid'
+    const ended = ({ code, ...err }) => code ?? err
+    const sync = await log.appendFrom({ [Symbol.iterator]: () => ({ next: () => result }) }).catch(err => err)
+    const async = await log.appendFrom({ [Symbol.asyncIterator]: () => ({ next: async () => result }) }).catch(err => err)
+    for (const err of [sync, async]) t.ok(err === expected || ended(err) === expected, name)
+  }
+  await log.close()
+})
+
+tape('a generator that aborts its own signal is closed', async (t) => {
+  const log = await open(new RAM())
+  const controller = new AbortController()
+  const reason = new Error('enough')
+  const seen = []
+  function * generator () {
+    try {
+      yield 'first'
+      controller.abort(reason)
+      yield 'second'
+      yield 'third'
+    } finally {
+      seen.push('closed')
+    }
+  }
+  t.equal(await log.appendFrom(generator(), { signal: controller.signal }).catch(err => err), reason)
+  t.deepEqual(seen, ['closed'])
+  t.deepEqual(await values(log), ['first'])
+  await log.close()
+})
+
+tape('appendFrom of an endless iterable lets timers run, also with a storage that answers at once', async (t) => {
+  const reason = new Error('enough')
+  function * endless () {
+    for (let i = 0; i < 3e6; i++) yield 'x'
+  }
+  for (const iterable of [endless(), (async function * () { yield * endless() })()]) {
+    const log = await open(new RAM(), { highWaterMark: 1e9 })
+    const controller = new AbortController()
+    setImmediate(() => setImmediate(() => controller.abort(reason)))
+    t.equal(await log.appendFrom(iterable, { signal: controller.signal }).catch(err => err), reason)
+    await log.close()
+  }
+})

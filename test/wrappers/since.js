@@ -188,3 +188,25 @@ tape('since.next of the log with callbacks calls back once, later, unless it is 
   t.throws(() => log.flumelog.since.next(), (err) => err.code === 'flumelog:invalid')
   await log.close()
 })
+
+tape('any number of waits can have one AbortSignal, which gets one listener', async (t) => {
+  const log = await open(new RAM())
+  const controller = new AbortController()
+  const { signal } = controller
+  const reason = new Error('enough')
+  const warnings = []
+  const onwarning = (warning) => warnings.push(warning)
+  process.on('warning', onwarning)
+  const waits = Array.from({ length: 20 }, () => log.since.next({ signal }).catch(err => err))
+  const live = Array.from({ length: 20 }, () => log.stream({ live: true, signal }).next().catch(err => err))
+  const stuck = log.appendFrom({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }, { signal }).catch(err => err)
+  t.equal(getEventListeners(signal, 'abort').length, 1)
+  controller.abort(reason)
+  t.ok((await Promise.all([...waits, ...live, stuck])).every(err => err === reason))
+  t.equal(getEventListeners(signal, 'abort').length, 0)
+  t.throws(() => log.stream({ signal: { aborted: false, addEventListener () {} } }), { code: 'flumelog:invalid' })
+  await new Promise(resolve => setImmediate(resolve))
+  process.removeListener('warning', onwarning)
+  t.deepEqual(warnings, [])
+  await log.close()
+})
