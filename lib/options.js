@@ -86,6 +86,9 @@ const checkNames = optionNames('FlumeLog', [
 function settingsOf (options) {
   checkNames(options)
   const blockSize = options.blockSize ?? options.block
+  if (options.block !== undefined && options.block !== blockSize) {
+    throw errors.invalid(`blockSize and block are the same option; they are ${format(blockSize)} and ${format(options.block)}`)
+  }
   if (blockSize !== undefined) {
     mustBeInteger('blockSize', blockSize, layout.MIN_BLOCK_SIZE, layout.MAX_BLOCK_SIZE)
   }
@@ -114,7 +117,8 @@ function settingsOf (options) {
   mustBeInteger('timeout', timeout, 1, 2 ** 31 - 1)
   const ackInterval = options.ackInterval ?? 0
   mustBeInteger('ackInterval', ackInterval, 0, 2 ** 31 - 1)
-  const lock = options.lock === 'required' ? 'required' : mustBeBoolean('lock', options.lock ?? true)
+  const lock = options.lock ?? true
+  if (![true, false, 'required'].includes(lock)) throw errors.invalid(`lock must be true, false or 'required'; it is ${format(lock)}`)
   if (shared && readOnly) throw errors.invalid('shared and readOnly cannot be combined: a log that is only read needs no owner')
   if (shared && !lock) throw errors.invalid('shared requires the lock, which decides which process writes; lock is false')
   const highWaterMark = checkHighWaterMark(options.highWaterMark ?? 16 * MIB)

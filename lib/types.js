@@ -47,7 +47,7 @@
  * @property {number} size of the log in bytes
  * @property {number} blocks in the log, including the last one
  * @property {number | null} records acknowledged and not deleted; null: not known, or another process writes the log
- * @property {number | null} recordsEstimate the same number if it is known; null if another process writes the log
+ * @property {number | null} recordsEstimate an estimate of that number; exact if `records` is not null. Null if another process writes the log
  * @property {number} recovered bytes behind the recovery point that recovery kept
  * @property {Cut | null} cut what recovery truncated
  */
@@ -81,7 +81,7 @@
  * @property {Since} since `obz` observable of the last record's seq: undefined until open, -1 when empty
  * @property {number} highWaterMark limit on unwritten bytes; see the option
  * @property {'queue' | 'reject'} overflow what becomes of an append beyond `highWaterMark`; see the option
- * @property {Append<A>} append appends a record, or several in a row. Callbacks are called in the order of the calls, when all
+ * @property {import('./overloads').Append<A>} append appends a record, or several in a row. Callbacks are called in the order of the calls, when all
  *   records are written, or fsynced with `sync: 'always'` or `options.sync`. `seq` is that of the last record; with
  *   `atomic`, the callback gets the seqs of all.
  *   Errors, with nothing stored: `flumelog:invalid` if the codec cannot encode a record, or it is empty or all zeros;
@@ -93,10 +93,10 @@
  * @property {(seq: number, cb: (err: CallbackError | null, value: T, seq: number) => void) => void} getPrevious
  *   reads the record before the one at `seq`, skipping deleted ones; `seq` may also be the end of the log.
  *   Errors as for `get`; `flumelog:not-found` if there is no earlier record
- * @property {import('./read/source').StreamFunction<T>} stream a pull-stream source of records as `{ seq, value }`, of their seqs
+ * @property {import('./overloads').StreamFunction<T>} stream a pull-stream source of records as `{ seq, value }`, of their seqs
  *   (`values: false`) or of their values (`seqs: false`), in the order of the file or, with `reverse`, last record first.
  *   Errors end it: `flumelog:corrupt`, `flumelog:invalid` for an invalid option, `flumelog:closed`
- * @property {import('./read/source').BatchFunction<T>} batches a pull-stream source of arrays of what `stream` gives, a block at a
+ * @property {import('./overloads').BatchFunction<T>} batches a pull-stream source of arrays of what `stream` gives, a block at a
  *   time; no array is empty
  * @property {(options: import('./read/options').ScanOptions, onRecord: import('./read/scan').OnRecord, cb: Done) => void} scan
  *   zero-copy iteration: nothing is allocated per record; stops when `onRecord` returns false
@@ -128,16 +128,6 @@
  * @property {boolean} [sync] fsync before the callback
  * @property {boolean} [atomic] after a crash, either the whole batch is in the log or none of it. It has to fit into a
  *   block (else `flumelog:too-large`) and is fsynced before the callback, which gets the seqs of all records
- */
-
-/**
- * @template [A=Buffer]
- * @typedef {{
- *   (value: A | A[], cb?: (err: CallbackError | null, seq: number) => void): void,
- *   (value: A | A[], options: AppendOptions & { atomic: true }, cb?: (err: CallbackError | null, seqs: number[]) => void): void,
- *   (value: A | A[], options: AppendOptions & { atomic?: false } | boolean, cb?: (err: CallbackError | null, seq: number) => void): void,
- *   (value: A | A[], options: AppendOptions | boolean, cb?: (err: CallbackError | null, seqs: number | number[]) => void): void
- * }} Append
  */
 
 // What the wrappers return: the members that callers use, of the classes in wrappers/

@@ -20,26 +20,4 @@
  * @property {T} value the record, as the codec decodes it
  */
 
-/**
- * What a stream gives depends on its options.
- * @template T
- * @typedef {{
- *   (options?: import('./options').StreamOptions & { seqs?: true, values?: true }): Source<LogRecord<T>>,
- *   (options: import('./options').StreamOptions & { values: false }): Source<number>,
- *   (options: import('./options').StreamOptions & { seqs: false, values?: true }): Source<T>,
- *   (options: import('./options').StreamOptions): Source<any>
- * }} StreamFunction
- */
-
-/**
- * What `batches` gives, with the same options: arrays that are never empty.
- * @template T
- * @typedef {{
- *   (options?: import('./options').StreamOptions & { seqs?: true, values?: true }): Source<LogRecord<T>[]>,
- *   (options: import('./options').StreamOptions & { values: false }): Source<number[]>,
- *   (options: import('./options').StreamOptions & { seqs: false, values?: true }): Source<T[]>,
- *   (options: import('./options').StreamOptions): Source<any[]>
- * }} BatchFunction
- */
-
 module.exports = {}

@@ -92,6 +92,8 @@ test('invalid options throw immediately, with a message that names the option an
       t.ok(thrown?.message.includes(name === 'block' ? 'blockSize' : name), thrown?.message)
     }
   }
+  t.throws(() => FlumeLog(new RAM(), { lock: 'require' }), { message: "lock must be true, false or 'required'; it is 'require'" })
+  t.throws(() => FlumeLog(new RAM(), { blockSize: 64, block: 128 }), { code: 'flumelog:invalid' }, 'two names of one option that differ')
   for (const options of [5, 'x', true, null]) {
     try {
       FlumeLog(new RAM(), options)
