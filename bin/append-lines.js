@@ -56,7 +56,10 @@ async function appendLines (log, file, { encoding, skipEmpty }, input, progress)
     progress?.update(read, appended.records)
   }
   if (input.error !== null) failure ??= `${explain(input.error, 'standard input')}; ${counted(line, 'line was', 'lines were')} appended before that`
-  else if (failure === null && !input.isStopped) store(lines.end(), false)
+  else if (failure === null && lines.partialSize > 0) {
+    await input.settled()
+    if (!input.isStopped) store(lines.end(), false)
+  }
   return appended
 
   /** @param {string} signal */

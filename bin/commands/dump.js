@@ -5,7 +5,7 @@
 const { bound, choiceOption, jsonPaths, natural } = require('../arguments')
 const { encodingOption } = require('../encodings')
 const { VERIFY, advise, reportError, writeStderr } = require('../errors')
-const { resolveBounds, seqAt } = require('../offsets')
+const { resolveBounds, startOfTail } = require('../offsets')
 const { openToRead, close } = require('../open')
 const { Output } = require('../output')
 const { printRecords } = require('../print-records')
@@ -91,15 +91,14 @@ async function rangeOf (log, options) {
   const { limit, reverse, tail, skipCorrupt } = options
   const live = options.live || options.new
   if (limit === 0 || (tail === 0 && !live)) return null
-  const bounds = await resolveBounds(log, options)
+  // records that are appended meanwhile are not printed: `dump` into an `append` to the same log would not end
+  const { size } = log.stats()
+  const bounds = await resolveBounds(log, { ...options, live })
+  if (!live) bounds.lt = Math.min(bounds.lt ?? Infinity, size)
   const range = { ...bounds, limit, reverse, live, skipCorrupt }
   if (options.new || tail === 0) return { ...range, old: false }
   if (tail === undefined) return range
-  const end = await seqAt(log, { ...bounds, reverse: true, limit: 1, skipCorrupt })
-  if (end === null) return live ? range : null
-  const gte = await seqAt(log, { ...bounds, lte: end, reverse: true, limit: tail, skipCorrupt })
-  // unless it is live, it ends where it ended before: these are the last records, not more
-  return { ...range, gte: gte ?? end, lte: live ? bounds.lte : end }
+  return { ...range, gte: await startOfTail(log, { ...bounds, skipCorrupt }, tail) ?? bounds.gte }
 }
 
 /**

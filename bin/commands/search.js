@@ -75,7 +75,11 @@ async function find (log, file, { path, value: wanted }) {
   const noMatch = () => fail(`no record with \`${name}\` >= ${wanted}`)
   const first = await foundFrom(log, false, path, fail)
   const last = await foundFrom(log, true, path, fail)
-  if (first === null || last === null) throw noMatch()
+  if (first === null || last === null) {
+    // fails if there are corrupt blocks, which may have held the record
+    await seqAt(log, { limit: 1 }).catch(err => { throw advise(err, 'flumelog:corrupt', `use ${VERIFY}`) })
+    throw noMatch()
+  }
   const { compare, note } = comparisonOf(name, wanted, first, last, fail)
   if (note !== null) writeStderr(`${file}: ${note}`)
 

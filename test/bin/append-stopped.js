@@ -2,6 +2,7 @@
 
 // flumelog append, stopped by a signal, by another writer, or by a full disk.
 
+const { once } = require('events')
 const fs = require('fs')
 const path = require('path')
 const test = require('tape')
@@ -10,6 +11,7 @@ const { testFolder } = require('../helpers/folder')
 const { flumelog, start, until } = require('../helpers/command-line')
 const { makeLog, readLog } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
+const { isNode } = require('../helpers/runtime')
 
 const textsOf = async (file) => (await readLog(file)).map(({ value }) => value.toString())
 
@@ -47,6 +49,21 @@ test('Ctrl-C appends all complete lines read so far, closes the log and prints t
     t.deepEqual(await textsOf(file), ['one', 'two', 'three'])
     t.notOk(fs.existsSync(file + '.recovery-point'), 'the log was closed')
   }
+})
+
+test('Ctrl-C that ends the writer of the pipe, too, does not append a part of a line', { skip: process.platform === 'win32' || !isNode }, async (t) => {
+  const file = testFolder(t)('log')
+  const running = start(t, ['append', file])
+  await running.send('one\ntwo\nunfini')
+  await until(() => fs.existsSync(file) && fs.statSync(file).size === 14)
+  // stopped, so that the end of the pipe and the signal arrive at once
+  running.child.kill('SIGSTOP')
+  running.child.stdin.end()
+  if (!running.child.stdin.closed) await once(running.child.stdin, 'close')
+  running.child.kill('SIGINT')
+  running.child.kill('SIGCONT')
+  t.equal((await running.ended).code, 130)
+  t.deepEqual(await textsOf(file), ['one', 'two'])
 })
 
 test('after a SIGKILL, everything a reader has seen is there, and the log is a prefix of the lines', async (t) => {

@@ -2,6 +2,7 @@
 
 // flumelog search: values of one type are compared, and anything else is an error.
 
+const fs = require('fs')
 const test = require('tape')
 const fc = require('fast-check')
 const { comparisonOf } = require('../../bin/comparison')
@@ -117,6 +118,10 @@ test('search ignores deleted records and corrupt blocks that it does not have to
   t.equal((await search('150')).stdout, '{"at":150}\n')
   refuses(t, await search('199'), 1, /no record with `at` >= 199$/m, 'deleted')
   refuses(t, await search('0'), 1, /block 0 is corrupt .*; use flumelog verify to list all corrupt blocks$/m, 'in the corrupt block')
+  await makeSorted(file + '2', Array.from({ length: 20 }, (_, i) => i))
+  fs.truncateSync(file + '2', 64)
+  overwrite(file + '2', 3, 'XX')
+  refuses(t, await flumelog(['search', file + '2', '-p', 'at', '-v', '1']), 1, /block 0 is corrupt .*; use flumelog verify to list all corrupt blocks$/m, 'a log with nothing else')
 })
 
 test('numbers of any length are compared exactly, and times in any unit and notation by time', (t) => {
