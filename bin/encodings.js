@@ -87,7 +87,7 @@ function withoutReturn (line) {
  * @returns {string} its text, which is valid JSON
  */
 function checkedJson (data) {
-  if (!isUtf8(data)) throw new UserError('not JSON: not UTF-8')
+  if (!isUtf8(data)) throw new UserError('not JSON, since it is not UTF-8')
   const text = data.toString()
   try {
     JSON.parse(text)

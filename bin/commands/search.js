@@ -5,7 +5,7 @@
 const { jsonPath } = require('../arguments')
 const { comparisonOf } = require('../comparison')
 const { checkedJson, encodingOption } = require('../encodings')
-const { UserError, VERIFY, advise, codeOf, writeStderr } = require('../errors')
+const { UserError, VERIFY, advise, codeOf, shorten, writeStderr } = require('../errors')
 const { finder } = require('../json')
 const { seqAt } = require('../offsets')
 const { openToRead, close, recordAt } = require('../open')
@@ -72,7 +72,7 @@ async function search (file, options, command) {
 async function find (log, file, { path, value: wanted }) {
   const name = path.join('.')
   const fail = (/** @type {string} */ reason) => new UserError(`${file}: ${reason}`)
-  const noMatch = () => fail(`no record with \`${name}\` >= ${wanted}`)
+  const noMatch = () => fail(`no record with \`${name}\` >= ${shorten(wanted)}`)
   const first = await foundFrom(log, false, path, fail)
   const last = await foundFrom(log, true, path, fail)
   if (first === null || last === null) {
@@ -129,9 +129,9 @@ function describeKeys (value, path) {
   let depth = 0
   while (depth < path.length && isObject(value) && Object.hasOwn(value, path[depth])) value = value[path[depth++]]
   const where = depth === 0 ? 'the record' : `\`${path.slice(0, depth).join('.')}\``
-  if (!isObject(value)) return `${where} is ${JSON.stringify(value)}`
+  if (!isObject(value)) return `${where} is ${shorten(JSON.stringify(value))}`
   const keys = Object.keys(value)
-  return `keys of ${where}: ${keys.slice(0, MAX_KEYS).join(', ')}${keys.length > MAX_KEYS ? ', …' : ''}`
+  return `keys of ${where}: ${keys.slice(0, MAX_KEYS).map(shorten).join(', ')}${keys.length > MAX_KEYS ? ', …' : ''}`
 }
 
 /** @param {any} value */

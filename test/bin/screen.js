@@ -137,7 +137,7 @@ test('search says on the screen how it understood a date, and errors are one lin
   const name = testFolder(t)
   await makeLog(name('log'), ['{"at":1514764800}', '{"at":1514851200}'])
   const options = { cwd: name('.') }
-  t.equal(await screenOf(t, 'search log -p at -v 2018-01-02', options), 'log: `at` is in seconds since 1970, so 2018-01-02 is 1514851200\n{"at":1514851200}')
+  t.equal(await screenOf(t, 'search log -p at -v 2018-01-02', options), 'log: `at` is in seconds since 1970, so 2018-01-02 means 1514851200\n{"at":1514851200}')
   t.equal(await screenOf(t, 'search log -p at -v soon', { ...options, columns: 60 }), [
     'flumelog: log: --value must be a number, or an ISO date if t',
     "he numbers are times, not 'soon': `at` is 1514851200 at offs",
