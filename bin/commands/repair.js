@@ -3,6 +3,7 @@
 // flumelog repair: writes a valid copy of a corrupt log, next to it or in its place.
 
 const maintenance = require('../../maintenance')
+const { fileToWrite } = require('../arguments')
 const { UserError, codeOf } = require('../errors')
 const { count, counted } = require('../numbers')
 const { paint } = require('../style')
@@ -34,7 +35,7 @@ function define (program) {
   program.command('repair')
     .summary('write a valid copy of a corrupt log')
     .description('Writes a valid copy of a log, FILE.repaired, with all records of valid blocks.')
-    .argument('<file>', 'the log')
+    .argument('<file>', 'the log', fileToWrite)
     .option('-i, --in-place', 'replace the log with the copy, and keep the old file as FILE.damaged')
     .option('-c, --compact', 'omit deleted records and corrupt blocks: OFFSETS CHANGE')
     .option('--salvage', 'keep records of corrupt blocks that look whole: UNVERIFIED')

@@ -2,7 +2,7 @@
 
 // flumelog search: finds the first record at or after a value, by binary search.
 
-const { jsonPath } = require('../arguments')
+const { fileName, jsonPath } = require('../arguments')
 const { comparisonOf } = require('../comparison')
 const { checkedJson, encodingOption } = require('../encodings')
 const { UserError, VERIFY, advise, codeOf, shorten, writeStderr } = require('../errors')
@@ -36,7 +36,7 @@ function define (program) {
   program.command('search')
     .summary('find the first record at or after a value')
     .description('Prints the first record whose JSON value at a path is greater than or equal to the given one.')
-    .argument('<file>', 'the log')
+    .argument('<file>', 'the log', fileName)
     .requiredOption('-p, --path <keys>', 'path of the value in a record: keys separated by dots', jsonPath)
     .requiredOption('-v, --value <value>', 'the value to search for: a number, an ISO date or text')
     .addOption(encodingOption('how to print the record'))

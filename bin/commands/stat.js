@@ -2,6 +2,7 @@
 
 // flumelog stat: counts what a log consists of.
 
+const { fileName } = require('../arguments')
 const { histogram } = require('../histogram')
 const { count, counted, percent, size } = require('../numbers')
 const { paint } = require('../style')
@@ -21,7 +22,7 @@ function define (program) {
   program.command('stat')
     .summary('count records, bytes and padding')
     .description('Counts the blocks, records, deleted records and padding of a log, and shows the distribution of record sizes.')
-    .argument('<file>', 'the log')
+    .argument('<file>', 'the log', fileName)
     .option('-j, --json', 'print JSON')
     .addHelpText('after', helpText(EXAMPLES))
     .action(stat)

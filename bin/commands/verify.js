@@ -2,6 +2,7 @@
 
 // flumelog verify: checks every block, and lists the corrupt ones.
 
+const { fileName } = require('../arguments')
 const { writeStderr } = require('../errors')
 const { count, counted, size } = require('../numbers')
 const { paint } = require('../style')
@@ -28,7 +29,7 @@ function define (program) {
   program.command('verify')
     .summary('check every block')
     .description('Checks every block of a log, and lists what is corrupt, and why. Changes nothing.')
-    .argument('<file>', 'the log')
+    .argument('<file>', 'the log', fileName)
     .option('-j, --json', 'print JSON')
     .addHelpText('after', helpText(EXAMPLES))
     .action(verify)
