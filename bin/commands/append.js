@@ -65,7 +65,7 @@ async function append (file, options, command) {
   const { log, cut } = await openToAppend(file, { blockSize: options.blockSize, sync: options.sync, cacheSize: 0 }, options.shared)
   if (cut !== null) reportRecovery(file, cut)
   const isTyped = isatty(0)
-  if (isTyped && !options.quiet) writeStderr('Each line becomes a record; Ctrl-D to finish.')
+  if (isTyped && !options.quiet) writeStderr('Each line becomes a record; Ctrl-D on an empty line to finish.')
 
   const startedAt = Date.now()
   const input = new Input()

@@ -5,7 +5,7 @@
 const { fileName } = require('../arguments')
 const { histogram } = require('../histogram')
 const { count, counted, percent, size } = require('../numbers')
-const { paint } = require('../style')
+const { paint, shownOn } = require('../style')
 const { survey } = require('../survey')
 const { helpText } = require('../usage')
 
@@ -90,7 +90,7 @@ function formatReport (figures) {
   const row = (/** @type {string} */ name, /** @type {string} */ value) => `${name.padEnd(14)}${value}`
   const warn = (/** @type {string} */ name, /** @type {string} */ value) => paint(stdout, 'red', row(name, value))
   const lines = [
-    row('file', figures.file),
+    row('file', shownOn(stdout, figures.file)),
     row('size', figures.size < 1000 ? counted(figures.size, 'byte') : `${counted(figures.size, 'byte')} (${size(figures.size)})`),
     row('block size', counted(figures.blockSize, 'byte')),
     row('blocks', `${count(figures.blocks)}${sealedNote(figures)}`),

@@ -5,7 +5,7 @@
 const { fileName } = require('../arguments')
 const { writeStderr } = require('../errors')
 const { count, counted, size } = require('../numbers')
-const { paint } = require('../style')
+const { paint, shownOn } = require('../style')
 const { survey, describeRange } = require('../survey')
 const { helpText } = require('../usage')
 
@@ -67,7 +67,7 @@ function figuresOf (file, report) {
 function formatReport (file, report) {
   const { stdout } = process
   const lines = report.ranges.map(range => `${paint(stdout, 'red', LABELS[range.kind])} ${describeRange(range, report.blockSize)}`)
-  lines.push(`${file}: ${report.valid ? describeValid(report) : paint(stdout, 'red', describeInvalid(report))}`)
+  lines.push(`${shownOn(stdout, file)}: ${report.valid ? describeValid(report) : paint(stdout, 'red', describeInvalid(report))}`)
   return lines
 }
 

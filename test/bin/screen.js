@@ -97,7 +97,7 @@ test('lines that are typed are appended at Ctrl-D, and the summary fits the term
   await screen.shows(/Ctrl-D/)
   screen.type(`one\rtwo\r${CTRL_D}`)
   t.equal(await screen.ended, 0)
-  t.match(screen.text, /^\$ flumelog append log\nEach line becomes a record; Ctrl-D to fi\nnish\.\none\ntwo\nlog: appended 2 records, 6 bytes,\n {2}in [\d.]+ s$/)
+  t.match(screen.text, /^\$ flumelog append log\nEach line becomes a record; Ctrl-D on an\n empty line to finish\.\none\ntwo\nlog: appended 2 records, 6 bytes,\n {2}in [\d.]+ s$/)
 })
 
 test('the summary of append fits 80 columns, also through the process that owns the log', async (t) => {
@@ -128,9 +128,9 @@ test('the help is as wide as the terminal, and no word of it is broken', async (
 
 test('what a record does to a terminal is shown, not done', async (t) => {
   const name = testFolder(t)
-  await makeLog(name('log'), ['first', '\x1b[2J\x1b[1;1Hsecond\rx', Buffer.from([0x9b, 0x33, 0x6d])])
-  t.equal(await screenOf(t, 'dump log', { cwd: name('.') }), 'first\n\\u001b[2J\\u001b[1;1Hsecond\\u000dx\n\\x9b3m')
-  t.equal(await screenOf(t, 'dump log -e raw --lt end', { cwd: name('.') }), 'first\\u001b[2J\\u001b[1;1Hsecond\\u000dx')
+  await makeLog(name('log'), ['first', '\x1b[2J\x1b[1;1Hsecond\rx\u202ey\u2028', Buffer.from([0x9b, 0x33, 0x6d])])
+  t.equal(await screenOf(t, 'dump log', { cwd: name('.') }), 'first\n\\u001b[2J\\u001b[1;1Hsecond\\u000dx\\u202ey\\u2028\n\\x9b3m')
+  t.equal(await screenOf(t, 'dump log -e raw --lt end', { cwd: name('.') }), 'first\\u001b[2J\\u001b[1;1Hsecond\\u000dx\\u202ey\\u2028')
 })
 
 test('search says on the screen how it understood a date, and errors are one line each', async (t) => {

@@ -26,6 +26,14 @@ test('--help lists all commands, and the help of each command has examples', asy
   })
 })
 
+test('the help fits a narrow terminal', async (t) => {
+  for (const columns of [40, 51, 52]) {
+    const { stdout } = await flumelog(['dump', '--help'], { columns })
+    const [, options] = stdout.split(/^(?:Options|Examples):$/m)
+    t.ok(options.split('\n').every(line => line.length <= columns), `${columns} columns`)
+  }
+})
+
 test('--version prints the version of the package', async (t) => {
   const { code, stdout } = await flumelog(['--version'])
   t.equal(code, 0)
