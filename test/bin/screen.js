@@ -133,6 +133,19 @@ test('what a record does to a terminal is shown, not done', async (t) => {
   t.equal(await screenOf(t, 'dump log -e raw --lt end', { cwd: name('.') }), 'first\\u001b[2J\\u001b[1;1Hsecond\\u000dx\\u202ey\\u2028')
 })
 
+test('a name of a file does nothing to a terminal either, and a dumb terminal gets no escape sequences', async (t) => {
+  const name = testFolder(t)
+  await makeLog(name('l\x1b[31mg'), ['a'])
+  fs.writeFileSync(name('lines'), ('x'.repeat(999) + '\n').repeat(2000))
+  for (const command of ['verify', 'stat', 'repair']) {
+    t.match(await screenOf(t, `${command} l*g`, { cwd: name('.') }), /(^|file +)l\\u001b\[31mg/, command)
+  }
+  const append = `TERM=dumb exec '${process.execPath}' -r '${helper('slow-clock.js')}' '${PROGRAM}' append log < lines`
+  const dumb = openScreen(t, '/bin/sh', ['-c', append], { cwd: name('.') })
+  t.equal(await dumb.ended, 0)
+  t.notOk(dumb.output.includes('\x1b'), 'append')
+})
+
 test('search says on the screen how it understood a date, and errors are one line each', async (t) => {
   const name = testFolder(t)
   await makeLog(name('log'), ['{"at":1514764800}', '{"at":1514851200}'])
