@@ -12,6 +12,7 @@ const { clearInterrupt } = require('./progress')
 
 /** Bytes appended but not yet acknowledged; beyond this, reading standard input pauses. */
 const MAX_IN_FLIGHT = 16 * 1024 * 1024
+const RETURN = 0x0d
 /** As a shell reports a program ended by this signal. @type {Record<string, number>} */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 }
 
@@ -31,8 +32,9 @@ const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 }
  * @returns {Promise<Appended>}
  */
 async function appendLines (log, file, { encoding, skipEmpty }, input, progress) {
-  const { parse, storesAsIs, maxLineSize } = encodings[encoding]
+  const { parse, takesReturn, storesAsIs, maxLineSize } = encodings[encoding]
   const maxRecordSize = layout.maxRecordSize(log.blockSize, true)
+  const tooLarge = `records of more than ${count(maxRecordSize)} bytes cannot be stored in blocks of ${count(log.blockSize)} bytes`
   const lines = new Lines(maxLineSize(maxRecordSize))
   /** @type {string | null} */
   let failure = null
@@ -50,13 +52,16 @@ async function appendLines (log, file, { encoding, skipEmpty }, input, progress)
   for await (const chunk of input.chunks()) {
     read += chunk.length
     store(lines.push(chunk), storesAsIs(linesWithin(chunk)))
-    if (lines.isTooLong) fail(line + 1, `lines of more than ${count(lines.maxSize)} bytes cannot be stored`)
+    if (lines.isTooLong) fail(line + 1, encoding === 'json' ? `lines of more than ${count(lines.maxSize)} bytes cannot be stored` : tooLarge)
     if (failure !== null) break
     if (inFlight > MAX_IN_FLIGHT) await new Promise(resolve => { ondrain = () => resolve(undefined) })
     progress?.update(read, appended.records)
   }
   if (input.error !== null) failure ??= `${explain(input.error, 'standard input')}; ${counted(line, 'line was', 'lines were')} appended before that`
-  else if (failure === null && !input.isStopped) store(lines.end(), false)
+  else if (failure === null && lines.partialSize > 0) {
+    await input.settled()
+    if (!input.isStopped) store(lines.end(), false)
+  }
   return appended
 
   /** @param {string} signal */
@@ -77,7 +82,7 @@ async function appendLines (log, file, { encoding, skipEmpty }, input, progress)
     for (let i = 0; i < lines.length; i++) {
       let data = lines[i]
       line++
-      if (skipEmpty && data.length === 0) continue
+      if (skipEmpty && (data.length === 0 || (data.length === 1 && data[0] === RETURN && !takesReturn))) continue
       try {
         if (!asTheyAre || i === 0) data = parse(data)
         mustBeStorable(data)
@@ -94,7 +99,7 @@ async function appendLines (log, file, { encoding, skipEmpty }, input, progress)
   /** @param {Buffer} data */
   function mustBeStorable (data) {
     if (data.length === 0) throw new UserError('empty records cannot be stored (use --skip-empty)')
-    if (data.length > maxRecordSize) throw new UserError(`a record of ${data.length} bytes is too large: with blocks of ${log.blockSize} bytes, the limit is ${maxRecordSize}`)
+    if (data.length > maxRecordSize) throw new UserError(tooLarge)
     if (!layout.isStorable(data)) throw new UserError('records of zeros cannot be stored: they would look deleted')
   }
 
@@ -107,7 +112,7 @@ async function appendLines (log, file, { encoding, skipEmpty }, input, progress)
     inFlight += bytes
     log.append(records, (err) => {
       inFlight -= bytes
-      if (err) fail(first, reasonOf(err))
+      if (err) failBatch(first, err)
       else {
         appended.records += records.length
         appended.bytes += bytes
@@ -119,11 +124,14 @@ async function appendLines (log, file, { encoding, skipEmpty }, input, progress)
     })
   }
 
-  /** @param {Error} err */
-  function reasonOf (err) {
-    // it may have stored them anyway
-    if (codeOf(err) === 'flumelog:unreachable') return 'the process that owns the log does not answer, so it is unknown whether this line and those after it were appended'
-    return explain(err, file).replace(`${file}: `, '')
+  /**
+   * @param {number} first line number of the first record
+   * @param {Error} err
+   */
+  function failBatch (first, err) {
+    // the owner may have stored them anyway
+    if (codeOf(err) === 'flumelog:unreachable') fail(first, 'the process that owns the log does not answer, so it is unknown whether this line and those after it were appended')
+    else stop(first, `stopped: ${explain(err, file).replace(`${file}: `, '')}; lines from ${first} on were not appended`)
   }
 
   /**
@@ -131,10 +139,18 @@ async function appendLines (log, file, { encoding, skipEmpty }, input, progress)
    * @param {string} reason
    */
   function fail (number, reason) {
+    stop(number, `stopped at line ${number}: ${reason}; the lines before it were appended`)
+  }
+
+  /**
+   * @param {number} number of the line
+   * @param {string} message
+   */
+  function stop (number, message) {
     // a later line may fail before an earlier one does
     if (number >= failedLine) return
     failedLine = number
-    failure = `${file}: stopped at line ${number}: ${reason}; the lines before it were appended`
+    failure = `${file}: ${message}`
     input.stop()
   }
 }

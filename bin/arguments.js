@@ -11,6 +11,25 @@ const { oneOf } = require('./usage')
 
 /**
  * @param {string} text
+ * @returns {string} the name of a file
+ */
+function fileName (text) {
+  if (text !== '') return text
+  throw new InvalidArgumentError('must be the name of a file')
+}
+
+/**
+ * Node.js decodes names as UTF-8, and all bytes that are not become the same character, so one log could be taken for another.
+ * @param {string} text
+ * @returns {string} the name of a file to be written
+ */
+function fileToWrite (text) {
+  if (!text.includes('\ufffd')) return fileName(text)
+  throw new InvalidArgumentError('must be a name in UTF-8 without U+FFFD (rename the file)')
+}
+
+/**
+ * @param {string} text
  * @returns {Offset} any integer
  */
 function bound (text) {
@@ -110,4 +129,4 @@ function syncOption () {
   return choiceOption('--sync <when>', 'when to fsync', ['always', 'interval', 'never']).default('interval')
 }
 
-module.exports = { bound, offset, offsets, natural, blockSize, jsonPath, jsonPaths, choiceOf, choiceOption, syncOption }
+module.exports = { fileName, fileToWrite, bound, offset, offsets, natural, blockSize, jsonPath, jsonPaths, choiceOf, choiceOption, syncOption }

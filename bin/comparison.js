@@ -3,7 +3,8 @@
 // Decides how search compares the values of records with the one given. Values that cannot
 // be compared are an error: a comparison as text would find a wrong record, silently.
 
-const { parseDate, unitOf } = require('./dates')
+const { parseDate, looksLikeDate, compareTimes, numberOf, isoDate, unitOf } = require('./dates')
+const { shorten } = require('./errors')
 
 /**
  * @typedef {object} Found the value at the path in a record
@@ -13,19 +14,21 @@ const { parseDate, unitOf } = require('./dates')
  * @typedef {(reason: string) => Error} Fail makes an error that names the file
  *
  * @typedef {object} Type of which all values must be
+ * @property {string} noun a value of this type
  * @property {(json: string) => any} key what is compared; null if the value is of another type
  * @property {(a: any, b: any) => number} order of two keys
  */
 
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
-const INTEGER = /^[+-]?\d+$/
+/** Sign, digits before and after the point, exponent. */
+const DECIMAL = /^([+-]?)0*(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i
 
 /** @type {Record<string, Type>} */
 const TYPES = {
-  number: { key: (json) => typeof JSON.parse(json) === 'number' ? json : null, order: (a, b) => compareNumbers(a, b) },
-  boolean: { key: (json) => json === 'true' || json === 'false' ? json : null, order: compare },
-  text: { key: textOf, order: compare },
-  date: { key: (json) => parseDate(textOf(json) ?? ''), order: compare }
+  number: { noun: 'a number', key: (json) => typeof JSON.parse(json) === 'number' ? json : null, order: (a, b) => compareNumbers(a, b) },
+  boolean: { noun: 'true or false', key: (json) => json === 'true' || json === 'false' ? json : null, order: compare },
+  text: { noun: 'a string', key: textOf, order: compare },
+  date: { noun: 'an ISO date', key: (json) => parseDate(textOf(json) ?? ''), order: compareTimes }
 }
 
 /**
@@ -42,14 +45,14 @@ function comparisonOf (name, wanted, first, last, fail) {
   const type = typeOf(first, last)
   const { key, order } = TYPES[type]
   const { target, note = null } = targetOf(type, name, wanted, last, fail)
-  if (order(keyOf(first), keyOf(last)) > 0) throw fail(`the log is not sorted by \`${name}\`: it is ${first.json} at offset ${first.seq}, and ${last.json} at offset ${last.seq}`)
+  if (order(keyOf(first), keyOf(last)) > 0) throw fail(`the log is not sorted by \`${name}\`: ${written(first)} comes before ${written(last)}`)
   return { compare: (found) => order(keyOf(found), target), note }
 
   /** @param {Found} found */
   function keyOf (found) {
     const result = key(found.json)
     if (result !== null) return result
-    throw fail(`\`${name}\` has values of different types: ${found.json} at offset ${found.seq}, ${last.json} at offset ${last.seq}`)
+    throw fail(`\`${name}\` is ${written(found)}, which is not ${TYPES[type].noun} like ${written(last)}`)
   }
 }
 
@@ -73,19 +76,20 @@ function typeOf (first, last) {
  */
 function targetOf (type, name, wanted, last, fail) {
   const date = parseDate(wanted)
-  const refuse = (/** @type {string} */ what, reason = '') => fail(`--value must be ${what}, not '${wanted}': \`${name}\` is ${last.json} at offset ${last.seq}${reason}`)
+  const refuse = (/** @type {string} */ what, reason = '') => fail(`--value must be ${what}, not '${shorten(wanted)}': \`${name}\` is ${written(last)}${reason}`)
+  if (date === null && looksLikeDate(wanted) && (type === 'number' || type === 'date')) throw fail(`there is no date '${shorten(wanted)}'`)
   switch (type) {
     case 'number': {
       if (NUMBER.test(wanted)) return { target: wanted }
       if (date === null) throw refuse('a number, or an ISO date if the numbers are times')
       const unit = unitOf(Number(last.json))
       if (unit === null) throw refuse('a number', ', which is not a time in seconds or milliseconds since 1970')
-      const target = String(date / unit.milliseconds)
-      return { target, note: `\`${name}\` is in ${unit.name} since 1970, so ${wanted} is ${target}` }
+      const target = numberOf(date, unit)
+      return { target, note: `\`${name}\` is in ${unit.name} since 1970, so ${wanted} means ${target}` }
     }
     case 'date':
       if (date === null) throw refuse('an ISO date')
-      return { target: date, note: `\`${name}\` is an ISO date, so ${wanted} is ${new Date(date).toISOString()}` }
+      return { target: date, note: `\`${name}\` contains dates, so ${wanted} means ${isoDate(date)}` }
     case 'boolean':
       if (TYPES.boolean.key(wanted) === null) throw refuse('true or false')
   }
@@ -93,13 +97,39 @@ function targetOf (type, name, wanted, last, fail) {
 }
 
 /**
+ * Exactly, however long they are: doubles would round some ids.
  * @param {string} a
  * @param {string} b
  */
 function compareNumbers (a, b) {
-  // long integers, such as some ids, would be rounded
-  if (INTEGER.test(a) && INTEGER.test(b)) return compare(BigInt(a), BigInt(b))
-  return compare(Number(a), Number(b))
+  const [left, right] = [partsOf(a), partsOf(b)]
+  if (left.sign !== right.sign) return left.sign - right.sign
+  return left.sign * (compare(left.magnitude, right.magnitude) || compare(left.digits, right.digits))
+}
+
+/**
+ * @param {string} number
+ * @returns {{ sign: number, magnitude: number, digits: string }} 0.digits times 10 to the power of magnitude; digits has no zeros at its ends
+ */
+function partsOf (number) {
+  const [, minus, whole, rest, exponent = '0'] = /** @type {RegExpMatchArray} */ (number.match(DECIMAL))
+  const all = whole + rest
+  const digits = all.replace(/^0+/, '')
+  if (digits === '') return { sign: 0, magnitude: 0, digits: '' }
+  return { sign: minus === '-' ? -1 : 1, magnitude: whole.length - (all.length - digits.length) + Number(exponent), digits: withoutZeros(digits) }
+}
+
+/** @param {string} digits */
+function withoutZeros (digits) {
+  let end = digits.length
+  // a regular expression would take quadratic time
+  while (digits[end - 1] === '0') end--
+  return digits.slice(0, end)
+}
+
+/** @param {Found} found */
+function written ({ json, seq }) {
+  return `${shorten(json)} at offset ${seq}`
 }
 
 /**

@@ -17,14 +17,27 @@ function script ({ options, commands }) {
   return `# Completion of the arguments of flumelog for bash.
 
 _flumelog () {
-  local word=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} command= words= options= valued= index=0 files= i
-  # --option=value is three words
-  if [[ $word == = ]]; then word=; elif [[ $previous == = ]]; then previous=\${COMP_WORDS[COMP_CWORD-2]}; fi
+  local word=\${COMP_WORDS[COMP_CWORD]} previous= command= words= options= valued= index=0 files= i
+  local -a args=()
   COMPREPLY=()
   # only where a file is meant, below, bash completes names of files
   compopt +o default 2>/dev/null
 
-  if (( COMP_CWORD > 1 )); then command=\${COMP_WORDS[1]}; fi
+  # the words before this one, without redirections
+  if [[ $word == *[\\<\\>]* ]]; then compopt -o default 2>/dev/null; return; fi
+  for (( i = 1; i < COMP_CWORD; i++ )); do
+    if [[ \${COMP_WORDS[i]} == *[\\<\\>]* ]]; then
+      if (( ++i == COMP_CWORD )); then compopt -o default 2>/dev/null; return; fi
+    elif [[ \${COMP_WORDS[i]} != +([0-9]) || \${COMP_WORDS[i+1]} != [\\<\\>]* ]]; then
+      args+=("\${COMP_WORDS[i]}")
+    fi
+  done
+  command=\${args[0]}
+  # --option=value is three words
+  i=\${#args[@]}
+  if [[ $word == = ]]; then word=; elif (( i > 1 )) && [[ \${args[i-1]} == = ]]; then (( i-- )); fi
+  if (( i > 0 )); then previous=\${args[i-1]}; fi
+
   case $command in
     '')
       options='${flagsOf(options)}'
@@ -44,8 +57,10 @@ ${commands.flatMap(valueCasesOf).join('\n')}
   fi
 
   # how many arguments there are before this one
-  for (( i = 2; i < COMP_CWORD; i++ )); do
-    if [[ " $valued " == *" \${COMP_WORDS[i]} "* ]]; then (( i++ )); elif [[ \${COMP_WORDS[i]} != -* ]]; then (( index++ )); fi
+  for (( i = 1; i < \${#args[@]}; i++ )); do
+    if [[ " $valued " == *" \${args[i]} "* ]]; then
+      if [[ \${args[i+1]} == = ]]; then (( i += 2 )); else (( i++ )); fi
+    elif [[ \${args[i]} != -* ]]; then (( index++ )); fi
   done
   if (( index > 0 )); then return; fi
   if [[ -n $files ]]; then

@@ -12,6 +12,7 @@ const { UserError } = require('./errors')
  * @property {(data: Buffer) => Buffer | string} print throws if the record cannot be printed in this encoding
  * @property {boolean} isText print a newline after each record
  * @property {(line: Buffer) => Buffer} parse throws if the line is not in this encoding
+ * @property {boolean} takesReturn whether a carriage return at the end belongs to the line
  * @property {(lines: Buffer) => boolean} storesAsIs whether `parse` would return each of these lines unchanged
  * @property {(recordSize: number) => number} maxLineSize of a line that encodes a record of this size, in bytes
  */
@@ -24,6 +25,7 @@ const encodings = {
   utf8: {
     print: (data) => data,
     isText: true,
+    takesReturn: true,
     parse: (line) => {
       if (isUtf8(line)) return line
       throw new UserError('not UTF-8 (--encoding raw accepts any bytes)')
@@ -34,6 +36,7 @@ const encodings = {
   hex: {
     print: (data) => data.toString('hex'),
     isText: true,
+    takesReturn: false,
     parse: (line) => {
       const text = withoutReturn(line).toString('latin1')
       const data = Buffer.from(text, 'hex')
@@ -46,6 +49,7 @@ const encodings = {
   base64: {
     print: (data) => data.toString('base64'),
     isText: true,
+    takesReturn: false,
     parse: (line) => {
       const text = withoutReturn(line).toString('latin1')
       const data = Buffer.from(text, 'base64')
@@ -58,6 +62,7 @@ const encodings = {
   raw: {
     print: (data) => data,
     isText: false,
+    takesReturn: true,
     parse: (line) => line,
     storesAsIs: () => true,
     maxLineSize: (recordSize) => recordSize
@@ -65,6 +70,7 @@ const encodings = {
   json: {
     print: (data) => json.pretty(checkedJson(data)),
     isText: true,
+    takesReturn: false,
     parse: (line) => {
       checkedJson(line)
       return json.compact(line)
@@ -87,7 +93,7 @@ function withoutReturn (line) {
  * @returns {string} its text, which is valid JSON
  */
 function checkedJson (data) {
-  if (!isUtf8(data)) throw new UserError('not JSON: not UTF-8')
+  if (!isUtf8(data)) throw new UserError('not JSON, since it is not UTF-8')
   const text = data.toString()
   try {
     JSON.parse(text)

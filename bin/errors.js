@@ -15,6 +15,9 @@ class UserError extends Error {}
 /** Advice for a corrupt block. */
 const VERIFY = 'flumelog verify to list all corrupt blocks'
 
+/** Characters of a value that an error quotes. */
+const MAX_QUOTED = 80
+
 /** By error code of the operating system. @type {Record<string, string>} */
 const SYSTEM_ERRORS = {
   ENOENT: 'no such file; check the name',
@@ -40,7 +43,7 @@ function explain (err, file) {
   const { code = '', message, path, syscall } = /** @type {CodedError} */ (err instanceof Error ? err : new Error(String(err)))
   if (err instanceof UserError) return message
   if (code === 'flumelog:locked') return `${file}: another program has this log open for writing and does not share it; close it there first, or open it there with \`shared: true\``
-  if (code === 'flumelog:block-size') return `${message}; omit --block-size for an existing log`
+  if (code === 'flumelog:block-size') return `${message.replace('blockSize is', '--block-size is')}; omit --block-size for an existing log`
   if (code.startsWith('flumelog:')) return message
   // an error of the log with a code of the system; its message names the file
   if (path !== undefined && syscall === undefined) return message
@@ -110,4 +113,12 @@ function oneLine (text) {
   return text.trim().replace(/\s*\n\s*/g, ' ')
 }
 
-module.exports = { UserError, VERIFY, explain, codeOf, advise, reportError, reportRecovery, writeStderr, oneLine }
+/**
+ * @param {string} text a value to be quoted
+ * @returns {string} at most 80 characters of it
+ */
+function shorten (text) {
+  return text.length <= MAX_QUOTED ? text : `${text.slice(0, MAX_QUOTED - 1)}…`
+}
+
+module.exports = { shorten, UserError, VERIFY, explain, codeOf, advise, reportError, reportRecovery, writeStderr, oneLine }

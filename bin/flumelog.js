@@ -45,10 +45,21 @@ function main () {
 
 /** @param {import('commander').Command} program */
 async function run (program) {
-  const [word, name] = process.argv.slice(2)
-  // commander would print the help of all commands
-  if (word === 'help' && name !== undefined && ![...COMMANDS, 'help'].includes(name)) program.error(`error: unknown command '${name}'`)
-  await program.parseAsync()
+  const [word, ...names] = process.argv.slice(2)
+  // commander would print the help, whatever it is asked for
+  if (['help', '--help', '-h'].includes(word)) mustBeCommand(program, names.filter(name => !['--help', '-h'].includes(name)))
+  await program.parseAsync(word === 'help' && names[0] === 'help' ? ['--help'] : process.argv.slice(2), { from: 'user' })
+}
+
+/**
+ * @param {import('commander').Command} program
+ * @param {string[]} names that the help is asked for
+ */
+function mustBeCommand (program, names) {
+  const option = names.find(name => name.startsWith('-'))
+  if (option !== undefined) program.error(`error: unknown option '${option}'`)
+  if (names.length > 0 && ![...COMMANDS, 'help'].includes(names[0])) program.error(`error: unknown command '${names[0]}'`)
+  if (names.length > 1) program.error(`error: too many arguments. Expected 1 argument but got ${names.length}.`)
 }
 
 function programOf () {

@@ -6,6 +6,8 @@ const fs = require('fs')
 
 /** Bytes per read of a file. A stream reads 64 KiB at a time, and each read is a round trip to the thread pool. */
 const CHUNK_SIZE = 256 * 1024
+/** Milliseconds within which a signal reaches all programs of a pipeline. */
+const SIGNAL_TIME = 50
 
 class Input {
   constructor () {
@@ -27,6 +29,15 @@ class Input {
       // a stream that is destroyed to stop it fails
       if (!this.isStopped) this.error = /** @type {Error} */ (err)
     }
+  }
+
+  /**
+   * Call this before the bytes after the last newline are taken for a line. Ctrl-C ends the program that writes the pipe, too, and the
+   * end of the pipe may be seen before the signal.
+   * @returns {Promise<void>} signals sent to all programs of the pipeline have arrived
+   */
+  async settled () {
+    if (this.size === null) await new Promise(resolve => setTimeout(resolve, SIGNAL_TIME))
   }
 
   /** No further chunks are read. */

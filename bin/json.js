@@ -28,6 +28,9 @@ function compact (text) {
   return result.subarray(0, size)
 }
 
+/** Levels; deeper ones are not indented further. */
+const MAX_INDENT = 100
+
 /** The tokens of JSON: strings, punctuation, and everything else. */
 const TOKENS = /"[^"\\]*(?:\\[^][^"\\]*)*"|[[\]{},:]|[^\s[\]{},:"]+/g
 
@@ -37,25 +40,31 @@ const TOKENS = /"[^"\\]*(?:\\[^][^"\\]*)*"|[[\]{},:]|[^\s[\]{},:"]+/g
  */
 function pretty (text) {
   let result = ''
-  let indent = ''
+  let depth = 0
   let before = ''
   for (const token of text.match(TOKENS) ?? []) {
     const opened = before === '{' || before === '['
     if (token === '}' || token === ']') {
-      indent = indent.slice(2)
-      result += opened ? token : `\n${indent}${token}`
+      depth--
+      result += opened ? token : `\n${indentOf(depth)}${token}`
     } else if (token === ',') {
       result += token
     } else if (token === ':') {
       result += ': '
     } else {
-      if (opened || before === ',') result += `\n${indent}`
+      if (opened || before === ',') result += `\n${indentOf(depth)}`
       result += token
-      if (token === '{' || token === '[') indent += '  '
+      if (token === '{' || token === '[') depth++
     }
     before = token
   }
   return result
+}
+
+/** @param {number} depth */
+function indentOf (depth) {
+  // the size would grow with the square of the depth
+  return '  '.repeat(Math.min(depth, MAX_INDENT))
 }
 
 /**

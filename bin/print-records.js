@@ -7,9 +7,10 @@
  * @param {import('../lib/read/options').StreamOptions} options
  * @param {import('./output').Output} output
  * @param {(data: Buffer, seq: number) => void} print
- * @returns {Promise<void>} resolves at the end of the stream, or, if it is live, at Ctrl-C
+ * @param {AbortSignal} [stopped] ends a live stream
+ * @returns {Promise<void>} resolves at the end of the stream, or when it is stopped
  */
-function printRecords (log, options, output, print) {
+function printRecords (log, options, output, print, stopped) {
   const source = log.stream({ ...options, cache: false })
   const isLive = options.live || options.old === false
 
@@ -18,7 +19,7 @@ function printRecords (log, options, output, print) {
     /** Whether the source has answered the last call synchronously, with a record. */
     let hasAnswered = false
 
-    if (isLive) process.once('SIGINT', interrupted)
+    stopped?.addEventListener('abort', () => source(true, () => resolve()))
     read()
 
     /** Reads until the source has to wait for a record, or the output is full. */
@@ -34,12 +35,6 @@ function printRecords (log, options, output, print) {
       } while (hasAnswered)
       reading = false
       if (isLive && !hasAnswered) output.flush()
-    }
-
-    function interrupted () {
-      // loaded lazily: most runs do not need it
-      require('./progress').clearInterrupt()
-      source(true, () => resolve())
     }
 
     /**

@@ -72,7 +72,8 @@ function statusLine (describe) {
  * @returns {Progress}
  */
 function progress (format) {
-  if (!process.stderr.isTTY) return INVISIBLE
+  // a dumb terminal cannot redraw a line
+  if (!process.stderr.isTTY || process.env.TERM === 'dumb') return INVISIBLE
   // loaded lazily: most runs do not need it
   const { SingleBar } = require('cli-progress')
   const startedAt = Date.now()

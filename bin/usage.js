@@ -2,7 +2,7 @@
 
 // Usage errors in one style, and help that fits the terminal.
 
-const { Command } = require('commander')
+const { Command, Help } = require('commander')
 const { reportError, oneLine } = require('./errors')
 
 /**
@@ -11,6 +11,7 @@ const { reportError, oneLine } = require('./errors')
  * @type {Array<[RegExp, (...found: string[]) => string]>}
  */
 const MESSAGES = [
+  [/^error: missing required argument 'seqs'$/, () => 'give at least one offset'],
   [/^error: missing required argument '(.*)'$/, (name) => `<${name}> is missing`],
   [/^error: option '(.*)' argument missing$/, (flags) => `${long(flags)} needs a value`],
   [/^error: required option '(.*)' not specified$/, (flags) => `${long(flags)} is missing`],
@@ -32,7 +33,7 @@ class UsageCommand extends Command {
     super(name)
     this.configureOutput({ outputError: (text) => reportError(text) })
     this.helpOption('-h, --help', 'print this help')
-    this.configureHelp({ minWidthToWrap: MIN_WIDTH })
+    this.configureHelp({ minWidthToWrap: MIN_WIDTH, formatItem })
   }
 
   /** @param {string} [name] */
@@ -48,6 +49,21 @@ class UsageCommand extends Command {
   error (message, options) {
     return super.error(`${oneLine(translate(message))}; see ${pathOf(this)} --help`, options)
   }
+}
+
+/**
+ * @param {string} term
+ * @param {number} termWidth
+ * @param {string} description
+ * @param {Help} helper
+ * @returns {string} on a terminal too narrow for two columns, the description is below the term
+ */
+function formatItem (term, termWidth, description, helper) {
+  const width = helper.helpWidth ?? 80
+  // as commander does: two spaces before and between
+  if (width - termWidth - 4 >= MIN_WIDTH || description === '') return Help.prototype.formatItem.call(helper, term, termWidth, description, helper)
+  const narrow = Object.assign(new Help(), { minWidthToWrap: 0 })
+  return `  ${term}\n${narrow.boxWrap(description, Math.max(MIN_WIDTH, width - 6)).replace(/^/gm, '      ')}`
 }
 
 /**

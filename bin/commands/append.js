@@ -5,7 +5,7 @@
 const fs = require('fs')
 const { isatty } = require('tty')
 const { appendLines } = require('../append-lines')
-const { blockSize, syncOption } = require('../arguments')
+const { fileToWrite, blockSize, syncOption } = require('../arguments')
 const { encodingOption } = require('../encodings')
 const { UserError, explain, reportError, reportRecovery, writeStderr } = require('../errors')
 const { Input } = require('../input')
@@ -32,21 +32,21 @@ Examples:
   flumelog append my.log < lines.txt
   flumelog dump old.log -e base64 | flumelog append new.log -e base64
 
-append stops at the first line that cannot be stored, and prints its number; the lines before it are appended. Empty lines cannot be stored. With json, each line must be JSON, and is stored without whitespace between tokens. Ctrl-C stops append, too; all complete lines read so far are appended.
+\`append\` stops at the first line that cannot be stored, and prints its number; the lines before it are appended. Empty lines cannot be stored. With json, each line must be JSON, and is stored without whitespace between tokens. Ctrl-C stops it, too; all complete lines read so far are appended.
 
-If another process has opened the log with \`shared: true\`, that process owns the log, and append sends it the records, so several processes can append at the same time. With --shared, this process shares the log with those that open it later.`
+If another process has opened the log with \`shared: true\`, that process owns the log, and \`append\` sends it the records, so several processes can append at the same time. With --shared, this process shares the log with those that open it later.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
   program.command('append')
     .summary('append lines of standard input as records')
     .description('Appends each line of standard input as a record, without its newline. Creates the log if it does not exist.')
-    .argument('<file>', 'the log')
+    .argument('<file>', 'the log', fileToWrite)
     .addOption(encodingOption('how lines are encoded; raw: any bytes'))
     .option('--skip-empty', 'skip empty lines')
     .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize)
     .addOption(syncOption())
-    .option('--shared', 'share the log with other processes that append to it; default: if it is shared already')
+    .option('--shared', 'share the log with other processes that append to it; by default only if it is shared already')
     .option('--no-shared', 'fail if another process has the log open for writing')
     .option('--stats', 'print counters as JSON to stderr every second and at exit')
     .option('-q, --quiet', 'print neither progress nor a summary')
@@ -57,13 +57,15 @@ function define (program) {
 /**
  * @param {string} file
  * @param {AppendOptions} options
+ * @param {import('commander').Command} command
  */
-async function append (file, options) {
+async function append (file, options, command) {
+  if (process.argv.includes('--shared') && process.argv.includes('--no-shared')) command.error('--shared cannot be used with --no-shared')
   if (isDirectory(0)) throw new UserError('standard input is a directory; give a file, or the output of a program')
   const { log, cut } = await openToAppend(file, { blockSize: options.blockSize, sync: options.sync, cacheSize: 0 }, options.shared)
   if (cut !== null) reportRecovery(file, cut)
   const isTyped = isatty(0)
-  if (isTyped && !options.quiet) writeStderr('Each line becomes a record; Ctrl-D to finish.')
+  if (isTyped && !options.quiet) writeStderr('Each line becomes a record; Ctrl-D on an empty line to finish.')
 
   const startedAt = Date.now()
   const input = new Input()

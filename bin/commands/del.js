@@ -2,7 +2,7 @@
 
 // flumelog del: deletes records; on a terminal, it asks first.
 
-const { offsets } = require('../arguments')
+const { fileToWrite, offsets } = require('../arguments')
 const { reportRecovery, writeStderr } = require('../errors')
 const { printable } = require('../escapes')
 const { count, counted, size } = require('../numbers')
@@ -35,7 +35,7 @@ function define (program) {
   program.command('del')
     .summary('delete records')
     .description('Deletes the records that start at these offsets, by overwriting their data with zeros.')
-    .argument('<file>', 'the log')
+    .argument('<file>', 'the log', fileToWrite)
     .argument('<seqs...>', 'offsets of the records (see `flumelog dump --seqs`), or start or end for the first or last one', offsets)
     .option('-y, --yes', 'do not ask; required if standard input or stderr is not a terminal')
     .addHelpText('after', helpText(EXAMPLES))

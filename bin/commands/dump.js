@@ -2,10 +2,10 @@
 
 // flumelog dump: prints the records of a log.
 
-const { bound, choiceOption, jsonPaths, natural } = require('../arguments')
+const { fileName, bound, choiceOption, jsonPaths, natural } = require('../arguments')
 const { encodingOption } = require('../encodings')
 const { VERIFY, advise, reportError, writeStderr } = require('../errors')
-const { resolveBounds, seqAt } = require('../offsets')
+const { resolveBounds, startOfTail } = require('../offsets')
 const { openToRead, close } = require('../open')
 const { Output } = require('../output')
 const { printRecords } = require('../print-records')
@@ -19,6 +19,9 @@ const { helpText } = require('../usage')
  *   live?: boolean, new?: boolean, skipCorrupt?: boolean, format: string, fields?: string[]
  * }} DumpOptions
  */
+
+/** Milliseconds that Ctrl-C leaves the reader of standard output to take what was printed. */
+const STOP_TIME = 500
 
 const EXAMPLES = `
 Examples:
@@ -38,10 +41,10 @@ function define (program) {
   program.command('dump')
     .summary('print records, one per line')
     .description('Prints the records of a log, one per line, in the order of their offsets.')
-    .argument('<file>', 'the log')
+    .argument('<file>', 'the log', fileName)
     .addOption(encodingOption('how to print records; json: pretty-printed, raw: without newlines'))
     .option('-s, --seqs', 'prefix each record with its offset and a tab')
-    .addOption(choiceOption('-f, --format <name>', 'output format; text: one record per line, see --encoding', ['text', 'ndjson', 'csv']).default('text'))
+    .addOption(choiceOption('-f, --format <name>', 'output format; text: see --encoding', ['text', 'ndjson', 'csv']).default('text'))
     .option('--fields <paths>', 'columns of csv: paths separated by commas, such as at,value.author', jsonPaths)
     .option('--gt <offset>', 'only records after this offset', bound)
     .option('--gte <offset>', 'only records at or after this offset', bound)
@@ -64,6 +67,7 @@ function define (program) {
  */
 async function dump (file, options, command) {
   refuseConflicts(options, command)
+  const stopped = options.live || options.new ? stoppedByInterrupt() : undefined
   const log = await openToRead(file)
   const output = new Output(process.stdout)
   try {
@@ -71,15 +75,30 @@ async function dump (file, options, command) {
     if (format.header !== undefined) printer(output, file, { print: () => format.header ?? '', isText: true })(Buffer.alloc(0), 0)
     const print = printer(output, file, format)
     const range = await rangeOf(log, options)
-    if (range !== null) await printRecords(log, { ...range, onSkip }, output, print)
+    if (range !== null && !stopped?.aborted) await printRecords(log, { ...range, onSkip }, output, print, stopped)
     const note = format.note?.()
     if (note) writeStderr(`${file}: ${note}`)
   } catch (err) {
+    // nothing that could be skipped
+    if (err instanceof Error && err.message.includes('the file was truncated')) throw err
     throw advise(err, 'flumelog:corrupt', `use --skip-corrupt to skip it, or ${VERIFY}`)
   } finally {
     await output.end()
     await close(log)
   }
+}
+
+/** @returns {AbortSignal} aborted at the first Ctrl-C; the second one ends the process */
+function stoppedByInterrupt () {
+  const stop = new AbortController()
+  process.once('SIGINT', () => {
+    // loaded lazily: most runs do not need it
+    require('../progress').clearInterrupt()
+    stop.abort()
+    // a reader that does not read could keep it for ever
+    setTimeout(() => process.exit(), STOP_TIME).unref()
+  })
+  return stop.signal
 }
 
 /**
@@ -91,15 +110,14 @@ async function rangeOf (log, options) {
   const { limit, reverse, tail, skipCorrupt } = options
   const live = options.live || options.new
   if (limit === 0 || (tail === 0 && !live)) return null
-  const bounds = await resolveBounds(log, options)
+  // records that are appended meanwhile are not printed: `dump` into an `append` to the same log would not end
+  const { size } = log.stats()
+  const bounds = await resolveBounds(log, { ...options, live })
+  if (!live) bounds.lt = Math.min(bounds.lt ?? Infinity, size)
   const range = { ...bounds, limit, reverse, live, skipCorrupt }
   if (options.new || tail === 0) return { ...range, old: false }
   if (tail === undefined) return range
-  const end = await seqAt(log, { ...bounds, reverse: true, limit: 1, skipCorrupt })
-  if (end === null) return live ? range : null
-  const gte = await seqAt(log, { ...bounds, lte: end, reverse: true, limit: tail, skipCorrupt })
-  // unless it is live, it ends where it ended before: these are the last records, not more
-  return { ...range, gte: gte ?? end, lte: live ? bounds.lte : end }
+  return { ...range, gte: await startOfTail(log, { ...bounds, skipCorrupt }, tail) ?? bounds.gte }
 }
 
 /**

@@ -2,7 +2,7 @@
 
 // flumelog get: prints one record, by its offset.
 
-const { offset } = require('../arguments')
+const { fileName, offset } = require('../arguments')
 const { encodingOption } = require('../encodings')
 const { mustResolve } = require('../offsets')
 const { openToRead, recordAt, close } = require('../open')
@@ -20,7 +20,7 @@ function define (program) {
   program.command('get')
     .summary('print the record at an offset')
     .description('Prints the record that starts at an offset of the file.')
-    .argument('<file>', 'the log')
+    .argument('<file>', 'the log', fileName)
     .argument('<seq>', 'offset of the record (see `flumelog dump --seqs`), or start or end for the first or last one', offset)
     .addOption(encodingOption('how to print the record'))
     .option('-s, --seqs', 'prefix the record with its offset and a tab')

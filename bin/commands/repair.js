@@ -3,9 +3,10 @@
 // flumelog repair: writes a valid copy of a corrupt log, next to it or in its place.
 
 const maintenance = require('../../maintenance')
+const { fileToWrite } = require('../arguments')
 const { UserError, codeOf } = require('../errors')
 const { count, counted } = require('../numbers')
-const { paint } = require('../style')
+const { paint, shownOn } = require('../style')
 const { isShared } = require('../shared')
 const { describeRange, withProgress } = require('../survey')
 const { helpText } = require('../usage')
@@ -34,7 +35,7 @@ function define (program) {
   program.command('repair')
     .summary('write a valid copy of a corrupt log')
     .description('Writes a valid copy of a log, FILE.repaired, with all records of valid blocks.')
-    .argument('<file>', 'the log')
+    .argument('<file>', 'the log', fileToWrite)
     .option('-i, --in-place', 'replace the log with the copy, and keep the old file as FILE.damaged')
     .option('-c, --compact', 'omit deleted records and corrupt blocks: OFFSETS CHANGE')
     .option('--salvage', 'keep records of corrupt blocks that look whole: UNVERIFIED')
@@ -74,7 +75,8 @@ async function repair (file, options) {
  * @returns {string[]} lines
  */
 function formatReport (log, { report, copied, file, original }, { inPlace, compact }) {
-  if (copied === null) return [`${log}: valid; nothing to ${compact ? 'compact' : 'repair'}, nothing written`]
+  const shown = (/** @type {string | null} */ name) => shownOn(process.stdout, name ?? '')
+  if (copied === null) return [`${shown(log)}: valid; nothing to ${compact ? 'compact' : 'repair'}, nothing written`]
   const { stdout } = process
   const { blockSize } = report
   const torn = report.ranges.filter(({ kind }) => kind === 'torn')
@@ -84,8 +86,8 @@ function formatReport (log, { report, copied, file, original }, { inPlace, compa
     ...copied.salvaged.map(range => `${paint(stdout, 'yellow', `UNVERIFIED, ${counted(range.records, 'record')}`)} from ${describeRange(range, blockSize)}`)
   ]
   const unverified = copied.salvaged.reduce((sum, { records }) => sum + records, 0)
-  lines.push(`${file}: valid: ${counted(copied.counts.records, 'record')}${unverified === 0 ? '' : `, ${count(unverified)} of them UNVERIFIED`}` +
-    (inPlace ? `; the old file is ${original}` : `; ${original} is unchanged`))
+  lines.push(`${shown(file)}: valid: ${counted(copied.counts.records, 'record')}${unverified === 0 ? '' : `, ${count(unverified)} of them UNVERIFIED`}` +
+    (inPlace ? `; the old file is ${shown(original)}` : `; ${shown(original)} is unchanged`))
   if (compact && copied.moved) {
     lines.push(paint(stdout, 'red', 'OFFSETS HAVE CHANGED: views contain offsets, so delete all views of this log to have them rebuilt'))
   } else {

@@ -2,10 +2,10 @@
 
 // flumelog search: finds the first record at or after a value, by binary search.
 
-const { jsonPath } = require('../arguments')
+const { fileName, jsonPath } = require('../arguments')
 const { comparisonOf } = require('../comparison')
 const { checkedJson, encodingOption } = require('../encodings')
-const { UserError, VERIFY, advise, codeOf, writeStderr } = require('../errors')
+const { UserError, VERIFY, advise, codeOf, shorten, writeStderr } = require('../errors')
 const { finder } = require('../json')
 const { seqAt } = require('../offsets')
 const { openToRead, close, recordAt } = require('../open')
@@ -36,7 +36,7 @@ function define (program) {
   program.command('search')
     .summary('find the first record at or after a value')
     .description('Prints the first record whose JSON value at a path is greater than or equal to the given one.')
-    .argument('<file>', 'the log')
+    .argument('<file>', 'the log', fileName)
     .requiredOption('-p, --path <keys>', 'path of the value in a record: keys separated by dots', jsonPath)
     .requiredOption('-v, --value <value>', 'the value to search for: a number, an ISO date or text')
     .addOption(encodingOption('how to print the record'))
@@ -72,10 +72,14 @@ async function search (file, options, command) {
 async function find (log, file, { path, value: wanted }) {
   const name = path.join('.')
   const fail = (/** @type {string} */ reason) => new UserError(`${file}: ${reason}`)
-  const noMatch = () => fail(`no record with \`${name}\` >= ${wanted}`)
+  const noMatch = () => fail(`no record with \`${name}\` >= ${shorten(wanted)}`)
   const first = await foundFrom(log, false, path, fail)
   const last = await foundFrom(log, true, path, fail)
-  if (first === null || last === null) throw noMatch()
+  if (first === null || last === null) {
+    // fails if there are corrupt blocks, which may have held the record
+    await seqAt(log, { limit: 1 }).catch(err => { throw advise(err, 'flumelog:corrupt', `use ${VERIFY}`) })
+    throw noMatch()
+  }
   const { compare, note } = comparisonOf(name, wanted, first, last, fail)
   if (note !== null) writeStderr(`${file}: ${note}`)
 
@@ -125,9 +129,9 @@ function describeKeys (value, path) {
   let depth = 0
   while (depth < path.length && isObject(value) && Object.hasOwn(value, path[depth])) value = value[path[depth++]]
   const where = depth === 0 ? 'the record' : `\`${path.slice(0, depth).join('.')}\``
-  if (!isObject(value)) return `${where} is ${JSON.stringify(value)}`
+  if (!isObject(value)) return `${where} is ${shorten(JSON.stringify(value))}`
   const keys = Object.keys(value)
-  return `keys of ${where}: ${keys.slice(0, MAX_KEYS).join(', ')}${keys.length > MAX_KEYS ? ', …' : ''}`
+  return `keys of ${where}: ${keys.slice(0, MAX_KEYS).map(shorten).join(', ')}${keys.length > MAX_KEYS ? ', …' : ''}`
 }
 
 /** @param {any} value */

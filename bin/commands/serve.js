@@ -2,7 +2,7 @@
 
 // flumelog serve: keeps a process running that owns a shared log.
 
-const { blockSize, syncOption } = require('../arguments')
+const { fileToWrite, blockSize, syncOption } = require('../arguments')
 const { explain, reportError, reportRecovery, writeStderr } = require('../errors')
 const { count, counted, size } = require('../numbers')
 const { close } = require('../open')
@@ -37,7 +37,7 @@ function define (program) {
   program.command('serve')
     .summary('own a log that other processes append to')
     .description('Keeps a log open for other processes that append to it. Creates the log if it does not exist.')
-    .argument('<file>', 'the log')
+    .argument('<file>', 'the log', fileToWrite)
     .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize)
     .addOption(syncOption())
     .option('-j, --json', 'print counters every second and at exit, as lines of JSON')

@@ -2,9 +2,10 @@
 
 // flumelog stat: counts what a log consists of.
 
+const { fileName } = require('../arguments')
 const { histogram } = require('../histogram')
 const { count, counted, percent, size } = require('../numbers')
-const { paint } = require('../style')
+const { paint, shownOn } = require('../style')
 const { survey } = require('../survey')
 const { helpText } = require('../usage')
 
@@ -21,7 +22,7 @@ function define (program) {
   program.command('stat')
     .summary('count records, bytes and padding')
     .description('Counts the blocks, records, deleted records and padding of a log, and shows the distribution of record sizes.')
-    .argument('<file>', 'the log')
+    .argument('<file>', 'the log', fileName)
     .option('-j, --json', 'print JSON')
     .addHelpText('after', helpText(EXAMPLES))
     .action(stat)
@@ -89,7 +90,7 @@ function formatReport (figures) {
   const row = (/** @type {string} */ name, /** @type {string} */ value) => `${name.padEnd(14)}${value}`
   const warn = (/** @type {string} */ name, /** @type {string} */ value) => paint(stdout, 'red', row(name, value))
   const lines = [
-    row('file', figures.file),
+    row('file', shownOn(stdout, figures.file)),
     row('size', figures.size < 1000 ? counted(figures.size, 'byte') : `${counted(figures.size, 'byte')} (${size(figures.size)})`),
     row('block size', counted(figures.blockSize, 'byte')),
     row('blocks', `${count(figures.blocks)}${sealedNote(figures)}`),

@@ -2,9 +2,10 @@
 
 // flumelog verify: checks every block, and lists the corrupt ones.
 
+const { fileName } = require('../arguments')
 const { writeStderr } = require('../errors')
 const { count, counted, size } = require('../numbers')
-const { paint } = require('../style')
+const { paint, shownOn } = require('../style')
 const { survey, describeRange } = require('../survey')
 const { helpText } = require('../usage')
 
@@ -28,7 +29,7 @@ function define (program) {
   program.command('verify')
     .summary('check every block')
     .description('Checks every block of a log, and lists what is corrupt, and why. Changes nothing.')
-    .argument('<file>', 'the log')
+    .argument('<file>', 'the log', fileName)
     .option('-j, --json', 'print JSON')
     .addHelpText('after', helpText(EXAMPLES))
     .action(verify)
@@ -66,7 +67,7 @@ function figuresOf (file, report) {
 function formatReport (file, report) {
   const { stdout } = process
   const lines = report.ranges.map(range => `${paint(stdout, 'red', LABELS[range.kind])} ${describeRange(range, report.blockSize)}`)
-  lines.push(`${file}: ${report.valid ? describeValid(report) : paint(stdout, 'red', describeInvalid(report))}`)
+  lines.push(`${shownOn(stdout, file)}: ${report.valid ? describeValid(report) : paint(stdout, 'red', describeInvalid(report))}`)
   return lines
 }
 

@@ -97,6 +97,6 @@ test('a full disk stops append of a file at a line, and the lines before it are 
     env: { TEST_DISK_SIZE: String(3500000) }
   })
   t.equal(code, 1)
-  const line = Number(stderr.match(/stopped at line (\d+): the disk is full/)?.[1])
+  const line = Number(stderr.match(/stopped: the disk is full; .*; lines from (\d+) on/)?.[1])
   t.deepEqual(await textsOf(name('log')), lines.slice(0, line - 1))
 })

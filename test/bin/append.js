@@ -85,9 +85,9 @@ test('append stops at a line that cannot be stored and prints its number, and ke
   const cases = {
     empty: [[], 'a\nb\n\nc\n', 3, /: empty records cannot be stored \(use --skip-empty\); the lines before it were appended$/],
     zeros: [[], 'a\n\0\0\0\nc\n', 2, /records of zeros cannot be stored/],
-    large: [[], `a\n${most}\n${most}m\nc\n`, 3, /a record of 65523 bytes is too large: with blocks of 65536 bytes, the limit is 65522;/],
-    endless: [[], 'a\n' + 'm'.repeat(300000), 2, /lines of more than 65,522 bytes cannot be stored;/],
-    small: [['--block-size', '64'], `a\n${'m'.repeat(50)}\n${'m'.repeat(51)}\n`, 3, /a record of 51 bytes is too large: with blocks of 64 bytes, the limit is 50;/],
+    large: [[], `a\n${most}\n${most}m\nc\n`, 3, /records of more than 65,522 bytes cannot be stored in blocks of 65,536 bytes;/],
+    endless: [[], 'a\n' + 'm'.repeat(300000), 2, /records of more than 65,522 bytes cannot be stored in blocks of 65,536 bytes;/],
+    small: [['--block-size', '64'], `a\n${'m'.repeat(50)}\n${'m'.repeat(51)}\n`, 3, /records of more than 50 bytes cannot be stored in blocks of 64 bytes;/],
     latin1: [[], Buffer.from('a\ngr\xfcn\n', 'latin1'), 2, /: not UTF-8 \(--encoding raw accepts any bytes\);/],
     hex: [['-e', 'hex'], '61\n6\n', 2, /: not hex: /],
     hexMore: [['-e', 'hex'], '61\n61 61\n', 2, /: not hex: /],
@@ -117,6 +117,11 @@ test('--skip-empty skips empty lines', async (t) => {
   t.equal(code, 0)
   t.match(stderr, summary('2 records', '2 bytes'))
   t.deepEqual(await textsOf(file), ['a', 'b'])
+  for (const encoding of ['hex', 'base64', 'json']) {
+    const { code, stderr } = await flumelog(['append', `${file}.${encoding}`, '--skip-empty', '--quiet', '-e', encoding], { input: '1234\r\n\r\n5678\r\n' })
+    t.deepEqual({ code, stderr }, { code: 0, stderr: '' }, `empty lines of ${encoding} from Windows`)
+    t.equal((await textsOf(`${file}.${encoding}`)).length, 2)
+  }
 })
 
 test('a --block-size that differs from that of an existing log is an error', async (t) => {
@@ -124,7 +129,7 @@ test('a --block-size that differs from that of an existing log is an error', asy
   await makeLog(file, Array.from({ length: 20 }, (_, i) => `record ${i}`), { blockSize: 64 })
   const { code, stderr } = await flumelog(['append', file, '--block-size', '128'], { input: 'x' })
   t.equal(code, 1)
-  t.match(stderr, /^flumelog: .*log: blockSize is 128, but the file has blocks of 64 bytes; omit --block-size for an existing log\n$/)
+  t.match(stderr, /^flumelog: .*log: --block-size is 128, but the file has blocks of 64 bytes; omit --block-size for an existing log\n$/)
 })
 
 test('an unreadable standard input is an error that names it', async (t) => {

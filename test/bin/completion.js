@@ -37,7 +37,12 @@ const COMPLETED = [
   ['flumelog dump --format=nd', 'flumelog dump --format=ndjson '],
   ['flumelog append -e base', 'flumelog append -e base64 '],
   ['flumelog dump my', 'flumelog dump my\\ posts.log '],
-  ['flumelog dump --limit 3 --reverse my', 'flumelog dump --limit 3 --reverse my\\ posts.log ']
+  ['flumelog dump --limit 3 --reverse my', 'flumelog dump --limit 3 --reverse my\\ posts.log '],
+  ['flumelog dump --limit=3 --reverse my', 'flumelog dump --limit=3 --reverse my\\ posts.log '],
+  ['flumelog append x.log --sync=never < my', 'flumelog append x.log --sync=never < my\\ posts.log '],
+  ['flumelog dump x.log --format ndjson 2> errors > my', 'flumelog dump x.log --format ndjson 2> errors > my\\ posts.log '],
+  ['flumelog dump > out --limit 3 my', 'flumelog dump > out --limit 3 my\\ posts.log '],
+  ['flumelog append < lines --sync al', 'flumelog append < lines --sync always ']
 ]
 
 for (const [shell, { args, setUp, list }] of Object.entries(SHELLS)) {

@@ -2,10 +2,13 @@
 
 // flumelog dump: which records it prints. The last ones, new ones, and those from `start` or to `end`.
 
+const fs = require('fs')
 const test = require('tape')
+const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
 const { flumelog, start, refuses, inTurns } = require('../helpers/command-line')
 const { makeLog, deleteFrom, overwrite } = require('../helpers/logs')
+const { promises } = require('../helpers/promises')
 
 const RECORDS = Array.from({ length: 40 }, (_, i) => `record ${i}`)
 const linesOf = (records) => records.map(record => record + '\n').join('')
@@ -104,4 +107,52 @@ test('start and end are the offsets of the first and the last record', async (t)
     t.deepEqual({ code, stdout, stderr }, { code: 0, stdout: linesOf(expected), stderr: '' }, args.join(' '))
   })
   refuses(t, await flumelog(['get', name('empty'), 'end']), 1, /empty: the log has no records$/m, 'the last of none')
+})
+
+test('--skip-corrupt lists the corrupt blocks before the first record and after the last one, whatever the range', async (t) => {
+  const name = testFolder(t)
+  const seqs = await makeLog(name('log'), RECORDS, { blockSize: 64 })
+  // without the last block, which is not full, and so has no checksum
+  const last = Math.floor(seqs[39] / 64) - 1
+  fs.truncateSync(name('log'), (last + 1) * 64)
+  overwrite(name('log'), 10, 'XX')
+  overwrite(name('log'), last * 64 + 10, 'XX')
+  const valid = RECORDS.filter((_, i) => seqs[i] >= 64 && seqs[i] < last * 64)
+  const cases = [
+    [['--tail', '2'], valid.slice(-2), [last]],
+    [['--tail', '1000'], valid, [0, last]],
+    [['--gte', 'end'], valid.slice(-1), [last]],
+    [['--lte', 'end'], valid, [0, last]],
+    [['--gte', 'start'], valid, [0, last]],
+    [['--gt', 'end'], [], [last]]
+  ]
+  await inTurns(cases, async ([args, expected, blocks]) => {
+    const { code, stdout, stderr } = await flumelog(['dump', name('log'), '--skip-corrupt', ...args])
+    t.deepEqual({ code, stdout }, { code: 1, stdout: linesOf(expected) }, args.join(' '))
+    t.deepEqual([...stderr.matchAll(/block (\d+) is corrupt/g)].map(([, block]) => Number(block)), blocks, `${args.join(' ')}: the corrupt blocks`)
+  })
+  await makeLog(name('bad'), RECORDS, { blockSize: 64 })
+  fs.truncateSync(name('bad'), 64)
+  overwrite(name('bad'), 3, 'XX')
+  const { code, stdout, stderr } = await flumelog(['dump', name('bad'), '--skip-corrupt', '--tail', '2'])
+  t.deepEqual({ code, stdout }, { code: 1, stdout: '' })
+  t.match(stderr, /^flumelog: .*bad: block 0 is corrupt .*; skipped 0 to 64\n$/, 'no record is left')
+})
+
+test('dump prints what the log has when it is opened, so it ends even if what it prints is appended to the log', async (t) => {
+  const name = testFolder(t)
+  const log = promises(FlumeLog(name('log')))
+  const records = Array.from({ length: 10000 }, (_, i) => `record ${i} ${'x'.repeat(90)}`)
+  await log.append(records)
+  await log.sync()
+  // it has to wait for its reader
+  const dumping = start(t, ['dump', name('log')])
+  dumping.child.stdout.pause()
+  await dumping.atRest()
+  await log.append(records)
+  dumping.child.stdout.resume()
+  const { code, stdout } = await dumping.ended
+  await log.close()
+  t.equal(code, 0)
+  t.ok(stdout === linesOf(records), 'nothing of what was appended later')
 })

@@ -42,6 +42,16 @@ test('dump prints one record per line, in each encoding', async (t) => {
   refuses(t, await flumelog(['dump', file, '-e', 'json']), 1, /the record at offset 0 cannot be printed: not JSON: .*try --encoding utf8/, 'json of something else')
 })
 
+test('JSON of any depth is printed: only the first 100 levels are indented', async (t) => {
+  const file = testFolder(t)('log')
+  await makeLog(file, ['['.repeat(20000) + ']'.repeat(20000)])
+  const { code, stdout } = await flumelog(['dump', file, '-e', 'json'])
+  t.equal(code, 0)
+  const lines = stdout.trimEnd().split('\n')
+  t.equal(lines.map(line => line.trim()).join(''), '['.repeat(20000) + ']'.repeat(20000))
+  t.deepEqual(lines.slice(98, 103).map(line => line.length - 1), [196, 198, 200, 200, 200])
+})
+
 test('raw and utf8 print all bytes unchanged', async (t) => {
   const file = testFolder(t)('log')
   const bytes = Buffer.from([0xff, 0x00, 0x80, 0x0a, 0xfe])

@@ -2,6 +2,7 @@
 
 // flumelog dump --live: follows the log as it grows.
 
+const { once } = require('events')
 const fs = require('fs')
 const test = require('tape')
 const FlumeLog = require('../..')
@@ -68,6 +69,21 @@ test('dump --live exits silently at the next record after its reader has closed 
   t.equal(stderr, '')
 })
 
+test('Ctrl-C ends dump --live although its reader does not read', { skip: process.platform === 'win32' }, async (t) => {
+  const file = testFolder(t)('log')
+  await makeLog(file, Array.from({ length: 300 }, () => 'x'.repeat(5000)))
+  for (const args of [['--live'], ['--live', '--tail', '250']]) {
+    const follower = start(t, ['dump', file, ...args])
+    await once(follower.child.stdout, 'readable')
+    follower.child.stdout.pause()
+    await follower.atRest()
+    follower.child.kill('SIGINT')
+    const [code, signal] = await once(follower.child, 'exit')
+    t.deepEqual({ code, signal }, { code: 0, signal: null }, args.join(' '))
+    follower.child.stdout.destroy()
+  }
+})
+
 test('dump --live fails when the file is replaced by a shorter one', async (t) => {
   const file = testFolder(t)('log')
   await makeLog(file, ['a long record', 'another long one'])
@@ -77,7 +93,7 @@ test('dump --live fails when the file is replaced by a shorter one', async (t) =
   const { code, stdout, stderr } = await follower.ended
   t.equal(code, 1)
   t.equal(stdout, 'a long record\nanother long one\n')
-  t.match(stderr, /^flumelog: .*log: the file was truncated: 37 bytes had been read, it now has 17; open it again/)
+  t.match(stderr, /^flumelog: .*log: the file was truncated: 37 bytes had been read, it now has 17; open it again\n$/)
 })
 
 test('dump --live --skip-corrupt skips a corrupt block and follows the log', async (t) => {

@@ -97,7 +97,7 @@ test('lines that are typed are appended at Ctrl-D, and the summary fits the term
   await screen.shows(/Ctrl-D/)
   screen.type(`one\rtwo\r${CTRL_D}`)
   t.equal(await screen.ended, 0)
-  t.match(screen.text, /^\$ flumelog append log\nEach line becomes a record; Ctrl-D to fi\nnish\.\none\ntwo\nlog: appended 2 records, 6 bytes,\n {2}in [\d.]+ s$/)
+  t.match(screen.text, /^\$ flumelog append log\nEach line becomes a record; Ctrl-D on an\n empty line to finish\.\none\ntwo\nlog: appended 2 records, 6 bytes,\n {2}in [\d.]+ s$/)
 })
 
 test('the summary of append fits 80 columns, also through the process that owns the log', async (t) => {
@@ -128,16 +128,29 @@ test('the help is as wide as the terminal, and no word of it is broken', async (
 
 test('what a record does to a terminal is shown, not done', async (t) => {
   const name = testFolder(t)
-  await makeLog(name('log'), ['first', '\x1b[2J\x1b[1;1Hsecond\rx', Buffer.from([0x9b, 0x33, 0x6d])])
-  t.equal(await screenOf(t, 'dump log', { cwd: name('.') }), 'first\n\\u001b[2J\\u001b[1;1Hsecond\\u000dx\n\\x9b3m')
-  t.equal(await screenOf(t, 'dump log -e raw --lt end', { cwd: name('.') }), 'first\\u001b[2J\\u001b[1;1Hsecond\\u000dx')
+  await makeLog(name('log'), ['first', '\x1b[2J\x1b[1;1Hsecond\rx\u202ey\u2028', Buffer.from([0x9b, 0x33, 0x6d])])
+  t.equal(await screenOf(t, 'dump log', { cwd: name('.') }), 'first\n\\u001b[2J\\u001b[1;1Hsecond\\u000dx\\u202ey\\u2028\n\\x9b3m')
+  t.equal(await screenOf(t, 'dump log -e raw --lt end', { cwd: name('.') }), 'first\\u001b[2J\\u001b[1;1Hsecond\\u000dx\\u202ey\\u2028')
+})
+
+test('a name of a file does nothing to a terminal either, and a dumb terminal gets no escape sequences', async (t) => {
+  const name = testFolder(t)
+  await makeLog(name('l\x1b[31mg'), ['a'])
+  fs.writeFileSync(name('lines'), ('x'.repeat(999) + '\n').repeat(2000))
+  for (const command of ['verify', 'stat', 'repair']) {
+    t.match(await screenOf(t, `${command} l*g`, { cwd: name('.') }), /(^|file +)l\\u001b\[31mg/, command)
+  }
+  const append = `TERM=dumb exec '${process.execPath}' -r '${helper('slow-clock.js')}' '${PROGRAM}' append log < lines`
+  const dumb = openScreen(t, '/bin/sh', ['-c', append], { cwd: name('.') })
+  t.equal(await dumb.ended, 0)
+  t.notOk(dumb.output.includes('\x1b'), 'append')
 })
 
 test('search says on the screen how it understood a date, and errors are one line each', async (t) => {
   const name = testFolder(t)
   await makeLog(name('log'), ['{"at":1514764800}', '{"at":1514851200}'])
   const options = { cwd: name('.') }
-  t.equal(await screenOf(t, 'search log -p at -v 2018-01-02', options), 'log: `at` is in seconds since 1970, so 2018-01-02 is 1514851200\n{"at":1514851200}')
+  t.equal(await screenOf(t, 'search log -p at -v 2018-01-02', options), 'log: `at` is in seconds since 1970, so 2018-01-02 means 1514851200\n{"at":1514851200}')
   t.equal(await screenOf(t, 'search log -p at -v soon', { ...options, columns: 60 }), [
     'flumelog: log: --value must be a number, or an ISO date if t',
     "he numbers are times, not 'soon': `at` is 1514851200 at offs",

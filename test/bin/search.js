@@ -2,6 +2,7 @@
 
 // flumelog search: values of one type are compared, and anything else is an error.
 
+const fs = require('fs')
 const test = require('tape')
 const fc = require('fast-check')
 const { comparisonOf } = require('../../bin/comparison')
@@ -40,9 +41,9 @@ test('an ISO date is compared with numbers that are times in seconds or millisec
   await makeSorted(name('ms'), days)
   await makeSorted(name('s'), days.map(at => at / 1000))
   const search = (file, value) => flumelog(['search', 'log', '-p', 'at', '-v', value].map(arg => arg === 'log' ? file : arg), { cwd: name('.') })
-  t.deepEqual(await answer(search('ms', '2018-01-01')), [`{"at":${NEW_YEAR}}\n`, `ms: \`at\` is in milliseconds since 1970, so 2018-01-01 is ${NEW_YEAR}\n`])
-  t.deepEqual(await answer(search('s', '2018-01-01')), [`{"at":${NEW_YEAR / 1000}}\n`, `s: \`at\` is in seconds since 1970, so 2018-01-01 is ${NEW_YEAR / 1000}\n`])
-  t.deepEqual(await answer(search('s', '2018-01-01T01:00+02:00')), [`{"at":${NEW_YEAR / 1000}}\n`, `s: \`at\` is in seconds since 1970, so 2018-01-01T01:00+02:00 is ${NEW_YEAR / 1000 - 3600}\n`])
+  t.deepEqual(await answer(search('ms', '2018-01-01')), [`{"at":${NEW_YEAR}}\n`, `ms: \`at\` is in milliseconds since 1970, so 2018-01-01 means ${NEW_YEAR}\n`])
+  t.deepEqual(await answer(search('s', '2018-01-01')), [`{"at":${NEW_YEAR / 1000}}\n`, `s: \`at\` is in seconds since 1970, so 2018-01-01 means ${NEW_YEAR / 1000}\n`])
+  t.deepEqual(await answer(search('s', '2018-01-01T01:00+02:00')), [`{"at":${NEW_YEAR / 1000}}\n`, `s: \`at\` is in seconds since 1970, so 2018-01-01T01:00+02:00 means ${NEW_YEAR / 1000 - 3600}\n`])
 })
 
 /** @param {Promise<import('../helpers/command-line').Ended>} running */
@@ -55,8 +56,8 @@ test('a date is compared with ISO dates by time, and a string with other strings
   const name = testFolder(t)
   await makeSorted(name('dates'), ['2017-12-31T23:30:00-01:00', '2018-01-01T00:45:00Z', '2018-01-02', '2018-02-01 10:00'])
   const search = (file, value) => answer(flumelog(['search', file, '-p', 'at', '-v', value], { cwd: name('.') }))
-  t.deepEqual(await search('dates', '2018-01-01T00:31Z'), ['{"at":"2018-01-01T00:45:00Z"}\n', 'dates: `at` is an ISO date, so 2018-01-01T00:31Z is 2018-01-01T00:31:00.000Z\n'])
-  t.deepEqual(await search('dates', '2018-01-01'), ['{"at":"2017-12-31T23:30:00-01:00"}\n', 'dates: `at` is an ISO date, so 2018-01-01 is 2018-01-01T00:00:00.000Z\n'])
+  t.deepEqual(await search('dates', '2018-01-01T00:31Z'), ['{"at":"2018-01-01T00:45:00Z"}\n', 'dates: `at` contains dates, so 2018-01-01T00:31Z means 2018-01-01T00:31:00.000Z\n'])
+  t.deepEqual(await search('dates', '2018-01-01'), ['{"at":"2017-12-31T23:30:00-01:00"}\n', 'dates: `at` contains dates, so 2018-01-01 means 2018-01-01T00:00:00.000Z\n'])
   t.equal((await search('dates', '2018-02'))[0], '{"at":"2018-02-01 10:00"}\n', 'a month starts on its first day')
 
   await makeSorted(name('words'), ['9', 'ant', 'bee', 'cow'])
@@ -73,7 +74,7 @@ test('a value that cannot be compared with those of the records is an error that
   t.deepEqual({ code, stdout, stderr }, { code: 1, stdout: '', stderr: "flumelog: times: --value must be a number, or an ISO date if the numbers are times, not 'abc': `at` is 1514851200 at offset 21\n" })
   const numberOrDate = 'a number, or an ISO date if the numbers are times'
   const cases = [
-    [['1', '1514851200'], '2018-02-30', numberOrDate, ''],
+    [['1', '1514851200'], 'x'.repeat(99), numberOrDate, ''],
     [['1', '1514851200'], '', numberOrDate, ''],
     [['1', '300'], '2018-01-01', 'a number', ', which is not a time in seconds or milliseconds since 1970'],
     [['1514764800000000', '1514851200000000'], '2018-01-01', 'a number', ', which is not a time in seconds or milliseconds since 1970'],
@@ -82,7 +83,11 @@ test('a value that cannot be compared with those of the records is an error that
   ]
   for (const [[first, last], value, expected, reason] of cases) {
     const compare = () => comparisonOf('at', value, { json: first, seq: 0 }, { json: last, seq: 9 }, (reason) => new Error(reason))
-    t.throws(compare, { message: `--value must be ${expected}, not '${value}': \`at\` is ${last} at offset 9${reason}` }, `${value} for ${last}`)
+    t.throws(compare, { message: `--value must be ${expected}, not '${value.length > 80 ? `${value.slice(0, 79)}…` : value}': \`at\` is ${last} at offset 9${reason}` }, `${value} for ${last}`)
+  }
+  for (const last of ['1514851200', '"2018-01-02"']) {
+    const compare = () => comparisonOf('at', '2018-02-30', { json: last, seq: 0 }, { json: last, seq: 9 }, (reason) => new Error(reason))
+    t.throws(compare, { message: "there is no date '2018-02-30'" })
   }
 })
 
@@ -97,11 +102,11 @@ test('search names the records if their values are missing, of different types, 
   await makeSorted(name('some'), [1, 2, undefined, 4, 5])
   refuses(t, await search('some', 'at', '3'), 1, /some: the record at offset \d+ has no number, string or boolean at `at`; check --path \(keys of the record: \)$/m, 'missing in between')
   await makeSorted(name('mixed'), [1, 2, 'three', 4, 5])
-  refuses(t, await search('mixed', 'at', '3'), 1, /mixed: `at` has values of different types: "three" at offset \d+, 5 at offset \d+$/m, 'different types')
+  refuses(t, await search('mixed', 'at', '3'), 1, /mixed: `at` is "three" at offset \d+, which is not a number like 5 at offset \d+$/m, 'different types')
   await makeSorted(name('ends'), ['one', 2])
-  refuses(t, await search('ends', 'at', '3'), 1, /has values of different types/, 'different types at the ends')
+  refuses(t, await search('ends', 'at', '3'), 1, /`at` is "one" at offset 0, which is not a number like 2 at offset \d+$/m, 'different types at the ends')
   await makeSorted(name('unsorted'), [3, 2, 1])
-  refuses(t, await search('unsorted', 'at', '2'), 1, /unsorted: the log is not sorted by `at`: it is 3 at offset 0, and 1 at offset \d+$/m, 'not sorted')
+  refuses(t, await search('unsorted', 'at', '2'), 1, /unsorted: the log is not sorted by `at`: 3 at offset 0 comes before 1 at offset \d+$/m, 'not sorted')
   await makeLog(name('words'), ['no json'])
   refuses(t, await search('words', 'at'), 1, /words: the record at offset 0 is not JSON: /, 'no JSON')
   await makeLog(name('empty'), [])
@@ -117,6 +122,10 @@ test('search ignores deleted records and corrupt blocks that it does not have to
   t.equal((await search('150')).stdout, '{"at":150}\n')
   refuses(t, await search('199'), 1, /no record with `at` >= 199$/m, 'deleted')
   refuses(t, await search('0'), 1, /block 0 is corrupt .*; use flumelog verify to list all corrupt blocks$/m, 'in the corrupt block')
+  await makeSorted(file + '2', Array.from({ length: 20 }, (_, i) => i))
+  fs.truncateSync(file + '2', 64)
+  overwrite(file + '2', 3, 'XX')
+  refuses(t, await flumelog(['search', file + '2', '-p', 'at', '-v', '1']), 1, /block 0 is corrupt .*; use flumelog verify to list all corrupt blocks$/m, 'a log with nothing else')
 })
 
 test('numbers of any length are compared exactly, and times in any unit and notation by time', (t) => {
@@ -132,6 +141,17 @@ test('numbers of any length are compared exactly, and times in any unit and nota
     const wanted = sorted[which % sorted.length] + BigInt(more)
     return firstAt(sorted.map(String), String(wanted)) === sorted.findIndex(number => number >= wanted)
   }))
+  fc.assert(fc.property(fc.array(fc.tuple(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }), fc.nat(4), fc.nat(25)), { minLength: 1 }), fc.nat(), (all, which) => {
+    // digits * 10 ** power, with the point anywhere
+    const value = ([digits, power]) => digits * 10n ** BigInt(power)
+    const write = ([digits, power, shift]) => {
+      const text = String(digits).replace('-', '').padStart(shift + 1, '0')
+      return `${digits < 0n ? '-' : ''}${text.slice(0, text.length - shift)}${shift > 0 ? '.' + text.slice(-shift) : ''}e${power + shift}`
+    }
+    const sorted = all.sort((a, b) => ascending(value(a), value(b)))
+    const wanted = sorted[which % sorted.length]
+    return firstAt(sorted.map(number => write(number).replace(/^(-?)0+(?=\d)/, '$1')), String(value(wanted))) === sorted.findIndex(number => value(number) >= value(wanted))
+  }))
   const notations = [
     (at) => String(at),
     (at) => String(at / 1000),
@@ -144,6 +164,22 @@ test('numbers of any length are compared exactly, and times in any unit and nota
     return firstAt(sorted.map(notation), new Date(wanted).toISOString()) === sorted.findIndex(at => at >= wanted)
   }))
   t.pass('for 100 lists each')
+  t.end()
+})
+
+test('times are compared as exactly as they are written', (t) => {
+  const firstAt = (values, wanted) => {
+    const found = values.map((value, seq) => ({ json: JSON.stringify(value), seq }))
+    const { compare, note } = comparisonOf('at', wanted, found[0], found.at(-1), (reason) => new Error(reason))
+    return [found.findIndex(value => compare(value) >= 0), note]
+  }
+  const dates = ['2020-01-01T00:00:00.123456Z', '2020-01-01T00:00:00.1239Z', '2020-01-01T00:00:00.123999Z', '2020-01-01T01:00:00.1240+01:00']
+  dates.forEach((date, i) => t.equal(firstAt(dates, date)[0], i, date))
+  t.equal(firstAt(dates, '2020-01-01T00:00:00.12390000001Z')[0], 2)
+  const wanted = '2020-01-01T00:00:00.123456789Z'
+  t.deepEqual(firstAt([1577836800.123, 1577836800.124], wanted), [1, `\`at\` is in seconds since 1970, so ${wanted} means 1577836800.123456789`])
+  t.deepEqual(firstAt([1577836800123.4, 1577836800124], wanted), [1, `\`at\` is in milliseconds since 1970, so ${wanted} means 1577836800123.456789`])
+  t.deepEqual(firstAt([-1, 1577836800], '1969-12-31T23:59:59.5Z'), [1, '`at` is in seconds since 1970, so 1969-12-31T23:59:59.5Z means -0.5'])
   t.end()
 })
 

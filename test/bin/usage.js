@@ -26,10 +26,26 @@ test('--help lists all commands, and the help of each command has examples', asy
   })
 })
 
+test('the help fits a narrow terminal', async (t) => {
+  for (const columns of [40, 51, 52]) {
+    const { stdout } = await flumelog(['dump', '--help'], { columns })
+    const [, options] = stdout.split(/^(?:Options|Examples):$/m)
+    t.ok(options.split('\n').every(line => line.length <= columns), `${columns} columns`)
+  }
+})
+
 test('--version prints the version of the package', async (t) => {
   const { code, stdout } = await flumelog(['--version'])
   t.equal(code, 0)
   t.equal(stdout, `${version}\n`)
+})
+
+test('help of help, and of everything, is the list of commands', async (t) => {
+  for (const args of [['help'], ['help', 'help'], ['--help', 'help']]) {
+    const { code, stdout } = await flumelog(args)
+    t.equal(code, 0, args.join(' '))
+    t.match(stdout, /^Usage: flumelog \[options\] \[command\]\n/)
+  }
 })
 
 test('without a command, the help is printed to stderr, and the exit code is 2', async (t) => {
@@ -46,6 +62,12 @@ test('wrong usage is reported in one line that refers to the help, with exit cod
   const cases = [
     [['dmp', file], "unknown command 'dmp' (did you mean dump?); see flumelog --help"],
     [['help', 'dmp'], "unknown command 'dmp'; see flumelog --help"],
+    [['help', '--foo'], "unknown option '--foo'; see flumelog --help"],
+    [['help', 'dump', 'get'], 'too many arguments: expected 1, got 2; see flumelog --help'],
+    [['--help', 'dmp'], "unknown command 'dmp'; see flumelog --help"],
+    [['append', file, '--shared', '--no-shared'], '--shared cannot be used with --no-shared; see flumelog append --help'],
+    [['append', ''], "<file> must be the name of a file, not ''; see flumelog append --help"],
+    ...['append', 'serve', 'repair'].map(command => [[command, 'caf\ufffd'], `<file> must be a name in UTF-8 without U+FFFD (rename the file), not 'caf\ufffd'; see flumelog ${command} --help`]),
     [['dump'], '<file> is missing; see flumelog dump --help'],
     [['dump', file, file], 'too many arguments: expected 1, got 2; see flumelog dump --help'],
     [['dump', file, '--foo'], "unknown option '--foo'; see flumelog dump --help"],
@@ -68,7 +90,7 @@ test('wrong usage is reported in one line that refers to the help, with exit cod
     [['get', file], '<seq> is missing; see flumelog get --help'],
     [['get', file, 'x'], "<seq> must be an offset (0 or more), start or end, not 'x'; see flumelog get --help"],
     [['get', file, '1', '--seqs', '-e', 'raw'], '--seqs cannot be used with --encoding raw; see flumelog get --help'],
-    [['del', file], '<seqs> is missing; see flumelog del --help'],
+    [['del', file], 'give at least one offset; see flumelog del --help'],
     [['del', file, '0', 'x'], "<seqs> must be an offset (0 or more), start or end, not 'x'; see flumelog del --help"],
     [['del', file, '0'], '--yes is required: del cannot ask, since standard input or stderr is not a terminal; see flumelog del --help'],
     [['search', file, '--value', '1'], '--path is missing; see flumelog search --help'],
