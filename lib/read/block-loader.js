@@ -87,8 +87,10 @@ class BlockLoader {
       }
       // another process may have rewritten a block while it was read; the recovery point tells
       followedPoint.compare(before, (isSame) => {
-        if (!isSame) this.read(load)
-        else this.finish(load, hadOverrides || blocks.overrides.size > 0 ? this.parseAll(load, bytes) : loaded)
+        if (!isSame || load.isStale) {
+          load.isStale = false
+          this.read(load)
+        } else this.finish(load, hadOverrides || blocks.overrides.size > 0 ? this.parseAll(load, bytes) : loaded)
       })
     })
   }

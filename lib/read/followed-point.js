@@ -36,6 +36,12 @@ class FollowedPoint {
     this.patchedSize = 0
     /** Blocks were rewritten since it was read. */
     this.isOutdated = false
+    /** The writer whose deletions up to this number are known: listed here, or in the log's file. */
+    this.known = { writer: point?.writer, number: lastNumber(point) }
+    /** The log's file when there was no recovery point; undefined: not known. @type {string | undefined} */
+    this.knownState = undefined
+    /** The tail may have deleted records that it had not when it was read. */
+    this.isTailOutdated = false
   }
 
   /** @returns {Promise<RecoveryPoint | null>} */
@@ -43,9 +49,12 @@ class FollowedPoint {
     this.isOutdated = false
     const point = await this.io.readPoint()
     const { blockSize } = this.blocks
+    const state = point === null ? this.stateOfLog() : undefined
     // most of the time, all that has changed is what is acknowledged
     if (point === null || point.id === undefined || point.id !== this.patchedId || blockSize !== this.patchedSize) {
       const { patches, deleted, isComplete } = await this.patchesOf(point)
+      // this process writes the log by now
+      if (this.blocks.followedPoint !== this) return point
       this.patches = patches
       this.deleted = deleted
       // while the block size is a guess, the others may prove to be this log's own later
@@ -53,6 +62,12 @@ class FollowedPoint {
       this.patchedSize = blockSize
       this.override()
     }
+    if (this.mayHaveMissed(point, state)) {
+      this.blocks.forget()
+      this.isTailOutdated = true
+    }
+    this.known = { writer: point?.writer, number: lastNumber(point) }
+    this.knownState = state
     this.current = point
     if (point?.id !== this.knownId) {
       this.knownId = point?.id
@@ -76,7 +91,30 @@ class FollowedPoint {
     }
   }
 
-  /** Blocks that are read from now on get the patches; those with a new one are read again. */
+  /**
+   * A deletion can be recorded, done and dropped between two reads of the point, when this process is busy.
+   * @param {RecoveryPoint | null} point
+   * @param {string | undefined} state of the log's file, if there is no point
+   * @returns {boolean} whether blocks may have been rewritten of which it does not tell
+   */
+  mayHaveMissed (point, state) {
+    // closed all the time, or written by a program that leaves no recovery points
+    if (point === null && this.current === null) return state !== this.knownState
+    if (point === null || this.current === null) return true
+    // an earlier version does not count its deletions
+    if (point.writer === undefined) return baseId(point) !== baseId(this.current)
+    return point.writer !== this.known.writer || Number(point.dropped) > this.known.number
+  }
+
+  /** @returns {string} another one after another program has changed the file; see `CountFile` on the ticks of its clock */
+  stateOfLog () {
+    const { file } = this.blocks
+    if (file.location === null) return ''
+    const { size, mtimeMs, ctimeMs } = file.status()
+    return `${size} ${mtimeMs} ${ctimeMs}`
+  }
+
+  /** Blocks that are read from now on get the patches; those with others than before are read again. */
   override () {
     const { blocks } = this
     const { overrides } = blocks
@@ -88,8 +126,10 @@ class FollowedPoint {
       if (patches === undefined) overrides.set(number, [patch])
       else patches.push(patch)
     }
-    for (const [number, patches] of overrides) {
-      if (!isDeepStrictEqual(patches, known.get(number))) blocks.invalidate(number)
+    for (const number of new Set([...known.keys(), ...overrides.keys()])) {
+      if (isDeepStrictEqual(overrides.get(number), known.get(number))) continue
+      blocks.invalidate(number)
+      if (number === blocks.tail.number) this.isTailOutdated = true
     }
   }
 
@@ -105,6 +145,22 @@ class FollowedPoint {
       () => process.nextTick(cb, true)
     )
   }
+}
+
+/**
+ * @param {RecoveryPoint | null} point
+ * @returns {number} of the last deletion that its writer had recorded
+ */
+function lastNumber (point) {
+  return Math.max(point?.dropped ?? 0, ...(point?.deletions ?? []).map(({ number = 0 }) => number))
+}
+
+/**
+ * @param {RecoveryPoint} point
+ * @returns {string | undefined} what its id is without the deletions that were appended
+ */
+function baseId ({ id }) {
+  return id?.split('+')[0]
 }
 
 /**

@@ -140,7 +140,7 @@ class Follower {
     } catch (err) {
       if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EPARTIALREAD') throw err
       // a writer has truncated the file since its size was read
-      this.again = true
+      this.point.isTailOutdated = this.again = true
     }
     if (this.acknowledged(this.point.current, blocks.end) !== acknowledged) this.again = true
   }
@@ -156,9 +156,15 @@ class Follower {
     const { tail, blockSize, checksum } = blocks
     const start = tail.number * blockSize
     const available = Math.min(blockSize, bounds.limit - start)
-    if (available <= tail.end) return false
+    const isOutdated = this.point.isTailOutdated && tail.error === null
+    if (available < tail.end || (available === tail.end && !(isOutdated && available > 0))) return false
+    // before the read: it may become outdated again meanwhile
+    if (isOutdated) this.point.isTailOutdated = false
     const bytes = await this.readStable(point, start, available)
-    if (bytes === null) return false
+    if (bytes === null) {
+      if (isOutdated) this.point.isTailOutdated = true
+      return false
+    }
     const shown = { start, bytes, shownBytes: tail.buffer, shownEnd: tail.end }
     const isErased = (/** @type {number} */ position) => this.point.deleted.has(start + position)
     const { state, end, problem } = visibleTail(shown, bounds, { blockSize, checksum, isWhole: this.isWhole, isErased })
@@ -169,7 +175,8 @@ class Follower {
     // a corrupt tail stays as it is until a writer goes on behind it
     if (tail.error !== null && state === 'open' && end < available) return false
     tail.error = null
-    this.extend(tail, bytes, end)
+    if (isOutdated || end !== tail.end) this.extend(tail, bytes, end)
+    if (isOutdated) blocks.generation++
     if (state === 'sealed') this.startBlock(tail)
     return state === 'sealed'
   }
@@ -227,7 +234,7 @@ class Follower {
    * @param {number} end
    */
   extend (tail, bytes, end) {
-    if (end === tail.end) return
+    if (end === 0) return
     this.lastSeq = tail.number * this.blocks.blockSize + layout.previousPosition(bytes, end)
     tail.setBuffer(bytes)
     tail.end = end

@@ -28,6 +28,7 @@ const CHECKSUM_FROM_END = 8
  * @property {number} block offset of the block
  * @property {ErasedRecord[]} records in the order of their seqs
  * @property {number | null} checksum that the block has without their data; null: it is not full, or has none
+ * @property {number} [number] in the order in which their writer recorded them; missing: an earlier version recorded it
  *
  * @typedef {{ offset: number, data: Buffer }} Patch bytes that belong at this offset in the file
  * @typedef {(offset: number, size: number) => Promise<Buffer>} Read

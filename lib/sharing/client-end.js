@@ -243,6 +243,9 @@ class ClientEnd {
   resume () {
     this.isStopped = false
     this.blocks.followedPoint = this.point
+    // `stop` has dropped its patches
+    this.point.patchedId = undefined
+    this.point.isOutdated = true
     if (this.waiting.length > 0 || this.isHeld) this.read()
   }
 

@@ -34,12 +34,12 @@ function parseLine (line) {
 }
 
 /**
- * @param {number} offset
- * @param {import('../recovery/count-records').CountMark | undefined} counted
+ * @param {import('./recovery-point').NewPoint} point
+ * @param {string} writer
  * @returns {string} the first line of the file
  */
-function pointLine (offset, counted) {
-  return formatLine(JSON.stringify({ offset, rewrites: [], id: randomUUID(), counted }))
+function pointLine ({ offset, counted, dropped = 0 }, writer) {
+  return formatLine(JSON.stringify({ offset, rewrites: [], id: randomUUID(), writer, dropped, counted }))
 }
 
 /**
@@ -56,10 +56,11 @@ function acknowledgedLine (acknowledged) {
  */
 function deletionsLine (deletions) {
   if (deletions.length === 0) return ''
-  return formatLine(JSON.stringify(deletions.map(({ block, records, checksum }) => ({
+  return formatLine(JSON.stringify(deletions.map(({ block, records, checksum, number }) => ({
     block,
     records: records.map(({ seq, length, replaces }) => [seq, length, replaces.toString('base64')]),
-    checksum
+    checksum,
+    number
   }))))
 }
 
@@ -72,12 +73,13 @@ function parseDeletions (lines) {
   for (const line of lines) {
     const json = parseLine(line)
     if (json === null) break
-    parsed.push(JSON.parse(json).map((/** @type {any} */ { block, records, checksum }) => ({
+    parsed.push(JSON.parse(json).map((/** @type {any} */ { block, records, checksum, number }) => ({
       block,
       records: records.map((/** @type {[number, number, string]} */ [seq, length, replaces]) => (
         { seq, length, replaces: Buffer.from(replaces, 'base64') }
       )),
-      checksum
+      checksum,
+      ...(number === undefined ? {} : { number })
     })))
   }
   return parsed
@@ -94,7 +96,7 @@ function parsePoint (text, isHeld) {
   if (json === null) return null
   const acknowledged = parseLine(second)
   try {
-    const { offset, rewrites, id, counted } = JSON.parse(json)
+    const { offset, rewrites, id, writer, dropped, counted } = JSON.parse(json)
     const deletions = parseDeletions(more)
     return {
       offset,
@@ -103,6 +105,7 @@ function parsePoint (text, isHeld) {
       )),
       deletions: deletions.flat(),
       id: deletions.length === 0 ? id : `${id}+${deletions.length}`,
+      ...(writer === undefined ? {} : { writer, dropped }),
       ...(counted === undefined ? {} : { counted }),
       acknowledged: acknowledged !== null && /^\d+$/.test(acknowledged) ? Number(acknowledged) : null,
       isHeld

@@ -5,6 +5,7 @@
 // acknowledged appends.
 
 const fs = require('fs')
+const { randomUUID } = require('crypto')
 const { callbackify, promisify } = require('util')
 const { datasync } = require('./datasync')
 const { nullIfMissing, syncFolder } = require('./directory')
@@ -32,6 +33,8 @@ const fchown = promisify(fs.fchown)
  * @property {Rewrite[]} rewrites deletions that an earlier version had in progress
  * @property {Deletion[]} deletions that the log may not have yet, in the order in which they were made
  * @property {string} [id] another one each time it is written, or a deletion is recorded
+ * @property {string} [writer] another one each time a log is opened; missing: an earlier version wrote this
+ * @property {number} [dropped] the highest number of a deletion of this writer that is not listed any more: the log has it
  * @property {import('../recovery/count-records').CountMark} [counted] records in front of an offset that is not greater than `offset`;
  *   missing: not known
  * @property {number | null} acknowledged up to here the writer has acknowledged appends, if it is alive; null: not known
@@ -44,7 +47,7 @@ const fchown = promisify(fs.fchown)
  *   a deleted record has data (see lib/recovery/rewrites.js); versions before that wrote none
  *
  * @typedef {import('../recovery/deletions').Deletion} Deletion
- * @typedef {{ offset: number, deletions: Deletion[], acknowledged: number, counted?: RecoveryPoint['counted'] }} NewPoint
+ * @typedef {{ offset: number, deletions: Deletion[], acknowledged: number, dropped?: number, counted?: RecoveryPoint['counted'] }} NewPoint
  */
 
 /**
@@ -81,6 +84,7 @@ class PathPoint {
     this.folder = folder
     this.logStatus = logStatus
     this.blocking = blocking
+    this.writer = randomUUID()
     /** Settled when nothing is being published by asynchronous I/O. */
     this.published = Promise.resolve()
     this.isPublishDue = false
@@ -99,9 +103,10 @@ class PathPoint {
   }
 
   /** @param {NewPoint} point */
-  async write ({ offset, deletions, acknowledged, counted }) {
+  async write (point) {
+    const { deletions, acknowledged } = point
     const unfinished = this.filename + '.new'
-    const first = pointLine(offset, counted)
+    const first = pointLine(point, this.writer)
     const text = first + acknowledgedLine(acknowledged) + deletionsLine(deletions)
     this.acknowledged = acknowledged
     let fd = -1

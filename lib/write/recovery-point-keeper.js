@@ -28,6 +28,10 @@ class RecoveryPointKeeper {
     this.offset = -1
     /** Those that the file has, in order, with the number of the fsync that makes them durable in the log. @type {Map<Deletion, number>} */
     this.deletions = new Map()
+    /** The number of the last deletion. */
+    this.lastNumber = 0
+    /** The highest number of one that was dropped from the file, since the log has it. */
+    this.dropped = 0
     /** Bytes that they take, about. */
     this.recordedBytes = 0
     /** Whether some of them are written and not durable. */
@@ -90,8 +94,9 @@ class RecoveryPointKeeper {
   replace (end) {
     const { safeEnd, acknowledged, lastSync, recordCount } = this.progress
     const deletions = [...this.deletions.keys()].filter(deletion => /** @type {number} */ (this.deletions.get(deletion)) > lastSync)
+    for (const [{ number = 0 }, sync] of this.deletions) if (sync <= lastSync) this.dropped = Math.max(this.dropped, number)
     const point = /** @type {import('../storage/recovery-point').PointFile} */ (this.point)
-    point.write({ offset: safeEnd, deletions, acknowledged, counted: recordCount.markWithout(deletions) }, (err) => {
+    point.write({ offset: safeEnd, deletions, acknowledged, dropped: this.dropped, counted: recordCount.markWithout(deletions) }, (err) => {
       if (!err) {
         this.offset = safeEnd
         this.keepOnly(deletions)
@@ -126,7 +131,10 @@ class RecoveryPointKeeper {
     if (point === null) return cb(null)
     this.whenFree((end) => {
       const mustReplace = this.mustBeWritten
-      for (const deletion of deletions) this.deletions.set(deletion, Infinity)
+      for (const deletion of deletions) {
+        deletion.number = ++this.lastNumber
+        this.deletions.set(deletion, Infinity)
+      }
       this.recordedBytes += sizeOf(deletions)
       const done = (/** @type {Error | null | undefined} */ err) => {
         if (err) this.withdraw(deletions)

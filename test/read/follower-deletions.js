@@ -5,6 +5,9 @@
 const tape = require('tape')
 const fs = require('fs')
 const FlumeLog = require('../..')
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
+const { pathFile } = require('../../lib/storage/path-file')
 const { testFolder } = require('../helpers/folder')
 const { until } = require('../helpers/followers')
 const { promises } = require('../helpers/promises')
@@ -93,4 +96,97 @@ for (const checksum of [true, false]) {
       await owner.close()
     })
   }
+}
+
+/** A reader that notices nothing between `sleep` and `wake`, like one whose process is busy. */
+function sleeper (file, options) {
+  const made = pathFile(file, { readOnly: true, lock: false })
+  let awake = Promise.resolve()
+  let wake = () => {}
+  const read = (cb) => awake.then(() => made.point.read(cb))
+  const log = promises(createLog({ ...made, point: { ...made.point, read } }, settingsOf({ ...options, readOnly: true })))
+  const sleep = () => { awake = new Promise(resolve => { wake = resolve }) }
+  return { log, sleep, wake: () => wake() }
+}
+
+for (const checksum of [true, false]) {
+  // the recovery point moves up with almost every append
+  const options = { blockSize: BLOCK_SIZE, checksum, sync: 'always', syncBytes: 4 }
+  const opened = async (t, count = 20) => {
+    const file = testFolder(t)('log')
+    const writer = promises(FlumeLog(file, options))
+    const seqs = []
+    for (let i = 0; i < count; i++) seqs.push(await writer.append(data(i)))
+    return { file, writer, seqs }
+  }
+  const how = checksum ? 'with checksums' : 'without checksums'
+  const shows = async (reader, expected) => {
+    for (;;) {
+      const found = await indexes(reader)
+      if (found.join() === expected.join()) return
+      await new Promise(resolve => setTimeout(resolve, 5))
+    }
+  }
+
+  tape(`a busy reader of a closed log learns of a deletion by a writer that came and went: ${how}`, async (t) => {
+    const { file, writer, seqs } = await opened(t)
+    await writer.close()
+    const { log: reader, sleep, wake } = sleeper(file, options)
+    t.deepEqual(await indexes(reader), upTo(20))
+    sleep()
+    const next = promises(FlumeLog(file, options))
+    await next.del([seqs[1], seqs[19]])
+    await next.close()
+    wake()
+    await shows(reader, upTo(20, [1, 19]))
+    t.equal(await codeOf(reader.get(seqs[1])), 'flumelog:deleted')
+    await reader.close()
+  })
+
+  tape(`a busy reader learns of a deletion that was dropped from the recovery point meanwhile: ${how}`, async (t) => {
+    const { file, writer, seqs } = await opened(t)
+    const { log: reader, sleep, wake } = sleeper(file, options)
+    t.deepEqual(await indexes(reader), upTo(20))
+    sleep()
+    await writer.del([seqs[1], seqs[19]])
+    const pointName = file + '.recovery-point'
+    const listed = () => fs.readFileSync(pointName, 'latin1').split('\n').length > 3
+    const added = []
+    while (listed()) {
+      added.push(20 + added.length)
+      await writer.append(data(added.at(-1)))
+    }
+    wake()
+    const expected = [...upTo(20, [1, 19]), ...added]
+    await shows(reader, expected)
+    t.equal(await codeOf(reader.get(seqs[1])), 'flumelog:deleted')
+    await Promise.all([reader.close(), writer.close()])
+  })
+
+  tape(`a reader learns of a deletion in the block in which the log ends, though it does not grow: ${how}`, async (t) => {
+    const { file, writer, seqs } = await opened(t)
+    const { log: reader } = sleeper(file, options)
+    t.deepEqual(await indexes(reader), upTo(20))
+    await writer.del(seqs[19])
+    await shows(reader, upTo(19))
+    await Promise.all([reader.close(), writer.close()])
+  })
+
+  tape(`a reader keeps blocks in memory while the recovery point moves up: ${how}`, async (t) => {
+    const { file, writer, seqs } = await opened(t)
+    const { log: reader } = sleeper(file, options)
+    await writer.del(seqs[1])
+    await shows(reader, upTo(20, [1]))
+    const { misses } = reader.log.stats().cache
+    const point = () => fs.readFileSync(file + '.recovery-point', 'latin1').split('\n')[0]
+    const before = point()
+    // the deletion is dropped, too, which the reader has seen
+    while (point() === before) {
+      const seq = await writer.append(data(20))
+      await until(() => reader.log.since.value === seq)
+    }
+    await reader.get(seqs[8])
+    t.equal(reader.log.stats().cache.misses, misses)
+    await Promise.all([reader.close(), writer.close()])
+  })
 }

@@ -21,7 +21,7 @@ const PROGRAMS = path.join(__dirname, '..', 'helpers', 'programs')
 const WITHOUT_NATIVE_PART = [path.join(PROGRAMS, 'without-native-part.js')]
 const POINT = { offset: 128, deletions: [], acknowledged: 200 }
 /** The same, as it is read. */
-const READ = { ...POINT, rewrites: [] }
+const READ = { ...POINT, rewrites: [], dropped: 0 }
 
 /** Of one record in a block, of this many bytes. */
 const deletion = (block, length, checksum = 4294967295) => ({
@@ -60,21 +60,22 @@ test('what was written is read, with its deletions, another id each time, and he
   t.equal(await read(), null, 'there is none at first')
   await write(POINT)
   const first = await read()
-  t.deepEqual(first, { ...READ, id: first.id, isHeld: true })
+  t.deepEqual(first, { ...READ, id: first.id, writer: first.writer, isHeld: true })
   const deletions = [deletion(64, 100)]
-  await write({ offset: 256, deletions, acknowledged: 300 })
+  await write({ offset: 256, deletions, dropped: 3, acknowledged: 300 })
   const second = await read()
-  t.deepEqual(second, { offset: 256, rewrites: [], deletions, acknowledged: 300, id: second.id, isHeld: true })
+  t.deepEqual(second, { offset: 256, rewrites: [], deletions, dropped: 3, acknowledged: 300, id: second.id, writer: second.writer, isHeld: true })
   t.notEqual(second.id, first.id)
+  t.equal(second.writer, first.writer)
 })
 
 test('what is published is read, and nothing else changes', async (t) => {
   const { read, write, publish } = pointIn(t)
   await write(POINT)
-  const { id } = await read()
+  const { id, writer } = await read()
   for (const acknowledged of [201, 65536, 2 ** 40 + 1, Number.MAX_SAFE_INTEGER]) {
     publish(acknowledged)
-    t.deepEqual(await read(), { ...READ, acknowledged, id, isHeld: true }, String(acknowledged))
+    t.deepEqual(await read(), { ...READ, acknowledged, id, writer, isHeld: true }, String(acknowledged))
   }
 })
 
@@ -119,7 +120,7 @@ test('recorded deletions are read in their order, behind those it was written wi
     await sync()
     seen.push(peek())
     const after = await read()
-    t.deepEqual(after, { ...READ, deletions, acknowledged: 201, id: after.id, isHeld: true })
+    t.deepEqual(after, { ...READ, deletions, acknowledged: 201, id: after.id, writer: after.writer, isHeld: true })
     t.notEqual(after.id, before.id)
     t.equal(new Set(seen).size, blocking ? 3 : 1)
     await write(POINT)
@@ -187,10 +188,10 @@ test('after remove there is no file, and to publish does nothing', async (t) => 
 test('once it is released, the file stays, and is not held', async (t) => {
   const { read, write, publish, release } = pointIn(t)
   await write(POINT)
-  const { id } = await read()
+  const { id, writer } = await read()
   release()
   publish(300)
-  t.deepEqual(await read(), { ...READ, id, isHeld: false })
+  t.deepEqual(await read(), { ...READ, id, writer, isHeld: false })
 })
 
 test('it is held by another process while that lives, whatever it replaces, and not after SIGKILL', async (t) => {
@@ -207,7 +208,7 @@ test('it is held by another process while that lives, whatever it replaces, and 
   t.deepEqual({ isHeld, acknowledged }, { isHeld: true, acknowledged: 5000 })
   await process.kill()
   const left = await point.read()
-  t.deepEqual(left, { ...READ, acknowledged: 5000, id: left.id, isHeld: false })
+  t.deepEqual(left, { ...READ, acknowledged: 5000, id: left.id, writer: left.writer, isHeld: false })
 })
 
 test('a reader never sees a live writer as dead, or half an offset, while it publishes and replaces the file', async (t) => {
@@ -393,5 +394,5 @@ test('without the package that locks files it is read and published, but never h
   process.send({ publish: 4096 })
   await process.message(({ what }) => what === 'published')
   const found = await point.read()
-  t.deepEqual(found, { ...READ, acknowledged: 4096, id: found.id, isHeld: false })
+  t.deepEqual(found, { ...READ, acknowledged: 4096, id: found.id, writer: found.writer, isHeld: false })
 })
