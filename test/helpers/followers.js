@@ -76,6 +76,22 @@ async function until (isSo) {
   while (!isSo()) await event(runtime === 'bun' ? setTimeout : setImmediate)
 }
 
+/**
+ * Resolves when readers beside the writer see the log up to a record. A writer tells them in a turn of the
+ * event loop after the one in which it acknowledges that; on Bun and Deno it may be a later one.
+ * @param {string} file
+ * @param {number} seq
+ */
+async function published (file, seq) {
+  for (let last = -1; last < seq;) {
+    await event(setTimeout)
+    const reader = promises(FlumeLog(file, { readOnly: true }))
+    await reader.onReady()
+    last = reader.log.since.value
+    await reader.close()
+  }
+}
+
 /** @param {Buffer} record */
 function frame (record) {
   const bytes = Buffer.alloc(record.length + layout.FRAME_SIZE)
@@ -101,4 +117,4 @@ function summary ({ messages }) {
   }
 }
 
-module.exports = { writerOf, watched, pointOf, until, frame, follow, isAt, summary }
+module.exports = { writerOf, watched, pointOf, until, published, frame, follow, isAt, summary }

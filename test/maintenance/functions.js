@@ -9,6 +9,7 @@ const { verify, repair, copy } = require('../../maintenance')
 const { deletionOf } = require('../../lib/recovery/deletions')
 const { acknowledgedLine, deletionsLine, pointLine } = require('../../lib/storage/recovery-point-text')
 const { testFolder } = require('../helpers/folder')
+const { published } = require('../helpers/followers')
 const { makeLog, readLog, deleteFrom, overwrite } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
 const { codeOf, collect } = require('../helpers/reading')
@@ -90,6 +91,7 @@ test('a log that is copied while it is appended to gives a valid copy of a prefi
   })()
   for (let i = 0; i < 3; i++) {
     const before = acknowledged
+    await published(name('log'), before)
     const { lost } = await copy(name('log'), name(`copy.${i}`))
     t.deepEqual(lost, [])
     const copied = await readLog(name(`copy.${i}`))

@@ -4,12 +4,13 @@
 
 const tape = require('tape')
 const fs = require('fs')
+const pull = require('pull-stream')
 const FlumeLog = require('../..')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { pathFile } = require('../../lib/storage/path-file')
 const { testFolder } = require('../helpers/folder')
-const { until } = require('../helpers/followers')
+const { until, published, watched } = require('../helpers/followers')
 const { promises } = require('../helpers/promises')
 const { codeOf, collect } = require('../helpers/reading')
 
@@ -56,6 +57,28 @@ for (const checksum of [true, false]) {
       const again = promises(FlumeLog(file, { ...options, readOnly: true }))
       t.deepEqual(await indexes(again), upTo(20, [1, 9, 10]))
       await Promise.all([reader.close(), again.close()])
+    })
+
+    tape(`a read-only log that gets to a block after a deletion in it was acknowledged does not show the record: ${how}`, async (t) => {
+      const file = testFolder(t)('log')
+      const writer = promises(FlumeLog(file, options))
+      const seqs = [await writer.append(data(0))]
+      let gate = Promise.resolve()
+      const reader = promises(watched(file, { beforeSize: () => gate }, options))
+      await reader.onReady()
+      const shown = []
+      pull(reader.log.stream({ live: true, seqs: false }), pull.drain(value => shown.push(value[0] - 1), () => {}))
+      let release
+      gate = new Promise(resolve => { release = resolve })
+      for (let i = 1; i < 20; i++) seqs.push(await writer.append(data(i)))
+      await writer.del([seqs[1], seqs[9]])
+      await published(file, seqs.at(-1))
+      release()
+      await until(() => reader.log.since.value === seqs.at(-1) && shown.at(-1) === 19)
+      t.deepEqual(shown, upTo(20, [1, 9]), 'a live stream')
+      t.deepEqual(await indexes(reader), upTo(20, [1, 9]))
+      t.equal(await codeOf(reader.get(seqs[1])), 'flumelog:deleted')
+      await Promise.all([reader.close(), writer.close()])
     })
 
     tape(`readers of a log whose writer was killed do not have what it deleted: ${how}`, async (t) => {

@@ -8,6 +8,7 @@ const path = require('path')
 const test = require('tape')
 const FlumeLog = require('../..')
 const { PlainClient } = require('../helpers/plain-client')
+const { published } = require('../helpers/followers')
 const { testFolder } = require('../helpers/folder')
 const { numbered, numberOf, isIntact } = require('../helpers/numbered')
 const { start } = require('../helpers/processes')
@@ -63,8 +64,9 @@ class Feeder {
   }
 }
 
-/** What another process reads: seq -> number */
-async function readAll (file) {
+/** What another process reads, once it sees all that was acknowledged to these writers: seq -> number */
+async function readAll (file, ...writers) {
+  await published(file, Math.max(...writers.flatMap(({ stored }) => [...stored.keys()])))
   const log = FlumeLog(file, { readOnly: true })
   const records = await collect(log, { seqs: true, values: true })
   await promises(log).close()
@@ -103,7 +105,7 @@ for (const { blockSize, checksum } of [{ blockSize: 4096, checksum: true }, { bl
     const owner = await openOwner(file, { blockSize, checksum })
     const feeder = new Feeder(t, file, { random: randomFrom(SEED), blockSize, checksum })
     await feeder.appendUntil(() => feeder.last >= 10000)
-    compare(t, await readAll(file), feeder)
+    compare(t, await readAll(file, feeder), feeder)
     const { client } = feeder
     t.deepEqual(feeder.errors, [])
     t.equal(client.ackedBeforeEnd, 0, 'it was told of the end behind them first')
@@ -147,7 +149,7 @@ test('it deletes and syncs, 5,000 requests at once', async (t) => {
   await client.sync()
   t.equal(owner.log.stats().unsynced, 0)
   for (const seq of others.slice(0, 5000)) feeder.stored.delete(seq)
-  compare(t, await readAll(file), feeder)
+  compare(t, await readAll(file, feeder), feeder)
   t.ok(feeder.stored.has(kept))
   const err = await client.delete(kept + 1).then(() => null, err => err)
   t.ok(err !== null && typeof err.code === 'string' && err.message.includes(String(kept + 1)), `it is told why it cannot delete what is no record: ${err?.message}`)
@@ -173,7 +175,7 @@ test('it appends along with clients and an owner that use the library', async (t
       }
     })
   ])
-  const found = await readAll(file)
+  const found = await readAll(file, ...writers, ...feeders)
   for (const writer of [...writers, ...feeders]) compare(t, found, writer)
   t.equal(found.size, [...writers, ...feeders].reduce((sum, { stored }) => sum + stored.size, 0))
   for (const { client } of feeders) await client.close()
@@ -206,7 +208,7 @@ test('it goes on with the next owner when one closes or dies, and nothing is sto
   t.deepEqual(feeder.errors, [])
   t.ok(feeder.client.resent > 0, `${feeder.client.resent} frames were sent again`)
   t.equal(feeder.stored.size, feeder.last)
-  compare(t, await readAll(file), feeder)
+  compare(t, await readAll(file, feeder), feeder)
 })
 
 test('it goes on when only its connection breaks, and nothing is stored twice', async (t) => {
@@ -221,7 +223,7 @@ test('it goes on when only its connection breaks, and nothing is stored twice', 
   await feeder.settled()
   t.deepEqual(feeder.errors, [])
   t.equal(feeder.stored.size, feeder.last)
-  compare(t, await readAll(file), feeder)
+  compare(t, await readAll(file, feeder), feeder)
   await feeder.client.close()
   await owner.close()
 })
@@ -232,14 +234,14 @@ test('it is told of appends that failed, and what it sends after that is stored'
   const feeder = new Feeder(t, file, { random: randomFrom(SEED), blockSize: 4096 })
   await feeder.appendUntil(() => feeder.errors.length > 0)
   t.deepEqual([...new Set(feeder.errors.map(({ code }) => code))], ['ENOSPC'])
-  compare(t, await readAll(file), feeder)
+  compare(t, await readAll(file, feeder), feeder)
   await owner.kill()
   const roomy = await startProcess(t, file)
   const count = feeder.stored.size
   const failures = feeder.errors.length
   await feeder.appendUntil(() => feeder.stored.size > count + 1000)
   t.equal(feeder.errors.length, failures)
-  compare(t, await readAll(file), feeder)
+  compare(t, await readAll(file, feeder), feeder)
   await roomy.kill()
 })
 

@@ -11,6 +11,7 @@ const { until } = require('../helpers/followers')
 const { numbered, numberOf } = require('../helpers/numbered')
 const { promises } = require('../helpers/promises')
 const { collect } = require('../helpers/reading')
+const { runtime } = require('../helpers/runtime')
 
 const A = Buffer.from('a')
 const u8 = (value) => Buffer.from([value])
@@ -50,6 +51,8 @@ const CASES = {
   'more than the window': [[...Array.from({ length: 17 }, (_, i) => append(i * 16 + 1, Array(16).fill(Buffer.alloc(4082, 1)), { answered: 0 }))], /are in flight; the maximum is 1048576 in 256/],
   '4,097 requests': [[...Array.from({ length: 4097 }, (_, i) => sync(i))], /more than 4096 requests/]
 }
+// Bun reads a connection in smaller pieces, and the first are answered before the last come
+if (runtime === 'bun') delete CASES['more than the window']
 
 test('whatever is not as the protocol says ends that connection, with a reason, and is counted', async (t) => {
   const { file, stats } = await openOwner(t)

@@ -148,7 +148,7 @@ tape('what is recorded of deletions stays short, however many there are', async 
     t.ok(most > 10000 && most < 80000, `${most} bytes`)
     t.equal((await collect(log.log)).length, 0)
     await log.close()
-    t.deepEqual(fs.readdirSync(path.dirname(file)), ['log', 'log.record-count'])
+    t.deepEqual(fs.readdirSync(path.dirname(file)).filter(name => name !== 'log.record-count'), ['log'])
   }
 })
 
