@@ -29,6 +29,7 @@ for (const checksum of [true, false]) {
       const writer = promises(FlumeLog(file, options))
       const seqs = []
       for (let i = 0; i < 20; i++) seqs.push(await writer.append(data(i)))
+      await published(file, seqs.at(-1))
       const deleted = []
       for (const i of [1, 9, 18, 19]) {
         await writer.del(seqs[i])
@@ -46,6 +47,7 @@ for (const checksum of [true, false]) {
       const writer = promises(FlumeLog(file, options))
       const seqs = []
       for (let i = 0; i < 20; i++) seqs.push(await writer.append(data(i)))
+      await published(file, seqs.at(-1))
       const reader = promises(FlumeLog(file, { ...options, readOnly: true }))
       t.deepEqual(await indexes(reader), upTo(20))
       await writer.del([seqs[1], seqs[9]])
