@@ -109,7 +109,7 @@ class FollowedPoint {
   /** @returns {string} another one after another program has changed the file; see `CountFile` on the ticks of its clock */
   stateOfLog () {
     const { file } = this.blocks
-    if (file.location === null) return ''
+    if (!file.location) return ''
     const { size, mtimeMs, ctimeMs } = file.status()
     return `${size} ${mtimeMs} ${ctimeMs}`
   }
