@@ -142,6 +142,7 @@ for (const checksum of [true, false]) {
     const writer = promises(FlumeLog(file, options))
     const seqs = []
     for (let i = 0; i < count; i++) seqs.push(await writer.append(data(i)))
+    await published(file, seqs.at(-1))
     return { file, writer, seqs }
   }
   const how = checksum ? 'with checksums' : 'without checksums'
