@@ -18,6 +18,8 @@ const { applyPatches } = require('../recovery/deletions')
 const CORRUPT_RETRIES = 5
 /** Milliseconds between these reads. */
 const RETRY_DELAY = 5
+/** How often a log that is being opened is read, while its writer keeps changing the recovery point. */
+const MAX_READS = 100
 
 /**
  * @typedef {import('../storage/recovery-point').RecoveryPoint} RecoveryPoint
@@ -77,6 +79,11 @@ class Follower {
     this.running = true
     this.watch = file.watch === null ? null : file.watch(() => this.poll())
     await this.advance()
+    // a writer has changed the recovery point meanwhile: what was found must be there when the log is open
+    for (let reads = 1; this.again && blocks.end < this.found.kept && reads < MAX_READS; reads++) {
+      this.again = false
+      await this.advance()
+    }
     this.running = false
     if (this.again) this.poll()
   }

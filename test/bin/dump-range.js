@@ -81,7 +81,8 @@ async function printNew (t, file, options) {
   for (const [i, follower] of followers.entries()) {
     await follower.printed(({ stdout }) => stdout.endsWith(last))
     const { code, stdout } = await follower.kill('SIGINT')
-    const first = Number(stdout.match(/^new (\d+)\n/)[1])
+    t.match(stdout, /^new \d+\n/, 'starts with a new record')
+    const first = Number(stdout.split('\n')[0].slice('new '.length))
     const expected = linesOf(Array.from({ length: sent - first }, (_, i) => `new ${first + i}`))
     t.deepEqual({ code, stdout }, { code: 0, stdout: expected }, options[i].join(' '))
   }

@@ -6,12 +6,13 @@
 const tape = require('tape')
 const fs = require('fs')
 const path = require('path')
+const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
 const { numbered } = require('../helpers/numbered')
 const { start } = require('../helpers/processes')
 const { writerOf, watched, follow, isAt, summary } = require('../helpers/followers')
 const { promises } = require('../helpers/promises')
-const { event } = require('../helpers/reading')
+const { collect, event } = require('../helpers/reading')
 const { randomFrom } = require('../helpers/disk')
 
 const WITHOUT_NATIVE_PART = [path.join(__dirname, '..', 'helpers', 'programs', 'without-native-part.js')]
@@ -149,6 +150,30 @@ tape('a follower may start while the file is empty or too small to detect the bl
     while (writer.number < 500) await writer.append(7)
     await isAt(writer.number)(follower)
     t.deepEqual(summary(follower), { count: writer.number, missing: [], wrong: [] }, `${name}: it has seen all`)
+    await writer.close()
+  }
+})
+
+tape('a reader that opens while a writer starts to append has at once what was there before', async (t) => {
+  const file = testFolder(t)('log')
+  const before = promises(FlumeLog(file))
+  await before.append(Array.from({ length: 40 }, (_, i) => `record ${i}`))
+  await before.close()
+  for (let run = 0; run < 5; run++) {
+    const writer = promises(FlumeLog(file))
+    const appended = writer.append('another')
+    const readers = []
+    for (let i = 0; i < 15; i++) {
+      await new Promise(setImmediate)
+      const reader = promises(FlumeLog(file, { readOnly: true }))
+      readers.push(reader.onReady().then(() => collect(reader.log)).then(async (found) => {
+        await reader.close()
+        return found.length
+      }))
+    }
+    const counts = await Promise.all(readers)
+    t.ok(counts.every(count => count >= 40 + run), `${counts}`)
+    await appended
     await writer.close()
   }
 })
