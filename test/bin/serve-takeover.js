@@ -5,6 +5,7 @@
 const path = require('path')
 const test = require('tape')
 const FlumeLog = require('../..')
+const { published } = require('../helpers/followers')
 const { testFolder } = require('../helpers/folder')
 const { flumelog, start } = require('../helpers/command-line')
 const { readLog } = require('../helpers/logs')
@@ -27,8 +28,9 @@ test('the others go on when serve is stopped, and what it has acknowledged is th
   await appends[1000]
   t.equal((await owner.kill('SIGTERM')).code, 0)
   await Promise.all(appends)
-  await client.append(lines[0])
+  const last = await client.append(lines[0])
   t.equal(client.log.role, 'owner')
+  await published(file, last)
   t.deepEqual(await textsOf(file), [...lines, lines[0]])
   await client.close()
 })
