@@ -20,6 +20,7 @@ const { BatchStream } = require('./read/batch-stream')
 const { Stream } = require('./read/stream')
 const { TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
+const { Compacting } = require('./space/compacting')
 const { search } = require('./read/search')
 const { EarlyAppends } = require('./write/early-appends')
 const { sink } = require('./write/sink')
@@ -63,6 +64,7 @@ class Log {
     /** @type {Opening | Open | Refusing} */
     this.state = new Opening(this.early?.appender ?? null)
     this.appending = new Appending(this)
+    this.compacting = new Compacting(this)
     /** Callbacks of `close`; null: it was not called. @type {Done[] | null} */
     this.closing = null
     this.isClosed = false
@@ -107,6 +109,7 @@ class Log {
   open (opened, lastSeq) {
     const state = new Open(opened, /** @type {Opening} */ (this.state).calls)
     this.state = state
+    this.compacting.id = opened.id ?? null
     if (opened.writer !== null) this.early?.moveTo(opened.writer, this.records)
     this.early = null
     // the owner of a shared log may have told more since
@@ -249,6 +252,20 @@ class Log {
     })
   }
 
+  /**
+   * @param {any} options
+   * @param {any} [cb]
+   * @returns {void}
+   */
+  compact (options, cb) {
+    if (typeof options === 'function') return this.compact({}, options)
+    mustBeFunction('the callback', cb)
+    this.whenOpen((err) => {
+      if (err) cb(err)
+      else this.compacting.compact(options ?? {}).then(compacted => process.nextTick(cb, null, compacted), err => process.nextTick(cb, err))
+    })
+  }
+
   // Reading
 
   /**
@@ -357,6 +374,11 @@ class Log {
     this.turn.flush()
     const { opened } = this.state
     this.state = new Refusing(errors.closed(this.filename), opened)
+    this.compacting.stop(errors.closed(this.filename), () => this.closeWriter(opened))
+  }
+
+  /** @param {import('./opening').Opened | null} opened */
+  closeWriter (opened) {
     const writer = opened?.sharing ?? opened?.writer ?? null
     if (opened === null) this.finishClosing(null)
     else if (writer === null) this.closeFile(null)
@@ -368,6 +390,7 @@ class Log {
     const { blocks, follower } = /** @type {import('./opening').Opened} */ (this.state.opened)
     follower?.close()
     blocks.closed = true
+    this.compacting.close()
     this.streams.close()
     this.file.close((err) => this.finishClosing(failure || err || null))
   }
@@ -390,7 +413,7 @@ function noop () {}
  */
 function createLog (file, settings, clock = systemClock) {
   const log = new Log(file, settings, clock)
-  /** @type {Omit<FlumeLog<any>, 'blockSize' | 'role' | 'highWaterMark' | 'overflow'>} */
+  /** @type {Omit<FlumeLog<any>, 'blockSize' | 'id' | 'methods' | 'role' | 'highWaterMark' | 'overflow'>} */
   const members = {
     filename: log.filename,
     codec: settings.codec,
@@ -404,16 +427,19 @@ function createLog (file, settings, clock = systemClock) {
     search: (compare, cb) => log.search(compare, cb),
     sink: (options, cb) => log.sink(options, cb),
     del: (seqs, cb) => log.del(seqs, cb),
+    compact: (/** @type {any} */ options, /** @type {any} */ cb = undefined) => log.compact(options, cb),
+    onCompact: (listener) => log.compacting.onCompact(listener),
     onReady: (cb) => log.onReady(cb),
     onDrain: (cb) => log.onDrain(cb),
     sync: (cb) => log.sync(cb),
     close: (cb) => log.close(cb),
-    stats: () => statsOf(log.file, log.state.opened, log.state.appender, log.streams.size),
-    methods: { del: 'async' }
+    stats: () => statsOf(log.file, log.state.opened, log.state.appender, log.streams.size)
   }
   // `get` and `set` in the literal would make V8 look up every member of the log in a table, at each use
   return /** @type {FlumeLog<any>} */ (Object.defineProperties(members, {
     blockSize: replaceable('blockSize', () => log.records.blockSize),
+    id: replaceable('id', () => log.compacting.id),
+    methods: replaceable('methods', () => log.compacting.methods()),
     role: replaceable('role', () => log.state.opened?.sharing?.role ?? null),
     highWaterMark: { enumerable: true, configurable: true, get: () => log.limits.highWaterMark, set: (bytes) => { log.limits.highWaterMark = checkHighWaterMark(bytes) } },
     overflow: { enumerable: true, configurable: true, get: () => log.limits.overflow, set: (what) => { log.limits.overflow = checkOverflow(what) } }

@@ -8,6 +8,8 @@ const { findVisibleEnd } = require('./read/visible-end')
 const { openBlocks } = require('./read/open-blocks')
 const { recoverEnd } = require('./recovery/recover-end')
 const { removeJournal } = require('./sharing/journal')
+const { readId } = require('./space/log-id')
+const { removeUnfinished } = require('./space/unfinished')
 const { promises } = require('./storage/promisified-file')
 const { Writer } = require('./write/writer')
 
@@ -18,6 +20,7 @@ const { Writer } = require('./write/writer')
  * @property {Writer | import('./sharing/remote-writer').RemoteWriter | null} writer null: the log is read-only
  * @property {Follower | import('./sharing/client-end').ClientEnd | null} follower null: this process writes the file
  * @property {import('./sharing/sharing').Sharing | null} sharing null: the log is not shared
+ * @property {string} [id] another one after each compaction
  * @property {import('./types').Cut | null} cut what recovery truncated
  * @property {number} recovered bytes behind the recovery point that were valid
  *
@@ -47,7 +50,10 @@ async function openLog (context) {
   if (settings.shared) {
     // only then: it is a third of the code
     const { Sharing } = require('./sharing/sharing')
-    return new Sharing(context).open()
+    const { opened, lastSeq } = await new Sharing(context).open()
+    const { path } = /** @type {import('./storage/location').Location} */ (file.location)
+    // a client may not know yet where the log starts
+    return { opened: Object.assign(opened, { id: await readId(path, opened.blocks.end) }), lastSeq }
   }
   const io = promises(file)
   await io.open()
@@ -67,11 +73,12 @@ async function openWriter (context, io) {
   const { file, settings, records, limits, listeners, clock } = context
   const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
   // what is appended now is not what an earlier owner of the log was about to store there
-  if (file.location) await removeJournal(file.location.path)
+  if (file.location) await Promise.all([removeJournal(file.location.path), removeUnfinished(file.location.path)])
+  const id = await readId(file.location?.path ?? null, found.start)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
   const writer = new Writer(file, blocks, { ...settings, blockSize, counted }, limits, found.lastSeq, listeners.onadvance, clock)
-  return { opened: { blocks, reader, writer, follower: null, sharing: null, cut, recovered }, lastSeq: found.lastSeq }
+  return { opened: { blocks, reader, writer, follower: null, sharing: null, id, cut, recovered }, lastSeq: found.lastSeq }
 }
 
 /**
@@ -81,6 +88,7 @@ async function openWriter (context, io) {
 async function openReader (context, io) {
   const { file, settings, records, listeners, clock } = context
   const { blockSize, found, point } = await findVisibleEnd(io, io.read, file.filename, { ...settings, isWhole: records.isWhole })
+  const id = await readId(file.location?.path ?? null, found.start)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
   const follower = new Follower(file, io, blocks, found, point, { ...listeners, blockSize: settings.blockSize, isWhole: records.isWhole, clock })
@@ -90,7 +98,7 @@ async function openReader (context, io) {
     follower.close()
     throw err
   }
-  return { opened: { blocks, reader, writer: null, follower, sharing: null, cut: null, recovered: 0 }, lastSeq: follower.lastSeq }
+  return { opened: { blocks, reader, writer: null, follower, sharing: null, id, cut: null, recovered: 0 }, lastSeq: follower.lastSeq }
 }
 
 module.exports = { openLog }

@@ -34,6 +34,10 @@ class BlockCache {
     this.blocksPerBuffer = Math.max(1, Math.floor(BUFFER_SIZE / blockSize))
     /** The block in which the log ends; it is always in memory. Readers take it by `getCached`, which marks it as read. */
     this.tail = new Block(0, Buffer.alloc(0), 0, false)
+    /** Offset of the first block that is not trimmed. */
+    this.start = 0
+    /** Cursors of what is not a stream, which go on if the log moves to another file. @type {Set<import('./cursor').Cursor>} */
+    this.cursors = new Set()
     /** Changes whenever a block changes other than by growing, so that a cursor notices. */
     this.generation = 0
     this.hits = 0
@@ -210,6 +214,19 @@ class BlockCache {
     if (this.cache !== null) this.cache.delete(number)
     this.partChecksums.delete(number)
     this.loader.invalidate(number)
+  }
+
+  /**
+   * The log is another file now, in which all blocks have other numbers than they had.
+   * @param {Block} tail
+   * @param {number} start
+   */
+  moveTo (tail, start) {
+    this.cache?.clear()
+    this.partChecksums = new PartChecksums(this)
+    this.overrides.clear()
+    this.tail = tail
+    this.start = start
   }
 
   /** Any block may have been rewritten in the file. */

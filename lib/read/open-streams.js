@@ -8,7 +8,7 @@ const { callAll } = require('../callbacks')
 
 /**
  * @typedef {import('./stream').Stream} Stream
- * @typedef {Pick<Stream, 'resume' | 'close' | 'finish'>} Waiting a stream, or what waits as streams do
+ * @typedef {Pick<Stream, 'resume' | 'close' | 'finish'> & Partial<Pick<Stream, 'move'>>} Waiting a stream, or what waits as streams do
  */
 
 class OpenStreams {
@@ -75,6 +75,14 @@ class OpenStreams {
   /** @param {Error} err why the log can no longer be read */
   fail (err) {
     callAll(this.all().map(stream => () => stream.finish(err)), undefined)
+  }
+
+  /**
+   * The log is another file now.
+   * @param {import('../space/offset-map').OffsetMap} map
+   */
+  move (map) {
+    for (const stream of this.all()) stream.move?.(map)
   }
 
   /** @returns {Waiting[]} */

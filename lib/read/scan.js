@@ -30,6 +30,7 @@ function scan ({ blocks, turn }, options, onRecord, cb) {
   let cursor
   try {
     cursor = openCursor(blocks, scanRangeOf(options), run)
+    blocks.cursors.add(cursor)
   } catch (err) {
     return process.nextTick(cb, errors.thrown('an option', err))
   }
@@ -56,6 +57,7 @@ function scan ({ blocks, turn }, options, onRecord, cb) {
   /** @param {Error | null} err */
   function finish (err) {
     cursor.stop()
+    blocks.cursors.delete(cursor)
     cb(err)
   }
 }

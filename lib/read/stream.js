@@ -324,6 +324,16 @@ class Stream {
     if (cb) cb(abort)
   }
 
+  /**
+   * The log is another file now.
+   * @param {import('../space/offset-map').OffsetMap} map
+   */
+  move (map) {
+    this.oldEnd = map.up(this.oldEnd)
+    this.liveFrom = map.up(this.liveFrom)
+    this.cursor?.move(map)
+  }
+
   /** The log is closing: a reader that has been given all of it, whether it waits for more or pauses, gets a normal end. */
   close () {
     this.finish(this.isAtEnd || this.hasGivenAll() ? true : errors.closed(this.context.filename))

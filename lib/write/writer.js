@@ -27,6 +27,8 @@
 //     rollingBack   is truncated to `acknowledged`: a write failed    idle
 //     deleting      gets zeros, in up to 64 blocks, after these       idle; failed
 //                   deletions were recorded
+//     operating     is left alone for what another part of the log     idle; failed
+//                   does with it: see `exclusively`
 //     closing       is truncated and fsynced a last time, and its     closed
 //                   recovery point is removed
 //     failed        is not changed any more: an fsync failed          closing
@@ -57,6 +59,7 @@ const UNREAD_SHARE = 1 / 4
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {import('../format/block').Block} Block
  * @typedef {import('./commit-group').CommitGroup} CommitGroup
+ * @typedef {{ run: () => Promise<void>, reject: (err: Error) => void }} Operation
  * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, smallLog?: number } &
  *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. smallLog: see `countOnOpening`
  */
@@ -74,6 +77,7 @@ class Writer {
   constructor (file, blocks, options, limits, lastSeq, onacknowledged, clock) {
     this.file = file
     this.blocks = blocks
+    this.clock = clock
     this.onacknowledged = onacknowledged
     this.schedule = this.schedule.bind(this)
     this.packer = new Packer(blocks.tail, options.blockSize, options.checksum, file.point === null)
@@ -93,6 +97,10 @@ class Writer {
     this.journal = null
     /** Told of blocks that a deletion has rewritten. @type {(numbers: number[]) => void} */
     this.onrewritten = () => {}
+    /** In progress; null: none is. @type {import('../space/compaction').Compaction | null} */
+    this.compaction = null
+    /** What waits until nothing else changes the file. @type {Operation[]} */
+    this.operations = []
     this.mustTruncate = false
     this.hasJustDeleted = false
     /** Why nothing is stored any more. @type {Error | null} */
@@ -185,6 +193,27 @@ class Writer {
   }
 
   /**
+   * Runs what needs the log's file for itself, when nothing else changes it, and nothing else does meanwhile.
+   * @template T
+   * @param {() => Promise<T>} run
+   * @returns {Promise<T>} as `run`
+   */
+  exclusively (run) {
+    return new Promise((resolve, reject) => {
+      const { refusal } = this.appender
+      if (refusal !== null) return reject(refusal)
+      this.operations.push({ run: () => run().then(resolve, reject), reject })
+      this.schedule()
+    })
+  }
+
+  /** @param {number[]} numbers of blocks that a deletion has rewritten */
+  rewritten (numbers) {
+    this.onrewritten(numbers)
+    this.compaction?.rewritten(numbers)
+  }
+
+  /**
    * All that was accepted is stored and made durable, and the recovery point is removed.
    * @param {Done} cb
    */
@@ -233,6 +262,7 @@ class Writer {
     switch (nextStep(this.work())) {
       case 'fail': return this.enterFailed()
       case 'delete': return this.deleteSome()
+      case 'operate': return this.operate()
       case 'truncate': return this.truncateFirst()
       case 'write': return this.prepare()
       case 'settle': return this.settleEmpty()
@@ -248,6 +278,7 @@ class Writer {
       mustTruncate: this.mustTruncate,
       hasDeletions: this.deleter.hasWork,
       hasJustDeleted: this.hasJustDeleted,
+      hasOperations: this.operations.length > 0,
       hasUnwritten: packer.end > this.written,
       hasUnacknowledged: waiters.hasGroups,
       isClosing: this.onclosed !== null
@@ -427,6 +458,14 @@ class Writer {
     this.deleter.run(() => this.becomeIdle())
   }
 
+  /** One of those that others have asked for. */
+  operate () {
+    this.enter('operating')
+    this.hasJustDeleted = false
+    const { run } = /** @type {Operation} */ (this.operations.shift())
+    run().then(() => process.nextTick(() => this.becomeIdle()))
+  }
+
   // Failing
 
   /**
@@ -497,6 +536,7 @@ class Writer {
     this.forgetUnacknowledged()
     this.appender.countFailed(this.waiters.fail(this.acknowledged, failure))
     this.deleter.end(failure)
+    for (const { reject } of this.operations.splice(0)) reject(failure)
     this.step()
   }
 
