@@ -28,6 +28,7 @@ const { Writer } = require('./write/writer')
  * @property {(seq: number) => void} onadvance readers see more; the last record's seq is this
  * @property {(blockSize: number) => void} onblocksize the block size is this; a follower may find it only later
  * @property {(err: Error) => void} onfailure a follower cannot rely on what it has read
+ * @property {(map: import('./space/offset-map').OffsetMap) => void} onmoved another process has compacted the log
  * @property {() => void} onrole this process of a shared log has another writer now
  * @property {(isFresh: boolean) => void} onfresh whether blocks have all that the owner of a shared log has told of
  *
@@ -91,7 +92,7 @@ async function openReader (context, io) {
   const id = await readId(file.location?.path ?? null, found.start)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
-  const follower = new Follower(file, io, blocks, found, point, { ...listeners, blockSize: settings.blockSize, isWhole: records.isWhole, clock })
+  const follower = new Follower(file, io, blocks, found, point, { ...listeners, id, blockSize: settings.blockSize, isWhole: records.isWhole, clock })
   try {
     await follower.begin()
   } catch (err) {

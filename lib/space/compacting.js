@@ -129,7 +129,7 @@ class Compacting {
   /**
    * The log is another file now.
    * @param {OffsetMap} map
-   * @param {number} lastSeq of the last record in it
+   * @param {number | null} lastSeq of the last record in it; null: readers do not see that yet
    */
   moved (map, lastSeq) {
     const { log } = this
@@ -139,7 +139,7 @@ class Compacting {
     if (this.isUnderFlumedb) log.streams.fail(errors.compacted(log.filename))
     else log.streams.move(map)
     for (const cursor of log.reading.blocks.cursors) cursor.move(map)
-    log.advance(lastSeq)
+    if (lastSeq !== null) log.advance(lastSeq)
     callAll([...this.listeners], map)
   }
 

@@ -26,6 +26,9 @@ const CHECKSUM_AT = PAGE_SIZE - 4
 /** Checksum and blank before a line's text, newline after it. */
 const LINE_FRAME = 10
 
+/** A log whose name leaves no room for the suffix has no map. */
+const NO_FILE = new Set(['ENOENT', 'ENAMETOOLONG'])
+
 const openFile = promisify(fs.open)
 
 /**
@@ -68,7 +71,7 @@ class OffsetMap {
    */
   static async open (log) {
     const filename = log + SUFFIX
-    const fd = await openFile(filename, 'r').catch(err => { if (err.code !== 'ENOENT') throw err })
+    const fd = await openFile(filename, 'r').catch(err => { if (!NO_FILE.has(err.code)) throw err })
     if (fd === undefined) return null
     const header = readHeader(fd)
     if (header !== null) return new OffsetMap(fd, header, filename)

@@ -64,6 +64,7 @@ function storageFile (storage, { readOnly }) {
     punch: callbackify((/** @type {number} */ offset, /** @type {number} */ length) => writeZeros(promisify(write), offset, offset + length)),
     canPunch: () => false,
     prepareSuccessor: null,
+    openSuccessor: null,
     moveTo: null,
     sync: (cb) => {
       if (typeof storage.sync === 'function') storage.sync(cb)

@@ -15,6 +15,7 @@ const POLL_INTERVAL = 50
  * @property {() => void} release
  * @property {() => void} pointReplaced the recovery point was replaced or removed: watches the current one, if
  *   there is one. What was published to it before this call is not reported
+ * @property {() => void} logReplaced the same for the log
  * @property {() => void} stop
  */
 
@@ -26,6 +27,7 @@ class FileWatch {
    * @param {import('../clock').Clock} clock
    */
   constructor (filename, pointName, onchange, clock) {
+    this.filename = filename
     this.pointName = pointName
     this.onchange = onchange
     this.clock = clock
@@ -57,6 +59,13 @@ class FileWatch {
       if (!isMissing) this.withoutEvents()
       return null
     }
+  }
+
+  /** Another file has the log's name. */
+  logReplaced () {
+    this.logWatcher?.close()
+    this.logWatcher = this.stopped ? null : this.watch(this.filename)
+    this.pointReplaced()
   }
 
   withoutEvents () {
