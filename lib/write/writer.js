@@ -27,6 +27,8 @@
 //     rollingBack   is truncated to `acknowledged`: a write failed    idle
 //     deleting      gets zeros, in up to 64 blocks, after these       idle; failed
 //                   deletions were recorded
+//     trimming      gets zeros for blocks at its head, after the recovery   idle; failed
+//                   point tells of it
 //     closing       is truncated and fsynced a last time, and its     closed
 //                   recovery point is removed
 //     failed        is not changed any more: an fsync failed          closing
@@ -48,6 +50,7 @@ const { Appender } = require('./appender')
 const { NO_LENGTH, Packer } = require('./packer')
 const { finish } = require('./closing')
 const { Deleter } = require('./deleter')
+const { Trimmer } = require('../space/trimmer')
 const { TRANSITIONS, nextStep } = require('./states')
 
 /** The share of the cache that may be full for blocks to be added to it that were written and not read. */
@@ -57,8 +60,8 @@ const UNREAD_SHARE = 1 / 4
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {import('../format/block').Block} Block
  * @typedef {import('./commit-group').CommitGroup} CommitGroup
- * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, smallLog?: number } &
- *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. smallLog: see `countOnOpening`
+ * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, smallLog?: number, trimBatch?: number } &
+ *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. smallLog: see `countOnOpening`. trimBatch: see `Trimmer`
  */
 
 class Writer {
@@ -95,6 +98,7 @@ class Writer {
     this.onrewritten = () => {}
     this.mustTruncate = false
     this.hasJustDeleted = false
+    this.hasJustTrimmed = false
     /** Why nothing is stored any more. @type {Error | null} */
     this.failure = null
     /** Called when the log is closed; null: `close` was not called. @type {Done | null} */
@@ -110,6 +114,7 @@ class Writer {
     this.recoveryPoint = new RecoveryPointKeeper(file.point, clock, this.durability)
     this.pointStep = options.syncBytes / 4
     this.deleter = new Deleter(this, options, clock)
+    this.trimmer = this.recoveryPoint.trimmer = new Trimmer(this, options.trimBatch)
     this.runStep = this.runStep.bind(this)
     this.onwrite = this.onwrite.bind(this)
   }
@@ -185,6 +190,19 @@ class Writer {
   }
 
   /**
+   * Trims blocks at the head of the log.
+   * @param {number} start where it is to start, at most
+   * @param {import('../space/trimmer').Trimmed | null} cb see `Trimmer`
+   * @param {import('../space/trimmer').Known | null} [known]
+   */
+  trim (start, cb, known) {
+    const { refusal } = this.appender
+    if (refusal !== null) return cb === null ? undefined : process.nextTick(cb, refusal)
+    this.trimmer.request(start, cb, known)
+    this.schedule()
+  }
+
+  /**
    * All that was accepted is stored and made durable, and the recovery point is removed.
    * @param {Done} cb
    */
@@ -233,6 +251,7 @@ class Writer {
     switch (nextStep(this.work())) {
       case 'fail': return this.enterFailed()
       case 'delete': return this.deleteSome()
+      case 'trim': return this.trimSome()
       case 'truncate': return this.truncateFirst()
       case 'write': return this.prepare()
       case 'settle': return this.settleEmpty()
@@ -248,6 +267,8 @@ class Writer {
       mustTruncate: this.mustTruncate,
       hasDeletions: this.deleter.hasWork,
       hasJustDeleted: this.hasJustDeleted,
+      hasTrim: this.trimmer.hasWork,
+      hasJustTrimmed: this.hasJustTrimmed,
       hasUnwritten: packer.end > this.written,
       hasUnacknowledged: waiters.hasGroups,
       isClosing: this.onclosed !== null
@@ -279,7 +300,7 @@ class Writer {
   }
 
   prepare () {
-    this.hasJustDeleted = false
+    this.hasJustDeleted = this.hasJustTrimmed = false
     if (this.isReady) return this.write()
     this.enter('preparing')
     this.getReady()
@@ -427,6 +448,14 @@ class Writer {
     this.deleter.run(() => this.becomeIdle())
   }
 
+  // Trimming
+
+  trimSome () {
+    this.enter('trimming')
+    this.hasJustTrimmed = true
+    this.trimmer.run(() => this.becomeIdle())
+  }
+
   // Failing
 
   /**
@@ -497,6 +526,7 @@ class Writer {
     this.forgetUnacknowledged()
     this.appender.countFailed(this.waiters.fail(this.acknowledged, failure))
     this.deleter.end(failure)
+    this.trimmer.end(failure)
     this.step()
   }
 
@@ -515,6 +545,7 @@ class Writer {
     appender.countFailed(waiters.fail(this.acknowledged, /** @type {Error} */ (appender.refusal)))
     this.answer()
     this.deleter.end(err)
+    this.trimmer.end(err)
     const onclosed = /** @type {Done} */ (this.onclosed)
     onclosed(err ?? waiters.takeUntold())
   }
