@@ -21,7 +21,7 @@ class Opening {
   constructor (appender) {
     /** @type {Call[]} */
     this.calls = []
-    /** @type {null} */
+    /** @type {import('./opening').Opened | null} */
     this.opened = null
     this.appender = appender
     this.reader = null

@@ -24,6 +24,7 @@ const { Compacting } = require('./space/compacting')
 const { search } = require('./read/search')
 const { EarlyAppends } = require('./write/early-appends')
 const { sink } = require('./write/sink')
+const { trim } = require('./space/trim')
 const { statsOf } = require('./statistics')
 const { checkHighWaterMark, checkOverflow, DEFAULT_BLOCK_SIZE } = require('./options')
 
@@ -414,7 +415,7 @@ function noop () {}
  */
 function createLog (file, settings, clock = systemClock) {
   const log = new Log(file, settings, clock)
-  /** @type {Omit<FlumeLog<any>, 'blockSize' | 'id' | 'methods' | 'role' | 'highWaterMark' | 'overflow'>} */
+  /** @type {Omit<FlumeLog<any>, 'blockSize' | 'id' | 'methods' | 'start' | 'role' | 'highWaterMark' | 'overflow'>} */
   const members = {
     filename: log.filename,
     codec: settings.codec,
@@ -430,6 +431,7 @@ function createLog (file, settings, clock = systemClock) {
     del: (seqs, cb) => log.del(seqs, cb),
     compact: (/** @type {any} */ options, /** @type {any} */ cb = undefined) => log.compact(options, cb),
     onCompact: (listener) => log.compacting.onCompact(listener),
+    trim: (options, cb) => trim(log, options, cb),
     onReady: (cb) => log.onReady(cb),
     onDrain: (cb) => log.onDrain(cb),
     sync: (cb) => log.sync(cb),
@@ -441,6 +443,7 @@ function createLog (file, settings, clock = systemClock) {
     blockSize: replaceable('blockSize', () => log.records.blockSize),
     id: replaceable('id', () => log.compacting.id),
     methods: replaceable('methods', () => log.compacting.methods()),
+    start: replaceable('start', () => log.state.opened?.blocks.start ?? 0),
     role: replaceable('role', () => log.state.opened?.sharing?.role ?? null),
     highWaterMark: { enumerable: true, configurable: true, get: () => log.limits.highWaterMark, set: (bytes) => { log.limits.highWaterMark = checkHighWaterMark(bytes) } },
     overflow: { enumerable: true, configurable: true, get: () => log.limits.overflow, set: (what) => { log.limits.overflow = checkOverflow(what) } }

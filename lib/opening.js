@@ -78,6 +78,7 @@ async function openWriter (context, io) {
   const id = await readId(file.location?.path ?? null, found.start)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
+  blocks.start = found.start
   const writer = new Writer(file, blocks, { ...settings, blockSize, counted }, limits, found.lastSeq, listeners.onadvance, clock)
   return { opened: { blocks, reader, writer, follower: null, sharing: null, id, cut, recovered }, lastSeq: found.lastSeq }
 }
@@ -92,6 +93,7 @@ async function openReader (context, io) {
   const id = await readId(file.location?.path ?? null, found.start)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
+  blocks.start = found.start
   const follower = new Follower(file, io, blocks, found, point, { ...listeners, id, blockSize: settings.blockSize, isWhole: records.isWhole, clock })
   try {
     await follower.begin()

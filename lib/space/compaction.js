@@ -64,6 +64,8 @@ class Compaction {
     this.next = blocks.start / blocks.blockSize
     /** The first one that is not being read. */
     this.requested = this.next
+    /** The first one that is not known to be trimmed. */
+    this.trimmed = this.next
     /** Copied blocks of which records were deleted since. @type {Set<number>} */
     this.changed = new Set()
     /** Why it has to end. @type {unknown} */
@@ -172,6 +174,7 @@ class Compaction {
 
   /** @param {number} to the first block that is not to be copied */
   async copyBlocks (to) {
+    this.skipTrimmed()
     const step = Math.max(1, Math.floor(PIECE_SIZE / this.blocks.blockSize))
     // one piece is read while another is written
     const memory = [this.allocate(step), this.allocate(step)]
@@ -180,14 +183,24 @@ class Compaction {
       const loaded = await coming
       this.mustGoOn()
       for (const block of loaded) {
-        if (block.error !== null) throw block.error
-        this.target.add(block.buffer, block.end, block.number * this.blocks.blockSize)
+        const offset = block.number * this.blocks.blockSize
         this.next = block.number + 1
+        if (offset < this.blocks.start) continue
+        if (block.error !== null) throw block.error
+        this.target.add(block.buffer, block.end, offset)
         if (this.keep !== null) await this.pauseIfLong()
       }
+      this.skipTrimmed()
       coming = this.next < to ? this.read(Math.min(step, to - this.next), memory[i % 2]) : null
       await this.write(loaded.length * this.blocks.blockSize)
     }
+  }
+
+  /** Blocks that are trimmed meanwhile are not copied; of those that were, the copies are deleted. */
+  skipTrimmed () {
+    const first = this.blocks.start / this.blocks.blockSize
+    for (; this.trimmed < Math.min(first, this.next); this.trimmed++) this.changed.add(this.trimmed)
+    this.next = Math.max(this.next, first)
   }
 
   /** @param {number} count of blocks */

@@ -11,7 +11,7 @@ const { RecordCount } = require('../write/record-count')
  * @param {(offset: number) => number} moveOffset where an offset is in the new file at which records end
  */
 function moveWriter (writer, target, map, moveOffset) {
-  const { appender, durability, counts, deleter } = writer
+  const { appender, durability, counts, deleter, trimmer } = writer
   const { lastSeq, forced } = appender
   const before = writer.acknowledged
   const distance = moveOffset(before + 1) - before - 1
@@ -23,6 +23,7 @@ function moveWriter (writer, target, map, moveOffset) {
   counts.synced = { ...counts.written }
   writer.recordCount = new RecordCount({ records: target.records, estimate: target.records }, writer.blocks)
   deleter.moveRequests((seq) => map.at(seq))
+  trimmer.moveFile(writer.blocks.start, (offset) => map.up(offset))
 }
 
 module.exports = { moveWriter }

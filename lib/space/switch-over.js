@@ -47,10 +47,11 @@ async function switchOver (compaction) {
 
 /** @param {import('../write/writer').Writer} writer whose file gets all that it is to have, durably */
 async function completeLog (writer) {
-  const { durability, deleter } = writer
+  const { durability, deleter, trimmer } = writer
   if (writer.mustTruncate) await promised(cb => writer.truncate(cb))
   await deleter.flush()
-  if (durability.isTruncated || deleter.hasUnsyncedZeros) await promised(cb => durability.syncAll(cb))
+  await trimmer.flush()
+  if (durability.isTruncated || deleter.hasUnsyncedZeros || trimmer.hasUnsynced) await promised(cb => durability.syncAll(cb))
   await promised(cb => durability.confirmPath(cb))
 }
 
@@ -80,11 +81,15 @@ async function rename (compaction, tail, offsetMap) {
  * @param {MovingTail} tail
  * @param {import('./offset-map').OffsetMap} map
  */
-function move ({ writer, file, blocks, base, target, compacting }, tail, map) {
+function move (compaction, tail, map) {
+  const { writer, file, blocks, base, target, compacting } = compaction
   file.moveTo?.(target.fd, base)
   const before = writer.acknowledged
+  const { start } = blocks
   blocks.moveTo(tail.move(), base)
   moveWriter(writer, target, map, (offset) => offset <= before ? target.end : Math.min(offset + tail.distance, writer.packer.end))
+  // blocks that were trimmed meanwhile had been copied
+  if (start > compaction.start) writer.trim(map.up(start), null)
   compacting.moved(map, target.lastSeq)
 }
 

@@ -5,7 +5,7 @@
 
 /** What may follow each state. @type {Record<string, string[]>} */
 const TRANSITIONS = {
-  idle: ['preparing', 'writing', 'settling', 'rollingBack', 'deleting', 'operating', 'closing', 'failed'],
+  idle: ['preparing', 'writing', 'settling', 'rollingBack', 'deleting', 'trimming', 'operating', 'closing', 'failed'],
   preparing: ['writing', 'rollingBack', 'failed'],
   writing: ['completing', 'settling', 'idle', 'rollingBack', 'failed'],
   completing: ['settling', 'idle', 'rollingBack', 'failed'],
@@ -13,6 +13,7 @@ const TRANSITIONS = {
   rollingBack: ['idle', 'failed'],
   deleting: ['idle', 'failed'],
   operating: ['idle', 'failed'],
+  trimming: ['idle', 'failed'],
   closing: ['closed'],
   failed: ['closing'],
   closed: []
@@ -25,21 +26,24 @@ const TRANSITIONS = {
  * @property {boolean} hasDeletions they were asked for, or are to be made durable
  * @property {boolean} hasJustDeleted the last operation was a deletion
  * @property {boolean} hasOperations of others, which need the file for themselves
+ * @property {boolean} hasTrim blocks are to be trimmed
+ * @property {boolean} hasJustTrimmed blocks were, since the last write
  * @property {boolean} hasUnwritten records are packed and not written
  * @property {boolean} hasUnacknowledged calls wait, though all is written: an empty batch, which may ask for a sync
  * @property {boolean} isClosing
  */
 
 /**
- * What the writer does next. Deletions and writes take turns; the log closes when
+ * What the writer does next. Deletions, trims and writes take turns; the log closes when
  * nothing else is left to do.
  * @param {Work} work
- * @returns {'fail' | 'truncate' | 'delete' | 'operate' | 'write' | 'settle' | 'close' | 'rest'}
+ * @returns {'fail' | 'truncate' | 'delete' | 'trim' | 'operate' | 'write' | 'settle' | 'close' | 'rest'}
  */
 function nextStep (work) {
   if (work.hasFailed) return 'fail'
   if (work.hasOperations && !(work.hasDeletions && !work.hasJustDeleted)) return 'operate'
   if (work.hasDeletions && !(work.hasUnwritten && work.hasJustDeleted)) return 'delete'
+  if (work.hasTrim && !(work.hasUnwritten && work.hasJustTrimmed)) return 'trim'
   if (work.hasUnwritten) return work.mustTruncate ? 'truncate' : 'write'
   if (work.hasUnacknowledged) return 'settle'
   return work.isClosing ? 'close' : 'rest'

@@ -29,6 +29,8 @@
 //                   deletions were recorded
 //     operating     is left alone for what another part of the log     idle; failed
 //                   does with it: see `exclusively`
+//     trimming      gets zeros for blocks at its head, after the recovery   idle; failed
+//                   point tells of it
 //     closing       is truncated and fsynced a last time, and its     closed
 //                   recovery point is removed
 //     failed        is not changed any more: an fsync failed          closing
@@ -50,6 +52,7 @@ const { Appender } = require('./appender')
 const { NO_LENGTH, Packer } = require('./packer')
 const { finish } = require('./closing')
 const { Deleter } = require('./deleter')
+const { Trimmer } = require('../space/trimmer')
 const { TRANSITIONS, nextStep } = require('./states')
 
 /** The share of the cache that may be full for blocks to be added to it that were written and not read. */
@@ -60,8 +63,8 @@ const UNREAD_SHARE = 1 / 4
  * @typedef {import('../format/block').Block} Block
  * @typedef {import('./commit-group').CommitGroup} CommitGroup
  * @typedef {{ run: () => Promise<void>, reject: (err: Error) => void }} Operation
- * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, smallLog?: number } &
- *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. smallLog: see `countOnOpening`
+ * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, smallLog?: number, trimBatch?: number } &
+ *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. smallLog: see `countOnOpening`. trimBatch: see `Trimmer`
  */
 
 class Writer {
@@ -103,6 +106,7 @@ class Writer {
     this.operations = []
     this.mustTruncate = false
     this.hasJustDeleted = false
+    this.hasJustTrimmed = false
     /** Why nothing is stored any more. @type {Error | null} */
     this.failure = null
     /** Called when the log is closed; null: `close` was not called. @type {Done | null} */
@@ -118,6 +122,7 @@ class Writer {
     this.recoveryPoint = new RecoveryPointKeeper(file.point, clock, this.durability)
     this.pointStep = options.syncBytes / 4
     this.deleter = new Deleter(this, options, clock)
+    this.trimmer = this.recoveryPoint.trimmer = new Trimmer(this, options.trimBatch)
     this.runStep = this.runStep.bind(this)
     this.onwrite = this.onwrite.bind(this)
   }
@@ -214,6 +219,19 @@ class Writer {
   }
 
   /**
+   * Trims blocks at the head of the log.
+   * @param {number} start where it is to start, at most
+   * @param {import('../space/trimmer').Trimmed | null} cb see `Trimmer`
+   * @param {import('../space/trimmer').Known | null} [known]
+   */
+  trim (start, cb, known) {
+    const { refusal } = this.appender
+    if (refusal !== null) return cb === null ? undefined : process.nextTick(cb, refusal)
+    this.trimmer.request(start, cb, known)
+    this.schedule()
+  }
+
+  /**
    * All that was accepted is stored and made durable, and the recovery point is removed.
    * @param {Done} cb
    */
@@ -263,6 +281,7 @@ class Writer {
       case 'fail': return this.enterFailed()
       case 'delete': return this.deleteSome()
       case 'operate': return this.operate()
+      case 'trim': return this.trimSome()
       case 'truncate': return this.truncateFirst()
       case 'write': return this.prepare()
       case 'settle': return this.settleEmpty()
@@ -279,6 +298,8 @@ class Writer {
       hasDeletions: this.deleter.hasWork,
       hasJustDeleted: this.hasJustDeleted,
       hasOperations: this.operations.length > 0,
+      hasTrim: this.trimmer.hasWork,
+      hasJustTrimmed: this.hasJustTrimmed,
       hasUnwritten: packer.end > this.written,
       hasUnacknowledged: waiters.hasGroups,
       isClosing: this.onclosed !== null
@@ -310,7 +331,7 @@ class Writer {
   }
 
   prepare () {
-    this.hasJustDeleted = false
+    this.hasJustDeleted = this.hasJustTrimmed = false
     if (this.isReady) return this.write()
     this.enter('preparing')
     this.getReady()
@@ -466,6 +487,14 @@ class Writer {
     run().then(() => process.nextTick(() => this.becomeIdle()))
   }
 
+  // Trimming
+
+  trimSome () {
+    this.enter('trimming')
+    this.hasJustTrimmed = true
+    this.trimmer.run(() => this.becomeIdle())
+  }
+
   // Failing
 
   /**
@@ -537,6 +566,7 @@ class Writer {
     this.appender.countFailed(this.waiters.fail(this.acknowledged, failure))
     this.deleter.end(failure)
     for (const { reject } of this.operations.splice(0)) reject(failure)
+    this.trimmer.end(failure)
     this.step()
   }
 
@@ -555,6 +585,7 @@ class Writer {
     appender.countFailed(waiters.fail(this.acknowledged, /** @type {Error} */ (appender.refusal)))
     this.answer()
     this.deleter.end(err)
+    this.trimmer.end(err)
     const onclosed = /** @type {Done} */ (this.onclosed)
     onclosed(err ?? waiters.takeUntold())
   }
