@@ -173,9 +173,10 @@ class Log {
   /** @param {boolean} isWaiting whether streams wait for what another process appends */
   hold (isWaiting) {
     const { sharing = null, follower = null } = this.state.opened ?? {}
+    const watch = sharing === null ? /** @type {import('./read/follower').Follower | null} */ (follower)?.watch : null
     if (sharing !== null) sharing.hold(isWaiting)
-    else if (isWaiting) follower?.watch?.hold()
-    else follower?.watch?.release()
+    else if (isWaiting) watch?.hold()
+    else watch?.release()
   }
 
   /** @param {number} seq of the last record that readers see */

@@ -29,8 +29,12 @@ const MAX_CHANGED = 16
 const QUICK_SYNC = 10
 /** Rounds that fulfil all of that; appends that come faster than they are copied are held back by the switch then. */
 const MAX_ROUNDS = 20
-/** Offsets for what is appended meanwhile, which also are in front of the records of the new file: at least so many, or as many as the log has bytes. */
-const MIN_HEADROOM = 16 * 1024 * 1024
+/**
+ * Offsets for what is appended meanwhile: seqs from before the compaction are in front of all since. At least so many, or as many as the
+ * log has bytes; if that is not enough, the compaction starts again with so many times as many.
+ */
+const MIN_HEADROOM = 4 * 1024 * 1024
+const MORE_HEADROOM = 8
 
 /**
  * @typedef {object} Compacted
@@ -60,12 +64,8 @@ class Compaction {
     this.signal = signal
     this.clock = writer.clock
     this.start = blocks.start
-    /** The first block that is not copied. */
-    this.next = blocks.start / blocks.blockSize
-    /** The first one that is not being read. */
-    this.requested = this.next
-    /** The first one that is not known to be trimmed. */
-    this.trimmed = this.next
+    /** The first block that is not copied, the first one that is not being read, and the first one that is not known to be trimmed. */
+    this.next = this.requested = this.trimmed = 0
     /** Copied blocks of which records were deleted since. @type {Set<number>} */
     this.changed = new Set()
     /** Why it has to end. @type {unknown} */
@@ -87,12 +87,16 @@ class Compaction {
     const { path } = /** @type {import('../storage/location').Location} */ (file.location)
     writer.compaction = this
     try {
-      await removeUnfinished(path)
       if (this.keep === null) await mustHaveRoom(this)
-      this.mustGoOn()
-      await this.create(path)
-      await this.copy()
-      return await writer.exclusively(() => switchOver(this))
+      for (let factor = 1; ; factor *= MORE_HEADROOM) {
+        await removeUnfinished(path)
+        this.mustGoOn()
+        await this.create(path, factor)
+        await this.copy()
+        const compacted = await writer.exclusively(() => switchOver(this))
+        if (compacted !== null) return compacted
+        await this.undo(path)
+      }
     } catch (err) {
       if (!this.isSwitched) await this.undo(path)
       throw err
@@ -101,12 +105,18 @@ class Compaction {
     }
   }
 
-  /** @param {string} path */
-  async create (path) {
+  /**
+   * @param {string} path
+   * @param {number} factor of the headroom
+   */
+  async create (path, factor) {
     const { blocks, writer } = this
     const { blockSize, checksum } = blocks
-    const headroom = Math.max(MIN_HEADROOM, blocks.end - blocks.start)
+    const headroom = factor * Math.max(MIN_HEADROOM, blocks.end - blocks.start)
     this.base = Math.ceil((writer.packer.end + headroom) / blockSize) * blockSize
+    this.next = this.requested = this.trimmed = blocks.start / blockSize
+    this.changed.clear()
+    this.done = 0
     const { unfinished, unfinishedMap } = filesOf(path)
     this.map = await OffsetMapWriter.create(unfinishedMap, { id: randomUUID(), previousId: String(this.compacting.id), base: this.base })
     this.fds.push(this.map.fd)
@@ -117,7 +127,7 @@ class Compaction {
 
   /** @param {string} path */
   async undo (path) {
-    for (const fd of this.fds) fs.closeSync(fd)
+    for (const fd of this.fds.splice(0)) fs.closeSync(fd)
     await removeUnfinished(path)
   }
 
@@ -149,8 +159,7 @@ class Compaction {
       const startedAt = this.clock.now()
       await this.sync()
       if (this.isNearlyDone() && this.clock.now() - startedAt <= QUICK_SYNC) return
-      // the offsets of new records must not reach those of the new file
-      if (this.writer.packer.end + 2 * MAX_LEFT > this.base) return
+      if (this.writer.packer.end > this.base) return
     }
   }
 
@@ -168,7 +177,8 @@ class Compaction {
   async sync () {
     await this.target.flush()
     await this.map.finish(this.target.end)
-    await Promise.all([this.target.sync(), this.map.sync()])
+    // both have ended before one is closed
+    for (const { reason } of /** @type {any[]} */ (await Promise.allSettled([this.target.sync(), this.map.sync()]))) if (reason !== undefined) throw reason
     this.mustGoOn()
   }
 

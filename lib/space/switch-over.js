@@ -23,12 +23,13 @@ const { filesOf } = require('./unfinished')
 
 /**
  * @param {import('./compaction').Compaction} compaction
- * @returns {Promise<import('./compaction').Compacted>}
+ * @returns {Promise<import('./compaction').Compacted | null>} null: so much was appended that offsets are in use which the new file has
  */
 async function switchOver (compaction) {
   const { writer, blocks, base, target } = compaction
   const before = blocks.end - blocks.start
   compaction.mustGoOn()
+  if (writer.acknowledged > base) return null
   await completeLog(writer)
   await compaction.catchUp()
   const tail = new MovingTail(writer, target)
@@ -63,9 +64,11 @@ async function completeLog (writer) {
 async function rename (compaction, tail, offsetMap) {
   const { file, target, writer } = compaction
   const { block } = tail
-  const { path } = /** @type {import('../storage/location').Location} */ (file.location)
+  const { path, folder } = /** @type {import('../storage/location').Location} */ (file.location)
   const { unfinished, unfinishedMap, map } = filesOf(path)
   await fs.promises.rename(unfinishedMap, map)
+  // otherwise, the recovery point is renamed and the directory fsynced
+  if (writer.recoveryPoint.offset === -1) await syncFolder(folder)
   const counted = { end: target.end, records: target.records, tie: tieOf(block.buffer, block.end) }
   const takePlace = async () => {
     await fs.promises.rename(unfinished, path)

@@ -3,11 +3,7 @@
 // Writes buffers into a file, all of them: the system may write less than it is given.
 
 const fs = require('fs')
-const { promisify } = require('util')
 const { sizeOf } = require('../storage/buffers')
-
-const write = promisify(fs.write)
-const writev = promisify(fs.writev)
 
 /**
  * @param {number} fd
@@ -15,11 +11,22 @@ const writev = promisify(fs.writev)
  * @param {number} offset
  */
 async function writeAll (fd, buffers, offset) {
-  const { bytesWritten } = await writev(fd, buffers, offset)
-  if (bytesWritten === sizeOf(buffers)) return
+  const written = await writev(fd, buffers, offset)
+  const size = sizeOf(buffers)
+  if (written === size) return
+  const bytes = Buffer.concat(buffers)
   // the next call goes on, or says why it cannot
-  const rest = Buffer.concat(buffers).subarray(bytesWritten)
-  for (let done = 0; done < rest.length;) done += (await write(fd, rest, done, rest.length - done, offset + bytesWritten + done)).bytesWritten
+  for (let done = written; done < size;) done += await writev(fd, [bytes.subarray(done)], offset + done)
+}
+
+/**
+ * @param {number} fd
+ * @param {Buffer[]} buffers
+ * @param {number} offset
+ * @returns {Promise<number>} bytes that were written
+ */
+function writev (fd, buffers, offset) {
+  return new Promise((resolve, reject) => fs.writev(fd, buffers, offset, (err, bytes) => err ? reject(err) : resolve(bytes)))
 }
 
 module.exports = { writeAll }
