@@ -56,6 +56,7 @@ class Owner {
       server.advanced()
       listeners.onadvance(seq)
     }, clock)
+    writer.retain(settings, records)
     writer.journal = clients.journal
     writer.onrewritten = (numbers) => server.rewritten(numbers)
     this.writer = writer
