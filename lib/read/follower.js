@@ -162,6 +162,7 @@ class Follower {
     const { blocks } = this
     const { tail, blockSize, checksum } = blocks
     const start = tail.number * blockSize
+    if (start < blocks.start) return this.leaveTrimmed(tail, bounds.limit)
     const available = Math.min(blockSize, bounds.limit - start)
     const isOutdated = this.point.isTailOutdated && tail.error === null
     if (available < tail.end || (available === tail.end && !(isOutdated && available > 0))) return false
@@ -172,6 +173,7 @@ class Follower {
       if (isOutdated) this.point.isTailOutdated = true
       return false
     }
+    if (start < blocks.start) return true
     const shown = { start, bytes, shownBytes: tail.buffer, shownEnd: tail.end }
     const isErased = (/** @type {number} */ position) => this.point.deleted.has(start + position)
     const { state, end, problem } = visibleTail(shown, bounds, { blockSize, checksum, isWhole: this.isWhole, isErased })
@@ -255,6 +257,25 @@ class Follower {
     if (tail.error === null) blocks.add(tail)
     blocks.tail = new Block(tail.number + 1, Buffer.alloc(0), 0, false)
     this.corruptReads = 0
+  }
+
+  /**
+   * The tail was trimmed before all of it was shown.
+   * @param {Block} tail
+   * @param {number} size of what may be read, in bytes
+   * @returns {Promise<boolean>} whether to go on with the first block that is there
+   */
+  async leaveTrimmed (tail, size) {
+    const { blocks, file } = this
+    const { start } = blocks
+    if (tail.number === 0) await this.correctBlockSize(size)
+    // the block size is a guess still: the first block is just being rewritten
+    if (start % blocks.blockSize !== 0) return false
+    tail.sealed = true
+    tail.error = errors.trimmed(file.filename, tail.number * blocks.blockSize + tail.end, start)
+    blocks.tail = new Block(start / blocks.blockSize, Buffer.alloc(0), 0, false)
+    this.corruptReads = 0
+    return true
   }
 
   /**

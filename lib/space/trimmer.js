@@ -201,6 +201,8 @@ class Trimmer {
     const { recoveryPoint, durability } = writer
     if (this.recorded < blocks.start && file.point !== null) await promised(cb => recoveryPoint.write(cb))
     if (file.point === null) this.recorded = blocks.start
+    // clients that have the first block take it for a hole
+    if (punched < this.recorded) writer.onrewritten([0])
     const to = Math.min(this.recorded, punched + SLICE_SIZE - SLICE_SIZE % blocks.blockSize)
     if (to <= punched) return
     await punchHead({
