@@ -113,6 +113,8 @@ class Cursor {
     const furthest = Math.min(Math.max(reverse ? this.min : this.max, this.blocks.start), this.blocks.end)
     const block = this.readahead.take(number, Math.floor(furthest / blockSize), this.onready)
     if (block === undefined) return WAITING
+    // this process may have learned it from reading the block
+    if (number * blockSize < this.blocks.start) return this.leaveTrimmed()
     if (block.error !== null) {
       this.error = block.error
       return FAILED

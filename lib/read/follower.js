@@ -6,6 +6,7 @@
 const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
 const { storedChecksum } = require('../format/checksum')
 const { detectBlockSize } = require('../format/block-size')
+const { isHole } = require('../format/hole')
 const layout = require('../format/layout')
 const errors = require('../errors')
 const { systemClock } = require('../clock')
@@ -201,10 +202,11 @@ class Follower {
   async readStable (point, offset, size) {
     const { blocks, io } = this
     const bytes = await io.read(offset, size)
-    // acknowledged, with a valid checksum, and without deletions that the file does not have yet: nothing changes that
+    // acknowledged, with a valid checksum, and without deletions that the file does not have yet: nothing changes that. A hole
+    // may be all that is left of more blocks
     const isCertain = point !== null && point.isHeld && blocks.checksum && size === blocks.blockSize &&
       !blocks.overrides.has(offset / size) &&
-      storedChecksum(bytes) !== 0 && findProblem(bytes, true) === null
+      storedChecksum(bytes) !== 0 && findProblem(bytes, true) === null && !isHole(bytes)
     if (isCertain) return bytes
     const after = await this.point.read()
     if (after?.id !== point?.id) {
