@@ -80,6 +80,7 @@ async function openWriter (context, io) {
   blocks.tail = found.tail
   blocks.start = found.start
   const writer = new Writer(file, blocks, { ...settings, blockSize, counted }, limits, found.lastSeq, listeners.onadvance, clock)
+  writer.retain(settings, records)
   return { opened: { blocks, reader, writer, follower: null, sharing: null, id, cut, recovered }, lastSeq: found.lastSeq }
 }
 

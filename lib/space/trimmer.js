@@ -31,12 +31,14 @@ const MAX_COUNTED = 64
  *
  * @typedef {object} Request
  * @property {number} start where the log is to start, at most
- * @property {Trimmed | null} cb null: nobody waits for space
- * @property {Known | null} known
+ * @property {Trimmed} cb
+ * @property {Known | null} known null: the caller waits for the space
  *
  * @typedef {object} Known what was read already
- * @property {Block} block that starts there
- * @property {number} records in the blocks before it that are not trimmed
+ * @property {Block | null} block that starts there; null: it cannot be read
+ * @property {number} from where the log started then
+ * @property {number} records in the blocks between
+ * @property {number} generation of the cache then: if it is another one now, something was deleted since
  */
 
 class Trimmer {
@@ -75,8 +77,8 @@ class Trimmer {
 
   /**
    * @param {number} start where the log is to start, at most: whole blocks are trimmed, and never the one with the last record
-   * @param {Trimmed | null} cb given where it starts, when the blocks before it are freed. null: they are freed when that is worth it
-   * @param {Known | null} [known]
+   * @param {Trimmed} cb given where it starts, when the blocks before it are freed
+   * @param {Known | null} [known] if it is given, they are freed when that is worth it, and `cb` is called before that
    */
   request (start, cb, known = null) {
     this.requests.push({ start, cb, known })
@@ -88,7 +90,7 @@ class Trimmer {
    */
   end (err) {
     this.mustPunch = false
-    this.waiting.push(...callbacksOf(this.requests.splice(0)))
+    this.waiting.push(...this.requests.splice(0).map(({ cb }) => cb))
     this.answer(err)
   }
 
@@ -102,9 +104,12 @@ class Trimmer {
 
   async step () {
     const requests = this.requests.splice(0)
-    this.waiting.push(...callbacksOf(requests))
     try {
-      for (const request of requests) await this.advance(request)
+      for (const request of requests) {
+        this.waiting.push(request.cb)
+        await this.advance(request)
+        if (request.known !== null) process.nextTick(/** @type {Trimmed} */ (this.waiting.pop()), null, this.blocks.start)
+      }
       if (this.waiting.length > 0 || this.blocks.start - this.punched >= this.batchSize) this.mustPunch = true
       if (this.mustPunch) await this.punchSome()
       if (this.punched < this.blocks.start) return
@@ -130,7 +135,8 @@ class Trimmer {
     if (start <= Math.max(blocks.start, blockSize)) return
     // a log that a power cut shortens must not lose all that is left of it
     if (durability.safeEnd <= start) await promised(cb => durability.syncTo(writer.acknowledged, cb))
-    if (known !== null && start === wanted) return this.moveTo(known.block, known.records)
+    const isCurrent = known !== null && known.from === blocks.start && known.generation === blocks.generation && start === wanted
+    if (isCurrent && known.block !== null) return this.moveTo(known.block, known.records)
     const block = await this.firstValid(start)
     if (block === null) return
     await this.moveTo(block, await this.countBefore(block.number))
@@ -209,6 +215,8 @@ class Trimmer {
     const { recoveryPoint, durability } = writer
     if (this.recorded < blocks.start && file.point !== null) await promised(cb => recoveryPoint.write(cb))
     if (file.point === null) this.recorded = blocks.start
+    // clients that have the first block take it for a hole
+    if (punched < this.recorded) writer.onrewritten([0])
     const to = Math.min(this.recorded, punched + SLICE_SIZE - SLICE_SIZE % blocks.blockSize)
     if (to <= punched) return
     await punchHead({
@@ -246,14 +254,6 @@ class Trimmer {
     const { start } = this.blocks
     for (const cb of this.waiting.splice(0)) process.nextTick(() => err === null ? cb(null, start) : cb(err))
   }
-}
-
-/**
- * @param {Request[]} requests
- * @returns {Trimmed[]}
- */
-function callbacksOf (requests) {
-  return requests.flatMap(({ cb }) => cb === null ? [] : [cb])
 }
 
 /**

@@ -52,6 +52,7 @@ const { Appender } = require('./appender')
 const { NO_LENGTH, Packer } = require('./packer')
 const { finish } = require('./closing')
 const { Deleter } = require('./deleter')
+const { Retention } = require('../space/retention')
 const { Trimmer } = require('../space/trimmer')
 const { TRANSITIONS, nextStep } = require('./states')
 
@@ -98,6 +99,8 @@ class Writer {
     this.toldSeq = lastSeq
     /** Gets to know what other processes have sent before it is in the file. @type {import('../sharing/journal').Journal | null} */
     this.journal = null
+    /** Trims by itself; null: everything stays. @type {import('../space/retention').Retention | null} */
+    this.retention = null
     /** Told of blocks that a deletion has rewritten. @type {(numbers: number[]) => void} */
     this.onrewritten = () => {}
     /** In progress; null: none is. @type {import('../space/compaction').Compaction | null} */
@@ -186,6 +189,14 @@ class Writer {
   }
 
   /**
+   * @param {import('../options').Settings} settings
+   * @param {import('../record-codec').RecordCodec} codec
+   */
+  retain ({ retain, sync }, codec) {
+    if (retain !== null) this.retention = new Retention(this, retain, codec, sync, this.clock)
+  }
+
+  /**
    * Deletes a record.
    * @param {number} seq
    * @param {Done} cb
@@ -221,12 +232,12 @@ class Writer {
   /**
    * Trims blocks at the head of the log.
    * @param {number} start where it is to start, at most
-   * @param {import('../space/trimmer').Trimmed | null} cb see `Trimmer`
+   * @param {import('../space/trimmer').Trimmed} cb see `Trimmer`
    * @param {import('../space/trimmer').Known | null} [known]
    */
   trim (start, cb, known) {
     const { refusal } = this.appender
-    if (refusal !== null) return cb === null ? undefined : process.nextTick(cb, refusal)
+    if (refusal !== null) return process.nextTick(cb, refusal)
     this.trimmer.request(start, cb, known)
     this.schedule()
   }
@@ -431,8 +442,10 @@ class Writer {
   reveal ({ end, lastSeq }) {
     this.acknowledged = end
     this.appender.lastSeq = lastSeq
-    for (const block of this.packer.reveal(end)) this.keepOrRecycle(block)
+    const filled = this.packer.reveal(end)
+    for (const block of filled) this.keepOrRecycle(block)
     this.blocks.tail = this.packer.tail
+    if (filled.length > 0) this.retention?.consider()
     this.recoveryPoint.publishSoon()
   }
 
@@ -466,6 +479,7 @@ class Writer {
   onsynced () {
     this.recoveryPoint.considerMove(this.pointStep)
     this.durability.consider()
+    this.retention?.consider()
     if (this.isStepping) return
     this.settleWaiters()
     this.answer()
