@@ -92,7 +92,7 @@ function move (compaction, tail, map) {
   blocks.moveTo(tail.move(), base)
   moveWriter(writer, target, map, (offset) => offset <= before ? target.end : Math.min(offset + tail.distance, writer.packer.end))
   // blocks that were trimmed meanwhile had been copied
-  if (start > compaction.start) writer.trim(map.up(start), null)
+  if (start > compaction.start) writer.trim(map.up(start), () => {})
   compacting.moved(map, target.lastSeq)
 }
 

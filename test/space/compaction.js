@@ -197,12 +197,12 @@ tape('scans, searches, getPrevious and gets that are in progress when the log is
     const seqs = round === 0 ? await appendAll(log, 400) : (await all(log)).map(({ seq }) => seq)
     const given = []
     const compacting = log.compact()
-    let isOver = false
-    compacting.then(() => { isOver = true })
+    const run = { isOver: false }
+    compacting.then(() => { run.isOver = true })
     const scanning = event(resolve => log.flumelog.scan({}, (block, start, end) => { given.push(block.toString('utf8', start, end)) }, resolve))
     const problems = []
     let found = 0
-    while (!isOver) {
+    while (!run.isOver) {
       const i = found % 400
       const check = (what) => (value) => { if (String(value?.value ?? value) !== String(what)) problems.push(`${value?.value ?? value} instead of ${what}`) }
       const refused = (err) => { if (err.code !== 'flumelog:trimmed') problems.push(err.message) }
@@ -286,4 +286,3 @@ async function all (log) {
 function read (source) {
   return new Promise((resolve, reject) => source(null, (end, record) => end ? reject(end === true ? new Error('the stream has ended') : end) : resolve(String(record.value ?? record))))
 }
-

@@ -4,13 +4,10 @@
 // with a log, and waits for its writes where that is necessary; records are JSON objects
 // everywhere.
 
-const path = require('path')
-const { execFileSync } = require('child_process')
 const codec = require('flumecodec').json
 const pull = require('pull-stream')
 
 const BLOCK_SIZE = 1024
-const PROGRAM = path.join(__dirname, '..', '..', '..', 'bin', 'flumelog.js')
 
 /**
  * @typedef {object} Kind
@@ -18,15 +15,13 @@ const PROGRAM = path.join(__dirname, '..', '..', '..', 'bin', 'flumelog.js')
  * @property {(file: any) => any} open as its README says, ready for flumedb if it can be
  * @property {(file: any) => any} [bare] the same without a wrapper, where it needs one
  * @property {(log: any, cb: () => void) => void} [settle] all that was appended or deleted is in the file
- * @property {(file: string) => void} [compactFile] if it cannot be done on an open log
  */
 
 /** @type {Kind[]} */
 const KINDS = [
   {
     name: 'flumelog-random-access-file',
-    open: (file) => require('../../..')(file, { codec, blockSize: BLOCK_SIZE }),
-    compactFile: (file) => execFileSync(process.execPath, [PROGRAM, 'repair', file, '--compact', '--in-place'])
+    open: (file) => require('../../..')(file, { codec, blockSize: BLOCK_SIZE })
   },
   {
     name: 'flumelog-offset',
