@@ -99,7 +99,7 @@ async function live (newFile, steps, seen) {
   await log.close()
 }
 
-tape('a log of up to 64 KiB is counted when it is opened, whoever has written it', async (t) => {
+tape('a log of up to 64 KiB is counted when it is opened, whichever program has written it', async (t) => {
   const file = testFolder(t)('log')
   fs.writeFileSync(file, Buffer.concat(Array.from({ length: 500 }, () => frame(Buffer.alloc(50, 1)))))
   const log = promises(FlumeLog(file))
