@@ -27,7 +27,7 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
  * @typedef {import('./lib/read/options').ScanOptions} ScanOptions
  * @typedef {import('./lib/wrappers/append-from').AppendFromOptions} AppendFromOptions
- * @typedef {import('./lib/write/sink').Stored} Stored
+ * @typedef {import('./lib/types').Stored} Stored
  * @typedef {import('./lib/errors').LogError} LogError
  * @typedef {import('./lib/errors').SystemError} SystemError
  * @typedef {import('./lib/errors').ErrorCode} ErrorCode
@@ -35,7 +35,7 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
  * @property {AbortSignal} [signal] ends the stream with its reason
  * @typedef {StreamOptions & SignalOptions} IteratorOptions
  * @typedef {StreamOptions & import('./lib/wrappers/node-streams').NodeStreamOptions} ReadStreamOptions
- * @typedef {import('./lib/wrappers/node-streams').NodeStreamOptions & import('./lib/write/sink').SinkOptions} WriteStreamOptions
+ * @typedef {import('./lib/wrappers/node-streams').NodeStreamOptions & import('./lib/types').SinkOptions} WriteStreamOptions
  */
 
 /**
@@ -64,7 +64,7 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
  * @template [A=T] what can be appended
  */
 class FlumeLog {
-  /** @param {import('./lib/log').FlumeLog<T, A>} log */
+  /** @param {import('./lib/types').FlumeLog<T, A>} log */
   constructor (log) {
     /** The log with callbacks. */
     this.flumelog = log
@@ -215,7 +215,7 @@ class FlumeLog {
   /**
    * Zero-copy iteration: nothing is allocated per record.
    * @param {ScanOptions} range
-   * @param {import('./lib/read/scan').OnRecord} onRecord called with the bytes of a block, the bounds of the record's data in it, and
+   * @param {import('./lib/types').OnRecord} onRecord called with the bytes of a block, the bounds of the record's data in it, and
    *   its seq; returns false to stop
    * @returns {Promise<void>} rejects with an error of the log, or what `onRecord` throws
    */
@@ -386,7 +386,7 @@ async function open (file, options) {
 /**
  * Wraps a log that is open, or being opened.
  * @template T, A
- * @param {import('./lib/log').FlumeLog<T, A>} log
+ * @param {import('./lib/types').FlumeLog<T, A>} log
  * @returns {FlumeLog<T, A>}
  */
 function wrap (log) {
