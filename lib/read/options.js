@@ -13,7 +13,7 @@ const STREAM_NAMES = [...RANGE_NAMES, 'live', 'old', 'limit', 'seqs', 'values', 
  * What flumedb, flumeview-query, ssb-db and ssb-db2 pass through to the `stream` of a log although no flumelog has such an option. They change
  * nothing about its records: some were made for level, the others are for the layers above.
  */
-const LEGACY_STREAM_NAMES = ['keys', 'sync', 'private', 'meta', 'codec', 'fillCache', 'keyEncoding', 'valueEncoding', 'scan', 'createStream']
+const LEGACY_STREAM_NAMES = /** @type {const} */ (['keys', 'sync', 'private', 'meta', 'codec', 'fillCache', 'keyEncoding', 'valueEncoding', 'scan', 'createStream'])
 
 const checkStreamNames = optionNames('stream', STREAM_NAMES, LEGACY_STREAM_NAMES)
 const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
@@ -44,8 +44,7 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
  * @property {(range: Skipped) => void} [onSkip] called with each range that is skipped; if it throws, the stream ends
  *   with that error
  *
- * @typedef {{ [name in 'keys' | 'sync' | 'private' | 'meta' | 'codec' | 'fillCache' | 'keyEncoding' | 'valueEncoding' | 'scan' |
- *   'createStream']?: unknown }} IgnoredOptions of other logs, see LEGACY_STREAM_NAMES
+ * @typedef {{ [name in (typeof LEGACY_STREAM_NAMES)[number]]?: unknown }} IgnoredOptions of other logs, see LEGACY_STREAM_NAMES
  *
  * @typedef {RangeOptions & StreamOnlyOptions & IgnoredOptions} StreamOptions
  *
