@@ -85,6 +85,15 @@ class FlumeLog {
     replace(this, 'blockSize', bytes)
   }
 
+  /** Where the log starts, in bytes: what was before this offset has been trimmed. 0 if nothing was. */
+  get start () {
+    return this.flumelog.start
+  }
+
+  set start (offset) {
+    replace(this, 'start', offset)
+  }
+
   /** With `shared`: whether this process writes the file (`'owner'`) or sends its appends to the one that does (`'client'`); null otherwise. */
   get role () {
     return this.flumelog.role
@@ -210,6 +219,16 @@ class FlumeLog {
    */
   del (seq) {
     return new Promise((resolve, reject) => this.flumelog.del(seq, (err) => err ? reject(err) : resolve()))
+  }
+
+  /**
+   * Removes whole blocks at the head of the log, of which all records are before `options.lt`, and frees their space; offsets stay. The
+   * block with the last record stays. Errors: `flumelog:invalid`, `flumelog:read-only`, errors of the operating system.
+   * @param {import('./lib/space/trim').TrimOptions} options
+   * @returns {Promise<number>} where the log starts then
+   */
+  trim (options) {
+    return new Promise((resolve, reject) => this.flumelog.trim(options, (err, start) => err ? reject(err) : resolve(start)))
   }
 
   /**
