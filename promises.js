@@ -279,6 +279,34 @@ class FlumeLog {
     return this.close()
   }
 
+  /** Identity of the log, which changes with each compaction; `'0'` for a log that was never compacted. */
+  get id () {
+    return this.flumelog.id
+  }
+
+  set id (id) {
+    replace(this, 'id', id)
+  }
+
+  /**
+   * Copies the log without its deleted records, and without those for which `keep` returns false, into another file, which takes its
+   * place: seqs change. Appends, reads and streams go on meanwhile.
+   * @param {import('./lib/space/compacting').CompactOptions<T>} [options]
+   * @returns {Promise<import('./lib/space/compaction').Compacted>} Rejects, with the log as it was, as the log with callbacks does
+   */
+  compact (options = {}) {
+    return new Promise((resolve, reject) => this.flumelog.compact(options, (err, compacted) => err ? reject(err) : resolve(compacted)))
+  }
+
+  /**
+   * Calls a listener after each compaction, with a map from the seqs before to those since.
+   * @param {(map: import('./lib/space/compacting').CompactionMap) => void} listener
+   * @returns {() => void} removes it
+   */
+  onCompact (listener) {
+    return this.flumelog.onCompact(listener)
+  }
+
   /**
    * The records, for one `for await` loop. Leaving the loop in any way closes the stream.
    * @overload

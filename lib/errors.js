@@ -9,7 +9,7 @@
  * @typedef {'flumelog:deleted' | 'flumelog:trimmed' | 'flumelog:not-found' | 'flumelog:invalid' | 'flumelog:too-large' | 'flumelog:corrupt' |
  *   'flumelog:not-a-log' | 'flumelog:block-size' | 'flumelog:locked' | 'flumelog:unreachable' | 'flumelog:no-lock' |
  *   'flumelog:read-only' | 'flumelog:overflow' | 'flumelog:replaced' | 'flumelog:failed' | 'flumelog:protocol' |
- *   'flumelog:closed'} ErrorCode
+ *   'flumelog:closed' | 'flumelog:compacted'} ErrorCode
  * @typedef {`E${string}`} SystemErrorCode such as 'ENOSPC'
  */
 
@@ -89,6 +89,18 @@ exports.noMatch = (filename) => createError('flumelog:not-found',
  */
 exports.invalid = (message, cause) => createError('flumelog:invalid', message,
   cause === undefined ? undefined : { cause })
+
+/** @param {string | null} filename */
+exports.compacted = (filename) => createError('flumelog:compacted',
+  `${nameOf(filename)}: the log was compacted meanwhile, so its records have other seqs; start again`, { filename })
+
+/**
+ * @param {string} filename
+ * @param {number} need bytes, about
+ * @param {number} have bytes
+ */
+exports.noRoom = (filename, need, have) => createError('ENOSPC',
+  `ENOSPC: ${filename}: compacting needs about ${need} bytes of free space, and there are ${have}`, { filename, path: filename, need, have })
 
 /**
  * @param {number} length in bytes

@@ -20,6 +20,7 @@ const { BatchStream } = require('./read/batch-stream')
 const { Stream } = require('./read/stream')
 const { TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
+const { Compacting } = require('./space/compacting')
 const { search } = require('./read/search')
 const { EarlyAppends } = require('./write/early-appends')
 const { sink } = require('./write/sink')
@@ -64,6 +65,7 @@ class Log {
     /** @type {Opening | Open | Refusing} */
     this.state = new Opening(this.early?.appender ?? null)
     this.appending = new Appending(this)
+    this.compacting = new Compacting(this)
     /** Callbacks of `close`; null: it was not called. @type {Done[] | null} */
     this.closing = null
     this.isClosed = false
@@ -91,6 +93,7 @@ class Log {
       onadvance: (/** @type {number} */ seq) => this.advance(seq),
       onblocksize: (/** @type {number} */ blockSize) => { this.records.blockSize = blockSize },
       onfailure: (/** @type {Error} */ err) => this.fail(err),
+      onmoved: (/** @type {import('./space/offset-map').OffsetMap} */ map) => this.compacting.moved(map, null),
       onrole: () => this.state.update(),
       onfresh: () => this.state.update()
     }
@@ -108,6 +111,7 @@ class Log {
   open (opened, lastSeq) {
     const state = new Open(opened, /** @type {Opening} */ (this.state).calls)
     this.state = state
+    this.compacting.id = opened.id ?? null
     if (opened.writer !== null) this.early?.moveTo(opened.writer, this.records)
     this.early = null
     // the owner of a shared log may have told more since
@@ -169,9 +173,10 @@ class Log {
   /** @param {boolean} isWaiting whether streams wait for what another process appends */
   hold (isWaiting) {
     const { sharing = null, follower = null } = this.state.opened ?? {}
+    const watch = sharing === null ? /** @type {import('./read/follower').Follower | null} */ (follower)?.watch : null
     if (sharing !== null) sharing.hold(isWaiting)
-    else if (isWaiting) follower?.watch?.hold()
-    else follower?.watch?.release()
+    else if (isWaiting) watch?.hold()
+    else watch?.release()
   }
 
   /** @param {number} seq of the last record that readers see */
@@ -247,6 +252,20 @@ class Log {
           if (--left === 0) cb(first)
         })
       }
+    })
+  }
+
+  /**
+   * @param {any} options
+   * @param {any} [cb]
+   * @returns {void}
+   */
+  compact (options, cb) {
+    if (typeof options === 'function') return this.compact({}, options)
+    mustBeFunction('the callback', cb)
+    this.whenOpen((err) => {
+      if (err) cb(err)
+      else this.compacting.compact(options ?? {}).then(compacted => process.nextTick(cb, null, compacted), err => process.nextTick(cb, err))
     })
   }
 
@@ -358,6 +377,11 @@ class Log {
     this.turn.flush()
     const { opened } = this.state
     this.state = new Refusing(errors.closed(this.filename), opened)
+    this.compacting.stop(errors.closed(this.filename), () => this.closeWriter(opened))
+  }
+
+  /** @param {import('./opening').Opened | null} opened */
+  closeWriter (opened) {
     const writer = opened?.sharing ?? opened?.writer ?? null
     if (opened === null) this.finishClosing(null)
     else if (writer === null) this.closeFile(null)
@@ -369,6 +393,7 @@ class Log {
     const { blocks, follower } = /** @type {import('./opening').Opened} */ (this.state.opened)
     follower?.close()
     blocks.closed = true
+    this.compacting.close()
     this.streams.close()
     this.file.close((err) => this.finishClosing(failure || err || null))
   }
@@ -391,7 +416,7 @@ function noop () {}
  */
 function createLog (file, settings, clock = systemClock) {
   const log = new Log(file, settings, clock)
-  /** @type {Omit<FlumeLog<any>, 'blockSize' | 'start' | 'role' | 'highWaterMark' | 'overflow'>} */
+  /** @type {Omit<FlumeLog<any>, 'blockSize' | 'id' | 'methods' | 'start' | 'role' | 'highWaterMark' | 'overflow'>} */
   const members = {
     filename: log.filename,
     codec: settings.codec,
@@ -405,17 +430,20 @@ function createLog (file, settings, clock = systemClock) {
     search: (compare, cb) => log.search(compare, cb),
     sink: (options, cb) => log.sink(options, cb),
     del: (seqs, cb) => log.del(seqs, cb),
+    compact: (/** @type {any} */ options, /** @type {any} */ cb = undefined) => log.compact(options, cb),
+    onCompact: (listener) => log.compacting.onCompact(listener),
     trim: (options, cb) => trim(log, options, cb),
     onReady: (cb) => log.onReady(cb),
     onDrain: (cb) => log.onDrain(cb),
     sync: (cb) => log.sync(cb),
     close: (cb) => log.close(cb),
-    stats: () => statsOf(log.file, log.state.opened, log.state.appender, log.streams.size),
-    methods: { del: 'async' }
+    stats: () => statsOf(log.file, log.state.opened, log.state.appender, log.streams.size)
   }
   // `get` and `set` in the literal would make V8 look up every member of the log in a table, at each use
   return /** @type {FlumeLog<any>} */ (Object.defineProperties(members, {
     blockSize: replaceable('blockSize', () => log.records.blockSize),
+    id: replaceable('id', () => log.compacting.id),
+    methods: replaceable('methods', () => log.compacting.methods()),
     start: replaceable('start', () => log.state.opened?.blocks.start ?? 0),
     role: replaceable('role', () => log.state.opened?.sharing?.role ?? null),
     highWaterMark: { enumerable: true, configurable: true, get: () => log.limits.highWaterMark, set: (bytes) => { log.limits.highWaterMark = checkHighWaterMark(bytes) } },

@@ -3,6 +3,8 @@
 
 import type { StreamOptions } from './read/options'
 import type { LogRecord, Source } from './read/source'
+import type { CompactOptions } from './space/compacting'
+import type { Compacted } from './space/compaction'
 import type { AppendOptions, CallbackError } from './types'
 
 export interface Append<A> {
@@ -43,6 +45,16 @@ export interface StreamFunction<T> {
   (options: StreamOptions & { seqs: false, values?: true }): Source<T>
   /** The same; what it gives depends on `seqs` and `values`. */
   (options: StreamOptions): Source<any>
+}
+
+export interface Compact<T> {
+  /**
+   * Copies the log without its deleted records, and without those for which `keep` returns false, into another file, which takes its
+   * place: seqs change. Appends, reads and streams go on meanwhile. If it fails, the log is as it was.
+   */
+  (options: CompactOptions<T>, cb: (err: CallbackError | null, compacted: Compacted) => void): void
+  /** The same without options. */
+  (cb: (err: CallbackError | null, compacted: Compacted) => void): void
 }
 
 export interface BatchFunction<T> {

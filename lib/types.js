@@ -142,6 +142,14 @@
  * @property {(seq: number | number[], cb?: Done) => void} del overwrites one or more records with zeros. Deleting
  *   a deleted record is not an error. When it calls back, the deletion is as durable as an append without options. Errors:
  *   `flumelog:not-found`, `flumelog:invalid`, `flumelog:read-only`
+ * @property {string | null} id identity of the log, which changes with each compaction: seqs that were kept elsewhere are only good for the log
+ *   with the id that it had then. `'0'` for a log that was never compacted; null until the log is open
+ * @property {import('./overloads').Compact<T>} compact copies the log without its deleted records into another file, which takes its place: seqs
+ *   change. Appends, reads and streams go on meanwhile. Errors, with the log as it was: `flumelog:invalid` if a compaction is in progress, with
+ *   `shared`, and for a log in a storage; `flumelog:corrupt` if a block is corrupt; `ENOSPC`; `flumelog:read-only`; `flumelog:closed`; what
+ *   `keep` throws; the reason of the signal
+ * @property {(listener: (map: import('./space/compacting').CompactionMap) => void) => () => void} onCompact calls a listener after each compaction,
+ *   with a map from the seqs before to those since; returns a function that removes it
  * @property {(options: import('./space/trim').TrimOptions, cb?: Trimmed) => void} trim removes whole blocks at the head of the log, of which
  *   all records are before `options.lt`, and frees their space; offsets stay. The block with the last record stays, and so does the first block
  *   if no other goes with it. Calls back with the offset at which the log starts then, when a crash does not undo it. Errors:

@@ -158,6 +158,27 @@ class Cursor {
     else this.bound = 0
   }
 
+  /**
+   * The log is another file now: goes on in it, at the record that comes next.
+   * @param {import('../space/offset-map').OffsetMap} map
+   */
+  move (map) {
+    const wasWaiting = this.readahead.onready !== null
+    this.moveBounds(map)
+    this.readahead.stop()
+    this.block = null
+    this.bound = 0
+    if (wasWaiting) process.nextTick(this.onready)
+  }
+
+  /**
+   * Sets the bounds, the block and the position by where the next record is now.
+   * @param {import('../space/offset-map').OffsetMap} map
+   */
+  moveBounds (map) {
+    throw new Error('implemented by each direction')
+  }
+
   /** @returns {Buffer} the data of the current record: a view, not a copy */
   data () {
     return layout.view(this.memory, this.memoryStart + this.start, this.end - this.start)
@@ -227,6 +248,17 @@ class ForwardCursor extends Cursor {
     return this.position >= this.bound
   }
 
+  /** @param {import('../space/offset-map').OffsetMap} map */
+  moveBounds (map) {
+    const next = Math.max(this.min, this.number * this.blockSize + this.position)
+    // what comes next was trimmed: that is an error here, too
+    if (next < this.blocks.startBefore && !this.mayJump) return
+    this.min = map.up(next)
+    if (this.max !== Infinity) this.max = map.down(this.max)
+    this.number = Math.floor(this.min / this.blockSize)
+    this.position = 0
+  }
+
   /**
    * At the bound: the tail may have grown; otherwise, goes to the next block.
    * @returns {number}
@@ -276,6 +308,16 @@ class BackwardCursor extends Cursor {
   /** @returns {boolean} */
   isAtBlockEnd () {
     return this.position <= 0
+  }
+
+  /** @param {import('../space/offset-map').OffsetMap} map */
+  moveBounds (map) {
+    const start = this.number * this.blockSize
+    const next = this.position === -1 ? Math.min(this.max, start + this.blockSize - 1) : start + this.position - 1
+    this.max = map.down(next)
+    this.min = map.up(this.min)
+    this.number = Math.floor(this.max / this.blockSize)
+    this.position = -1
   }
 
   /**

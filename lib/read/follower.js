@@ -27,10 +27,12 @@ const MAX_READS = 100
  * @typedef {object} Listeners
  * @property {(seq: number) => void} onadvance readers see more; the last record's seq is this
  * @property {(blockSize: number) => void} onblocksize the block size is this; until now it was a guess
+ * @property {(map: import('../space/offset-map').OffsetMap) => void} [onmoved] the log was compacted
  * @property {(err: Error) => void} onfailure records that were shown have changed, or the file cannot be read
  *
  * @typedef {object} FollowerOptions
  * @property {number | undefined} blockSize what the caller asked for
+ * @property {string} [id] of the log; missing: its compaction is not followed
  * @property {(data: Buffer) => boolean} [isWhole] whether a record's data seems to be as it was appended
  * @property {typeof acknowledgedByPoint} [acknowledged]
  * @property {import('../clock').Clock} [clock]
@@ -51,6 +53,7 @@ class Follower {
     this.blocks = blocks
     this.found = found
     this.lastSeq = found.lastSeq
+    this.id = options.id ?? null
     this.options = options
     this.clock = options.clock ?? systemClock
     this.acknowledged = options.acknowledged ?? acknowledgedByPoint
@@ -134,7 +137,7 @@ class Follower {
 
   async advance () {
     const { blocks, io, file } = this
-    await io.checkPath()
+    await io.checkPath().catch(err => this.replaced(err))
     // before the size, which then includes everything that a live writer has acknowledged
     const point = await this.point.read()
     const size = await io.size()
@@ -276,6 +279,31 @@ class Follower {
     tail.error = errors.corrupt(this.file.filename, tail.number, this.blocks.blockSize, position, reason)
     this.startBlock(tail)
     return true
+  }
+
+  /** @param {any} err why the path does not lead to the open file */
+  async replaced (err) {
+    if (err.code !== 'flumelog:replaced' || this.id === null) throw err
+    // only then: most logs are never compacted
+    await require('../space/follow-compaction').followCompaction(this, err)
+  }
+
+  /**
+   * The log is another file now.
+   * @param {import('../recovery/find-end').Found} found where it ends
+   * @param {RecoveryPoint | null} point that was there then
+   * @param {import('../space/offset-map').OffsetMap} map
+   */
+  moveTo (found, point, map) {
+    const { blocks, io } = this
+    this.id = map.id
+    this.found = found
+    this.lastSeq = found.lastSeq
+    this.corruptReads = 0
+    if (found.damagedTail !== null) blocks.tail = this.corruptTail(found.damagedTail)
+    this.point = blocks.followedPoint = new FollowedPoint(io, blocks, point, () => this.pointReplaced())
+    this.watch?.logReplaced()
+    this.options.onmoved?.(map)
   }
 
   /** @param {number} offset from which on records that were shown have changed */

@@ -121,7 +121,13 @@ class RecordReader {
   getBefore (seq, cb) {
     const { blocks, turn, decode, takesText, filename } = this
     const cursor = openCursor(blocks, { min: -Infinity, max: seq - 1, reverse: true, useCache: true, fromStart: false }, find)
+    blocks.cursors.add(cursor)
     find()
+
+    function stop () {
+      cursor.stop()
+      blocks.cursors.delete(cursor)
+    }
 
     function find () {
       let found = cursor.next()
@@ -131,7 +137,7 @@ class RecordReader {
       }
       if (found === WAITING) return
       if (found !== RECORD) {
-        cursor.stop()
+        stop()
         return cb(found === FAILED ? cursor.error : errors.notFound(filename, seq, `no record before offset ${seq}`))
       }
       let value
@@ -140,7 +146,7 @@ class RecordReader {
       } catch (err) {
         return cb(/** @type {Error} */ (err))
       } finally {
-        cursor.stop()
+        stop()
       }
       cb(null, value, cursor.seq)
     }

@@ -24,6 +24,7 @@ function scan ({ blocks, turn }, options, onRecord, cb) {
   let cursor
   try {
     cursor = openCursor(blocks, scanRangeOf(options), run)
+    blocks.cursors.add(cursor)
   } catch (err) {
     return process.nextTick(cb, errors.thrown('an option', err))
   }
@@ -50,6 +51,7 @@ function scan ({ blocks, turn }, options, onRecord, cb) {
   /** @param {Error | null} err */
   function finish (err) {
     cursor.stop()
+    blocks.cursors.delete(cursor)
     cb(err)
   }
 }

@@ -60,8 +60,8 @@ class Search {
       return this.halve()
     }
     this.blocks.get(number, true, (err, block) => {
-      // the blocks before were trimmed meanwhile
-      if (err && number * this.blocks.blockSize < this.blocks.start) return this.again()
+      // the blocks before were trimmed meanwhile, or the log was compacted
+      if (number * this.blocks.blockSize < this.blocks.start) return this.again()
       if (err) return this.cb(err)
       let record
       let isBefore
@@ -95,6 +95,7 @@ class Search {
   }
 
   finish () {
+    if (this.high * this.blocks.blockSize < this.blocks.start) return this.again()
     let found = null
     try {
       if (this.before !== null) found = this.firstRecord(this.before, true)

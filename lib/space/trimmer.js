@@ -26,7 +26,7 @@ const MAX_COUNTED = 64
 
 /**
  * @typedef {import('../format/block').Block} Block
- * @typedef {import('../recovery/deletions').ErasedRecord} ErasedRecord
+ * @typedef {import('../recovery/deletions').DeletedRecord} DeletedRecord
  * @typedef {(err: Error | null, start?: any) => void} Trimmed
  *
  * @typedef {object} Request
@@ -50,7 +50,7 @@ class Trimmer {
     this.file = writer.file
     this.blocks = writer.blocks
     this.batchSize = batchSize
-    /** The record at the log's start, by which recovery knows the file. @type {ErasedRecord | null} */
+    /** The record at the log's start, by which recovery knows the file. @type {DeletedRecord | null} */
     this.tie = null
     this.recorded = this.punched = this.blocks.start
     /** Up to here the file has zeros after a power cut, too. */
@@ -138,6 +138,18 @@ class Trimmer {
     const block = await this.firstValid(start)
     if (block === null) return
     await this.moveTo(block, await this.countBefore(block.number))
+  }
+
+  /**
+   * The log is another file now, in which all is punched.
+   * @param {number} start
+   * @param {(offset: number) => number} move where a record is now, or the next one
+   */
+  moveFile (start, move) {
+    this.recorded = this.punched = this.durable = start
+    this.coveredBy = 0
+    this.tie = null
+    this.requests = this.requests.map(({ start, cb }) => ({ start: move(start), cb, known: null }))
   }
 
   /**

@@ -50,7 +50,7 @@ const fchown = promisify(fs.fchown)
  *
  * @typedef {object} Trimming
  * @property {number} from offset of the first block that may not be zeros yet
- * @property {import('../recovery/deletions').ErasedRecord} tie the record at `start`, as if it were to be deleted: without it, the file is another one
+ * @property {import('../recovery/deletions').DeletedRecord} tie the record at `start`, as if it were to be deleted: without it, the file is another one
  *
  * @typedef {import('../recovery/deletions').Deletion} Deletion
  * @typedef {Pick<RecoveryPoint, 'start' | 'trimming'>} PointStart

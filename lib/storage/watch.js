@@ -19,6 +19,7 @@ const DROP_TIME = 5
  * @property {() => void} release
  * @property {() => void} pointReplaced the recovery point was replaced or removed: watches the current one, if
  *   there is one. What was published to it before this call is not reported
+ * @property {() => void} logReplaced the same for the log
  * @property {() => void} stop
  */
 
@@ -30,6 +31,7 @@ class FileWatch {
    * @param {import('../clock').Clock} clock
    */
   constructor (filename, pointName, onchange, clock) {
+    this.filename = filename
     this.pointName = pointName
     this.onchange = onchange
     this.clock = clock
@@ -74,6 +76,13 @@ class FileWatch {
       this.onchange()
     }, DROP_TIME)
     this.dropTimer.unref()
+  }
+
+  /** Another file has the log's name. */
+  logReplaced () {
+    this.logWatcher?.close()
+    this.logWatcher = this.stopped ? null : this.watch(this.filename)
+    this.pointReplaced()
   }
 
   withoutEvents () {
