@@ -10,6 +10,7 @@ const openFlumeLog = require('./index')
 const errors = require('./lib/errors')
 const { replace } = require('./lib/replaceable')
 const { appendFrom } = require('./lib/wrappers/append-from')
+const { Cursor } = require('./lib/wrappers/cursor')
 const { RecordIterator } = require('./lib/wrappers/iterator')
 const { ReadStream, WriteStream } = require('./lib/wrappers/node-streams')
 const { sourceWith } = require('./lib/wrappers/options')
@@ -210,6 +211,24 @@ class FlumeLog {
    */
   del (seq) {
     return new Promise((resolve, reject) => this.flumelog.del(seq, (err) => err ? reject(err) : resolve()))
+  }
+
+  /**
+   * A named position in the log that survives restarts. This process holds it until the cursor, or the log, is closed.
+   * @param {string} name 1 to 64 letters, digits, `-` or `_`
+   * @returns {Cursor<T>}
+   * @throws flumelog:invalid for another name, and for a log in a storage
+   */
+  cursor (name) {
+    return new Cursor(this.flumelog.cursor(name))
+  }
+
+  /**
+   * Lists the cursors of the log, by name.
+   * @returns {Promise<import('./lib/types').CursorInfo[]>}
+   */
+  cursors () {
+    return new Promise((resolve, reject) => this.flumelog.cursors((err, cursors) => err ? reject(err) : resolve(cursors)))
   }
 
   /**

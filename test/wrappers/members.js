@@ -29,6 +29,8 @@ const COUNTERPARTS = {
   scan: 'scan',
   search: 'search',
   del: 'del',
+  cursor: 'cursor',
+  cursors: 'cursors',
   onReady: 'ready',
   onDrain: 'drained',
   sync: 'sync',
