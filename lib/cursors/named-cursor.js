@@ -58,6 +58,8 @@ class NamedCursor {
     this.isOpen = false
     /** Why it takes no commits. @type {Error | null} */
     this.refusal = null
+    /** Callbacks of `onReady`. @type {Array<(err: Error | null, seq?: number) => void>} */
+    this.waiting = []
     /** Calls that wait for each other, in order. @type {Commit[]} */
     this.commits = []
     this.isScheduled = false
@@ -86,6 +88,7 @@ class NamedCursor {
       return this.failed(/** @type {Error} */ (err))
     }
     this.isOpen = true
+    this.tellWaiting(null)
     this.runSoon()
   }
 
@@ -94,7 +97,16 @@ class NamedCursor {
     this.refusal = err
     this.cursors.forget(this)
     for (const commit of this.commits) commit.error ??= err
-    process.nextTick(() => this.answer(this.commits.splice(0)))
+    process.nextTick(() => {
+      this.tellWaiting(err)
+      this.answer(this.commits.splice(0))
+    })
+  }
+
+  /** @param {Error | null} err */
+  tellWaiting (err) {
+    const { seq } = this
+    callAll(this.waiting.splice(0).map(cb => () => cb(err, seq)), undefined)
   }
 
   /** @returns {number | undefined} undefined: it is not open yet */
@@ -102,11 +114,12 @@ class NamedCursor {
     return this.isOpen ? this.file.position.seq : undefined
   }
 
-  /** @param {(err: Error | null, seq?: number) => void} cb called when it is open, and what was committed before is stored */
+  /** @param {(err: Error | null, seq?: number) => void} cb called when it is open, or cannot be opened */
   onReady (cb) {
     mustBeFunction('the callback', cb)
-    if (this.refusal !== null) return process.nextTick(cb, this.refusal)
-    this.enqueue(null, {}, () => cb(this.isOpen ? null : this.refusal, this.seq))
+    if (this.refusal !== null) process.nextTick(cb, this.refusal)
+    else if (this.isOpen) process.nextTick(cb, null, this.seq)
+    else this.waiting.push(cb)
   }
 
   // Reading
@@ -143,8 +156,9 @@ class NamedCursor {
    * @param {Done} cb
    */
   whenPositioned (cb) {
-    this.onReady((err) => {
-      if (err || this.refusal) return cb(err ?? this.refusal)
+    if (this.refusal !== null) return process.nextTick(cb, this.refusal)
+    this.enqueue(null, {}, () => {
+      if (this.refusal !== null) return cb(this.refusal)
       this.log.whenFresh((err) => {
         if (err || this.isChecked) return cb(err)
         this.checkPosition().then(() => null, err => err).then(err => process.nextTick(cb, err))
