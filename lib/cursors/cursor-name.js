@@ -15,13 +15,21 @@ const NAME = /^[A-Za-z0-9_-]{1,64}$/
 const MAX_FILE_NAME = 255
 
 /**
+ * @param {unknown} name
+ * @returns {boolean}
+ */
+function isCursorName (name) {
+  return typeof name === 'string' && NAME.test(name)
+}
+
+/**
  * @param {string} logPath
  * @param {unknown} name
  * @returns {string} the path of the cursor's file
  * @throws flumelog:invalid
  */
 function cursorPath (logPath, name) {
-  if (typeof name !== 'string' || !NAME.test(name)) {
+  if (!isCursorName(name)) {
     throw errors.invalid(`the name of a cursor must be 1 to 64 letters (A to Z, a to z), digits, - or _, since it is part of a file name; it is ${format(name)}`)
   }
   const filename = logPath + INFIX + name
@@ -39,7 +47,7 @@ function cursorPath (logPath, name) {
  */
 function cursorNames (logPath, files) {
   const prefix = path.basename(logPath) + INFIX
-  return files.filter(file => file.startsWith(prefix)).map(file => file.slice(prefix.length)).filter(name => NAME.test(name)).sort()
+  return files.filter(file => file.startsWith(prefix)).map(file => file.slice(prefix.length)).filter(isCursorName).sort()
 }
 
-module.exports = { cursorPath, cursorNames, UNFINISHED }
+module.exports = { isCursorName, cursorPath, cursorNames, UNFINISHED }
