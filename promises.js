@@ -10,7 +10,7 @@ const openFlumeLog = require('./index')
 const errors = require('./lib/errors')
 const { replace } = require('./lib/replaceable')
 const { appendFrom } = require('./lib/wrappers/append-from')
-const { Cursor } = require('./lib/wrappers/cursor')
+const { Cursor: NamedCursor } = require('./lib/wrappers/cursor')
 const { RecordIterator } = require('./lib/wrappers/iterator')
 const { ReadStream, WriteStream } = require('./lib/wrappers/node-streams')
 const { sourceWith } = require('./lib/wrappers/options')
@@ -23,6 +23,8 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
 /**
  * @typedef {import('./lib/storage/storage-file').RandomAccessStorage} RandomAccessStorage
  * @typedef {import('./lib/types').AppendOptions} AppendOptions
+ * @typedef {import('./lib/types').CursorInfo} CursorInfo
+ * @typedef {import('./lib/cursors/named-cursor').CommitOptions} CommitOptions
  * @typedef {import('./lib/types').Stats} Stats
  * @typedef {import('./lib/types').LogWriteStream} LogWriteStream
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
@@ -52,6 +54,11 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
 /**
  * @template [T=Buffer]
  * @typedef {import('./lib/read/source').LogRecord<T>} LogRecord
+ */
+
+/**
+ * @template [T=Buffer]
+ * @typedef {import('./lib/wrappers/cursor').Cursor<T>} Cursor
  */
 
 /**
@@ -220,12 +227,12 @@ class FlumeLog {
    * @throws flumelog:invalid for another name, and for a log in a storage
    */
   cursor (name) {
-    return new Cursor(this.flumelog.cursor(name))
+    return new NamedCursor(this.flumelog.cursor(name))
   }
 
   /**
    * Lists the cursors of the log, by name.
-   * @returns {Promise<import('./lib/types').CursorInfo[]>}
+   * @returns {Promise<CursorInfo[]>}
    */
   cursors () {
     return new Promise((resolve, reject) => this.flumelog.cursors((err, cursors) => err ? reject(err) : resolve(cursors)))

@@ -149,16 +149,16 @@ class Cursor {
  * @param {any} [options] one that does not exist is the error of the loop
  */
 function iterate (of, open, options = {}) {
-  const signal = options?.signal
-  let source = /** @type {import('../read/source').Source<any> | null} */ (null)
-  try {
-    checkCursorNames(of, options, ['signal'])
-    source = open(pick(options, CURSOR_STREAM_NAMES))
-  } catch (thrown) {
-    const err = errors.thrown('an option', thrown)
-    source = (abort, cb) => cb(abort || err, undefined)
+  const openChecked = () => {
+    try {
+      checkCursorNames(of, options, ['signal'])
+      return open(pick(options, CURSOR_STREAM_NAMES))
+    } catch (thrown) {
+      const err = errors.thrown('an option', thrown)
+      return (/** @type {import('../read/source').End} */ abort, /** @type {import('../read/source').Answer} */ cb) => cb(abort || err, undefined)
+    }
   }
-  return new RecordIterator(() => /** @type {import('../read/source').Source<any>} */ (source), signal)
+  return new RecordIterator(openChecked, options?.signal)
 }
 
 module.exports = { Cursor }
