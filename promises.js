@@ -24,13 +24,13 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
  * @typedef {import('./lib/storage/storage-file').RandomAccessStorage} RandomAccessStorage
  * @typedef {import('./lib/types').AppendOptions} AppendOptions
  * @typedef {import('./lib/types').CursorInfo} CursorInfo
- * @typedef {import('./lib/cursors/named-cursor').CommitOptions} CommitOptions
+ * @typedef {import('./lib/types').CommitOptions} CommitOptions
  * @typedef {import('./lib/types').Stats} Stats
  * @typedef {import('./lib/types').LogWriteStream} LogWriteStream
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
  * @typedef {import('./lib/read/options').ScanOptions} ScanOptions
  * @typedef {import('./lib/wrappers/append-from').AppendFromOptions} AppendFromOptions
- * @typedef {import('./lib/write/sink').Stored} Stored
+ * @typedef {import('./lib/types').Stored} Stored
  * @typedef {import('./lib/errors').LogError} LogError
  * @typedef {import('./lib/errors').SystemError} SystemError
  * @typedef {import('./lib/errors').ErrorCode} ErrorCode
@@ -38,7 +38,7 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
  * @property {AbortSignal} [signal] ends the stream with its reason
  * @typedef {StreamOptions & SignalOptions} IteratorOptions
  * @typedef {StreamOptions & import('./lib/wrappers/node-streams').NodeStreamOptions} ReadStreamOptions
- * @typedef {import('./lib/wrappers/node-streams').NodeStreamOptions & import('./lib/write/sink').SinkOptions} WriteStreamOptions
+ * @typedef {import('./lib/wrappers/node-streams').NodeStreamOptions & import('./lib/types').SinkOptions} WriteStreamOptions
  */
 
 /**
@@ -72,7 +72,7 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
  * @template [A=T] what can be appended
  */
 class FlumeLog {
-  /** @param {import('./lib/log').FlumeLog<T, A>} log */
+  /** @param {import('./lib/types').FlumeLog<T, A>} log */
   constructor (log) {
     /** The log with callbacks. */
     this.flumelog = log
@@ -241,7 +241,7 @@ class FlumeLog {
   /**
    * Zero-copy iteration: nothing is allocated per record.
    * @param {ScanOptions} range
-   * @param {import('./lib/read/scan').OnRecord} onRecord called with the bytes of a block, the bounds of the record's data in it, and
+   * @param {import('./lib/types').OnRecord} onRecord called with the bytes of a block, the bounds of the record's data in it, and
    *   its seq; returns false to stop
    * @returns {Promise<void>} rejects with an error of the log, or what `onRecord` throws
    */
@@ -412,7 +412,7 @@ async function open (file, options) {
 /**
  * Wraps a log that is open, or being opened.
  * @template T, A
- * @param {import('./lib/log').FlumeLog<T, A>} log
+ * @param {import('./lib/types').FlumeLog<T, A>} log
  * @returns {FlumeLog<T, A>}
  */
 function wrap (log) {

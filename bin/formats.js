@@ -69,7 +69,8 @@ function cellText (found) {
 
 /**
  * @param {Array<string | null>} cells
- * @returns {string} quoted as in RFC 4180; an empty text is "", and so is a row with nothing in it, which would be an empty line
+ * @returns {string} quoted as in RFC 4180; an empty text is "", and so is a single cell without a value: readers skip empty
+ *   lines, and the row would be lost
  */
 function rowOf (cells) {
   const row = cells.map(cell => cell === null ? '' : cell === '' || /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell).join(',')

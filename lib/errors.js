@@ -248,7 +248,13 @@ exports.lockedUnshared = (filename, timeout) => createError('flumelog:locked',
  */
 exports.noFsync = (filename, cause) => createError('ERR_ACCESS_DENIED',
   `${filename}: the permission model of this version of Node.js allows no fsync, so no append could be made durable; open the log with readOnly, or without --permission`,
-  { filename, cause })
+  { filename, path: filename, cause })
+
+/**
+ * @param {string | null} filename
+ * @param {Error} cause of Deno; its message names the permission that is missing, and how to give it
+ */
+exports.notAllowed = (filename, cause) => createError('ERR_ACCESS_DENIED', `${nameOf(filename)}: ${cause.message}`, { filename, path: filename, cause })
 
 /**
  * @param {string | null} filename

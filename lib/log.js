@@ -294,7 +294,7 @@ class Log {
 
   /**
    * @param {import('./read/options').ScanOptions} options
-   * @param {import('./read/scan').OnRecord} onRecord
+   * @param {import('./types').OnRecord} onRecord
    * @param {(err: Error | null) => void} cb
    */
   scan (options, onRecord, cb) {

@@ -165,4 +165,4 @@ function mustBeBoolean (name, value) {
   throw errors.invalid(`${name} must be true or false; it is ${format(value)}`)
 }
 
-module.exports = { settingsOf, checkHighWaterMark, checkOverflow, DEFAULT_BLOCK_SIZE, IDENTITY }
+module.exports = { settingsOf, checkHighWaterMark, checkOverflow, mustBeBoolean, DEFAULT_BLOCK_SIZE, IDENTITY }

@@ -3,8 +3,7 @@
 
 import type { StreamOptions } from './read/options'
 import type { LogRecord, Source } from './read/source'
-import type { CommitOptions } from './cursors/named-cursor'
-import type { AppendOptions, CallbackError, Done } from './types'
+import type { AppendOptions, CallbackError, CommitOptions, Done } from './types'
 
 export interface Append<A> {
   /**

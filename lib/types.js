@@ -53,6 +53,32 @@
  */
 
 /**
+ * @typedef {object} SinkOptions
+ * @property {boolean} [sync] everything is durable before the callback; default false
+ *
+ * @typedef {object} Stored how much was stored
+ * @property {number} records number of records
+ * @property {number} bytes of their data
+ * @property {number} seq of the last record; -1 if there is none
+ *
+ * @typedef {(err: CallbackError | null, stored: Stored) => void} Sunk
+ */
+
+/**
+ * @template [A=any]
+ * @typedef {(read: (abort: import('./read/source').End, cb: (end: import('./read/source').End, item?: A) => void) => void) => void} Sink
+ */
+
+/**
+ * @callback OnRecord
+ * @param {Buffer} block the bytes of a whole block; not to be changed
+ * @param {number} start where the record's data starts in it
+ * @param {number} end where the record's data ends in it
+ * @param {number} seq the record's offset in the file
+ * @returns {boolean | void} false: stop
+ */
+
+/**
  * @typedef {object} SinceMembers
  * @property {(listener: (seq: number) => unknown, immediately?: boolean) => () => void} once calls a listener once, with the
  *   current seq or, if there is none or `immediately` is false, with the next one; returns a function that removes the listener
@@ -98,9 +124,9 @@
  *   Errors end it: `flumelog:corrupt`, `flumelog:invalid` for an invalid option, `flumelog:closed`
  * @property {import('./overloads').BatchFunction<T>} batches a pull-stream source of arrays of what `stream` gives, a block at a
  *   time; no array is empty
- * @property {(options: import('./read/options').ScanOptions, onRecord: import('./read/scan').OnRecord, cb: Done) => void} scan
+ * @property {(options: import('./read/options').ScanOptions, onRecord: OnRecord, cb: Done) => void} scan
  *   zero-copy iteration: nothing is allocated per record; stops when `onRecord` returns false
- * @property {(options?: import('./write/sink').SinkOptions | import('./write/sink').Sunk, cb?: import('./write/sink').Sunk) => import('./write/sink').Sink<A>} sink
+ * @property {(options?: SinkOptions | Sunk, cb?: Sunk) => Sink<A>} sink
  *   a pull-stream sink that appends what it reads, in order. It stops reading when `highWaterMark` bytes are in
  *   flight, until half of them are written. Calls `cb(err, { records, bytes, seq })` when everything is stored
  * @property {(compare: (value: T, seq: number) => number | bigint, cb: (err: CallbackError | null, seq: number, value: T) => void) => void} search
@@ -146,6 +172,10 @@
  * @property {(cb: (err: CallbackError | null, seq: number) => void) => void} onReady called when it is open, with `seq`, or cannot be opened
  * @property {(cb?: Done) => void} close fsyncs what was committed, ends its streams, and releases it. Closing the log closes all
  *
+ * @typedef {object} CommitOptions
+ * @property {boolean} [sync] fsync before the callback
+ * @property {boolean} [rewind] the cursor may go back; -1: to the start of the log
+ *
  * @typedef {object} CursorInfo
  * @property {string} name the cursor's
  * @property {number | null} seq of the record that was committed last; -1: none; null: its file is corrupt
@@ -177,7 +207,7 @@
 
 /**
  * @typedef {object} WriteStreamMembers
- * @property {import('./write/sink').Stored | null} stored what was stored, from `finish` on; null before
+ * @property {Stored | null} stored what was stored, from `finish` on; null before
  *
  * @typedef {import('stream').Writable & WriteStreamMembers} LogWriteStream a Node.js stream in object mode, one record per chunk
  */

@@ -21,11 +21,8 @@ const checkCommitNames = optionNames('commit', ['sync', 'rewind'])
 /**
  * @typedef {import('../types').Done} Done
  * @typedef {import('../read/stream').Stream} Stream
+ * @typedef {import('../types').CommitOptions} CommitOptions
  * @typedef {import('./cursor-text').Position} Position
- *
- * @typedef {object} CommitOptions
- * @property {boolean} [sync] fsync before the callback
- * @property {boolean} [rewind] the cursor may go back; -1: to the start of the log
  *
  * @typedef {object} Commit a call that waits
  * @property {number | null} seq null: only waits for the calls before it

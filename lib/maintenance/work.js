@@ -6,6 +6,7 @@
 const errors = require('../errors')
 const { format } = require('../format-value')
 const { optionNames } = require('../option-names')
+const { mustBeBoolean } = require('../options')
 const { mustBeSignal } = require('../signal')
 
 /** @typedef {'verify' | 'copy' | 'check'} Step `check`: a copy that was written is read back */
@@ -34,7 +35,7 @@ class Work {
   }
 
   /**
-   * @param {Step} step that begins
+   * @param {Step} step that starts
    * @returns {(bytes: number, total: number) => void} throws if the work has to end
    */
   begin (step) {
@@ -60,10 +61,7 @@ function workFor (of, own) {
   const checkNames = optionNames(of, [...own, 'onProgress', 'signal'])
   return (options) => {
     checkNames(options)
-    for (const name of own) {
-      const value = options[name]
-      if (value !== undefined && typeof value !== 'boolean') throw errors.invalid(`${name} must be true or false; it is ${format(value)}`)
-    }
+    for (const name of own) if (options[name] !== undefined) mustBeBoolean(name, options[name])
     return new Work(options)
   }
 }

@@ -303,4 +303,4 @@ function endOfLastAtMost ({ buffer, end }, most) {
   return position
 }
 
-module.exports = { openCursor, Cursor, RECORD, WAITING, AT_END, PAST_BOUND, FAILED }
+module.exports = { openCursor, Cursor, RECORD, WAITING, AT_END, FAILED }

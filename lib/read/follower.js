@@ -199,9 +199,10 @@ class Follower {
   async readStable (point, offset, size) {
     const { blocks, io } = this
     const bytes = await io.read(offset, size)
-    // acknowledged, with a valid checksum, and without deletions that the file does not have yet: nothing changes that
+    // acknowledged, with a valid checksum, and without deletions that the file does not have yet, or had not when it was read:
+    // nothing changes that
     const isCertain = point !== null && point.isHeld && blocks.checksum && size === blocks.blockSize &&
-      !blocks.overrides.has(offset / size) &&
+      !blocks.overrides.has(offset / size) && !this.point.isTailOutdated &&
       storedChecksum(bytes) !== 0 && findProblem(bytes, true) === null
     if (isCertain) return bytes
     const after = await this.point.read()

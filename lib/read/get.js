@@ -14,7 +14,7 @@ const MAX_DEPTH = 64
 /** @typedef {(err: Error | null, value?: any, seq?: any) => void} GetCallback given an error alone, or null and the others */
 
 class RecordReader {
-  /** @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context of a log that is open */
+  /** @param {Pick<import('./stream').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context of a log that is open */
   constructor ({ blocks, decode, takesText, turn }) {
     this.blocks = blocks
     this.decode = decode

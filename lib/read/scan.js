@@ -10,17 +10,11 @@ const errors = require('../errors')
 /**
  * @typedef {import('../format/block').Block} Block
  * @typedef {import('./options').ScanOptions} ScanOptions
- *
- * @callback OnRecord
- * @param {Buffer} block the bytes of a whole block; not to be changed
- * @param {number} start where the record's data starts in it
- * @param {number} end where the record's data ends in it
- * @param {number} seq the record's offset in the file
- * @returns {boolean | void} false: stop
+ * @typedef {import('../types').OnRecord} OnRecord
  */
 
 /**
- * @param {Pick<import('./options').ReadContext, 'blocks' | 'turn'>} context
+ * @param {Pick<import('./stream').ReadContext, 'blocks' | 'turn'>} context
  * @param {ScanOptions} options
  * @param {OnRecord} onRecord
  * @param {(err: Error | null) => void} cb

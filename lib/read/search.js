@@ -19,7 +19,7 @@ const { format } = require('../format-value')
  */
 class Search {
   /**
-   * @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context
+   * @param {Pick<import('./stream').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context
    * @param {Compare} compare
    * @param {SearchCallback} cb
    */
@@ -126,7 +126,7 @@ class Search {
 }
 
 /**
- * @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context
+ * @param {Pick<import('./stream').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context
  * @param {Compare} compare
  * @param {SearchCallback} cb flumelog:not-found if every record is before the target, flumelog:invalid if `compare`
  *   does not return a number, what it throws if it throws

@@ -15,10 +15,23 @@ const MAX_DEPTH = 64
 /**
  * @typedef {import('./cursor').Cursor} Cursor
  * @typedef {import('./options').StreamOptions} StreamOptions
- * @typedef {import('./options').ReadContext} ReadContext
- * @typedef {import('./options').Decode} Decode
  * @typedef {import('./source').Answer} Answer
  * @typedef {import('./source').End} End
+ */
+
+/** @typedef {(data: Buffer | string, seq: number) => any} Decode throws flumelog:corrupt */
+
+/**
+ * @typedef {object} ReadContext what readers need of the log that they read
+ * @property {import('./block-cache').BlockCache} blocks another one before the log is open
+ * @property {Decode | null} decode null: values are given as they are stored
+ * @property {boolean} takesText whether `decode` is given text, and not a Buffer
+ * @property {boolean} keepsNoText whether `decode` is known to keep nothing of its text
+ * @property {string | null} filename
+ * @property {() => number | null} end where the log ends, as far as is known; null if it is not open yet
+ * @property {(cb: (err: Error | null) => void) => void} whenOpen calls back at once if the log is open
+ * @property {import('./open-streams').OpenStreams} streams
+ * @property {import('./turn-budget').TurnBudget} turn
  */
 
 class Stream {

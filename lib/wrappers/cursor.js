@@ -8,7 +8,7 @@ const { pick } = require('../option-names')
 const { RecordIterator } = require('./iterator')
 
 /**
- * @typedef {import('../cursors/named-cursor').CommitOptions} CommitOptions
+ * @typedef {import('../types').CommitOptions} CommitOptions
  * @typedef {import('../read/options').CursorStreamOptions & import('../../promises').SignalOptions} CursorIteratorOptions
  */
 
