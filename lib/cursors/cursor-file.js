@@ -98,7 +98,10 @@ class CursorFile {
     const fd = await open(unfinished, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600)
     return await this.own(fd, unfinished, async () => {
       try {
-        if (await exists(this.filename)) return false
+        if (await exists(this.filename)) {
+          await fs.promises.unlink(unfinished)
+          return false
+        }
         await shareAsLog(fd, this.options.logStatus())
         const lines = Buffer.concat([this.lineOf(this.position, 0), this.lineOf(this.position, 1)])
         const { bytesWritten } = await write(fd, lines, 0, lines.length, 0)
@@ -135,7 +138,8 @@ class CursorFile {
 
   /** @param {number} fd */
   async lock (fd) {
-    for (let tries = 1; this.options.isLocking && !tryLock(fd); tries++) {
+    const mustLock = canLock && this.options.isLocking
+    for (let tries = 1; mustLock && !tryLock(fd); tries++) {
       if (tries === MAX_TRIES) throw errors.cursorLocked(this.filename, this.name)
       await new Promise(resolve => setTimeout(resolve, PAUSE))
     }

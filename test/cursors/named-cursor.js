@@ -206,6 +206,22 @@ tape('the same name gives the same cursor until it is closed; another log object
   await log.close()
 })
 
+tape('of several that create a cursor at the same time, one gets it, and the others can have it later', async (t) => {
+  const { log, file, name } = await logWithRecords(t)
+  const readers = await Promise.all(Array.from({ length: 8 }, () => open(file, { readOnly: true })))
+  for (let round = 0; round < 5; round++) {
+    const cursors = readers.map(reader => reader.cursor(`cursor-${round}`))
+    const codes = await Promise.all(cursors.map(cursor => codeOf(cursor.ready())))
+    t.equal(codes.filter(code => code === 'no error, but -1').length, 1)
+    t.equal(codes.filter(code => code === 'flumelog:locked').length, 7)
+    await Promise.all(cursors.map(cursor => cursor.close()))
+  }
+  t.deepEqual(fs.readdirSync(name('.')).filter(other => other.endsWith('.new')), [], 'nothing is left of the others')
+  t.equal(await readers[7].cursor('cursor-0').ready(), -1)
+  await Promise.all(readers.map(reader => reader.close()))
+  await log.close()
+})
+
 tape('a closed cursor ends its streams, and takes no commits', async (t) => {
   const { log, seqs } = await logWithRecords(t)
   const cursor = log.cursor('mailer')
