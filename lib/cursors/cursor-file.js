@@ -138,8 +138,8 @@ class CursorFile {
 
   /** @param {number} fd */
   async lock (fd) {
-    const mustLock = canLock && this.options.isLocking
-    for (let tries = 1; mustLock && !tryLock(fd); tries++) {
+    if (!canLock || !this.options.isLocking) return
+    for (let tries = 1; !tryLock(fd); tries++) {
       if (tries === MAX_TRIES) throw errors.cursorLocked(this.filename, this.name)
       await new Promise(resolve => setTimeout(resolve, PAUSE))
     }
