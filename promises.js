@@ -10,6 +10,7 @@ const openFlumeLog = require('./index')
 const errors = require('./lib/errors')
 const { replace } = require('./lib/replaceable')
 const { appendFrom } = require('./lib/wrappers/append-from')
+const { Cursor: NamedCursor } = require('./lib/wrappers/cursor')
 const { RecordIterator } = require('./lib/wrappers/iterator')
 const { ReadStream, WriteStream } = require('./lib/wrappers/node-streams')
 const { sourceWith } = require('./lib/wrappers/options')
@@ -22,6 +23,8 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
 /**
  * @typedef {import('./lib/storage/storage-file').RandomAccessStorage} RandomAccessStorage
  * @typedef {import('./lib/types').AppendOptions} AppendOptions
+ * @typedef {import('./lib/types').CursorInfo} CursorInfo
+ * @typedef {import('./lib/types').CommitOptions} CommitOptions
  * @typedef {import('./lib/types').Stats} Stats
  * @typedef {import('./lib/types').LogWriteStream} LogWriteStream
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
@@ -51,6 +54,11 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
 /**
  * @template [T=Buffer]
  * @typedef {import('./lib/read/source').LogRecord<T>} LogRecord
+ */
+
+/**
+ * @template [T=Buffer]
+ * @typedef {import('./lib/wrappers/cursor').Cursor<T>} Cursor
  */
 
 /**
@@ -229,6 +237,24 @@ class FlumeLog {
    */
   trim (options) {
     return new Promise((resolve, reject) => this.flumelog.trim(options, (err, start) => err ? reject(err) : resolve(start)))
+  }
+
+  /**
+   * A named position in the log that survives restarts. This process holds it until the cursor, or the log, is closed.
+   * @param {string} name 1 to 64 letters, digits, `-` or `_`
+   * @returns {Cursor<T>}
+   * @throws flumelog:invalid for another name, and for a log in a storage
+   */
+  cursor (name) {
+    return new NamedCursor(this.flumelog.cursor(name))
+  }
+
+  /**
+   * Lists the cursors of the log, by name.
+   * @returns {Promise<CursorInfo[]>}
+   */
+  cursors () {
+    return new Promise((resolve, reject) => this.flumelog.cursors((err, cursors) => err ? reject(err) : resolve(cursors)))
   }
 
   /**

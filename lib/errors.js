@@ -342,3 +342,41 @@ exports.unsafeDirectory = (folder, reason) => createError('EPERM',
 /** @param {string} filename */
 exports.notASocket = (filename) => createError('EEXIST',
   `${filename}: this file is in the way of the log's socket; move it away`, { filename, path: filename })
+
+/**
+ * @param {string} filename of a cursor
+ * @param {string} name the cursor's
+ */
+exports.cursorLocked = (filename, name) => createError('flumelog:locked',
+  `${filename}: another process, or another log object of this one, holds the cursor '${name}'; close it there first, or use a cursor of another name`, { filename })
+
+/**
+ * @param {string} filename of a cursor
+ * @param {string} name the cursor's
+ */
+exports.corruptCursor = (filename, name) => createError('flumelog:corrupt',
+  `${filename}: the file of the cursor '${name}' is corrupt: neither of its lines has the right checksum; restore it, or delete it to start again`, { filename })
+
+/**
+ * @param {string} filename of a cursor
+ * @param {string} name the caller's
+ * @param {string} other the file's
+ */
+exports.otherCase = (filename, name, other) => createError('flumelog:invalid',
+  `${filename}: the file is that of the cursor '${other}', and this file system does not tell '${name}' from it; use '${other}', or another name`, { filename })
+
+/**
+ * @param {string} filename of a cursor
+ * @param {string} name the cursor's
+ */
+exports.cursorClosed = (filename, name) => createError('flumelog:closed', `${filename}: the cursor '${name}' is closed`, { filename })
+
+/**
+ * @param {string} filename of a cursor
+ * @param {string} name the cursor's
+ * @param {number} seq where it is
+ * @param {string} reason why it cannot be there
+ */
+exports.cursorOutside = (filename, name, seq, reason) => createError('flumelog:invalid',
+  `${filename}: the cursor '${name}' is at offset ${seq}, but ${reason}: the log was replaced or restored from a backup; ` +
+  'commit another position with rewind: true, or delete the cursor to start again', { filename, offset: seq })

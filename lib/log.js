@@ -69,6 +69,9 @@ class Log {
     /** Callbacks of `close`; null: it was not called. @type {Done[] | null} */
     this.closing = null
     this.isClosed = false
+    /** Null: there are none. @type {import('./cursors/named-cursors').NamedCursors | null} */
+    this.namedCursors = null
+    this.clock = clock
     this.depth = 0
     this.turn = new TurnBudget(clock)
     // while a reader waits for what another process appends, this process is kept alive
@@ -173,9 +176,9 @@ class Log {
   /** @param {boolean} isWaiting whether streams wait for what another process appends */
   hold (isWaiting) {
     const { sharing = null, follower = null } = this.state.opened ?? {}
-    const watch = sharing === null ? /** @type {import('./read/follower').Follower | null} */ (follower)?.watch : null
-    if (sharing !== null) sharing.hold(isWaiting)
-    else if (isWaiting) watch?.hold()
+    if (sharing !== null) return sharing.hold(isWaiting)
+    const { watch = null } = /** @type {import('./read/follower').Follower | null} */ (follower) ?? {}
+    if (isWaiting) watch?.hold()
     else watch?.release()
   }
 
@@ -349,6 +352,14 @@ class Log {
     return typeof options === 'function' ? sink(this, {}, options) : sink(this, options ?? {}, cb)
   }
 
+  /** The named cursors of the log. */
+  get cursors () {
+    // only then: most logs have none
+    const { NamedCursors } = require('./cursors/named-cursors')
+    this.namedCursors ??= new NamedCursors(this, this.clock)
+    return this.namedCursors
+  }
+
   // Ends
 
   /** @param {Done} [callback] */
@@ -377,15 +388,21 @@ class Log {
     this.turn.flush()
     const { opened } = this.state
     this.state = new Refusing(errors.closed(this.filename), opened)
-    this.compacting.stop(errors.closed(this.filename), () => this.closeWriter(opened))
+    this.compacting.stop(errors.closed(this.filename), () => this.closeCursors(opened))
   }
 
   /** @param {import('./opening').Opened | null} opened */
-  closeWriter (opened) {
-    const writer = opened?.sharing ?? opened?.writer ?? null
+  closeCursors (opened) {
     if (opened === null) this.finishClosing(null)
-    else if (writer === null) this.closeFile(null)
-    else writer.close((/** @type {Error | null | undefined} */ err) => this.closeFile(err ?? null))
+    else if (this.namedCursors === null) this.closeWriter(null)
+    else this.namedCursors.close((err) => this.closeWriter(err))
+  }
+
+  /** @param {Error | null} failure of a cursor */
+  closeWriter (failure) {
+    const { sharing, writer } = /** @type {import('./opening').Opened} */ (this.state.opened)
+    if (writer === null) this.closeFile(failure)
+    else (sharing ?? writer).close((/** @type {Error | null | undefined} */ err) => this.closeFile(failure ?? err ?? null))
   }
 
   /** @param {Error | null} failure */
@@ -433,6 +450,8 @@ function createLog (file, settings, clock = systemClock) {
     compact: (/** @type {any} */ options, /** @type {any} */ cb = undefined) => log.compact(options, cb),
     onCompact: (listener) => log.compacting.onCompact(listener),
     trim: (options, cb) => trim(log, options, cb),
+    cursor: (name) => log.cursors.get(name),
+    cursors: (cb) => log.cursors.list(cb),
     onReady: (cb) => log.onReady(cb),
     onDrain: (cb) => log.onDrain(cb),
     sync: (cb) => log.sync(cb),

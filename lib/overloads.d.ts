@@ -5,7 +5,7 @@ import type { StreamOptions } from './read/options'
 import type { LogRecord, Source } from './read/source'
 import type { CompactOptions } from './space/compacting'
 import type { Compacted } from './space/compaction'
-import type { AppendOptions, CallbackError } from './types'
+import type { AppendOptions, CallbackError, CommitOptions, Done } from './types'
 
 export interface Append<A> {
   /**
@@ -33,18 +33,18 @@ export interface Append<A> {
   (value: A | A[], options: AppendOptions | boolean, cb?: (err: CallbackError | null, seqs: number | number[]) => void): void
 }
 
-export interface StreamFunction<T> {
+export interface StreamFunction<T, O = StreamOptions> {
   /**
    * A pull-stream source of records as `{ seq, value }`, in the order of the file or, with `reverse`, last record first. Errors end
    * it: `flumelog:corrupt`, `flumelog:invalid` for an invalid option, `flumelog:closed`.
    */
-  (options?: StreamOptions & { seqs?: true, values?: true }): Source<LogRecord<T>>
+  (options?: O & { seqs?: true, values?: true }): Source<LogRecord<T>>
   /** The same with seqs only. */
-  (options: StreamOptions & { values: false }): Source<number>
+  (options: O & { values: false }): Source<number>
   /** The same with values only. */
-  (options: StreamOptions & { seqs: false, values?: true }): Source<T>
+  (options: O & { seqs: false, values?: true }): Source<T>
   /** The same; what it gives depends on `seqs` and `values`. */
-  (options: StreamOptions): Source<any>
+  (options: O): Source<any>
 }
 
 export interface Compact<T> {
@@ -57,13 +57,25 @@ export interface Compact<T> {
   (cb: (err: CallbackError | null, compacted: Compacted) => void): void
 }
 
-export interface BatchFunction<T> {
+export interface BatchFunction<T, O = StreamOptions> {
   /** A pull-stream source of arrays of what `stream` gives, with the same options, a block at a time. No array is empty. */
-  (options?: StreamOptions & { seqs?: true, values?: true }): Source<LogRecord<T>[]>
+  (options?: O & { seqs?: true, values?: true }): Source<LogRecord<T>[]>
   /** The same with seqs only. */
-  (options: StreamOptions & { values: false }): Source<number[]>
+  (options: O & { values: false }): Source<number[]>
   /** The same with values only. */
-  (options: StreamOptions & { seqs: false, values?: true }): Source<T[]>
+  (options: O & { seqs: false, values?: true }): Source<T[]>
   /** The same; what it gives depends on `seqs` and `values`. */
-  (options: StreamOptions): Source<any[]>
+  (options: O): Source<any[]>
+}
+
+export interface Commit {
+  /**
+   * Stores that the record at `seq`, and all before it, are done. It is called back when that is written, or with `sync: 'always'` fsynced.
+   * Errors: `flumelog:invalid` if the cursor is at a later seq already; `flumelog:not-found` if no record starts there;
+   * `flumelog:closed`; errors of the operating system.
+   */
+  (seq: number, cb?: Done): void
+
+  /** With `{ sync: true }`, it is fsynced before the callback. With `{ rewind: true }` the cursor may go back: -1 is the start of the log. */
+  (seq: number, options: CommitOptions, cb?: Done): void
 }

@@ -34,6 +34,8 @@ const COUNTERPARTS = {
   compact: 'compact',
   onCompact: 'onCompact',
   trim: 'trim',
+  cursor: 'cursor',
+  cursors: 'cursors',
   onReady: 'ready',
   onDrain: 'drained',
   sync: 'sync',
