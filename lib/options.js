@@ -46,6 +46,8 @@ const DEFAULT_BLOCK_SIZE = 65536
  *   See docs/processes.md
  * @property {number} [timeout] with `shared`: milliseconds that the owner may be silent before calls get `flumelog:unreachable`; default 10000
  * @property {number} [ackInterval] with `shared`: milliseconds for which the owner holds back acknowledgements to gather more; default 0
+ * @property {boolean} [large] store records that do not fit into a block, of up to 256 MiB, in chunks, and read them as they were appended;
+ *   without it, readers see the chunks. Can be switched on at any time; default false
  * @property {boolean} [readOnly] read without a lock and without recovery, following a log that another process writes; default false
  */
 
@@ -66,6 +68,7 @@ const DEFAULT_BLOCK_SIZE = 65536
  * @property {boolean} shared
  * @property {number} timeout
  * @property {number} ackInterval
+ * @property {boolean} large
  * @property {boolean} readOnly
  */
 
@@ -75,7 +78,7 @@ const IDENTITY = { encode: value => value, decode: data => data, buffer: true }
 /** The option of flumelog-offset says how offsets are written in its own format, and means nothing here. */
 const checkNames = optionNames('FlumeLog', [
   'blockSize', 'block', 'codec', 'validate', 'cacheSize', 'sync', 'syncInterval', 'syncBytes', 'checksum', 'lock', 'highWaterMark', 'overflow',
-  'blocking', 'shared', 'timeout', 'ackInterval', 'readOnly'
+  'blocking', 'shared', 'timeout', 'ackInterval', 'large', 'readOnly'
 ], ['offsetCodec'])
 
 /**
@@ -111,6 +114,7 @@ function settingsOf (options) {
   mustBeInteger('syncBytes', syncBytes, 1, Number.MAX_SAFE_INTEGER)
   const checksum = mustBeBoolean('checksum', options.checksum ?? true)
   const blocking = mustBeBoolean('blocking', options.blocking ?? true)
+  const large = mustBeBoolean('large', options.large ?? false)
   const readOnly = mustBeBoolean('readOnly', options.readOnly ?? false)
   const shared = mustBeBoolean('shared', options.shared ?? false)
   const timeout = options.timeout ?? 10_000
@@ -123,7 +127,7 @@ function settingsOf (options) {
   if (shared && !lock) throw errors.invalid('shared requires the lock, which decides which process writes; lock is false')
   const highWaterMark = checkHighWaterMark(options.highWaterMark ?? 16 * MIB)
   const overflow = checkOverflow(options.overflow ?? 'queue')
-  return { blockSize, codec, validate: options.validate, cacheSize, sync, syncInterval, syncBytes, checksum, lock, highWaterMark, overflow, blocking, shared, timeout, ackInterval, readOnly }
+  return { blockSize, codec, validate: options.validate, cacheSize, sync, syncInterval, syncBytes, checksum, lock, highWaterMark, overflow, blocking, shared, timeout, ackInterval, large, readOnly }
 }
 
 /**

@@ -4,7 +4,8 @@
 // so a sink that loops reads a whole block without returning to the event loop.
 
 const errors = require('../errors')
-const { openCursor, RECORD, WAITING, AT_END, FAILED } = require('./cursor')
+const { RECORD, WAITING, AT_END, FAILED } = require('./cursor')
+const { openRecordCursor } = require('./large-cursor')
 const { streamRangeOf } = require('./options')
 const { isCorrupt, skipBlock, currentRecord } = require('./skipped')
 const { CHECK_INTERVAL } = require('./turn-budget')
@@ -134,7 +135,8 @@ class Stream {
     range.reuseMemory = !this.values || this.takesText
     range.textByBlock = this.context.keepsNoText
     this.liveFrom = Math.max(range.min, blocks.end)
-    return openCursor(blocks, range, this.resume)
+    range.needsData = this.values
+    return openRecordCursor(blocks, range, this.resume)
   }
 
   /** Continues a read that had to wait. */
@@ -271,8 +273,8 @@ class Stream {
    */
   openForward (cursor) {
     cursor.stop()
-    const range = { min: this.liveFrom, max: cursor.max, reverse: false, useCache: this.options.cache !== false }
-    return openCursor(this.context.blocks, range, this.resume)
+    const range = { min: this.liveFrom, max: cursor.max, reverse: false, useCache: this.options.cache !== false, needsData: this.values }
+    return openRecordCursor(this.context.blocks, range, this.resume)
   }
 
   /**
