@@ -134,10 +134,21 @@ class Packer {
 
   /**
    * Adds records that have their lengths already.
-   * @param {Buffer} records as in the file, one after the other; each fits a block
+   * @param {Buffer[]} frames of records as in the file, one after the other; each fits a block
    * @returns {{ first: number, last: number }} the seqs of the first record and of the last one
    */
-  addFramed (records) {
+  addFramed (frames) {
+    const { first, last } = this.addFrame(frames[0])
+    let seq = last
+    for (let i = 1; i < frames.length; i++) seq = this.addFrame(frames[i]).last
+    return { first, last: seq }
+  }
+
+  /**
+   * @param {Buffer} records
+   * @returns {{ first: number, last: number }}
+   */
+  addFrame (records) {
     const most = this.blockSize - layout.paddingSize(this.checksum)
     let first = -1
     let last = -1
@@ -171,12 +182,12 @@ class Packer {
 
   /**
    * The same for records that have their lengths already.
-   * @param {Buffer} records as for `addFramed`
+   * @param {Buffer} records of one frame
    * @returns {{ first: number, last: number }}
    */
   addFramedAtomic (records) {
     this.startBatch(records.length)
-    return this.addFramed(records)
+    return this.addFrame(records)
   }
 
   /** @param {number} bytes of the records, with their lengths */
