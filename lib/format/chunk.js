@@ -156,7 +156,7 @@ class Splitter {
    * Writes the next chunk as a record, with its lengths.
    * @param {Buffer} block
    * @param {number} position
-   * @param {number} room the most bytes that the chunk may have; enough for all that is left, or more than PART_HEADER
+   * @param {number} room the most bytes that the chunk may have, at least LAST_HEADER
    * @returns {number} the position after the record
    */
   write (block, position, room) {

@@ -28,7 +28,7 @@ function split (data, rooms) {
 
 test('a record comes back from its chunks, forward and backward, whatever their sizes are', (t) => {
   t.comment(`SEED=${SEED} repeats it`)
-  const rooms = fc.array(fc.integer({ min: 22, max: 200 }), { minLength: 1, maxLength: 5 }).filter(rooms => rooms.some(room => room >= 25))
+  const rooms = fc.array(fc.integer({ min: 25, max: 200 }), { minLength: 1, maxLength: 5 })
   fc.assert(fc.property(fc.uint8Array({ minLength: 1, maxLength: 2000 }), rooms, (bytes, rooms) => {
     const data = Buffer.from(bytes)
     const chunks = split(data, rooms)
