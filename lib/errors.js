@@ -79,6 +79,12 @@ exports.notFound = (filename, seq, message) => createError('flumelog:not-found',
  */
 exports.noRecordStarts = (filename, seq) => exports.notFound(filename, seq, `no record starts at offset ${seq}`)
 
+/**
+ * @param {string | null} filename
+ * @param {number} seq
+ */
+exports.startsPart = (filename, seq) => exports.notFound(filename, seq, `no record starts at offset ${seq}: a part of a large one does`)
+
 /** @param {string | null} filename */
 exports.noMatch = (filename) => createError('flumelog:not-found',
   `${nameOf(filename)}: no record matches the search`, { filename })
@@ -108,7 +114,16 @@ exports.noRoom = (filename, need, have) => createError('ENOSPC',
  * @param {number} blockSize in bytes
  */
 exports.tooLarge = (length, most, blockSize) => createError('flumelog:too-large',
-  `a record of ${length} bytes is too large: the maximum is ${most} bytes, with blocks of ${blockSize}`,
+  `a record of ${length} bytes is too large: the maximum is ${most} bytes, with blocks of ${blockSize}; the option large stores larger ones`,
+  { length, most, blockSize })
+
+/**
+ * @param {number} length in bytes
+ * @param {number} most in bytes
+ * @param {number} blockSize in bytes
+ */
+exports.tooLargeToSplit = (length, most, blockSize) => createError('flumelog:too-large',
+  `a record of ${length} bytes is too large: the maximum is ${most} bytes, with the option large and blocks of ${blockSize}`,
   { length, most, blockSize })
 
 /**
@@ -131,6 +146,14 @@ exports.tooLargeTogether = (length, most, blockSize) => createError('flumelog:to
 exports.corrupt = (filename, block, blockSize, position, reason, cause) => createError('flumelog:corrupt',
   `${nameOf(filename)}: block ${block} is corrupt at offset ${block * blockSize + position}: ${reason}`,
   { filename, block, blockSize, offset: block * blockSize + position, ...(cause === undefined ? {} : { cause }) })
+
+/**
+ * @param {string | null} filename
+ * @param {number} seq of a large record
+ * @param {string} reason what was found and what was expected
+ */
+exports.corruptLarge = (filename, seq, reason) => createError('flumelog:corrupt',
+  `${nameOf(filename)}: the large record at offset ${seq} is corrupt: ${reason}`, { filename, offset: seq })
 
 /** @param {string} filename of a copy that was just written */
 exports.copyDiffers = (filename) => createError('flumelog:corrupt',

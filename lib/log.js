@@ -10,7 +10,7 @@ const { callAll, mustBeFunction, optional } = require('./callbacks')
 const { Appending } = require('./appending')
 const { Opening, Open, Refusing } = require('./log-states')
 const { openLog } = require('./opening')
-const { RecordCodec } = require('./record-codec')
+const { recordCodecOf } = require('./record-codec')
 const { replaceable } = require('./replaceable')
 const { createSince } = require('./since')
 const { problemOf } = require('./read/get')
@@ -22,7 +22,9 @@ const { TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
 const { Compacting } = require('./space/compacting')
 const { search } = require('./read/search')
+const { searchLarge } = require('./read/large-search')
 const { EarlyAppends } = require('./write/early-appends')
+const { LargeDeletion } = require('./write/large-deletion')
 const { sink } = require('./write/sink')
 const { trim } = require('./space/trim')
 const { statsOf } = require('./statistics')
@@ -59,7 +61,7 @@ class Log {
     /** The options that can be changed while the log is open. */
     this.limits = { highWaterMark: settings.highWaterMark, overflow: settings.overflow }
     this.since = createSince((cb) => this.nextChange(cb))
-    this.records = new RecordCodec(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
+    this.records = recordCodecOf(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
     /** What is appended until the log is open; null: it is, or cannot be, or it is read-only. */
     this.early = settings.readOnly ? null : new EarlyAppends(settings, this.limits, (error) => this.refusedEarly(error))
     /** @type {Opening | Open | Refusing} */
@@ -72,6 +74,8 @@ class Log {
     /** Null: there are none. @type {import('./cursors/named-cursors').NamedCursors | null} */
     this.namedCursors = null
     this.clock = clock
+    /** Null: the log is opened without `large`. @type {LargeDeletion | null} */
+    this.largeDeletion = null
     this.depth = 0
     this.turn = new TurnBudget(clock)
     // while a reader waits for what another process appends, this process is kept alive
@@ -115,6 +119,7 @@ class Log {
     const state = new Open(opened, /** @type {Opening} */ (this.state).calls)
     this.state = state
     this.compacting.id = opened.id ?? null
+    if (this.settings.large) this.largeDeletion = new LargeDeletion(opened)
     if (opened.writer !== null) this.early?.moveTo(opened.writer, this.records)
     this.early = null
     // the owner of a shared log may have told more since
@@ -250,7 +255,7 @@ class Log {
       /** @type {Error | null} */
       let first = null
       for (const seq of list) {
-        writer.delete(seq, (/** @type {Error | null | undefined} */ err) => {
+        (this.largeDeletion ?? writer).delete(seq, (/** @type {Error | null | undefined} */ err) => {
           first ??= err ?? null
           if (--left === 0) cb(first)
         })
@@ -328,7 +333,8 @@ class Log {
    */
   search (compare, cb) {
     mustBeFunction('the callback', cb)
-    this.whenReadable(cb, () => search(this.reading, compare, cb))
+    const find = this.settings.large ? searchLarge : search
+    this.whenReadable(cb, () => find(this.reading, compare, cb))
   }
 
   /**
@@ -377,6 +383,7 @@ class Log {
 
   /** A client's calls may wait until it has read the end of the log. */
   closeWhenRead () {
+    if (this.largeDeletion !== null && this.largeDeletion.pending > 0) return this.largeDeletion.whenDone(() => this.closeWhenRead())
     const sharing = this.state.opened?.sharing ?? null
     if (sharing === null) this.closeOpened()
     else sharing.whenRead(() => this.closeOpened())

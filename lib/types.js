@@ -77,7 +77,7 @@
 
 /**
  * @callback OnRecord
- * @param {Buffer} block the bytes of a whole block; not to be changed
+ * @param {Buffer} block the bytes of a whole block, or of a large record; not to be changed
  * @param {number} start where the record's data starts in it
  * @param {number} end where the record's data ends in it
  * @param {number} seq the record's offset in the file

@@ -13,6 +13,7 @@ const { Block } = require('../format/block')
 const { boundsOf, visibleTail } = require('./visible-tail')
 const { FollowedPoint, acknowledgedByPoint } = require('./followed-point')
 const { applyPatches } = require('../recovery/deletions')
+const { lastRecord } = require('../recovery/whole-records')
 
 /** How often a block that is corrupt is read again, in case another process is rewriting it. */
 const CORRUPT_RETRIES = 5
@@ -247,7 +248,8 @@ class Follower {
    */
   extend (tail, bytes, end) {
     if (end === 0) return
-    this.lastSeq = tail.number * this.blocks.blockSize + layout.previousPosition(bytes, end)
+    const last = lastRecord(bytes, end, this.blocks.large)
+    if (last !== -1) this.lastSeq = tail.number * this.blocks.blockSize + last
     tail.setBuffer(bytes)
     tail.end = end
   }

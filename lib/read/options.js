@@ -66,6 +66,7 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
  * @property {boolean} fromStart whether to go on at the log's start where blocks were trimmed
  * @property {boolean} [textByBlock] whether records may be decoded a block at a time, if the caller keeps no text, which would
  *   keep all of the block
+ * @property {boolean} [needsData] false: large records need not be put together; default true
  * @property {boolean} [reuseMemory] whether the memory of a block may be reused once the cursor has left it
  */
 

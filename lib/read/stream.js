@@ -4,7 +4,8 @@
 // so a sink that loops reads a whole block without returning to the event loop.
 
 const errors = require('../errors')
-const { openCursor, RECORD, WAITING, AT_END, FAILED } = require('./cursor')
+const { RECORD, WAITING, AT_END, FAILED } = require('./cursor')
+const { openRecordCursor } = require('./large-cursor')
 const { streamRangeOf } = require('./options')
 const { isCorrupt, skipBlock, currentRecord } = require('./skipped')
 const { CHECK_INTERVAL } = require('./turn-budget')
@@ -151,7 +152,8 @@ class Stream {
     range.textByBlock = this.context.keepsNoText
     this.liveFrom = Math.max(range.min, blocks.end)
     this.max = range.max
-    return openCursor(blocks, range, this.resume)
+    range.needsData = this.values
+    return openRecordCursor(blocks, range, this.resume)
   }
 
   /** Continues a read that had to wait. */
@@ -288,8 +290,8 @@ class Stream {
    */
   openForward (cursor) {
     cursor.stop()
-    const range = { min: this.liveFrom, max: this.max, reverse: false, useCache: this.options.cache !== false, fromStart: cursor.fromStart }
-    return openCursor(this.context.blocks, range, this.resume)
+    const range = { min: this.liveFrom, max: this.max, reverse: false, useCache: this.options.cache !== false, fromStart: cursor.fromStart, needsData: this.values }
+    return openRecordCursor(this.context.blocks, range, this.resume)
   }
 
   /**
