@@ -408,7 +408,7 @@ function createLog (file, settings, clock = systemClock) {
     onDrain: (cb) => log.onDrain(cb),
     sync: (cb) => log.sync(cb),
     close: (cb) => log.close(cb),
-    stats: () => statsOf(log.state.opened, log.state.appender, log.streams.size),
+    stats: () => statsOf(log.file, log.state.opened, log.state.appender, log.streams.size),
     methods: { del: 'async' }
   }
   // `get` and `set` in the literal would make V8 look up every member of the log in a table, at each use

@@ -45,6 +45,7 @@
  * @property {ClientStats[]} clients with `shared`, in the owner: the other processes; empty otherwise
  * @property {number} refused with `shared`, in the owner: connections that were closed because of what they had sent
  * @property {number} size of the log in bytes
+ * @property {boolean | null} holes whether the space of deleted blocks is freed; false: the file system, the runtime or a storage cannot. Null: not known yet
  * @property {number} blocks in the log, including the last one
  * @property {number | null} records acknowledged and not deleted; null: not known, or another process writes the log
  * @property {number | null} recordsEstimate an estimate of that number; exact if `records` is not null. Null if another process writes the log

@@ -15,6 +15,7 @@ const { countFile } = require('./count-file')
 const { writeCutFile } = require('./cut-file')
 const { datasync, explained } = require('./datasync')
 const { nullIfMissing, syncFolder } = require('./directory')
+const { Holes } = require('./holes')
 const { hasRoomForSuffix, locate } = require('./location')
 const { lastNonZero } = require('./last-data')
 const { acquireLock, canLock, tryLock, unlock } = require('./lock')
@@ -44,6 +45,9 @@ const MAX_OPENS = 10
  * @property {(offset: number, data: Buffer, cb: Done) => void} write may call back at once
  * @property {(offset: number, buffers: Buffer[], cb: Done) => void} writeMany one after the other; may call back at once
  * @property {(offset: number, cb: Done) => void} truncate
+ * @property {(offset: number, length: number, cb: Done) => void} punch frees the space of these bytes, which end within the file and read as
+ *   zeros afterwards: of their whole pages of 4096 bytes; of others, and where that is not possible, zeros are written. Not durable before `sync`
+ * @property {() => boolean | null} canPunch whether space is freed; false: zeros are written. null: not known yet
  * @property {(cb: Done) => void} sync makes durable what was written before the call
  * @property {(cb: Done) => void} close
  * @property {import('./recovery-point').PointFile | null} point
@@ -76,6 +80,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
   const point = hasRoomForSuffix(location.path)
     ? pointFile(location.path + '.recovery-point', location.folder, () => promisify(fs.fstat)(storage.fd), blocking)
     : null
+  const holes = new Holes(() => storage.fd, promisify(file.write))
   /** Of the open file. */
   let identity = { dev: 0n, ino: 0n }
   /** Calls that bypass the storage, which therefore would not wait for them before it closes. */
@@ -209,6 +214,17 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     })
   }
 
+  /** @type {(offset: number, length: number) => Promise<void>} */
+  async function punch (offset, length) {
+    if (closeStorage !== null) throw errors.closed(filename)
+    pendingCalls++
+    try {
+      await holes.punch(offset, length)
+    } finally {
+      endCall()
+    }
+  }
+
   function endCall () {
     if (--pendingCalls === 0 && closeStorage !== null) closeStorage()
   }
@@ -226,6 +242,8 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     readSmall,
     write,
     writeMany,
+    punch: callbackify(punch),
+    canPunch: () => holes.arePossible,
     readMany: (offset, sizes, into, cb) => readInto(offset, into ?? sizes.map(size => Buffer.allocUnsafeSlow(size)), cb),
     close (cb) {
       closeStorage = () => {
