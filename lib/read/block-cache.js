@@ -34,6 +34,8 @@ class BlockCache {
     this.blocksPerBuffer = Math.max(1, Math.floor(BUFFER_SIZE / blockSize))
     /** The block in which the log ends; it is always in memory. Readers take it by `getCached`, which marks it as read. */
     this.tail = new Block(0, Buffer.alloc(0), 0, false)
+    /** Offset of the first block that is not trimmed. */
+    this.start = 0
     /** Changes whenever a block changes other than by growing, so that a cursor notices. */
     this.generation = 0
     this.hits = 0
