@@ -31,6 +31,8 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
  * @typedef {import('./lib/read/options').ScanOptions} ScanOptions
  * @typedef {import('./lib/wrappers/append-from').AppendFromOptions} AppendFromOptions
  * @typedef {import('./lib/types').Stored} Stored
+ * @typedef {import('./lib/backup/backup').BackupOptions} BackupOptions
+ * @typedef {import('./lib/backup/backup').BackedUp} BackedUp
  * @typedef {import('./lib/errors').LogError} LogError
  * @typedef {import('./lib/errors').SystemError} SystemError
  * @typedef {import('./lib/errors').ErrorCode} ErrorCode
@@ -255,6 +257,17 @@ class FlumeLog {
    */
   cursors () {
     return new Promise((resolve, reject) => this.flumelog.cursors((err, cursors) => err ? reject(err) : resolve(cursors)))
+  }
+
+  /**
+   * Copies the log to a file, which is a valid log, or brings an earlier backup up to date: only what is new is copied, and what was deleted is
+   * deleted there. The log can be used meanwhile. Errors as for the log with callbacks.
+   * @param {string} target a path; missing parent directories are created
+   * @param {BackupOptions} [options]
+   * @returns {Promise<BackedUp>} what was done, when it is durable. Rejects with the reason of the signal if that ends it
+   */
+  backup (target, options = {}) {
+    return new Promise((resolve, reject) => this.flumelog.backup(target, options, (err, result) => err ? reject(err) : resolve(result)))
   }
 
   /**

@@ -163,6 +163,21 @@ exports.copyDiffers = (filename) => createError('flumelog:corrupt',
 exports.exists = (filename) => createError('EEXIST',
   `${filename}: the file exists already; choose another name, or remove it`, { filename, path: filename })
 
+/** @param {string} filename that is to be written */
+exports.isDirectory = (filename) => createError('EISDIR', `${filename}: is a directory; give the name of a file`, { filename, path: filename })
+
+/** @param {string} filename of a backup */
+exports.backupInUse = (filename) => createError('flumelog:locked',
+  `${filename}: another program writes to this backup, or backs up to it; wait until it is done`, { filename })
+
+/**
+ * @param {string} filename of what should be a backup
+ * @param {string | null} log
+ * @param {string} reason what is different
+ */
+exports.notABackup = (filename, log, reason) => createError('flumelog:invalid',
+  `${filename}: is not a backup of ${nameOf(log)}: ${reason}; choose another name, or replace it by a full backup`, { filename })
+
 /**
  * @param {string} filename
  * @param {string} suffix of a file beside it

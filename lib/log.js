@@ -459,6 +459,8 @@ function createLog (file, settings, clock = systemClock) {
     trim: (options, cb) => trim(log, options, cb),
     cursor: (name) => log.cursors.get(name),
     cursors: (cb) => log.cursors.list(cb),
+    // loaded then: few programs make backups
+    backup: (/** @type {string} */ target, /** @type {any} */ options, /** @type {any} */ cb = undefined) => require('./backup/backup').startBackup(log, target, options, cb),
     onReady: (cb) => log.onReady(cb),
     onDrain: (cb) => log.onDrain(cb),
     sync: (cb) => log.sync(cb),

@@ -1,6 +1,7 @@
 // The members of a log whose results depend on their options. By hand, since JSDoc has no place for
 // the description of one overload of a type. `npm run build` copies this file to types/lib.
 
+import type { BackupCallback, BackupOptions } from './backup/backup'
 import type { StreamOptions } from './read/options'
 import type { LogRecord, Source } from './read/source'
 import type { CompactOptions } from './space/compacting'
@@ -78,4 +79,17 @@ export interface Commit {
 
   /** With `{ sync: true }`, it is fsynced before the callback. With `{ rewind: true }` the cursor may go back: -1 is the start of the log. */
   (seq: number, options: CommitOptions, cb?: Done): void
+}
+
+export interface Backup {
+  /**
+   * Copies the log to a file, of what is acknowledged, and no record that is deleted; the log can be used meanwhile. The file is a valid log that was
+   * closed. If it is an earlier backup of this log, only what is new is copied, and what was deleted is deleted there. Errors:
+   * `flumelog:corrupt`, with the offset, if a block of the log is corrupt; `flumelog:invalid` if the target is no backup of this log, or the log
+   * itself; `flumelog:locked`; `EEXIST` if files of another log are beside the target; errors of the operating system.
+   */
+  (target: string, cb: BackupCallback): void
+
+  /** Copies the log to a file, with options. The callback gets the reason of the signal if that ends it; the target is as it was then. */
+  (target: string, options: BackupOptions, cb: BackupCallback): void
 }

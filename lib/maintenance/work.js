@@ -9,7 +9,10 @@ const { optionNames } = require('../option-names')
 const { mustBeBoolean } = require('../options')
 const { mustBeSignal } = require('../signal')
 
-/** @typedef {'verify' | 'copy' | 'check'} Step `check`: a copy that was written is read back */
+/**
+ * @typedef {'verify' | 'copy' | 'check' | 'compare' | 'delete'} Step `check`: a copy that was written is read back. `compare`, `delete`: an earlier
+ *   backup is compared with its log, and what was deleted in that is deleted
+ */
 
 /**
  * @typedef {object} Progress

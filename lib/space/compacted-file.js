@@ -8,7 +8,7 @@ const { promisify } = require('util')
 const layout = require('../format/layout')
 const { writeChecksum } = require('../format/checksum')
 const { datasync } = require('../storage/datasync')
-const { createHole } = require('../format/hole')
+const { holeOf } = require('../format/hole')
 const { writeAll } = require('./whole-writes')
 
 /** Bytes written at a time, about. */
@@ -64,7 +64,7 @@ class CompactedFile {
   static async create (filename, options, map) {
     const fd = await open(filename, 'wx+', 0o600)
     const file = new CompactedFile(filename, fd, options, map)
-    await writeAll(fd, [createHole(options.blockSize, options.checksum)], 0)
+    await writeAll(fd, [holeOf(options.blockSize, options.checksum)], 0)
     return file
   }
 
@@ -160,7 +160,7 @@ class CompactedFile {
 
   /** Nothing was kept: a log ends with a block that is not all zeros. */
   addHole () {
-    createHole(this.blockSize, this.checksum).copy(this.chunk, this.blockStart)
+    holeOf(this.blockSize, this.checksum).copy(this.chunk, this.blockStart)
     this.lastSeq = this.end
     this.nextBlock()
   }
