@@ -8,7 +8,7 @@ const { format } = require('../format-value')
 const { optionNames } = require('../option-names')
 const { mustBeSignal } = require('../signal')
 
-/** @typedef {'verify' | 'copy' | 'check'} Step `check`: a copy that was written is read back */
+/** @typedef {'verify' | 'copy' | 'check' | 'import' | 'export'} Step `check`: a copy that was written is read back */
 
 /**
  * @typedef {object} Progress
@@ -54,10 +54,11 @@ class Work {
 /**
  * @param {string} of the function
  * @param {string[]} own options, all of them booleans
+ * @param {string[]} [others] that the caller checks
  * @returns {(options: any) => Work} throws flumelog:invalid
  */
-function workFor (of, own) {
-  const checkNames = optionNames(of, [...own, 'onProgress', 'signal'])
+function workFor (of, own, others = []) {
+  const checkNames = optionNames(of, [...others, ...own, 'onProgress', 'signal'])
   return (options) => {
     checkNames(options)
     for (const name of own) {
@@ -78,4 +79,4 @@ function mustBePath (name, value) {
   throw errors.invalid(`${name} must be the path of a file; it is ${format(value)}`)
 }
 
-module.exports = { workFor, mustBePath }
+module.exports = { Work, workFor, mustBePath }
