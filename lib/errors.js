@@ -323,14 +323,14 @@ exports.notASocket = (filename) => createError('EEXIST',
  */
 exports.unknownFormat = (filename, size, similar) => createError('flumelog:not-a-log',
   `${filename}: ${size === 0 ? 'the file is empty' : 'not in a format that can be imported'}; ` +
-  (similar.length === 0 ? 'if its format is known, say `from`' : `it may be ${similar.join(' or ')}, corrupt or truncated: if so, say \`from\``), { filename })
+  (similar.length === 0 ? 'give its format with `from`' : `it may be ${similar.join(' or ')}, corrupt or truncated: if so, give the format with \`from\``), { filename })
 
 /**
  * @param {string} filename of what is to be imported
  * @param {string[]} formats
  */
 exports.ambiguousFormat = (filename, formats) => createError('flumelog:invalid',
-  `${filename}: it could be ${formats.join(' or ')}; say \`from\``, { filename })
+  `${filename}: it could be ${formats.join(' or ')}; give its format with \`from\``, { filename })
 
 /**
  * @param {string} filename of what is imported

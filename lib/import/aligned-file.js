@@ -4,6 +4,7 @@
 // is used. It verifies checksums, knows deletions that were interrupted, and reads a log that a process has open.
 
 const layout = require('../format/layout')
+const { isZeros } = require('../format/zeros')
 const { pathFile } = require('../storage/path-file')
 const { pieces } = require('../maintenance/blocks')
 const { openExtent } = require('../maintenance/extent')
@@ -83,7 +84,9 @@ class AlignedReader {
   /** @returns {Promise<false>} */
   async end () {
     const { extent } = this
-    if (extent.end < extent.size) {
+    const bytes = extent.size - extent.end
+    // flumelog-aligned-offset fills the last block with zeros when it deletes a record there
+    if (bytes > 0 && (bytes >= extent.blockSize || !isZeros(await extent.io.read(extent.end, bytes)))) {
       const { start, end, reason } = await tornRange(extent)
       this.torn = { offset: start, bytes: end - start, reason }
     }

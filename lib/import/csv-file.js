@@ -9,6 +9,9 @@ const { mustNotBeEndless } = require('./lines')
 
 const NEWLINE = 0x0a
 const QUOTE = 0x22
+/** Bytes of a last row that is taken for torn: a longer one has lost a quote somewhere. */
+const MAX_TORN = 64 * 1024
+const NOT_CLOSED = 'the quotes of a field are not closed'
 /** Bytes of the header, at most. */
 const MAX_HEADER = 1024 * 1024
 
@@ -27,6 +30,8 @@ class CsvParser {
     this.frame = 0
     this.needed = 0
     this.problem = ''
+    /** where the row after the last one starts */
+    this.next = 0
   }
 
   /** @type {Parser['parse']} */
@@ -40,25 +45,39 @@ class CsvParser {
         break
       }
       if (!isWhole) next = end
-      const row = fieldsOf(bytes, position, next)
-      let isPaused = false
-      if (typeof row === 'string' || row.length !== this.keys.length) {
-        const reason = typeof row === 'string' ? row : `the row has ${row.length} fields, the header ${this.keys.length}`
-        if (!isWhole) {
-          this.problem = `the last row has no newline, and ${reason}`
-          return position
-        }
-        // a quote too many may have made one row of many
-        if (typeof row === 'string') next = bytes.indexOf(NEWLINE, position) + 1
-        isPaused = handler.problem(bytes, position, next, base + position, reason)
-      } else if (row.length > 1 || next - position > 2 || bytes[position] > 0x0d) {
-        const object = Buffer.from(`{${row.map((value, i) => `${this.keys[i]}:${JSON.stringify(value)}`).join(',')}}`)
-        isPaused = handler.record(object, 0, object.length, base + position, false)
-      } // otherwise a blank line
-      position = next
+      this.next = next
+      const isPaused = !isBlank(bytes, position, next) && this.parseRow(bytes, position, next, base, isWhole, handler)
+      if (this.problem !== '') break
+      position = this.next
       if (isPaused) break
     }
     return position
+  }
+
+  /**
+   * @param {Buffer} bytes
+   * @param {number} position
+   * @param {number} next
+   * @param {number} base
+   * @param {boolean} isWhole whether a newline ends it
+   * @param {import('./record-reader').Handler} handler
+   * @returns {boolean} whether the handler wants to be asked before the next one
+   */
+  parseRow (bytes, position, next, base, isWhole, handler) {
+    const row = fieldsOf(bytes, position, next)
+    if (typeof row !== 'string' && row.length === this.keys.length) {
+      const object = Buffer.from(`{${row.map((value, i) => `${this.keys[i]}:${JSON.stringify(value)}`).join(',')}}`)
+      return handler.record(object, 0, object.length, base + position, false)
+    }
+    const reason = typeof row === 'string' ? row : `the row has ${row.length} fields, the header ${this.keys.length}`
+    if (!isWhole && next - position <= MAX_TORN && (typeof row !== 'string' || row === NOT_CLOSED)) {
+      this.problem = `the last row has no newline, and ${reason}`
+      return true
+    }
+    // a quote too many may have made one row of many
+    const line = bytes.indexOf(NEWLINE, position)
+    this.next = typeof row === 'string' && line !== -1 && line < next ? line + 1 : next
+    return handler.problem(bytes, position, this.next, base + position, reason)
   }
 
   /** Only the last row can be torn. @type {Parser['resync']} */
@@ -81,6 +100,16 @@ function endOfRow (bytes, position, end) {
     else if (byte === NEWLINE && !isQuoted) return position + 1
   }
   return -1
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} position
+ * @param {number} next
+ * @returns {boolean} whether nothing is in the line
+ */
+function isBlank (bytes, position, next) {
+  return bytes[position] === NEWLINE || (bytes[position] === 0x0d && position + 1 < next && bytes[position + 1] === NEWLINE)
 }
 
 /**
@@ -123,7 +152,7 @@ function quotedAt (row, at) {
   let value = ''
   for (let from = at + 1; ;) {
     const quote = row.indexOf('"', from)
-    if (quote === -1) return { value, after: row.length, problem: 'the quotes of a field are not closed' }
+    if (quote === -1) return { value, after: row.length, problem: NOT_CLOSED }
     value += row.slice(from, quote)
     from = quote + 2
     if (row[quote + 1] === '"') value += '"'

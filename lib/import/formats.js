@@ -5,6 +5,7 @@
 const { isUtf8 } = require('buffer')
 const errors = require('../errors')
 const { detectBlockSize } = require('../format/block-size')
+const { isZeros } = require('../format/zeros')
 const { endOfRecords } = require('../format/validation')
 const { MAX_BLOCK_SIZE, LENGTH_SIZE, FRAME_SIZE } = require('../format/layout')
 const { AlignedReader } = require('./aligned-file')
@@ -28,6 +29,7 @@ const BLOCK_SIZES = [65536, 1048576, 524288, 262144, 131072, 32768, 16384, 8192,
  * @property {number} records that were found at the start of the file
  * @property {boolean} isWhole nothing else was found
  * @property {boolean} isClear false: other files could look like that, too
+ * @property {boolean} [isWeak] the same, though it is whole: lengths that stand once lead to zeros from anywhere
  * @property {number} [blockSize]
  *
  * @typedef {object} FormatDescription
@@ -107,16 +109,20 @@ function detectAligned (sample, size) {
   const blockSize = detectBlockSize(sample)
   if (blockSize !== undefined) return { records: 1, isWhole: true, isClear: true, blockSize }
   const end = endOfRecords(sample, 0, Math.min(sample.length, MAX_BLOCK_SIZE))
-  const isWhole = end > 0 && end === size
-  return { records: end > 0 ? 1 : 0, isWhole, isClear: isWhole || end > sample.readUInt16LE(0) + FRAME_SIZE }
+  const hasMore = end > sample.readUInt16LE(0) + FRAME_SIZE
+  // a deletion fills the last block with zeros
+  const isFilled = size === MAX_BLOCK_SIZE && isZeros(sample.subarray(end))
+  return { records: end > 0 ? 1 : 0, isWhole: end > 0 && (end === size || isFilled), isClear: end > 0 && (end === size || hasMore), isWeak: end < size && !hasMore }
 }
 
 /** @type {FormatDescription['detect']} */
 function detectAsyncAppendOnlyLog (sample, size) {
+  // two characters can be a length
+  if (isText(sample, size)) return NOTHING
   for (const blockSize of BLOCK_SIZES) {
     if (size % blockSize !== 0) continue
     const found = parse(new aaol.AsyncAppendOnlyLogParser(blockSize, size), sample, size)
-    if (found.isWhole) return { ...found, blockSize }
+    if (found.isWhole) return { ...found, isWeak: true, blockSize }
   }
   const parser = new aaol.AsyncAppendOnlyLogParser(aaol.BLOCK_SIZE, size)
   const { records } = parse(parser, sample, size)
@@ -157,7 +163,7 @@ async function formatOf (file, from) {
   const sample = await file.read(0, Math.min(SAMPLE_SIZE, size))
   const names = /** @type {Format[]} */ (Object.keys(FORMATS)).filter(name => from === undefined || name === from || (from === 'flumelog-offset' && name.startsWith(from)))
   const all = names.map(format => ({ format, ...(size < LENGTH_SIZE ? NOTHING : FORMATS[format].detect(sample, size)) }))
-  const found = [all.filter(({ isWhole }) => isWhole), all.filter(({ isClear }) => isClear)].find(some => some.length > 0) ?? []
+  const found = [all.filter(({ isWhole, isWeak }) => isWhole && !isWeak), all.filter(({ isWhole }) => isWhole), all.filter(({ isClear }) => isClear)].find(some => some.length > 0) ?? []
   // what the caller says counts, unless the number of bits is to be found
   if (found.length === 0 && names.length === 1) return { format: names[0], blockSize: all[0].blockSize ?? aaol.BLOCK_SIZE }
   if (found.length === 0 && size === 0 && from !== undefined) return { format: names[0], blockSize: 0 }

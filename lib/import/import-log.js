@@ -116,7 +116,7 @@ class Import {
     try {
       const snapshot = before?.settings === this.identity && before.snapshot && unfinished.has(before.snapshot) ? before.snapshot : null
       const result = await this.copy(io, snapshot)
-      await mustBeAsWritten(unfinished.log, result, this.settings.keepDeleted, this.work).catch(err => {
+      await mustBeAsWritten(unfinished.log, this.settings.blockSize, result, this.settings.keepDeleted, this.work).catch(err => {
         // nothing of it can be relied on
         if (err.code === 'flumelog:corrupt') unfinished.remove()
         throw err

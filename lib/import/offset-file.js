@@ -76,10 +76,13 @@ class OffsetParser {
   isFramed (bytes, position, length, base) {
     const after = position + 4 + length
     if (readUInt32(bytes, after) !== length) return false
-    const low = after + this.endSize
+    const { endSize } = this
     const end = base + position + this.frame + length
-    if (readUInt32(bytes, low) !== end % 0x100000000) return false
-    return this.endSize === 4 || bytes.readUIntBE(low - this.endSize + 4, this.endSize - 4) === Math.floor(end / 0x100000000)
+    const low = end >>> 0
+    if (readUInt32(bytes, after + endSize) !== low) return false
+    if (endSize === 4) return end === low
+    const high = endSize === 6 ? bytes[after + 4] << 8 | bytes[after + 5] : readUInt32(bytes, after + 4)
+    return high === (end - low) / 0x100000000
   }
 
   /**
@@ -105,7 +108,7 @@ class OffsetParser {
       const bytes = await read(from, Math.min(step + frame, size - from))
       for (let position = endSize; position <= bytes.length; position++) {
         const end = from + position
-        if (readUInt32(bytes, position - 4) !== end % 0x100000000) continue
+        if (readUInt32(bytes, position - 4) !== end >>> 0) continue
         const start = await this.startOf(read, end, offset)
         if (start !== -1) return start
       }

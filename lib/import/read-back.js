@@ -4,40 +4,56 @@
 
 const errors = require('../errors')
 const { crc32 } = require('../format/crc32')
-const { pathFile } = require('../storage/path-file')
-const { pieces } = require('../maintenance/blocks')
+const { paddingStart } = require('../format/layout')
+const { endOfRecords, findProblem } = require('../format/validation')
 const { noCounts, tally } = require('../maintenance/counts')
-const { openExtent } = require('../maintenance/extent')
+const { OldFile } = require('./old-file')
+const { PieceReader, MEMORY_SIZE } = require('./piece-reader')
 
 /**
  * @param {string} name
+ * @param {number} blockSize
  * @param {{ size: number, digest: number, records: number, bytes: number, deleted: number }} written
  * @param {boolean} keepDeleted
  * @param {import('../maintenance/work').Work} work
  * @throws flumelog:corrupt
  */
-async function mustBeAsWritten (name, { size, digest, records, bytes, deleted }, keepDeleted, work) {
+async function mustBeAsWritten (name, blockSize, { size, digest, records, bytes, deleted }, keepDeleted, work) {
   const onprogress = work.begin('check')
-  // an empty log is an empty file
-  if (size === 0) return
-  const extent = await openExtent(pathFile(name, { readOnly: true, lock: false }))
+  const file = await OldFile.open(name)
+  const pieces = new PieceReader(file.fd, name, file.size, 0, Buffer.allocUnsafeSlow(MEMORY_SIZE))
   const counts = noCounts()
   let found = 0
   try {
-    for await (const piece of pieces(extent)) {
-      for (const { buffer, end, problem } of piece.blocks) {
-        if (problem !== null) throw errors.copyDiffers(name)
-        tally(counts, buffer, end)
-        found = crc32(buffer.subarray(0, end), found)
+    if (file.size !== size) throw errors.copyDiffers(name)
+    while (pieces.position < pieces.end || !pieces.isLast) {
+      await pieces.more(blockSize)
+      for (let from = 0; (from = pieces.position) < pieces.end && (from + blockSize <= pieces.end || pieces.isLast);) {
+        const to = pieces.position = Math.min(from + blockSize, pieces.end)
+        const block = pieces.bytes.subarray(from, to)
+        const end = endOfBlock(block, to - from === blockSize)
+        if (end === -1) throw errors.copyDiffers(name)
+        tally(counts, block, end)
+        found = crc32(block.subarray(0, end), found)
       }
-      onprogress(piece.offset + piece.bytes.length, size)
+      onprogress(pieces.base + pieces.position, size)
     }
-    const isSame = extent.end === size && found === digest && counts.records === records && counts.bytes === bytes &&
-      counts.deleted === (keepDeleted ? deleted : 0)
+    const isSame = found === digest && counts.records === records && counts.bytes === bytes && counts.deleted === (keepDeleted ? deleted : 0)
     if (!isSame) throw errors.copyDiffers(name)
   } finally {
-    await extent.io.close()
+    await pieces.stop()
+    await file.close()
   }
+}
+
+/**
+ * @param {Buffer} block
+ * @param {boolean} isSealed
+ * @returns {number} the position after its last record; -1: it is not valid
+ */
+function endOfBlock (block, isSealed) {
+  if (isSealed) return findProblem(block, true) === null ? paddingStart(block) : -1
+  return endOfRecords(block, 0, block.length) === block.length ? block.length : -1
 }
 
 module.exports = { mustBeAsWritten }

@@ -32,7 +32,9 @@ async function * readRecords (filename, { from, onTorn }, work) {
     const batch = new Batch(filename)
     const onprogress = work.begin('import')
     try {
-      while (await reader.next(batch)) {
+      for (let isMore = true; isMore;) {
+        // also what came before the end
+        isMore = await reader.next(batch)
         const { records } = batch
         batch.records = []
         yield * records
