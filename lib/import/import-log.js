@@ -6,6 +6,7 @@
 const fs = require('fs')
 const path = require('path')
 const errors = require('../errors')
+const { crc32 } = require('../format/crc32')
 const { createFolders } = require('../storage/directory')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
@@ -122,11 +123,11 @@ class Import {
         throw err
       })
       this.work.mustGoOn()
-      const { ino, mode } = await fs.promises.stat(unfinished.log).then(async ({ ino }) => ({ ino, mode: (await fs.promises.stat(this.old.filename)).mode }))
+      const { mode } = await fs.promises.stat(this.old.filename)
       // some file systems have no modes
       await fs.promises.chmod(unfinished.log, mode & 0o777).catch(() => {})
-      await unfinished.writeState({ settings: this.identity, snapshot: null, finished: { inode: String(ino), result } })
-      await unfinished.finish(() => allMustBeFree(unfinished.target, given))
+      await unfinished.writeState({ settings: this.identity, snapshot: null, finished: { end: await endOf(unfinished.log), result } })
+      await unfinished.finish(() => mustBeFree(unfinished.target, given))
       return result
     } catch (err) {
       // there is nothing to continue with
@@ -138,15 +139,15 @@ class Import {
   }
 
   /**
-   * @param {{ inode: string }} finished
+   * @param {{ end: string }} finished
    * @returns {Promise<boolean>} whether the log has its name now
    */
-  async isFinished ({ inode }) {
+  async isFinished ({ end }) {
     const { unfinished, given } = this
     const named = fs.existsSync(unfinished.log) ? unfinished.log : unfinished.target
-    const stats = fs.statSync(named, { bigint: true, throwIfNoEntry: false })
-    if (stats === undefined || String(stats.ino) !== inode) return false
-    await unfinished.finish(() => allMustBeFree(unfinished.target, given))
+    // another log may have got the name since
+    if (!fs.existsSync(named) || await endOf(named) !== end) return false
+    await unfinished.finish(() => mustBeFree(unfinished.target, given))
     return true
   }
 
@@ -245,6 +246,20 @@ class Import {
 
 /** @type {Snapshot} */
 const NOTHING_YET = { size: 0, digest: 0, offset: 0, mapSize: 0, skippedSize: 0, counts: { records: 0, bytes: 0, deleted: 0, skipped: 0, corrupt: 0 } }
+
+/**
+ * @param {string} name
+ * @returns {Promise<string>} tells a log from others: its size, and a checksum of its end
+ */
+async function endOf (name) {
+  const file = await OldFile.open(name)
+  try {
+    const size = Math.min(file.size, 65536)
+    return `${file.size}:${crc32(await file.read(file.size - size, size))}`
+  } finally {
+    await file.close()
+  }
+}
 
 /**
  * @param {string} target

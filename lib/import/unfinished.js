@@ -5,6 +5,7 @@
 
 const fs = require('fs')
 const path = require('path')
+const errors = require('../errors')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { formatLine, parseLine } = require('../storage/recovery-point-text')
 const map = require('./map-file')
@@ -23,7 +24,7 @@ const SKIPPED_SUFFIX = '.skipped'
  * @typedef {object} State
  * @property {string} settings what has to be the same for an import to be continued
  * @property {Snapshot | null} snapshot null: of a finished import
- * @property {{ inode: string, result: object } | null} finished the log is complete and valid; only its name is missing
+ * @property {{ end: string, result: object } | null} finished the log is complete and valid, and ends so; only its name may be missing
  */
 
 class Unfinished {
@@ -82,7 +83,8 @@ class Unfinished {
     // last: the log is what others wait for
     if (isUnnamed) await linkOrRename(this.log, this.target)
     await syncFolder(path.dirname(this.target))
-    this.remove()
+    // the state last: it says that the log under its name is this one
+    for (const name of [this.log, this.skipped, `${this.state}.new`, this.state]) fs.rmSync(name, { force: true })
     await syncFolder(path.dirname(this.target))
   }
 
@@ -119,7 +121,9 @@ function sizeOf (name) {
  * @param {string} to
  */
 async function renameIfThere (from, to) {
-  if (sizeOf(from) > 0) await fs.promises.rename(from, to)
+  if (sizeOf(from) === 0) return
+  if (fs.existsSync(to)) throw errors.exists(to)
+  await fs.promises.rename(from, to)
 }
 
 /**
