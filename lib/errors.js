@@ -418,3 +418,69 @@ exports.cursorClosed = (filename, name) => createError('flumelog:closed', `${fil
 exports.cursorOutside = (filename, name, seq, reason) => createError('flumelog:invalid',
   `${filename}: the cursor '${name}' is at offset ${seq}, but ${reason}: the log was replaced or restored from a backup; ` +
   'commit another position with rewind: true, or delete the cursor to start again', { filename, offset: seq })
+
+/**
+ * @param {string} filename of what is to be imported
+ * @param {number} size in bytes
+ * @param {string[]} similar formats of which its start has something
+ */
+exports.unknownFormat = (filename, size, similar) => createError('flumelog:not-a-log',
+  `${filename}: ${size === 0 ? 'the file is empty' : 'not in a format that can be imported'}; ` +
+  (similar.length === 0 ? 'give its format with `from`' : `it may be ${similar.join(' or ')}, corrupt or truncated: if so, give the format with \`from\``), { filename })
+
+/**
+ * @param {string} filename of what is to be imported
+ * @param {string[]} formats
+ */
+exports.ambiguousFormat = (filename, formats) => createError('flumelog:invalid',
+  `${filename}: it could be ${formats.join(' or ')}; give its format with \`from\``, { filename })
+
+/**
+ * @param {string} filename of what is imported
+ * @param {number} offset of the record in it
+ * @param {number} length of the record in bytes
+ * @param {number} most in bytes
+ * @param {number} blockSize in bytes
+ * @param {string} reason empty: its length
+ */
+exports.cannotImport = (filename, offset, length, most, blockSize, reason) => createError(length > most && reason === '' ? 'flumelog:too-large' : 'flumelog:invalid',
+  `${filename}: the record at offset ${offset} cannot be stored: ` +
+  (reason !== '' ? reason : length === 0 ? 'it is empty' : `it has ${length} bytes; the maximum is ${most}, with blocks of ${blockSize}`) +
+  '; `skip` puts such records into a file of their own', { filename, offset })
+
+/**
+ * @param {string} filename of what is imported
+ * @param {number} start in bytes
+ * @param {number} end in bytes
+ * @param {string} reason what was found at the start
+ */
+exports.corruptOldFile = (filename, start, end, reason) => createError('flumelog:corrupt',
+  `${filename}: corrupt from offset ${start} to ${end}, where whole records follow: ${reason}; \`skip\` imports the others`, { filename, offset: start })
+
+/** @param {string} filename of async-append-only-log */
+exports.unfinishedCompaction = (filename) => createError('flumelog:invalid',
+  `${filename}: a compaction was interrupted, so the file has records twice; open it with async-append-only-log, which completes it, first`, { filename })
+
+/** @param {string} filename of the log that is to be made */
+exports.beingImported = (filename) => createError('flumelog:locked',
+  `${filename}: another process imports into it`, { filename })
+
+/**
+ * @param {string} filename of what is read
+ * @param {number} offset in it
+ * @param {string} reason
+ */
+exports.notARecord = (filename, offset, reason) => createError('flumelog:invalid',
+  `${filename}: no record at offset ${offset}: ${reason}`, { filename, offset })
+
+/**
+ * @param {string} filename of a log that is exported
+ * @param {number} seq
+ * @param {string} reason
+ */
+exports.cannotExport = (filename, seq, reason) => createError('flumelog:invalid',
+  `${filename}: the record at offset ${seq} cannot be exported: ${reason}`, { filename, offset: seq })
+
+/** @param {string} filename of a log that is exported */
+exports.exportTooLarge = (filename) => createError('flumelog:too-large',
+  `${filename}: the offsets of flumelog-offset-32 end at 4 GiB, and the log is larger; export it to flumelog-offset-48`, { filename })
