@@ -88,7 +88,8 @@ class FollowedPoint {
     const start = await this.startOf(point, hasMissed)
     // as above
     if (this.blocks.followedPoint !== this) return point
-    if (start > this.blocks.start) this.blocks.trim(start)
+    // a point that tells of more than there is belongs to the file to which a compaction has moved the log
+    if (start > this.blocks.start && start <= await this.io.size()) this.blocks.trim(start)
     if (hasMissed) {
       this.blocks.forget()
       this.isTailOutdated = true
