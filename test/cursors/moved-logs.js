@@ -171,3 +171,23 @@ tape('commits that are called while the log is compacted are of the records that
   t.deepEqual(await valuesOf(again.cursor('mailer')), names(last + 2, 400))
   await again.close()
 })
+
+tape('a cursor of a log with large records is at whole records, also after a compaction', async (t) => {
+  const file = testFolder(t)('log')
+  let log = await open(file, { blockSize: 256, large: true })
+  const records = ['a', 'b'.repeat(1000), 'c', 'd'.repeat(3000), 'e'.repeat(1000), 'f']
+  for (const record of records) await log.append(record)
+  const cursor = log.cursor('mailer')
+  for await (const { seq, value } of cursor.stream({ limit: 4 })) {
+    await cursor.commit(seq)
+    const rest = records.slice(records.indexOf(String(value)) + 1)
+    t.deepEqual(await valuesOf(cursor), rest)
+  }
+  await log.del(0)
+  await log.compact({})
+  t.deepEqual(await valuesOf(cursor), records.slice(4))
+  await log.close()
+  log = await open(file, { large: true })
+  t.deepEqual(await valuesOf(log.cursor('mailer')), records.slice(4))
+  await log.close()
+})
