@@ -94,7 +94,8 @@ function formatReport (old, target, { format, records, bytes, deleted, skipped, 
   }
   if (torn !== null) lines.push(`${paint(stdout, 'yellow', 'not imported')}: ${counted(torn.bytes, 'byte')} of a torn write at offset ${torn.offset} of ${shownOn(stdout, old)}: ${torn.reason}`)
   lines.push(`compared: ${count(records)} records of the same lengths and data in both (CRC-32 ${digest.toString(16).padStart(8, '0')})`)
-  if (map !== null) {
+  // nothing refers to offsets of lines
+  if (map !== null && format !== 'ndjson') {
     lines.push(paint(stdout, 'red', 'OFFSETS HAVE CHANGED: views contain offsets, so delete all views of the old log; flumedb rebuilds them'))
     lines.push(`${shownOn(stdout, map)} has the new offsets`)
   }
