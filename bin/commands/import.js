@@ -4,7 +4,7 @@
 
 const fs = require('fs')
 const { fileName, fileToWrite, blockSize, choiceOption } = require('../arguments')
-const { UserError, explain } = require('../errors')
+const { UserError, explain, reportError } = require('../errors')
 const { count, counted, size } = require('../numbers')
 const { paint, shownOn } = require('../style')
 const { withProgress } = require('../survey')
@@ -57,8 +57,9 @@ async function run (old, target, options) {
   } catch (err) {
     const isKept = fs.existsSync(`${target}.importing.state`)
     if (interrupt.signal.aborted) {
+      reportError(`${target}: interrupted; ${isKept ? 'the same command continues' : 'nothing is left of it'}`)
       process.exitCode = 130
-      throw new UserError(`${target}: interrupted; ${isKept ? 'the same command continues' : 'nothing is left of it'}`)
+      return
     }
     const text = explain(err, fileOf(err, old, target)).replace('`skip`', '--skip').replace('`from`', '--from')
     throw new UserError(isKept ? `${text}; then the same command continues` : text)
