@@ -8,9 +8,20 @@ const { nextPosition, readLength } = require('../format/layout')
 const { headerOf, readUInt64, ENTRY_SIZE, MAX_HEADER, SUFFIX } = require('./map-file')
 const { OldFile } = require('./old-file')
 
-/** @typedef {{ old: number, seq: number }} Entry */
+/**
+ * @typedef {{ old: number, seq: number }} Entry
+ *
+ * @typedef {object} ImportMapMembers
+ * @property {string} from the format of the old file
+ * @property {(old: number) => Promise<number | null>} mapOffset finds a record by its offset in the old file: its seq in the log, as the import has
+ *   written it; null: no record starts at the old offset, or it was not imported, since it was deleted or skipped
+ * @property {() => Promise<void>} close closes its files
+ */
 
-/** Where the records of an imported file are in the log. Reads a few blocks per look-up, and keeps nothing in memory. */
+/**
+ * Where the records of an imported file are in the log. Reads a few blocks per look-up, and keeps nothing in memory.
+ * @implements {ImportMapMembers}
+ */
 class ImportMap {
   #map
   #log
@@ -51,12 +62,7 @@ class ImportMap {
     this.from = from
   }
 
-  /**
-   * Finds a record by its offset in the old file.
-   * @param {number} old
-   * @returns {Promise<number | null>} its seq in the log, as the import has written it; null: no record starts at the old offset, or
-   *   it was not imported, since it was deleted or skipped
-   */
+  /** @type {ImportMapMembers['mapOffset']} */
   async mapOffset (old) {
     if (!Number.isSafeInteger(old) || old < 0) throw errors.invalid(`an offset must be an integer, 0 or more; it is ${String(old)}`)
     const { entry, next } = await this.#entriesAround(old)
@@ -100,7 +106,7 @@ class ImportMap {
     return { old: readUInt64(bytes, 0), seq: readUInt64(bytes, 8) }
   }
 
-  /** Closes its files. */
+  /** @type {ImportMapMembers['close']} */
   async close () {
     await this.#map.close()
     await this.#log.close()
