@@ -4,6 +4,7 @@
 // at every moment, and what is left of a backup that was killed is completed by the next one. Records that were deleted in the log
 // are deleted first; then what is new is appended.
 
+const fs = require('fs')
 const { findProblem } = require('../format/validation')
 const { storedChecksum, writeChecksum } = require('../format/checksum')
 const layout = require('../format/layout')
@@ -16,6 +17,8 @@ const { compareBlocks } = require('./compare-blocks')
 const { readSummary } = require('./source-log')
 const { writeBlocks } = require('./write-blocks')
 
+/** Added to the name of a full backup while it is not complete. */
+const UNFINISHED = '.unfinished'
 /** Blocks whose last bytes are read together. */
 const SUMMARIES = 128
 /** Blocks of which records are deleted with one fsync. */
@@ -68,7 +71,10 @@ class EarlierBackup {
     const extent = await openExtent(file, true).catch((err) => {
       throw err.code === 'flumelog:locked' ? errors.backupInUse(target) : err
     })
-    return new EarlierBackup(source, target, file, extent)
+    const earlier = new EarlierBackup(source, target, file, extent)
+    // of a backup that was killed, since this one has the lock
+    fs.rmSync(earlier.path + UNFINISHED, { force: true })
+    return earlier
   }
 
   close () {
@@ -320,4 +326,4 @@ function changeOf (offset, copy, positions, blockSize) {
   return { deletion: deletionOf(offset, copy, positions, hasChecksum ? storedChecksum(after) : null), after }
 }
 
-module.exports = { EarlierBackup }
+module.exports = { EarlierBackup, UNFINISHED }

@@ -12,15 +12,13 @@ const { onAbort } = require('../signal')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
+const { UNFINISHED } = require('./earlier-backup')
 const { writeBlocks } = require('./write-blocks')
 
 /**
  * @typedef {import('./source-log').SourceLog} SourceLog
  * @typedef {ReturnType<ReturnType<import('../maintenance/work').workFor>>} Work
  */
-
-/** Of the file while it is not complete. What a backup that was killed has left is overwritten by the next one. */
-const SUFFIX = '.unfinished'
 
 /**
  * @param {SourceLog} source
@@ -31,7 +29,7 @@ const SUFFIX = '.unfinished'
  * @returns {Promise<import('./backup').BackedUp>}
  */
 async function writeBackup (source, name, target, earlier, work) {
-  const file = pathFile(name + SUFFIX, { readOnly: false, lock: true })
+  const file = pathFile(name + UNFINISHED, { readOnly: false, lock: true })
   const { path: unfinished = '', newFolders = [] } = file.location ?? {}
   const io = promises(file)
   const remove = () => fs.rmSync(unfinished, { force: true })
