@@ -87,6 +87,15 @@ class FlumeLog {
     replace(this, 'blockSize', bytes)
   }
 
+  /** Where the log starts, in bytes: what was before this offset has been trimmed. 0 if nothing was. */
+  get start () {
+    return this.flumelog.start
+  }
+
+  set start (offset) {
+    replace(this, 'start', offset)
+  }
+
   /** With `shared`: whether this process writes the file (`'owner'`) or sends its appends to the one that does (`'client'`); null otherwise. */
   get role () {
     return this.flumelog.role
@@ -215,14 +224,13 @@ class FlumeLog {
   }
 
   /**
-   * Copies the log to a file, which is a valid log, or brings an earlier backup up to date: only what is new is copied, and what was deleted is
-   * deleted there. The log can be used meanwhile. Errors as for the log with callbacks.
-   * @param {string} target a path; missing parent directories are created
-   * @param {BackupOptions} [options]
-   * @returns {Promise<BackedUp>} what was done, when it is durable. Rejects with the reason of the signal if that ends it
+   * Removes whole blocks at the head of the log, of which all records are before `options.lt`, and frees their space; offsets stay. The
+   * block with the last record stays. Errors: `flumelog:invalid`, `flumelog:read-only`, errors of the operating system.
+   * @param {import('./lib/space/trim').TrimOptions} options
+   * @returns {Promise<number>} where the log starts then
    */
-  backup (target, options = {}) {
-    return new Promise((resolve, reject) => this.flumelog.backup(target, options, (err, result) => err ? reject(err) : resolve(result)))
+  trim (options) {
+    return new Promise((resolve, reject) => this.flumelog.trim(options, (err, start) => err ? reject(err) : resolve(start)))
   }
 
   /**
@@ -258,6 +266,17 @@ class FlumeLog {
    */
   sync () {
     return new Promise((resolve, reject) => this.flumelog.sync((err) => err ? reject(err) : resolve()))
+  }
+
+  /**
+   * Copies the log to a file, which is a valid log, or brings an earlier backup up to date: only what is new is copied, and what was deleted is
+   * deleted there. The log can be used meanwhile. Errors as for the log with callbacks.
+   * @param {string} target a path; missing parent directories are created
+   * @param {BackupOptions} [options]
+   * @returns {Promise<BackedUp>} what was done, when it is durable. Rejects with the reason of the signal if that ends it
+   */
+  backup (target, options = {}) {
+    return new Promise((resolve, reject) => this.flumelog.backup(target, options, (err, result) => err ? reject(err) : resolve(result)))
   }
 
   /**

@@ -6,7 +6,7 @@
 
 /**
  * The codes of the log's own errors; README.md says when each occurs.
- * @typedef {'flumelog:deleted' | 'flumelog:not-found' | 'flumelog:invalid' | 'flumelog:too-large' | 'flumelog:corrupt' |
+ * @typedef {'flumelog:deleted' | 'flumelog:trimmed' | 'flumelog:not-found' | 'flumelog:invalid' | 'flumelog:too-large' | 'flumelog:corrupt' |
  *   'flumelog:not-a-log' | 'flumelog:block-size' | 'flumelog:locked' | 'flumelog:unreachable' | 'flumelog:no-lock' |
  *   'flumelog:read-only' | 'flumelog:overflow' | 'flumelog:replaced' | 'flumelog:failed' | 'flumelog:protocol' |
  *   'flumelog:closed'} ErrorCode
@@ -20,6 +20,7 @@
  * @property {number} [offset] where in the file, in bytes; the seq of a record
  * @property {number} [block] the number of the corrupt block, from 0
  * @property {number} [blockSize] in bytes; with `flumelog:block-size`, that of the file
+ * @property {number} [start] with `flumelog:trimmed`: where the log starts, in bytes
  *
  * @typedef {object} SystemErrorDetails
  * @property {SystemErrorCode} [code] such as 'ENOSPC'; missing if what threw was a function or a storage of the caller's
@@ -55,6 +56,14 @@ const nameOf = (/** @type {string | null} */ filename) => filename === null ? 't
  */
 exports.deleted = (filename, seq) => createError('flumelog:deleted',
   `${nameOf(filename)}: the record at offset ${seq} has been deleted`, { filename, offset: seq })
+
+/**
+ * @param {string | null} filename
+ * @param {number} offset
+ * @param {number} start of the log
+ */
+exports.trimmed = (filename, offset, start) => createError('flumelog:trimmed',
+  `${nameOf(filename)}: what was at offset ${offset} has been trimmed: the log starts at ${start}`, { filename, offset, start })
 
 /**
  * @param {string | null} filename

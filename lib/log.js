@@ -23,6 +23,7 @@ const { scan } = require('./read/scan')
 const { search } = require('./read/search')
 const { EarlyAppends } = require('./write/early-appends')
 const { sink } = require('./write/sink')
+const { trim } = require('./space/trim')
 const { statsOf } = require('./statistics')
 const { checkHighWaterMark, checkOverflow, DEFAULT_BLOCK_SIZE } = require('./options')
 
@@ -390,7 +391,7 @@ function noop () {}
  */
 function createLog (file, settings, clock = systemClock) {
   const log = new Log(file, settings, clock)
-  /** @type {Omit<FlumeLog<any>, 'blockSize' | 'role' | 'highWaterMark' | 'overflow'>} */
+  /** @type {Omit<FlumeLog<any>, 'blockSize' | 'start' | 'role' | 'highWaterMark' | 'overflow'>} */
   const members = {
     filename: log.filename,
     codec: settings.codec,
@@ -404,18 +405,20 @@ function createLog (file, settings, clock = systemClock) {
     search: (compare, cb) => log.search(compare, cb),
     sink: (options, cb) => log.sink(options, cb),
     del: (seqs, cb) => log.del(seqs, cb),
-    // loaded then: few programs make backups
-    backup: (/** @type {string} */ target, /** @type {any} */ options, /** @type {any} */ cb = undefined) => require('./backup/backup').startBackup(log, target, options, cb),
+    trim: (options, cb) => trim(log, options, cb),
     onReady: (cb) => log.onReady(cb),
     onDrain: (cb) => log.onDrain(cb),
     sync: (cb) => log.sync(cb),
     close: (cb) => log.close(cb),
+    // loaded then: few programs make backups
+    backup: (/** @type {string} */ target, /** @type {any} */ options, /** @type {any} */ cb = undefined) => require('./backup/backup').startBackup(log, target, options, cb),
     stats: () => statsOf(log.file, log.state.opened, log.state.appender, log.streams.size),
     methods: { del: 'async' }
   }
   // `get` and `set` in the literal would make V8 look up every member of the log in a table, at each use
   return /** @type {FlumeLog<any>} */ (Object.defineProperties(members, {
     blockSize: replaceable('blockSize', () => log.records.blockSize),
+    start: replaceable('start', () => log.state.opened?.blocks.start ?? 0),
     role: replaceable('role', () => log.state.opened?.sharing?.role ?? null),
     highWaterMark: { enumerable: true, configurable: true, get: () => log.limits.highWaterMark, set: (bytes) => { log.limits.highWaterMark = checkHighWaterMark(bytes) } },
     overflow: { enumerable: true, configurable: true, get: () => log.limits.overflow, set: (what) => { log.limits.overflow = checkOverflow(what) } }

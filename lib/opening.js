@@ -83,7 +83,9 @@ async function openWriter (context, io) {
   if (file.location) await removeJournal(file.location.path)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
+  blocks.start = found.start
   const writer = new Writer(file, blocks, { ...settings, blockSize, counted }, limits, found.lastSeq, listeners.onadvance, clock)
+  writer.retain(settings, records)
   return { opened: { blocks, reader, writer, follower: null, sharing: null, cut, recovered }, lastSeq: found.lastSeq }
 }
 
@@ -96,6 +98,7 @@ async function openReader (context, io) {
   const { blockSize, found, point } = await findVisibleEnd(io, io.read, file.filename, { ...settings, isWhole: records.isWhole })
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
+  blocks.start = found.start
   const follower = new Follower(file, io, blocks, found, point, { ...listeners, blockSize: settings.blockSize, isWhole: records.isWhole, clock })
   try {
     await follower.begin()

@@ -10,6 +10,10 @@
  */
 
 /**
+ * @typedef {(err: CallbackError | null, start: number) => void} Trimmed given where the log starts
+ */
+
+/**
  * @typedef {object} Cut what recovery truncated: bytes after the last whole record
  * @property {number} offset at which the log ends now
  * @property {number} bytes that were truncated
@@ -46,8 +50,9 @@
  * @property {number} refused with `shared`, in the owner: connections that were closed because of what they had sent
  * @property {number} size of the log in bytes
  * @property {boolean | null} holes whether the space of deleted blocks is freed; false: the file system, the runtime or a storage cannot. Null: not known yet
- * @property {number} blocks in the log, including the last one
- * @property {number | null} records acknowledged and not deleted; null: not known, or another process writes the log
+ * @property {number} start offset of the first block that is not trimmed; 0 if none was
+ * @property {number} blocks in the log that are not trimmed, including the last one
+ * @property {number | null} records acknowledged, not deleted and not trimmed; null: not known, or another process writes the log
  * @property {number | null} recordsEstimate an estimate of that number; exact if `records` is not null. Null if another process writes the log
  * @property {number} recovered bytes behind the recovery point that recovery kept
  * @property {Cut | null} cut what recovery truncated
@@ -102,6 +107,7 @@
  * @typedef {object} FlumeLog
  * @property {string | null} filename the path passed to FlumeLog; null for a storage without one
  * @property {number} blockSize in bytes; that of the file, once the log is open
+ * @property {number} start where the log starts, in bytes: what was before this offset has been trimmed. 0 if nothing was, and until the log is open
  * @property {import('./options').Codec<T>} codec converts records to bytes and back; see the option
  * @property {'owner' | 'client' | null} role with `shared`, once the log is open: whether this process writes the file. A client
  *   may become the owner; null if the log is not shared
@@ -115,8 +121,8 @@
  *   `flumelog:too-large`; `flumelog:overflow`; `flumelog:closed`; `flumelog:read-only`; `flumelog:failed` after a failed fsync;
  *   errors of the operating system
  * @property {(seq: number, cb: (err: CallbackError | null, value: T) => void) => void} get
- *   reads the record that starts at `seq`. Errors: `flumelog:deleted`; `flumelog:not-found` if no record starts there;
- *   `flumelog:invalid` if `seq` is not an integer >= 0; `flumelog:corrupt`
+ *   reads the record that starts at `seq`. Errors: `flumelog:deleted`; `flumelog:trimmed` if `seq` is before the start of the log; `flumelog:not-found`
+ *   if no record starts there; `flumelog:invalid` if `seq` is not an integer >= 0; `flumelog:corrupt`
  * @property {(seq: number, cb: (err: CallbackError | null, value: T, seq: number) => void) => void} getPrevious
  *   reads the record before the one at `seq`, skipping deleted ones; `seq` may also be the end of the log.
  *   Errors as for `get`; `flumelog:not-found` if there is no earlier record
@@ -136,13 +142,17 @@
  * @property {(seq: number | number[], cb?: Done) => void} del overwrites one or more records with zeros. Deleting
  *   a deleted record is not an error. When it calls back, the deletion is as durable as an append without options. Errors:
  *   `flumelog:not-found`, `flumelog:invalid`, `flumelog:read-only`
- * @property {import('./overloads').Backup} backup copies the log, which can be used meanwhile, to a file that is a valid log, or brings an earlier
- *   backup up to date
+ * @property {(options: import('./space/trim').TrimOptions, cb?: Trimmed) => void} trim removes whole blocks at the head of the log, of which
+ *   all records are before `options.lt`, and frees their space; offsets stay. The block with the last record stays, and so does the first block
+ *   if no other goes with it. Calls back with the offset at which the log starts then, when a crash does not undo it. Errors:
+ *   `flumelog:invalid`, `flumelog:read-only`, errors of the operating system: the space will be freed later
  * @property {(cb: (err: CallbackError | null, cut: Cut | null) => void) => void} onReady called when the log is open, or cannot be
  *   opened; `cut` is what recovery truncated
  * @property {(cb: Done) => void} onDrain called when everything appended so far is written
  * @property {(cb?: Done) => void} sync fsyncs everything appended and deleted so far
  * @property {(cb?: Done) => void} close fsyncs everything appended and releases the lock. Closing twice is not an error
+ * @property {import('./overloads').Backup} backup copies the log, which can be used meanwhile, to a file that is a valid log, or brings an earlier
+ *   backup up to date
  * @property {() => Stats} stats what the log counts, since it was opened, and its size
  * @property {Methods} methods those that flumedb exposes
  */

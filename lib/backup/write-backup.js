@@ -5,10 +5,11 @@
 const fs = require('fs')
 const path = require('path')
 const errors = require('../errors')
-const { holeOf } = require('../format/hole')
+const { createHole } = require('../format/hole')
 const { ALL_SUFFIXES, mustBeFree } = require('../maintenance/beside')
 const { finishAs, linkOrCopy } = require('../maintenance/repaired-files')
 const { onAbort } = require('../signal')
+const { punchHead } = require('../space/punch-head')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
@@ -72,15 +73,17 @@ async function writeBackup (source, name, target, earlier, work) {
  * @returns {Promise<number>} bytes that were written, and are durable
  */
 async function copyBlocks (source, file, io, work) {
-  const { blocks, blockSize, start, end } = source
+  const { blockSize, start, end } = source
   const onprogress = work.begin('copy')
   let copied = 0
-  // what follows it up to the start is never written, so it takes no space
-  if (start > 0) await io.write(0, holeOf(blockSize, blocks.checksum))
+  // what is before its start is never written, so it takes no space
+  if (start > 0) await io.write(0, createHole(blockSize, true))
   for await (const piece of source.pieces(start)) {
     copied += await writeBlocks(file, piece)
     onprogress(Math.min(end, piece.offset + piece.blocks.length * blockSize) - start, end - start)
   }
+  // it was trimmed meanwhile, perhaps before all of that was read
+  if (source.start > start) await punchHead(io, start, source.start, blockSize)
   await io.sync()
   return copied
 }

@@ -214,6 +214,18 @@ class BlockCache {
     this.loader.invalidate(number)
   }
 
+  /**
+   * Blocks at the log's head are gone. Readers that are in one of them have what they have read of it.
+   * @param {number} start offset of the first that is not
+   */
+  trim (start) {
+    this.start = start
+    const { cache, partChecksums } = this
+    const first = start / this.blockSize
+    if (cache !== null) for (const number of [...cache.keys()]) if (number < first) cache.delete(number)
+    for (const number of [...partChecksums.entries.keys()]) if (number < first) partChecksums.delete(number)
+  }
+
   /** Any block may have been rewritten in the file. */
   forget () {
     this.generation++

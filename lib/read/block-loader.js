@@ -3,6 +3,7 @@
 // Reads sealed blocks from the file and verifies each one, once. Concurrent requests
 // for the same blocks share one read.
 
+const { isHole } = require('../format/hole')
 const layout = require('../format/layout')
 const { storedChecksum } = require('../format/checksum')
 const { findProblem } = require('../format/validation')
@@ -148,14 +149,17 @@ class BlockLoader {
    * @returns {Block}
    */
   parse (number, data, index, remembersParts) {
-    const { blockSize, checksum, partChecksums, overrides, file } = this.blocks
+    const { blockSize, checksum, partChecksums, overrides, file, start } = this.blocks
     const parts = remembersParts ? partChecksums.newParts() : null
     const buffer = data.subarray(index * blockSize, (index + 1) * blockSize)
     const override = overrides.get(number)
     if (override !== undefined) applyPatches(buffer, number * blockSize, override)
     const problem = findProblem(buffer, checksum, parts)
     const block = new Block(number, buffer, 0, true)
-    if (problem === null) {
+    // read before or after it was trimmed
+    if (number * blockSize < start) {
+      block.error = errors.trimmed(file.filename, number * blockSize, start)
+    } else if (problem === null) {
       block.end = layout.paddingStart(buffer)
     } else block.error = errors.corrupt(file.filename, number, blockSize, problem.position, problem.reason)
     if (parts !== null) {
@@ -167,10 +171,11 @@ class BlockLoader {
 
   /**
    * @param {Block} block
-   * @returns {boolean} whether its own checksum shows that it was not read in the middle of a rewrite
+   * @returns {boolean} whether its own checksum shows that it was not read in the middle of a rewrite; a hole in the first
+   *   place may be all that is left of more blocks
    */
   isSelfVerified (block) {
-    return block.error === null && this.blocks.checksum && storedChecksum(block.buffer) !== 0
+    return block.error === null && this.blocks.checksum && storedChecksum(block.buffer) !== 0 && !(block.number === 0 && isHole(block.buffer))
   }
 }
 

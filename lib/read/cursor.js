@@ -2,6 +2,8 @@
 
 // A cursor over records, forward or backward: what streams, scans and getPrevious share.
 
+const errors = require('../errors')
+const { isHole } = require('../format/hole')
 const layout = require('../format/layout')
 const { textOf } = require('./block-text')
 const { Readahead } = require('./readahead')
@@ -29,7 +31,7 @@ class Cursor {
    * @param {Range} range
    * @param {() => void} onready called when a block that was waited for is there
    */
-  constructor (blocks, { min, max, reverse, useCache, reuseMemory = false, textByBlock = false }, onready) {
+  constructor (blocks, { min, max, reverse, useCache, fromStart, reuseMemory = false, textByBlock = false }, onready) {
     this.blocks = blocks
     this.blockSize = blocks.blockSize
     this.readahead = new Readahead(blocks, reverse, useCache, reuseMemory)
@@ -37,6 +39,9 @@ class Cursor {
     this.min = min
     this.max = max
     this.reverse = reverse
+    this.fromStart = fromStart
+    /** Whether it goes on at the log's start where blocks were trimmed. Without a lower bound, that is where the first record is. */
+    this.mayJump = fromStart || min <= 0
     this.onready = onready
     const { end, tail } = blocks
     /** Number of the current block, or of the one to load next. */
@@ -93,6 +98,8 @@ class Cursor {
     this.base = block.number * this.blockSize
     this.blockText = null
     this.untilBlockText = RECORDS_BEFORE_BLOCK
+    // from now on, records would be missing
+    if (this.mayJump && !this.fromStart && !isFirstHole(block)) this.mayJump = false
   }
 
   /** @returns {number} RECORD if the block is there now */
@@ -100,17 +107,33 @@ class Cursor {
     const { number, reverse, blockSize } = this
     if (number < 0 || this.max < this.min) return PAST_BOUND
     if (reverse ? (number + 1) * blockSize <= this.min : number * blockSize > this.max) return PAST_BOUND
+    if (number * blockSize < this.blocks.start) return this.leaveTrimmed()
     // after a corrupt tail, which was skipped
     if (number > this.blocks.tail.number) return AT_END
-    const furthest = Math.min(Math.max(reverse ? this.min : this.max, 0), this.blocks.end)
+    const furthest = Math.min(Math.max(reverse ? this.min : this.max, this.blocks.start), this.blocks.end)
     const block = this.readahead.take(number, Math.floor(furthest / blockSize), this.onready)
     if (block === undefined) return WAITING
+    // this process may have learned it from reading the block
+    if (number * blockSize < this.blocks.start) return this.leaveTrimmed()
     if (block.error !== null) {
       this.error = block.error
       return FAILED
     }
     this.block = block
     return RECORD
+  }
+
+  /** @returns {number} what there is instead of a block that was trimmed */
+  leaveTrimmed () {
+    const { start, file } = this.blocks
+    if (this.reverse) return PAST_BOUND
+    if (!this.mayJump) {
+      this.error = errors.trimmed(file.filename, Math.max(this.number * this.blockSize, this.min), start)
+      return FAILED
+    }
+    this.number = start / this.blockSize
+    this.position = 0
+    return this.loadBlock()
   }
 
   leaveBlock () {
@@ -131,7 +154,9 @@ class Cursor {
     this.generation = this.blocks.generation
     this.blockSize = this.blocks.blockSize
     if (this.block === null) return
-    if (this.block.sealed) this.block = this.blocks.getCached(this.number) ?? null
+    const isTrimmed = this.number * this.blockSize < this.blocks.start
+    if (isTrimmed && this.block.error === null && this.isAtBlockEnd()) return this.leaveBlock()
+    if (this.block.sealed || isTrimmed) this.block = this.blocks.getCached(this.number) ?? null
     if (this.block !== null) this.enterBlock(this.block)
     else this.bound = 0
   }
@@ -218,7 +243,7 @@ class ForwardCursor extends Cursor {
       if (this.position < this.bound) return this.next()
       if (this.position < block.end) return PAST_BOUND
       if (!block.sealed) return this.blocks.end > this.max ? PAST_BOUND : AT_END
-      if (block.error !== null) {
+      if (block.error !== null && !(this.mayJump && this.number * this.blockSize < this.blocks.start)) {
         this.error = block.error
         return FAILED
       }
@@ -289,6 +314,14 @@ class BackwardCursor extends Cursor {
  */
 function openCursor (blocks, range, onready) {
   return range.reverse ? new BackwardCursor(blocks, range, onready) : new ForwardCursor(blocks, range, onready)
+}
+
+/**
+ * @param {Block} block
+ * @returns {boolean} whether it may be all that is left of blocks of which this process does not know yet that they were trimmed
+ */
+function isFirstHole ({ number, sealed, error, buffer }) {
+  return number === 0 && sealed && error === null && isHole(buffer)
 }
 
 /**

@@ -42,7 +42,7 @@ class RecordReader {
    */
   get (seq, cb) {
     const { blocks } = this
-    if (!(Number.isInteger(seq) && seq >= 0 && seq < blocks.end)) return process.nextTick(cb, problemOf(blocks, seq))
+    if (!(Number.isInteger(seq) && seq >= blocks.start && seq < blocks.end)) return process.nextTick(cb, problemOf(blocks, seq))
     const number = Math.floor(seq / blocks.blockSize)
     const block = blocks.lookUp(number)
     if (block !== undefined) return this.answer(null, block, seq, cb)
@@ -120,7 +120,7 @@ class RecordReader {
    */
   getBefore (seq, cb) {
     const { blocks, turn, decode, takesText, filename } = this
-    const cursor = openCursor(blocks, { min: -Infinity, max: seq - 1, reverse: true, useCache: true }, find)
+    const cursor = openCursor(blocks, { min: -Infinity, max: seq - 1, reverse: true, useCache: true, fromStart: false }, find)
     find()
 
     function find () {
@@ -156,7 +156,8 @@ function problemOf (blocks, seq) {
   if (!Number.isInteger(seq) || Number(seq) < 0) {
     return errors.invalid(`seq must be the offset of a record, an integer of 0 or more; it is ${format(seq)}`)
   }
-  const { tail, end, blockSize, file } = blocks
+  const { tail, start, end, blockSize, file } = blocks
+  if (Number(seq) < start) return errors.trimmed(file.filename, Number(seq), start)
   if (Number(seq) < end) return null
   if (tail.error !== null && Number(seq) < tail.number * blockSize + tail.buffer.length) return tail.error
   return errors.notFound(file.filename, Number(seq), `no record at offset ${seq}: the log ends at ${end}`)

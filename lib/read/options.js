@@ -6,7 +6,7 @@ const errors = require('../errors')
 const { format } = require('../format-value')
 const { optionNames } = require('../option-names')
 
-const RANGE_NAMES = ['gt', 'gte', 'lt', 'lte', 'reverse', 'cache']
+const RANGE_NAMES = ['gt', 'gte', 'lt', 'lte', 'reverse', 'cache', 'fromStart']
 const STREAM_NAMES = [...RANGE_NAMES, 'live', 'old', 'limit', 'seqs', 'values', 'skipCorrupt', 'onSkip']
 
 /**
@@ -26,6 +26,8 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
  * @property {number | null} [lte] only records at or before this offset
  * @property {boolean} [reverse] last record first; default false
  * @property {boolean} [cache] whether blocks that are read go into the cache; default true
+ * @property {boolean} [fromStart] go on at the start of the log if records have been trimmed that were to come, instead of ending with
+ *   `flumelog:trimmed`; default false
  *
  * @typedef {object} Skipped a range that a stream with `skipCorrupt` left out
  * @property {number} start offset of its first byte
@@ -59,6 +61,7 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
  * @property {number} max the greatest seq, inclusive; may be Infinity
  * @property {boolean} reverse
  * @property {boolean} useCache whether blocks go into the cache
+ * @property {boolean} fromStart whether to go on at the log's start where blocks were trimmed
  * @property {boolean} [textByBlock] whether records may be decoded a block at a time, if the caller keeps no text, which would
  *   keep all of the block
  * @property {boolean} [reuseMemory] whether the memory of a block may be reused once the cursor has left it
@@ -85,7 +88,8 @@ function rangeOf (options) {
     min: Math.max(checkBound('gt', gt, -Infinity) + 1, checkBound('gte', gte, -Infinity)),
     max: Math.min(checkBound('lt', lt, Infinity) - 1, checkBound('lte', lte, Infinity)),
     reverse: !!options.reverse,
-    useCache: options.cache !== false
+    useCache: options.cache !== false,
+    fromStart: !!options.fromStart
   }
 }
 

@@ -284,7 +284,7 @@ class Stream {
    */
   openForward (cursor) {
     cursor.stop()
-    const range = { min: this.liveFrom, max: cursor.max, reverse: false, useCache: this.options.cache !== false }
+    const range = { min: this.liveFrom, max: cursor.max, reverse: false, useCache: this.options.cache !== false, fromStart: cursor.fromStart }
     return openCursor(this.context.blocks, range, this.resume)
   }
 

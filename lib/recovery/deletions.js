@@ -176,4 +176,4 @@ function applyPatches (bytes, offset, patches) {
   return bytes
 }
 
-module.exports = { deletionOf, ownDeletions, patchesOf, applyPatches, LINE_SIZE, CHECKSUM_SIZE }
+module.exports = { deletionOf, isThere, ownDeletions, patchesOf, applyPatches, LINE_SIZE, CHECKSUM_SIZE }

@@ -37,6 +37,8 @@ const fchown = promisify(fs.fchown)
  * @property {number} [dropped] the highest number of a deletion of this writer that is not listed any more: the log has it
  * @property {import('../recovery/count-records').CountMark} [counted] records in front of an offset that is not greater than `offset`;
  *   missing: not known
+ * @property {number} [start] of the log; missing: nothing was trimmed, or an earlier version wrote this
+ * @property {Trimming} [trimming] the blocks before `start` may not be zeros yet
  * @property {number | null} acknowledged up to here the writer has acknowledged appends, if it is alive; null: not known
  * @property {boolean} isHeld whether its writer is alive; false if that cannot be known here
  *
@@ -46,8 +48,13 @@ const fchown = promisify(fs.fchown)
  * @property {Buffer} [replaces] CRC-32 (uint32, little-endian) of what was there before, for each line of the block in which
  *   a deleted record has data (see lib/recovery/rewrites.js); versions before that wrote none
  *
+ * @typedef {object} Trimming
+ * @property {number} from offset of the first block that may not be zeros yet
+ * @property {import('../recovery/deletions').DeletedRecord} tie the record at `start`, as if it were to be deleted: without it, the file is another one
+ *
  * @typedef {import('../recovery/deletions').Deletion} Deletion
- * @typedef {{ offset: number, deletions: Deletion[], acknowledged: number, dropped?: number, counted?: RecoveryPoint['counted'] }} NewPoint
+ * @typedef {Pick<RecoveryPoint, 'start' | 'trimming'>} PointStart
+ * @typedef {{ offset: number, deletions: Deletion[], acknowledged: number, dropped?: number, counted?: RecoveryPoint['counted'] } & PointStart} NewPoint
  */
 
 /**

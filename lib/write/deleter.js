@@ -335,6 +335,17 @@ class Deleter {
     return number < this.writer.packer.filling.number && this.pending.has(number)
   }
 
+  /**
+   * Blocks were trimmed: nothing of them has to be deleted.
+   * @param {number} first number of the first that is not
+   */
+  trim (first) {
+    for (const number of [...this.pending.keys()].filter(number => number < first)) {
+      this.pending.delete(number)
+      this.blocks.overrides.delete(number)
+    }
+  }
+
   /** The log's file was truncated. */
   truncated () {
     const { blocks, writer } = this

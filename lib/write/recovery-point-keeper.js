@@ -47,6 +47,8 @@ class RecoveryPointKeeper {
     this.onquiet = null
     this.isPublishing = false
     this.isStopped = false
+    /** Knows where the log starts. @type {import('../space/trimmer').Trimmer | null} */
+    this.trimmer = null
     this.publishNow = this.publishNow.bind(this)
   }
 
@@ -93,12 +95,16 @@ class RecoveryPointKeeper {
   /** @param {Done} end */
   replace (end) {
     const { safeEnd, acknowledged, lastSync, recordCount } = this.progress
-    const deletions = [...this.deletions.keys()].filter(deletion => /** @type {number} */ (this.deletions.get(deletion)) > lastSync)
-    for (const [{ number = 0 }, sync] of this.deletions) if (sync <= lastSync) this.dropped = Math.max(this.dropped, number)
+    const trim = this.trimmer?.forPoint(lastSync) ?? {}
+    const { start = 0 } = trim
+    const isNeeded = (/** @type {Deletion} */ deletion) => deletion.block >= start && /** @type {number} */ (this.deletions.get(deletion)) > lastSync
+    const deletions = [...this.deletions.keys()].filter(isNeeded)
+    for (const deletion of this.deletions.keys()) if (!isNeeded(deletion)) this.dropped = Math.max(this.dropped, deletion.number ?? 0)
     const point = /** @type {import('../storage/recovery-point').PointFile} */ (this.point)
-    point.write({ offset: safeEnd, deletions, acknowledged, dropped: this.dropped, counted: recordCount.markWithout(deletions) }, (err) => {
+    point.write({ offset: safeEnd, deletions, acknowledged, dropped: this.dropped, counted: recordCount.markWithout(deletions), ...trim }, (err) => {
       if (!err) {
         this.offset = safeEnd
+        this.trimmer?.isRecorded(start)
         this.keepOnly(deletions)
         this.isOutdated = this.hasFailed = this.hasUnsynced = false
       }

@@ -27,6 +27,8 @@
 //     rollingBack   is truncated to `acknowledged`: a write failed    idle
 //     deleting      gets zeros, in up to 64 blocks, after these       idle; failed
 //                   deletions were recorded
+//     trimming      gets zeros for blocks at its head, after the recovery   idle; failed
+//                   point tells of it
 //     closing       is truncated and fsynced a last time, and its     closed
 //                   recovery point is removed
 //     failed        is not changed any more: an fsync failed          closing
@@ -48,6 +50,8 @@ const { Appender } = require('./appender')
 const { NO_LENGTH, Packer } = require('./packer')
 const { finish } = require('./closing')
 const { Deleter } = require('./deleter')
+const { Retention } = require('../space/retention')
+const { Trimmer } = require('../space/trimmer')
 const { TRANSITIONS, nextStep } = require('./states')
 
 /** The share of the cache that may be full for blocks to be added to it that were written and not read. */
@@ -57,8 +61,8 @@ const UNREAD_SHARE = 1 / 4
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {import('../format/block').Block} Block
  * @typedef {import('./commit-group').CommitGroup} CommitGroup
- * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, smallLog?: number } &
- *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. smallLog: see `countOnOpening`
+ * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, smallLog?: number, trimBatch?: number } &
+ *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. smallLog: see `countOnOpening`. trimBatch: see `Trimmer`
  */
 
 class Writer {
@@ -74,6 +78,7 @@ class Writer {
   constructor (file, blocks, options, limits, lastSeq, onacknowledged, clock) {
     this.file = file
     this.blocks = blocks
+    this.clock = clock
     this.onacknowledged = onacknowledged
     this.schedule = this.schedule.bind(this)
     this.packer = new Packer(blocks.tail, options.blockSize, options.checksum, file.point === null)
@@ -91,10 +96,13 @@ class Writer {
     this.toldSeq = lastSeq
     /** Gets to know what other processes have sent before it is in the file. @type {import('../sharing/journal').Journal | null} */
     this.journal = null
+    /** Trims by itself; null: everything stays. @type {import('../space/retention').Retention | null} */
+    this.retention = null
     /** Told of blocks that a deletion has rewritten. @type {(numbers: number[]) => void} */
     this.onrewritten = () => {}
     this.mustTruncate = false
     this.hasJustDeleted = false
+    this.hasJustTrimmed = false
     /** Why nothing is stored any more. @type {Error | null} */
     this.failure = null
     /** Called when the log is closed; null: `close` was not called. @type {Done | null} */
@@ -110,6 +118,7 @@ class Writer {
     this.recoveryPoint = new RecoveryPointKeeper(file.point, clock, this.durability)
     this.pointStep = options.syncBytes / 4
     this.deleter = new Deleter(this, options, clock)
+    this.trimmer = this.recoveryPoint.trimmer = new Trimmer(this, options.trimBatch)
     this.runStep = this.runStep.bind(this)
     this.onwrite = this.onwrite.bind(this)
   }
@@ -173,6 +182,14 @@ class Writer {
   }
 
   /**
+   * @param {import('../options').Settings} settings
+   * @param {import('../record-codec').RecordCodec} codec
+   */
+  retain ({ retain, sync }, codec) {
+    if (retain !== null) this.retention = new Retention(this, retain, codec, sync, this.clock)
+  }
+
+  /**
    * Deletes a record.
    * @param {number} seq
    * @param {Done} cb
@@ -181,6 +198,19 @@ class Writer {
     const { refusal } = this.appender
     if (refusal !== null) return process.nextTick(cb, refusal)
     this.deleter.request(seq, cb)
+    this.schedule()
+  }
+
+  /**
+   * Trims blocks at the head of the log.
+   * @param {number} start where it is to start, at most
+   * @param {import('../space/trimmer').Trimmed} cb see `Trimmer`
+   * @param {import('../space/trimmer').Known | null} [known]
+   */
+  trim (start, cb, known) {
+    const { refusal } = this.appender
+    if (refusal !== null) return process.nextTick(cb, refusal)
+    this.trimmer.request(start, cb, known)
     this.schedule()
   }
 
@@ -233,6 +263,7 @@ class Writer {
     switch (nextStep(this.work())) {
       case 'fail': return this.enterFailed()
       case 'delete': return this.deleteSome()
+      case 'trim': return this.trimSome()
       case 'truncate': return this.truncateFirst()
       case 'write': return this.prepare()
       case 'settle': return this.settleEmpty()
@@ -248,6 +279,8 @@ class Writer {
       mustTruncate: this.mustTruncate,
       hasDeletions: this.deleter.hasWork,
       hasJustDeleted: this.hasJustDeleted,
+      hasTrim: this.trimmer.hasWork,
+      hasJustTrimmed: this.hasJustTrimmed,
       hasUnwritten: packer.end > this.written,
       hasUnacknowledged: waiters.hasGroups,
       isClosing: this.onclosed !== null
@@ -279,7 +312,7 @@ class Writer {
   }
 
   prepare () {
-    this.hasJustDeleted = false
+    this.hasJustDeleted = this.hasJustTrimmed = false
     if (this.isReady) return this.write()
     this.enter('preparing')
     this.getReady()
@@ -379,8 +412,10 @@ class Writer {
   reveal ({ end, lastSeq }) {
     this.acknowledged = end
     this.appender.lastSeq = lastSeq
-    for (const block of this.packer.reveal(end)) this.keepOrRecycle(block)
+    const filled = this.packer.reveal(end)
+    for (const block of filled) this.keepOrRecycle(block)
     this.blocks.tail = this.packer.tail
+    if (filled.length > 0) this.retention?.consider()
     this.recoveryPoint.publishSoon()
   }
 
@@ -414,6 +449,7 @@ class Writer {
   onsynced () {
     this.recoveryPoint.considerMove(this.pointStep)
     this.durability.consider()
+    this.retention?.consider()
     if (this.isStepping) return
     this.settleWaiters()
     this.answer()
@@ -425,6 +461,14 @@ class Writer {
     this.enter('deleting')
     this.hasJustDeleted = true
     this.deleter.run(() => this.becomeIdle())
+  }
+
+  // Trimming
+
+  trimSome () {
+    this.enter('trimming')
+    this.hasJustTrimmed = true
+    this.trimmer.run(() => this.becomeIdle())
   }
 
   // Failing
@@ -497,6 +541,7 @@ class Writer {
     this.forgetUnacknowledged()
     this.appender.countFailed(this.waiters.fail(this.acknowledged, failure))
     this.deleter.end(failure)
+    this.trimmer.end(failure)
     this.step()
   }
 
@@ -515,6 +560,7 @@ class Writer {
     appender.countFailed(waiters.fail(this.acknowledged, /** @type {Error} */ (appender.refusal)))
     this.answer()
     this.deleter.end(err)
+    this.trimmer.end(err)
     const onclosed = /** @type {Done} */ (this.onclosed)
     onclosed(err ?? waiters.takeUntold())
   }
