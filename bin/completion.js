@@ -2,6 +2,9 @@
 
 // What completion scripts need to know of the commands, taken from their definition.
 
+/** Names of arguments that are files. */
+const FILE_ARGUMENTS = ['file', 'target', 'backup']
+
 /**
  * @typedef {object} OptionDescription
  * @property {string[]} flags -e, --encoding
@@ -42,7 +45,7 @@ function descriptionOf (program) {
       args: command.registeredArguments.map(argument => ({
         name: argument.name(),
         choices: command.name() === 'help' ? names : argument.argChoices ?? [],
-        isFile: argument.name() === 'file',
+        isFile: FILE_ARGUMENTS.includes(argument.name()),
         isVariadic: argument.variadic
       }))
     }))

@@ -13,6 +13,7 @@ const { punchHead } = require('../space/punch-head')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
+const { copyMap } = require('./copy-beside')
 const { UNFINISHED } = require('./earlier-backup')
 const { writeBlocks } = require('./write-blocks')
 
@@ -47,6 +48,7 @@ async function writeBackup (source, name, target, earlier, work) {
       await shareAs(source, unfinished)
       work.mustGoOn()
       stopListening()
+      if (source.file.location !== null) await copyMap(source.file.location.path, earlier?.path ?? name)
       await (earlier === null ? finishAs(unfinished, () => link(unfinished, name, target)) : replace(unfinished, earlier))
       return { bytes: source.end, copied, deleted: 0, incremental: false }
     } catch (err) {

@@ -184,6 +184,59 @@ test('a backup in which a record is deleted that the log has is made anew', asyn
   await log.close()
 })
 
+test('what is trimmed in the log takes no space in a backup, the first and the next one', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'), { blockSize: 4096 })
+  await log.append(lines(20000))
+  await log.backup(file('earlier'))
+  const seqs = await seqsOf(log)
+  const start = await log.trim({ lt: seqs[15000] })
+  await log.append(lines(100, 20000))
+  const { copied } = await log.backup(file('first'))
+  t.ok(copied <= log.stats().size - start, 'only what is left is copied')
+  t.ok((await log.backup(file('earlier'))).incremental)
+  await log.trim({ lt: seqs[17000] })
+  t.ok((await log.backup(file('first'))).incremental)
+  await log.backup(file('earlier'))
+  await log.close()
+  for (const name of ['first', 'earlier']) {
+    t.ok(fs.readFileSync(file(name)).equals(fs.readFileSync(file('log'))), `${name}: byte for byte`)
+    if (log.stats().holes) t.ok(fs.statSync(file(name)).blocks * 512 < log.stats().size / 2, `${name}: sparse`)
+  }
+})
+
+test('a log that is trimmed while it is backed up is backed up from where it starts then', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'), { blockSize: 4096 })
+  await log.append(lines(60000))
+  const seqs = await seqsOf(log)
+  let trimmed = null
+  const onProgress = () => { trimmed ??= log.trim({ lt: seqs[50000] }) }
+  await log.backup(file('backup'), { onProgress })
+  const start = await trimmed
+  const records = await recordsIn(file('backup'))
+  for (const seq of seqs) if (seq >= start && !records.has(seq)) throw new Error(`${seq} is missing`)
+  const second = log.backup(file('backup'))
+  await log.trim({ lt: seqs[55000] })
+  await second
+  t.ok(records.size >= 10000, `${records.size} records`)
+  await log.close()
+})
+
+test('a backup of which nothing is left in the log is refused, and replaced if that is asked for', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'), { blockSize: 256 })
+  await log.append(lines(20))
+  await log.backup(file('backup'))
+  await log.append(lines(100))
+  await log.trim({ lt: Infinity })
+  await rejects(t, log.backup(file('backup')), 'flumelog:invalid', /nothing in it is in the log any more/, 'all is trimmed')
+  t.equal((await recordsIn(file('backup'))).size, 20)
+  await log.backup(file('backup'), { full: true })
+  t.deepEqual(await recordsIn(file('backup')), new Map((await Promise.all((await seqsOf(log)).map(async seq => [seq, String(await log.get(seq))])))))
+  await log.close()
+})
+
 test('a corrupt block ends a backup, and leaves the target as it was', async (t) => {
   const file = testFolder(t)
   await makeLog(file('log'), lines(100), { blockSize: 256 })
