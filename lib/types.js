@@ -165,6 +165,8 @@
  * @property {(cb: Done) => void} onDrain called when everything appended so far is written
  * @property {(cb?: Done) => void} sync fsyncs everything appended and deleted so far
  * @property {(cb?: Done) => void} close fsyncs everything appended and releases the lock. Closing twice is not an error
+ * @property {import('./overloads').Backup} backup copies the log, which can be used meanwhile, to a file that is a valid log, or brings an earlier
+ *   backup up to date
  * @property {() => Stats} stats what the log counts, since it was opened, and its size
  * @property {Methods} methods those that flumedb exposes
  */

@@ -40,6 +40,7 @@ const COUNTERPARTS = {
   onReady: 'ready',
   onDrain: 'drained',
   sync: 'sync',
+  backup: 'backup',
   close: 'close',
   stats: 'stats',
   // tells flumedb which functions with callbacks to pass through
