@@ -4,7 +4,7 @@
 
 const { isUtf8 } = require('buffer')
 const { choiceOption } = require('./arguments')
-const json = require('./json')
+const json = require('../lib/json')
 const { UserError } = require('./errors')
 
 /**

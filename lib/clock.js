@@ -9,6 +9,7 @@ const { bytesFetched, schedstat } = require('./schedstat')
 /**
  * @typedef {object} Clock
  * @property {() => number} now milliseconds; never goes backward
+ * @property {() => number} date milliseconds since 1970, as the system's clock has it
  * @property {(run: () => void, milliseconds: number) => Timer} setTimeout
  * @property {(timer: any) => void} clearTimeout
  * @property {(run: () => void) => unknown} setImmediate runs in the next turn of the event loop
@@ -21,6 +22,7 @@ const { bytesFetched, schedstat } = require('./schedstat')
 /** The machine's own. Looked up at each call, so that a test which replaces a global is seen. @type {Clock} */
 const systemClock = {
   now: () => performance.now(),
+  date: () => Date.now(),
   setTimeout: (run, milliseconds) => setTimeout(run, milliseconds),
   clearTimeout: (timer) => clearTimeout(timer),
   setImmediate: (run) => setImmediate(run),

@@ -20,11 +20,13 @@ const { BatchStream } = require('./read/batch-stream')
 const { Stream } = require('./read/stream')
 const { TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
+const { Compacting } = require('./space/compacting')
 const { search } = require('./read/search')
 const { searchLarge } = require('./read/large-search')
 const { EarlyAppends } = require('./write/early-appends')
 const { LargeDeletion } = require('./write/large-deletion')
 const { sink } = require('./write/sink')
+const { trim } = require('./space/trim')
 const { statsOf } = require('./statistics')
 const { checkHighWaterMark, checkOverflow, DEFAULT_BLOCK_SIZE } = require('./options')
 
@@ -65,9 +67,13 @@ class Log {
     /** @type {Opening | Open | Refusing} */
     this.state = new Opening(this.early?.appender ?? null)
     this.appending = new Appending(this)
+    this.compacting = new Compacting(this)
     /** Callbacks of `close`; null: it was not called. @type {Done[] | null} */
     this.closing = null
     this.isClosed = false
+    /** Null: there are none. @type {import('./cursors/named-cursors').NamedCursors | null} */
+    this.namedCursors = null
+    this.clock = clock
     /** Null: the log is opened without `large`. @type {LargeDeletion | null} */
     this.largeDeletion = null
     this.depth = 0
@@ -94,6 +100,7 @@ class Log {
       onadvance: (/** @type {number} */ seq) => this.advance(seq),
       onblocksize: (/** @type {number} */ blockSize) => { this.records.blockSize = blockSize },
       onfailure: (/** @type {Error} */ err) => this.fail(err),
+      onmoved: (/** @type {import('./space/offset-map').OffsetMap} */ map) => this.compacting.moved(map, null),
       onrole: () => this.state.update(),
       onfresh: () => this.state.update()
     }
@@ -111,6 +118,7 @@ class Log {
   open (opened, lastSeq) {
     const state = new Open(opened, /** @type {Opening} */ (this.state).calls)
     this.state = state
+    this.compacting.id = opened.id ?? null
     if (this.settings.large) this.largeDeletion = new LargeDeletion(opened)
     if (opened.writer !== null) this.early?.moveTo(opened.writer, this.records)
     this.early = null
@@ -173,9 +181,10 @@ class Log {
   /** @param {boolean} isWaiting whether streams wait for what another process appends */
   hold (isWaiting) {
     const { sharing = null, follower = null } = this.state.opened ?? {}
-    if (sharing !== null) sharing.hold(isWaiting)
-    else if (isWaiting) follower?.watch?.hold()
-    else follower?.watch?.release()
+    if (sharing !== null) return sharing.hold(isWaiting)
+    const { watch = null } = /** @type {import('./read/follower').Follower | null} */ (follower) ?? {}
+    if (isWaiting) watch?.hold()
+    else watch?.release()
   }
 
   /** @param {number} seq of the last record that readers see */
@@ -254,6 +263,20 @@ class Log {
     })
   }
 
+  /**
+   * @param {any} options
+   * @param {any} [cb]
+   * @returns {void}
+   */
+  compact (options, cb) {
+    if (typeof options === 'function') return this.compact({}, options)
+    mustBeFunction('the callback', cb)
+    this.whenOpen((err) => {
+      if (err) cb(err)
+      else this.compacting.compact(options ?? {}).then(compacted => process.nextTick(cb, null, compacted), err => process.nextTick(cb, err))
+    })
+  }
+
   // Reading
 
   /**
@@ -295,7 +318,7 @@ class Log {
 
   /**
    * @param {import('./read/options').ScanOptions} options
-   * @param {import('./read/scan').OnRecord} onRecord
+   * @param {import('./types').OnRecord} onRecord
    * @param {(err: Error | null) => void} cb
    */
   scan (options, onRecord, cb) {
@@ -335,6 +358,14 @@ class Log {
     return typeof options === 'function' ? sink(this, {}, options) : sink(this, options ?? {}, cb)
   }
 
+  /** The named cursors of the log. */
+  get cursors () {
+    // only then: most logs have none
+    const { NamedCursors } = require('./cursors/named-cursors')
+    this.namedCursors ??= new NamedCursors(this, this.clock)
+    return this.namedCursors
+  }
+
   // Ends
 
   /** @param {Done} [callback] */
@@ -364,10 +395,21 @@ class Log {
     this.turn.flush()
     const { opened } = this.state
     this.state = new Refusing(errors.closed(this.filename), opened)
-    const writer = opened?.sharing ?? opened?.writer ?? null
+    this.compacting.stop(errors.closed(this.filename), () => this.closeCursors(opened))
+  }
+
+  /** @param {import('./opening').Opened | null} opened */
+  closeCursors (opened) {
     if (opened === null) this.finishClosing(null)
-    else if (writer === null) this.closeFile(null)
-    else writer.close((/** @type {Error | null | undefined} */ err) => this.closeFile(err ?? null))
+    else if (this.namedCursors === null) this.closeWriter(null)
+    else this.namedCursors.close((err) => this.closeWriter(err))
+  }
+
+  /** @param {Error | null} failure of a cursor */
+  closeWriter (failure) {
+    const { sharing, writer } = /** @type {import('./opening').Opened} */ (this.state.opened)
+    if (writer === null) this.closeFile(failure)
+    else (sharing ?? writer).close((/** @type {Error | null | undefined} */ err) => this.closeFile(failure ?? err ?? null))
   }
 
   /** @param {Error | null} failure */
@@ -375,6 +417,7 @@ class Log {
     const { blocks, follower } = /** @type {import('./opening').Opened} */ (this.state.opened)
     follower?.close()
     blocks.closed = true
+    this.compacting.close()
     this.streams.close()
     this.file.close((err) => this.finishClosing(failure || err || null))
   }
@@ -397,7 +440,7 @@ function noop () {}
  */
 function createLog (file, settings, clock = systemClock) {
   const log = new Log(file, settings, clock)
-  /** @type {Omit<FlumeLog<any>, 'blockSize' | 'role' | 'highWaterMark' | 'overflow'>} */
+  /** @type {Omit<FlumeLog<any>, 'blockSize' | 'id' | 'methods' | 'start' | 'role' | 'highWaterMark' | 'overflow'>} */
   const members = {
     filename: log.filename,
     codec: settings.codec,
@@ -411,16 +454,25 @@ function createLog (file, settings, clock = systemClock) {
     search: (compare, cb) => log.search(compare, cb),
     sink: (options, cb) => log.sink(options, cb),
     del: (seqs, cb) => log.del(seqs, cb),
+    compact: (/** @type {any} */ options, /** @type {any} */ cb = undefined) => log.compact(options, cb),
+    onCompact: (listener) => log.compacting.onCompact(listener),
+    trim: (options, cb) => trim(log, options, cb),
+    cursor: (name) => log.cursors.get(name),
+    cursors: (cb) => log.cursors.list(cb),
+    // loaded then: few programs make backups
+    backup: (/** @type {string} */ target, /** @type {any} */ options, /** @type {any} */ cb = undefined) => require('./backup/backup').startBackup(log, target, options, cb),
     onReady: (cb) => log.onReady(cb),
     onDrain: (cb) => log.onDrain(cb),
     sync: (cb) => log.sync(cb),
     close: (cb) => log.close(cb),
-    stats: () => statsOf(log.state.opened, log.state.appender, log.streams.size),
-    methods: { del: 'async' }
+    stats: () => statsOf(log.file, log.state.opened, log.state.appender, log.streams.size)
   }
   // `get` and `set` in the literal would make V8 look up every member of the log in a table, at each use
   return /** @type {FlumeLog<any>} */ (Object.defineProperties(members, {
     blockSize: replaceable('blockSize', () => log.records.blockSize),
+    id: replaceable('id', () => log.compacting.id),
+    methods: replaceable('methods', () => log.compacting.methods()),
+    start: replaceable('start', () => log.state.opened?.blocks.start ?? 0),
     role: replaceable('role', () => log.state.opened?.sharing?.role ?? null),
     highWaterMark: { enumerable: true, configurable: true, get: () => log.limits.highWaterMark, set: (bytes) => { log.limits.highWaterMark = checkHighWaterMark(bytes) } },
     overflow: { enumerable: true, configurable: true, get: () => log.limits.overflow, set: (what) => { log.limits.overflow = checkOverflow(what) } }

@@ -6,6 +6,7 @@ const layout = require('./format/layout')
 const errors = require('./errors')
 const { format } = require('./format-value')
 const { optionNames } = require('./option-names')
+const { retainOf } = require('./space/retain-options')
 
 const MIB = 1024 * 1024
 const DEFAULT_BLOCK_SIZE = 65536
@@ -46,6 +47,8 @@ const DEFAULT_BLOCK_SIZE = 65536
  *   See docs/processes.md
  * @property {number} [timeout] with `shared`: milliseconds that the owner may be silent before calls get `flumelog:unreachable`; default 10000
  * @property {number} [ackInterval] with `shared`: milliseconds for which the owner holds back acknowledgements to gather more; default 0
+ * @property {import('./space/retain-options').RetainOptions} [retain] trim blocks at the head of the log, as `trim` does, as far as these limits
+ *   allow; with `shared`, those of the owner count; default: everything stays
  * @property {boolean} [large] store records that do not fit into a block, of up to 256 MiB, in chunks, and read them as they were appended;
  *   without it, readers see the chunks. Can be switched on at any time; default false
  * @property {boolean} [readOnly] read without a lock and without recovery, following a log that another process writes; default false
@@ -68,6 +71,7 @@ const DEFAULT_BLOCK_SIZE = 65536
  * @property {boolean} shared
  * @property {number} timeout
  * @property {number} ackInterval
+ * @property {import('./space/retain-options').RetainOptions | null} retain
  * @property {boolean} large
  * @property {boolean} readOnly
  */
@@ -78,7 +82,7 @@ const IDENTITY = { encode: value => value, decode: data => data, buffer: true }
 /** The option of flumelog-offset says how offsets are written in its own format, and means nothing here. */
 const checkNames = optionNames('FlumeLog', [
   'blockSize', 'block', 'codec', 'validate', 'cacheSize', 'sync', 'syncInterval', 'syncBytes', 'checksum', 'lock', 'highWaterMark', 'overflow',
-  'blocking', 'shared', 'timeout', 'ackInterval', 'large', 'readOnly'
+  'blocking', 'shared', 'timeout', 'ackInterval', 'retain', 'large', 'readOnly'
 ], ['offsetCodec'])
 
 /**
@@ -127,7 +131,8 @@ function settingsOf (options) {
   if (shared && !lock) throw errors.invalid('shared requires the lock, which decides which process writes; lock is false')
   const highWaterMark = checkHighWaterMark(options.highWaterMark ?? 16 * MIB)
   const overflow = checkOverflow(options.overflow ?? 'queue')
-  return { blockSize, codec, validate: options.validate, cacheSize, sync, syncInterval, syncBytes, checksum, lock, highWaterMark, overflow, blocking, shared, timeout, ackInterval, large, readOnly }
+  const retain = retainOf(options.retain)
+  return { blockSize, codec, validate: options.validate, cacheSize, sync, syncInterval, syncBytes, checksum, lock, highWaterMark, overflow, blocking, shared, timeout, ackInterval, retain, large, readOnly }
 }
 
 /**
@@ -169,4 +174,4 @@ function mustBeBoolean (name, value) {
   throw errors.invalid(`${name} must be true or false; it is ${format(value)}`)
 }
 
-module.exports = { settingsOf, checkHighWaterMark, checkOverflow, DEFAULT_BLOCK_SIZE, IDENTITY }
+module.exports = { settingsOf, checkHighWaterMark, checkOverflow, mustBeBoolean, DEFAULT_BLOCK_SIZE, IDENTITY }

@@ -6,18 +6,19 @@ const { Writer } = require('./write/writer')
 
 const NO_COUNT = { records: 0, bytes: 0 }
 const NO_COUNTS = { appended: NO_COUNT, written: NO_COUNT, synced: NO_COUNT, rejected: NO_COUNT, inFlight: NO_COUNT, writes: 0, syncs: 0 }
-const NO_BLOCKS = { hits: 0, misses: 0, evictions: 0, end: 0, blockSize: 1 }
+const NO_BLOCKS = { hits: 0, misses: 0, evictions: 0, start: 0, end: 0, blockSize: 1 }
 
 /**
+ * @param {import('./storage/path-file').LogFile} file
  * @param {import('./opening').Opened | null} opened null: the log is not open yet, or could not be opened
  * @param {import('./write/appender').Appender | null} appender null: the log takes no appends
  * @param {number} streams that are open
  * @returns {import('./types').Stats}
  */
-function statsOf (opened, appender, streams) {
+function statsOf (file, opened, appender, streams) {
   const writer = opened?.writer ?? null
   const { appended, written, synced, rejected, inFlight, writes, syncs } = writer?.counts ?? appender?.counts ?? NO_COUNTS
-  const { hits, misses, evictions, blockSize, end } = opened?.blocks ?? NO_BLOCKS
+  const { hits, misses, evictions, blockSize, start, end } = opened?.blocks ?? NO_BLOCKS
   const size = opened?.follower?.end ?? end
   return {
     appended: { ...appended },
@@ -33,7 +34,9 @@ function statsOf (opened, appender, streams) {
     clients: opened?.sharing?.owner?.server.stats() ?? [],
     refused: opened?.sharing?.owner?.server.refusals ?? 0,
     size,
-    blocks: Math.ceil(size / blockSize),
+    holes: file.canPunch(),
+    start,
+    blocks: Math.ceil((size - start) / blockSize),
     records: writer instanceof Writer ? writer.recordCount.records : null,
     recordsEstimate: writer instanceof Writer ? writer.recordCount.estimate : null,
     recovered: opened?.recovered ?? 0,

@@ -10,6 +10,10 @@
  */
 
 /**
+ * @typedef {(err: CallbackError | null, start: number) => void} Trimmed given where the log starts
+ */
+
+/**
  * @typedef {object} Cut what recovery truncated: bytes after the last whole record
  * @property {number} offset at which the log ends now
  * @property {number} bytes that were truncated
@@ -45,11 +49,39 @@
  * @property {ClientStats[]} clients with `shared`, in the owner: the other processes; empty otherwise
  * @property {number} refused with `shared`, in the owner: connections that were closed because of what they had sent
  * @property {number} size of the log in bytes
- * @property {number} blocks in the log, including the last one
- * @property {number | null} records acknowledged and not deleted; null: not known, or another process writes the log
+ * @property {boolean | null} holes whether the space of deleted blocks is freed; false: the file system, the runtime or a storage cannot. Null: not known yet
+ * @property {number} start offset of the first block that is not trimmed; 0 if none was
+ * @property {number} blocks in the log that are not trimmed, including the last one
+ * @property {number | null} records acknowledged, not deleted and not trimmed; null: not known, or another process writes the log
  * @property {number | null} recordsEstimate an estimate of that number; exact if `records` is not null. Null if another process writes the log
  * @property {number} recovered bytes behind the recovery point that recovery kept
  * @property {Cut | null} cut what recovery truncated
+ */
+
+/**
+ * @typedef {object} SinkOptions
+ * @property {boolean} [sync] everything is durable before the callback; default false
+ *
+ * @typedef {object} Stored how much was stored
+ * @property {number} records number of records
+ * @property {number} bytes of their data
+ * @property {number} seq of the last record; -1 if there is none
+ *
+ * @typedef {(err: CallbackError | null, stored: Stored) => void} Sunk
+ */
+
+/**
+ * @template [A=any]
+ * @typedef {(read: (abort: import('./read/source').End, cb: (end: import('./read/source').End, item?: A) => void) => void) => void} Sink
+ */
+
+/**
+ * @callback OnRecord
+ * @param {Buffer} block the bytes of a whole block, or of a large record; not to be changed
+ * @param {number} start where the record's data starts in it
+ * @param {number} end where the record's data ends in it
+ * @param {number} seq the record's offset in the file
+ * @returns {boolean | void} false: stop
  */
 
 /**
@@ -75,6 +107,7 @@
  * @typedef {object} FlumeLog
  * @property {string | null} filename the path passed to FlumeLog; null for a storage without one
  * @property {number} blockSize in bytes; that of the file, once the log is open
+ * @property {number} start where the log starts, in bytes: what was before this offset has been trimmed. 0 if nothing was, and until the log is open
  * @property {import('./options').Codec<T>} codec converts records to bytes and back; see the option
  * @property {'owner' | 'client' | null} role with `shared`, once the log is open: whether this process writes the file. A client
  *   may become the owner; null if the log is not shared
@@ -88,8 +121,8 @@
  *   `flumelog:too-large`; `flumelog:overflow`; `flumelog:closed`; `flumelog:read-only`; `flumelog:failed` after a failed fsync;
  *   errors of the operating system
  * @property {(seq: number, cb: (err: CallbackError | null, value: T) => void) => void} get
- *   reads the record that starts at `seq`. Errors: `flumelog:deleted`; `flumelog:not-found` if no record starts there;
- *   `flumelog:invalid` if `seq` is not an integer >= 0; `flumelog:corrupt`
+ *   reads the record that starts at `seq`. Errors: `flumelog:deleted`; `flumelog:trimmed` if `seq` is before the start of the log; `flumelog:not-found`
+ *   if no record starts there; `flumelog:invalid` if `seq` is not an integer >= 0; `flumelog:corrupt`
  * @property {(seq: number, cb: (err: CallbackError | null, value: T, seq: number) => void) => void} getPrevious
  *   reads the record before the one at `seq`, skipping deleted ones; `seq` may also be the end of the log.
  *   Errors as for `get`; `flumelog:not-found` if there is no earlier record
@@ -98,9 +131,9 @@
  *   Errors end it: `flumelog:corrupt`, `flumelog:invalid` for an invalid option, `flumelog:closed`
  * @property {import('./overloads').BatchFunction<T>} batches a pull-stream source of arrays of what `stream` gives, a block at a
  *   time; no array is empty
- * @property {(options: import('./read/options').ScanOptions, onRecord: import('./read/scan').OnRecord, cb: Done) => void} scan
+ * @property {(options: import('./read/options').ScanOptions, onRecord: OnRecord, cb: Done) => void} scan
  *   zero-copy iteration: nothing is allocated per record; stops when `onRecord` returns false
- * @property {(options?: import('./write/sink').SinkOptions | import('./write/sink').Sunk, cb?: import('./write/sink').Sunk) => import('./write/sink').Sink<A>} sink
+ * @property {(options?: SinkOptions | Sunk, cb?: Sunk) => Sink<A>} sink
  *   a pull-stream sink that appends what it reads, in order. It stops reading when `highWaterMark` bytes are in
  *   flight, until half of them are written. Calls `cb(err, { records, bytes, seq })` when everything is stored
  * @property {(compare: (value: T, seq: number) => number | bigint, cb: (err: CallbackError | null, seq: number, value: T) => void) => void} search
@@ -109,6 +142,24 @@
  * @property {(seq: number | number[], cb?: Done) => void} del overwrites one or more records with zeros. Deleting
  *   a deleted record is not an error. When it calls back, the deletion is as durable as an append without options. Errors:
  *   `flumelog:not-found`, `flumelog:invalid`, `flumelog:read-only`
+ * @property {string | null} id identity of the log, which changes with each compaction: seqs that were kept elsewhere are only good for the log
+ *   with the id that it had then. `'0'` for a log that was never compacted; null until the log is open
+ * @property {import('./overloads').Compact<T>} compact copies the log without its deleted records into another file, which takes its place: seqs
+ *   change. Appends, reads and streams go on meanwhile. Errors, with the log as it was: `flumelog:invalid` if a compaction is in progress, with
+ *   `shared`, and for a log in a storage; `flumelog:corrupt` if a block is corrupt; `ENOSPC`; `flumelog:read-only`; `flumelog:closed`; what
+ *   `keep` throws; the reason of the signal
+ * @property {(listener: (map: import('./space/compacting').CompactionMap) => void) => () => void} onCompact calls a listener after each compaction,
+ *   with a map from the seqs before to those since; returns a function that removes it
+ * @property {(options: import('./space/trim').TrimOptions, cb?: Trimmed) => void} trim removes whole blocks at the head of the log, of which
+ *   all records are before `options.lt`, and frees their space; offsets stay. The block with the last record stays, and so does the first block
+ *   if no other goes with it. Calls back with the offset at which the log starts then, when a crash does not undo it. Errors:
+ *   `flumelog:invalid`, `flumelog:read-only`, errors of the operating system: the space will be freed later
+ * @property {(name: string) => Cursor<T>} cursor a named position in the log that survives restarts, beside the log in a file of its own. A
+ *   process holds it until the cursor, or the log, is closed; the same name gives the same cursor until then. Throws
+ *   `flumelog:invalid` if the name is not 1 to 64 letters, digits, `-` or `_`, or the log is in a storage
+ * @property {(cb: (err: CallbackError | null, cursors: CursorInfo[]) => void) => void} cursors lists the cursors of the log, by name
+ * @property {import('./overloads').Backup} backup copies the log, which can be used meanwhile, to a file that is a valid log, or brings an earlier
+ *   backup up to date
  * @property {(cb: (err: CallbackError | null, cut: Cut | null) => void) => void} onReady called when the log is open, or cannot be
  *   opened; `cut` is what recovery truncated
  * @property {(cb: Done) => void} onDrain called when everything appended so far is written
@@ -121,6 +172,35 @@
 /**
  * @typedef {object} Methods
  * @property {'async'} del takes a callback
+ */
+
+/**
+ * A named position in a log. Calls wait until it is open; if it cannot be opened, they get the error: `flumelog:locked` if
+ * another process holds it, `flumelog:corrupt` if its file is corrupt.
+ * @template [T=Buffer] a record, as the codec decodes it
+ * @typedef {object} Cursor
+ * @property {string} name as passed to `cursor`
+ * @property {number | undefined} seq of the record that was committed last; -1: none; undefined until it is open
+ * @property {import('./overloads').StreamFunction<T, import('./read/options').CursorStreamOptions>} stream a pull-stream source of the
+ *   records after the one that was committed last. Errors end it: those of the log's `stream`; `flumelog:invalid` if the position
+ *   cannot be one of this log
+ * @property {import('./overloads').BatchFunction<T, import('./read/options').CursorStreamOptions>} batches the same in arrays, a block at
+ *   a time
+ * @property {import('./overloads').Commit} commit stores that the record at `seq`, and all before it, are done. Calls are gathered, and
+ *   called back in order. The records are fsynced first; the commit itself is then as durable as `sync` of the log says.
+ *   Errors: `flumelog:invalid` if the cursor is at a later seq already; `flumelog:not-found` if no record starts there;
+ *   `flumelog:closed`; errors of the operating system
+ * @property {(cb: (err: CallbackError | null, seq: number) => void) => void} onReady called when it is open, with `seq`, or cannot be opened
+ * @property {(cb?: Done) => void} close fsyncs what was committed, ends its streams, and releases it. Closing the log closes all
+ *
+ * @typedef {object} CommitOptions
+ * @property {boolean} [sync] fsync before the callback
+ * @property {boolean} [rewind] the cursor may go back; -1: to the start of the log
+ *
+ * @typedef {object} CursorInfo
+ * @property {string} name the cursor's
+ * @property {number | null} seq of the record that was committed last; -1: none; null: its file is corrupt
+ * @property {boolean} held whether a process holds it; false if that cannot be known here
  */
 
 /**
@@ -148,7 +228,7 @@
 
 /**
  * @typedef {object} WriteStreamMembers
- * @property {import('./write/sink').Stored | null} stored what was stored, from `finish` on; null before
+ * @property {Stored | null} stored what was stored, from `finish` on; null before
  *
  * @typedef {import('stream').Writable & WriteStreamMembers} LogWriteStream a Node.js stream in object mode, one record per chunk
  */

@@ -40,10 +40,10 @@ const RETRY_DELAY = 5
  * @returns {AsyncGenerator<Piece, void, void>}
  */
 async function * pieces (extent) {
-  const { blockSize, end } = extent
+  const { blockSize, start, end } = extent
   const step = Math.max(1, Math.floor(PIECE_SIZE / blockSize)) * blockSize
-  let coming = end > 0 ? startReading(extent, 0, step) : null
-  for (let offset = 0; coming !== null; offset += step) {
+  let coming = end > start ? startReading(extent, start, step) : null
+  for (let offset = start; coming !== null; offset += step) {
     const { bytes, unreadable } = await coming
     coming = offset + step < end ? startReading(extent, offset + step, step) : null
     const blocks = []

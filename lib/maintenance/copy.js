@@ -4,6 +4,7 @@
 // records of the same size replace the corrupt parts; or the log is repacked, and offsets
 // change.
 
+const { holeOf } = require('../format/hole')
 const layout = require('../format/layout')
 const { pieces } = require('./blocks')
 const { noCounts, tally } = require('./counts')
@@ -44,6 +45,9 @@ const { blankBlock, keepWholeFrames } = require('./salvage')
  */
 async function copyInPlace (extent, target, { salvage, onprogress }) {
   const copied = nothingCopied()
+  const { blockSize, start, end } = extent
+  // what follows it up to the start is never written, so it takes no space
+  if (start > 0) await target.write(0, holeOf(blockSize, true))
   for await (const { offset, bytes, blocks } of pieces(extent)) {
     for (const block of blocks) {
       if (block.problem !== null) mend(copied, block, salvage)
@@ -51,7 +55,7 @@ async function copyInPlace (extent, target, { salvage, onprogress }) {
     }
     await target.write(offset, bytes)
     copied.size = offset + bytes.length
-    if (onprogress) onprogress(copied.size, extent.end)
+    if (onprogress) onprogress(copied.size - start, end - start)
   }
   return copied
 }
@@ -79,7 +83,7 @@ async function copyPacked (extent, target, { salvage, onprogress }) {
       tally(copied.counts, buffer, end)
     }
     await packer.write()
-    if (onprogress) onprogress(offset + bytes.length, extent.end)
+    if (onprogress) onprogress(offset + bytes.length - extent.start, extent.end - extent.start)
   }
   copied.size = await packer.end()
   Object.assign(copied.counts, { deleted: 0, deletedBytes: 0, framing: copied.counts.records * layout.FRAME_SIZE })

@@ -26,11 +26,14 @@ const BLOCK_RETRIES = 200
  * @property {number} blockSize in bytes
  * @property {number} size the file's, in bytes; with a live writer, the acknowledged offset: bytes
  *   behind it are being written
+ * @property {number} start of the log; nothing before it is read
  * @property {number} end of the log; bytes behind it are no whole record
+ * @property {import('../storage/recovery-point').RecoveryPoint | null} point if it was made for this file
  * @property {boolean} closed false: a writer has the log open, or stopped without closing it
  * @property {boolean} open a writer is known to have the log open
  * @property {Read} read as if deletions that were interrupted were complete
  * @property {import('../recovery/deletions').Patch[]} rewrites what the file lacks of deletions that were interrupted
+ * @property {import('../recovery/find-start').Trim | null} trim what the file lacks of a trim that was interrupted
  * @property {number} retries how often blocks that seem corrupt may still be read again
  * @property {import('../clock').Clock} clock
  */
@@ -51,11 +54,14 @@ async function openExtent (file, exclusive = false, clock = systemClock) {
       filename: file.filename,
       blockSize,
       size,
+      start: found.start,
       end: found.kept,
+      point: found.point,
       closed: point === null,
       open: point !== null && point.isHeld,
       read: withPatches(io.read, found.rewrites),
       rewrites: found.rewrites,
+      trim: found.trim,
       retries: exclusive ? 0 : BLOCK_RETRIES,
       clock
     }

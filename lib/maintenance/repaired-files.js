@@ -4,6 +4,7 @@
 
 const fs = require('fs')
 const path = require('path')
+const { punchHead } = require('../space/punch-head')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { ALL_SUFFIXES, inTheWay } = require('./beside')
 
@@ -42,7 +43,7 @@ async function replace (extent, file, unfinished) {
   // only root can change the owner; for others, it is the same already, or cannot be kept
   await fs.promises.chown(unfinished, uid, gid).catch(() => {})
   await extent.io.checkPath()
-  await completeDeletions(extent)
+  await completeChanges(extent)
   const original = await linkAs(file, `${file}.damaged`)
   try {
     for (const suffix of ALL_SUFFIXES) await linkOrCopy(file + suffix, original + suffix).catch(nullIfMissing)
@@ -64,12 +65,13 @@ async function replace (extent, file, unfinished) {
  * log's name after a crash.
  * @param {import('./extent').Extent} extent
  */
-async function completeDeletions ({ io, rewrites }) {
-  if (rewrites.length === 0) return
+async function completeChanges ({ io, rewrites, trim, blockSize }) {
+  if (rewrites.length === 0 && trim === null) return
   // killed in the middle, the next opening must find the rest
   await io.sync()
   await io.syncPoint()
   for (const { offset, data } of rewrites) await io.write(offset, data)
+  if (trim !== null) await punchHead(io, trim.from, trim.start, blockSize)
   await io.sync()
 }
 

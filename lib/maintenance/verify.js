@@ -16,10 +16,11 @@ const { noCounts, tally } = require('./counts')
  * @property {boolean} valid whether all of it is: `ranges` is empty
  * @property {number} blockSize in bytes
  * @property {number} size the file's, in bytes; if the log is open, what its writer has acknowledged
+ * @property {number} start of the log: what was before it has been trimmed. 0 if nothing was
  * @property {number} end of the log
  * @property {boolean} closed false: a writer has the log open, or stopped without closing it
  * @property {boolean} open a writer is known to have the log open
- * @property {number} blocks the tail included
+ * @property {number} blocks that are not trimmed, the tail included
  * @property {number} sealed valid blocks that are full
  * @property {number} checksummed how many of these have a checksum
  * @property {number} padding bytes at the ends of valid blocks
@@ -51,11 +52,12 @@ async function verify (file, onprogress) {
  * @returns {Promise<Report>}
  */
 async function verifyExtent (extent, onprogress) {
-  const { blockSize, size, end, closed, open } = extent
+  const { blockSize, size, start, end, closed, open } = extent
   const report = {
     valid: true,
     blockSize,
     size,
+    start,
     end,
     closed,
     open,
@@ -70,7 +72,7 @@ async function verifyExtent (extent, onprogress) {
   }
   for await (const piece of pieces(extent)) {
     for (const block of piece.blocks) addBlock(report, block)
-    if (onprogress) onprogress(piece.offset + piece.bytes.length, end)
+    if (onprogress) onprogress(piece.offset + piece.bytes.length - start, end - start)
   }
   if (end < size) report.ranges.push(await tornRange(extent))
   report.valid = report.ranges.length === 0

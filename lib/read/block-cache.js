@@ -36,6 +36,12 @@ class BlockCache {
     this.blocksPerBuffer = Math.max(1, Math.floor(BUFFER_SIZE / blockSize))
     /** The block in which the log ends; it is always in memory. Readers take it by `getCached`, which marks it as read. */
     this.tail = new Block(0, Buffer.alloc(0), 0, false)
+    /** Offset of the first block that is not trimmed. */
+    this.start = 0
+    /** The same before the log moved to another file. */
+    this.startBefore = 0
+    /** Cursors of what is not a stream, which go on if the log moves to another file. @type {Set<import('./cursor').Cursor>} */
+    this.cursors = new Set()
     /** Changes whenever a block changes other than by growing, so that a cursor notices. */
     this.generation = 0
     this.hits = 0
@@ -212,6 +218,32 @@ class BlockCache {
     if (this.cache !== null) this.cache.delete(number)
     this.partChecksums.delete(number)
     this.loader.invalidate(number)
+  }
+
+  /**
+   * The log is another file now, in which all blocks have other numbers than they had.
+   * @param {Block} tail
+   * @param {number} start
+   */
+  moveTo (tail, start) {
+    this.cache?.clear()
+    this.partChecksums = new PartChecksums(this)
+    this.overrides.clear()
+    this.tail = tail
+    this.startBefore = this.start
+    this.start = start
+  }
+
+  /**
+   * Blocks at the log's head are gone. Readers that are in one of them have what they have read of it.
+   * @param {number} start offset of the first that is not
+   */
+  trim (start) {
+    this.start = start
+    const { cache, partChecksums } = this
+    const first = start / this.blockSize
+    if (cache !== null) for (const number of [...cache.keys()]) if (number < first) cache.delete(number)
+    for (const number of [...partChecksums.entries.keys()]) if (number < first) partChecksums.delete(number)
   }
 
   /** Any block may have been rewritten in the file. */

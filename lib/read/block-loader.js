@@ -148,14 +148,17 @@ class BlockLoader {
    * @returns {Block}
    */
   parse (number, data, index, remembersParts) {
-    const { blockSize, checksum, partChecksums, overrides, file } = this.blocks
+    const { blockSize, checksum, partChecksums, overrides, file, start } = this.blocks
     const parts = remembersParts ? partChecksums.newParts() : null
     const buffer = data.subarray(index * blockSize, (index + 1) * blockSize)
     const override = overrides.get(number)
     if (override !== undefined) applyPatches(buffer, number * blockSize, override)
     const problem = findProblem(buffer, checksum, parts)
     const block = new Block(number, buffer, 0, true)
-    if (problem === null) {
+    // read before or after it was trimmed
+    if (number * blockSize < start) {
+      block.error = errors.trimmed(file.filename, number * blockSize, start)
+    } else if (problem === null) {
       block.end = layout.paddingStart(buffer)
     } else block.error = errors.corrupt(file.filename, number, blockSize, problem.position, problem.reason)
     if (parts !== null) {

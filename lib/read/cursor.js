@@ -2,6 +2,7 @@
 
 // A cursor over records, forward or backward: what streams, scans and getPrevious share.
 
+const errors = require('../errors')
 const layout = require('../format/layout')
 const { textOf } = require('./block-text')
 const { Readahead } = require('./readahead')
@@ -29,7 +30,7 @@ class Cursor {
    * @param {Range} range
    * @param {() => void} onready called when a block that was waited for is there
    */
-  constructor (blocks, { min, max, reverse, useCache, reuseMemory = false, textByBlock = false }, onready) {
+  constructor (blocks, { min, max, reverse, useCache, fromStart, reuseMemory = false, textByBlock = false }, onready) {
     this.blocks = blocks
     this.blockSize = blocks.blockSize
     this.readahead = new Readahead(blocks, reverse, useCache, reuseMemory)
@@ -37,6 +38,9 @@ class Cursor {
     this.min = min
     this.max = max
     this.reverse = reverse
+    this.fromStart = fromStart
+    /** Whether it goes on at the log's start where blocks were trimmed. Without a lower bound, that is where the first record is. */
+    this.mayJump = fromStart || min <= 0
     this.onready = onready
     const { end, tail } = blocks
     /** Number of the current block, or of the one to load next. */
@@ -93,6 +97,8 @@ class Cursor {
     this.base = block.number * this.blockSize
     this.blockText = null
     this.untilBlockText = RECORDS_BEFORE_BLOCK
+    // from now on, records would be missing
+    this.mayJump = this.fromStart
   }
 
   /** @returns {number} RECORD if the block is there now */
@@ -100,9 +106,10 @@ class Cursor {
     const { number, reverse, blockSize } = this
     if (number < 0 || this.max < this.min) return PAST_BOUND
     if (reverse ? (number + 1) * blockSize <= this.min : number * blockSize > this.max) return PAST_BOUND
+    if (number * blockSize < this.blocks.start) return this.leaveTrimmed()
     // after a corrupt tail, which was skipped
     if (number > this.blocks.tail.number) return AT_END
-    const furthest = Math.min(Math.max(reverse ? this.min : this.max, 0), this.blocks.end)
+    const furthest = Math.min(Math.max(reverse ? this.min : this.max, this.blocks.start), this.blocks.end)
     const block = this.readahead.take(number, Math.floor(furthest / blockSize), this.onready)
     if (block === undefined) return WAITING
     if (block.error !== null) {
@@ -111,6 +118,19 @@ class Cursor {
     }
     this.block = block
     return RECORD
+  }
+
+  /** @returns {number} what there is instead of a block that was trimmed */
+  leaveTrimmed () {
+    const { start, file } = this.blocks
+    if (this.reverse) return PAST_BOUND
+    if (!this.mayJump) {
+      this.error = errors.trimmed(file.filename, Math.max(this.number * this.blockSize, this.min), start)
+      return FAILED
+    }
+    this.number = start / this.blockSize
+    this.position = 0
+    return this.loadBlock()
   }
 
   leaveBlock () {
@@ -140,9 +160,32 @@ class Cursor {
     this.generation = this.blocks.generation
     this.blockSize = this.blocks.blockSize
     if (this.block === null) return
-    if (this.block.sealed) this.block = this.blocks.getCached(this.number) ?? null
+    const isTrimmed = this.number * this.blockSize < this.blocks.start
+    if (isTrimmed && this.block.error === null && this.isAtBlockEnd()) return this.leaveBlock()
+    if (this.block.sealed || isTrimmed) this.block = this.blocks.getCached(this.number) ?? null
     if (this.block !== null) this.enterBlock(this.block)
     else this.bound = 0
+  }
+
+  /**
+   * The log is another file now: goes on in it, at the record that comes next.
+   * @param {import('../space/offset-map').OffsetMap} map
+   */
+  move (map) {
+    const wasWaiting = this.readahead.onready !== null
+    this.moveBounds(map)
+    this.readahead.stop()
+    this.block = null
+    this.bound = 0
+    if (wasWaiting) process.nextTick(this.onready)
+  }
+
+  /**
+   * Sets the bounds, the block and the position by where the next record is now.
+   * @param {import('../space/offset-map').OffsetMap} map
+   */
+  moveBounds (map) {
+    throw new Error('implemented by each direction')
   }
 
   /** @returns {Buffer} the data of the current record: a view, not a copy */
@@ -222,6 +265,17 @@ class ForwardCursor extends Cursor {
     return this.position >= this.bound
   }
 
+  /** @param {import('../space/offset-map').OffsetMap} map */
+  moveBounds (map) {
+    const next = Math.max(this.min, this.number * this.blockSize + this.position)
+    // what comes next was trimmed: that is an error here, too
+    if (next < this.blocks.startBefore && !this.mayJump) return
+    this.min = map.up(next)
+    if (this.max !== Infinity) this.max = map.down(this.max)
+    this.number = Math.floor(this.min / this.blockSize)
+    this.position = 0
+  }
+
   /**
    * At the bound: the tail may have grown; otherwise, goes to the next block.
    * @returns {number}
@@ -236,7 +290,7 @@ class ForwardCursor extends Cursor {
       if (this.position < this.bound) return ForwardCursor.prototype.next.call(this)
       if (this.position < block.end) return PAST_BOUND
       if (!block.sealed) return this.blocks.end > this.max ? PAST_BOUND : AT_END
-      if (block.error !== null) {
+      if (block.error !== null && !(this.mayJump && this.number * this.blockSize < this.blocks.start)) {
         this.error = block.error
         return FAILED
       }
@@ -272,6 +326,16 @@ class BackwardCursor extends Cursor {
   /** @returns {boolean} */
   isAtBlockEnd () {
     return this.position <= 0
+  }
+
+  /** @param {import('../space/offset-map').OffsetMap} map */
+  moveBounds (map) {
+    const start = this.number * this.blockSize
+    const next = this.position === -1 ? Math.min(this.max, start + this.blockSize - 1) : start + this.position - 1
+    this.max = map.down(next)
+    this.min = map.up(this.min)
+    this.number = Math.floor(this.max / this.blockSize)
+    this.position = -1
   }
 
   /**

@@ -15,7 +15,7 @@ const MAX_DEPTH = 64
 /** @typedef {(err: Error | null, value?: any, seq?: any) => void} GetCallback given an error alone, or null and the others */
 
 class RecordReader {
-  /** @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context of a log that is open */
+  /** @param {Pick<import('./stream').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context of a log that is open */
   constructor ({ blocks, decode, takesText, turn }) {
     this.blocks = blocks
     this.decode = decode
@@ -43,7 +43,7 @@ class RecordReader {
    */
   get (seq, cb) {
     const { blocks } = this
-    if (!(Number.isInteger(seq) && seq >= 0 && seq < blocks.end)) return process.nextTick(cb, problemOf(blocks, seq))
+    if (!(Number.isInteger(seq) && seq >= blocks.start && seq < blocks.end)) return process.nextTick(cb, problemOf(blocks, seq))
     const number = Math.floor(seq / blocks.blockSize)
     const block = blocks.lookUp(number)
     if (block !== undefined) return this.answer(null, block, seq, cb)
@@ -130,8 +130,14 @@ class RecordReader {
    */
   getBefore (seq, cb) {
     const { blocks, turn, decode, takesText, filename } = this
-    const cursor = openRecordCursor(blocks, { min: -Infinity, max: seq - 1, reverse: true, useCache: true }, find)
+    const cursor = openRecordCursor(blocks, { min: -Infinity, max: seq - 1, reverse: true, useCache: true, fromStart: false }, find)
+    blocks.cursors.add(cursor)
     find()
+
+    function stop () {
+      cursor.stop()
+      blocks.cursors.delete(cursor)
+    }
 
     function find () {
       let found = cursor.next()
@@ -141,7 +147,7 @@ class RecordReader {
       }
       if (found === WAITING) return
       if (found !== RECORD) {
-        cursor.stop()
+        stop()
         return cb(found === FAILED ? cursor.error : errors.notFound(filename, seq, `no record before offset ${seq}`))
       }
       let value
@@ -150,7 +156,7 @@ class RecordReader {
       } catch (err) {
         return cb(/** @type {Error} */ (err))
       } finally {
-        cursor.stop()
+        stop()
       }
       cb(null, value, cursor.seq)
     }
@@ -166,7 +172,8 @@ function problemOf (blocks, seq) {
   if (!Number.isInteger(seq) || Number(seq) < 0) {
     return errors.invalid(`seq must be the offset of a record, an integer of 0 or more; it is ${format(seq)}`)
   }
-  const { tail, end, blockSize, file } = blocks
+  const { tail, start, end, blockSize, file } = blocks
+  if (Number(seq) < start) return errors.trimmed(file.filename, Number(seq), start)
   if (Number(seq) < end) return null
   if (tail.error !== null && Number(seq) < tail.number * blockSize + tail.buffer.length) return tail.error
   return errors.notFound(file.filename, Number(seq), `no record at offset ${seq}: the log ends at ${end}`)

@@ -46,7 +46,7 @@ class LargeRecordReader extends RecordReader {
       else if (found !== RECORD) process.nextTick(cb, errors.deleted(this.filename, seq))
       else super.answer(cursor.data(), null, seq, cb)
     }
-    const cursor = openRecordCursor(this.blocks, { min: seq, max: seq, reverse: true, useCache: true }, find)
+    const cursor = openRecordCursor(this.blocks, { min: seq, max: seq, reverse: true, useCache: true, fromStart: false }, find)
     find()
   }
 

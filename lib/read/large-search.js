@@ -86,7 +86,7 @@ class LargeSearch extends Search {
         if (turn.checkTime()) return turn.defer(look)
       }
     }
-    const cursor = openRecordCursor(blocks, { min, max, reverse: false, useCache: true }, look)
+    const cursor = openRecordCursor(blocks, { min, max, reverse: false, useCache: true, fromStart: false }, look)
     look()
   }
 

@@ -6,14 +6,14 @@ const errors = require('../errors')
 const { format } = require('../format-value')
 const { optionNames } = require('../option-names')
 
-const RANGE_NAMES = ['gt', 'gte', 'lt', 'lte', 'reverse', 'cache']
+const RANGE_NAMES = ['gt', 'gte', 'lt', 'lte', 'reverse', 'cache', 'fromStart']
 const STREAM_NAMES = [...RANGE_NAMES, 'live', 'old', 'limit', 'seqs', 'values', 'skipCorrupt', 'onSkip']
 
 /**
  * What flumedb, flumeview-query, ssb-db and ssb-db2 pass through to the `stream` of a log although no flumelog has such an option. They change
  * nothing about its records: some were made for level, the others are for the layers above.
  */
-const LEGACY_STREAM_NAMES = ['keys', 'sync', 'private', 'meta', 'codec', 'fillCache', 'keyEncoding', 'valueEncoding', 'scan', 'createStream']
+const LEGACY_STREAM_NAMES = /** @type {const} */ (['keys', 'sync', 'private', 'meta', 'codec', 'fillCache', 'keyEncoding', 'valueEncoding', 'scan', 'createStream'])
 
 const checkStreamNames = optionNames('stream', STREAM_NAMES, LEGACY_STREAM_NAMES)
 const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
@@ -26,6 +26,8 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
  * @property {number | null} [lte] only records at or before this offset
  * @property {boolean} [reverse] last record first; default false
  * @property {boolean} [cache] whether blocks that are read go into the cache; default true
+ * @property {boolean} [fromStart] go on at the start of the log if records have been trimmed that were to come, instead of ending with
+ *   `flumelog:trimmed`; default false
  *
  * @typedef {object} Skipped a range that a stream with `skipCorrupt` left out
  * @property {number} start offset of its first byte
@@ -44,10 +46,11 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
  * @property {(range: Skipped) => void} [onSkip] called with each range that is skipped; if it throws, the stream ends
  *   with that error
  *
- * @typedef {{ [name in 'keys' | 'sync' | 'private' | 'meta' | 'codec' | 'fillCache' | 'keyEncoding' | 'valueEncoding' | 'scan' |
- *   'createStream']?: unknown }} IgnoredOptions of other logs, see LEGACY_STREAM_NAMES
+ * @typedef {{ [name in (typeof LEGACY_STREAM_NAMES)[number]]?: unknown }} IgnoredOptions of other logs, see LEGACY_STREAM_NAMES
  *
  * @typedef {RangeOptions & StreamOnlyOptions & IgnoredOptions} StreamOptions
+ *
+ * @typedef {Pick<RangeOptions & StreamOnlyOptions, 'live' | 'limit' | 'seqs' | 'values' | 'cache' | 'skipCorrupt' | 'onSkip'>} CursorStreamOptions
  *
  * @typedef {object} ScanOnlyOptions
  * @property {boolean} [reuse] reuse the memory of earlier blocks, which is faster if the log does not fit into the
@@ -60,25 +63,11 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
  * @property {number} max the greatest seq, inclusive; may be Infinity
  * @property {boolean} reverse
  * @property {boolean} useCache whether blocks go into the cache
+ * @property {boolean} fromStart whether to go on at the log's start where blocks were trimmed
  * @property {boolean} [textByBlock] whether records may be decoded a block at a time, if the caller keeps no text, which would
  *   keep all of the block
  * @property {boolean} [needsData] false: large records need not be put together; default true
  * @property {boolean} [reuseMemory] whether the memory of a block may be reused once the cursor has left it
- */
-
-/** @typedef {(data: Buffer | string, seq: number) => any} Decode throws flumelog:corrupt */
-
-/**
- * @typedef {object} ReadContext what readers need of the log that they read
- * @property {import('./block-cache').BlockCache} blocks another one before the log is open
- * @property {Decode | null} decode null: values are given as they are stored
- * @property {boolean} takesText whether `decode` is given text, and not a Buffer
- * @property {boolean} keepsNoText whether `decode` is known to keep nothing of its text
- * @property {string | null} filename
- * @property {() => number | null} end where the log ends, as far as is known; null if it is not open yet
- * @property {(cb: (err: Error | null) => void) => void} whenOpen calls back at once if the log is open
- * @property {import('./open-streams').OpenStreams} streams
- * @property {import('./turn-budget').TurnBudget} turn
  */
 
 /**
@@ -102,7 +91,8 @@ function rangeOf (options) {
     min: Math.max(checkBound('gt', gt, -Infinity) + 1, checkBound('gte', gte, -Infinity)),
     max: Math.min(checkBound('lt', lt, Infinity) - 1, checkBound('lte', lte, Infinity)),
     reverse: !!options.reverse,
-    useCache: options.cache !== false
+    useCache: options.cache !== false,
+    fromStart: !!options.fromStart
   }
 }
 

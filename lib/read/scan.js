@@ -10,17 +10,11 @@ const errors = require('../errors')
 
 /**
  * @typedef {import('./options').ScanOptions} ScanOptions
- *
- * @callback OnRecord
- * @param {Buffer} block the bytes of a whole block, or of a large record; not to be changed
- * @param {number} start where the record's data starts in it
- * @param {number} end where the record's data ends in it
- * @param {number} seq the record's offset in the file
- * @returns {boolean | void} false: stop
+ * @typedef {import('../types').OnRecord} OnRecord
  */
 
 /**
- * @param {Pick<import('./options').ReadContext, 'blocks' | 'turn'>} context
+ * @param {Pick<import('./stream').ReadContext, 'blocks' | 'turn'>} context
  * @param {ScanOptions} options
  * @param {OnRecord} onRecord
  * @param {(err: Error | null) => void} cb
@@ -30,6 +24,7 @@ function scan ({ blocks, turn }, options, onRecord, cb) {
   let cursor
   try {
     cursor = openRecordCursor(blocks, scanRangeOf(options), run)
+    blocks.cursors.add(cursor)
   } catch (err) {
     return process.nextTick(cb, errors.thrown('an option', err))
   }
@@ -56,6 +51,7 @@ function scan ({ blocks, turn }, options, onRecord, cb) {
   /** @param {Error | null} err */
   function finish (err) {
     cursor.stop()
+    blocks.cursors.delete(cursor)
     cb(err)
   }
 }

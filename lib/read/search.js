@@ -19,11 +19,13 @@ const { format } = require('../format-value')
  */
 class Search {
   /**
-   * @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context
+   * @param {Pick<import('./stream').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context
    * @param {Compare} compare
    * @param {SearchCallback} cb
    */
-  constructor ({ blocks, decode, takesText, turn }, compare, cb) {
+  constructor (context, compare, cb) {
+    const { blocks, decode, takesText, turn } = context
+    this.context = context
     this.blocks = blocks
     this.decode = decode
     this.takesText = takesText
@@ -31,7 +33,7 @@ class Search {
     this.compare = compare
     this.cb = cb
     /** The first records of all blocks before `low` are before the target; those of `high` and after are not. */
-    this.low = 0
+    this.low = blocks.start / blocks.blockSize
     this.high = blocks.tail.end > 0 ? blocks.tail.number + 1 : blocks.tail.number
     /** The block before `low`, whose first record is before the target. @type {Block | null} */
     this.before = null
@@ -58,6 +60,8 @@ class Search {
       return this.halve()
     }
     this.blocks.get(number, true, (err, block) => {
+      // the blocks before were trimmed meanwhile, or the log was compacted
+      if (number * this.blocks.blockSize < this.blocks.start) return this.again()
       if (err) return this.cb(err)
       let record
       let isBefore
@@ -80,6 +84,10 @@ class Search {
     })
   }
 
+  again () {
+    new Search(this.context, this.compare, this.cb).halve()
+  }
+
   /** @param {() => void} run called after a whole block has been searched: checking the clock costs less than that */
   later (run) {
     if (this.turn.checkTime()) this.turn.defer(run)
@@ -87,6 +95,7 @@ class Search {
   }
 
   finish () {
+    if (this.high * this.blocks.blockSize < this.blocks.start) return this.again()
     let found = null
     try {
       if (this.before !== null) found = this.firstRecord(this.before, true)
@@ -126,7 +135,7 @@ class Search {
 }
 
 /**
- * @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context
+ * @param {Pick<import('./stream').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context
  * @param {Compare} compare
  * @param {SearchCallback} cb flumelog:not-found if every record is before the target, flumelog:invalid if `compare`
  *   does not return a number, what it throws if it throws

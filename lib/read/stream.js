@@ -16,10 +16,23 @@ const MAX_DEPTH = 64
 /**
  * @typedef {import('./cursor').Cursor} Cursor
  * @typedef {import('./options').StreamOptions} StreamOptions
- * @typedef {import('./options').ReadContext} ReadContext
- * @typedef {import('./options').Decode} Decode
  * @typedef {import('./source').Answer} Answer
  * @typedef {import('./source').End} End
+ */
+
+/** @typedef {(data: Buffer | string, seq: number) => any} Decode throws flumelog:corrupt */
+
+/**
+ * @typedef {object} ReadContext what readers need of the log that they read
+ * @property {import('./block-cache').BlockCache} blocks another one before the log is open
+ * @property {Decode | null} decode null: values are given as they are stored
+ * @property {boolean} takesText whether `decode` is given text, and not a Buffer
+ * @property {boolean} keepsNoText whether `decode` is known to keep nothing of its text
+ * @property {string | null} filename
+ * @property {() => number | null} end where the log ends, as far as is known; null if it is not open yet
+ * @property {(cb: (err: Error | null) => void) => void} whenOpen calls back at once if the log is open
+ * @property {import('./open-streams').OpenStreams} streams
+ * @property {import('./turn-budget').TurnBudget} turn
  */
 
 class Stream {
@@ -46,6 +59,8 @@ class Stream {
     this.oldEnd = 0
     /** What is given live starts here, or before. */
     this.liveFrom = 0
+    /** The greatest seq that it gives. */
+    this.max = Infinity
     /** The read to be answered later. @type {Answer | null} */
     this.waiting = null
     this.isAtEnd = false
@@ -65,6 +80,7 @@ class Stream {
   noteOldEnd () {
     const { context } = this
     const end = context.end()
+    context.streams.expect(this)
     if (end !== null) this.oldEnd = end
     else context.whenOpen((err) => { if (!err) this.oldEnd = context.blocks.end })
   }
@@ -135,6 +151,7 @@ class Stream {
     range.reuseMemory = !this.values || this.takesText
     range.textByBlock = this.context.keepsNoText
     this.liveFrom = Math.max(range.min, blocks.end)
+    this.max = range.max
     range.needsData = this.values
     return openRecordCursor(blocks, range, this.resume)
   }
@@ -273,7 +290,7 @@ class Stream {
    */
   openForward (cursor) {
     cursor.stop()
-    const range = { min: this.liveFrom, max: cursor.max, reverse: false, useCache: this.options.cache !== false, needsData: this.values }
+    const range = { min: this.liveFrom, max: this.max, reverse: false, useCache: this.options.cache !== false, fromStart: cursor.fromStart, needsData: this.values }
     return openRecordCursor(this.context.blocks, range, this.resume)
   }
 
@@ -324,6 +341,17 @@ class Stream {
   abort (abort, cb) {
     this.finish(abort)
     if (cb) cb(abort)
+  }
+
+  /**
+   * The log is another file now.
+   * @param {import('../space/offset-map').OffsetMap} map
+   */
+  move (map) {
+    this.oldEnd = map.up(this.oldEnd)
+    this.liveFrom = map.up(this.liveFrom)
+    if (this.max !== Infinity) this.max = map.down(this.max)
+    this.cursor?.move(map)
   }
 
   /** The log is closing: a reader that has been given all of it, whether it waits for more or pauses, gets a normal end. */

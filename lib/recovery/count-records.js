@@ -37,21 +37,21 @@ const TIE_SIZE = 64
  * @returns {Promise<Counted>}
  */
 async function countOnOpening (io, found, blockSize, smallLog = SMALL_LOG) {
-  const { kept, point, damagedTail } = found
-  const records = kept <= smallLog
-    ? await countRecords(io.read, 0, kept, blockSize)
-    : damagedTail !== null ? null : point === null ? await io.readCount(kept) : await countAfterCrash(io.read, point, kept, blockSize)
-  return { records, estimate: records ?? await estimate(io.read, kept, blockSize, smallLog) }
+  const { start, kept, point, damagedTail } = found
+  const records = kept - start <= smallLog
+    ? await countRecords(io.read, start, kept, blockSize)
+    : damagedTail !== null ? null : point === null ? await io.readCount(kept) : (point.start ?? 0) !== start ? null : await countAfterCrash(io.read, point, kept, blockSize)
+  return { records, estimate: records ?? await estimate(io.read, start, kept, blockSize, smallLog) }
 }
 
 /**
  * @param {number | null} records of a log
- * @param {number} end where it ends
+ * @param {number} size from its start to its end
  * @param {number} [smallLog] in bytes
  * @returns {number | null} what the next opening has to find beside it
  */
-function countToLeave (records, end, smallLog = SMALL_LOG) {
-  return end > smallLog ? records : null
+function countToLeave (records, size, smallLog = SMALL_LOG) {
+  return size > smallLog ? records : null
 }
 
 /**
@@ -61,13 +61,13 @@ function countToLeave (records, end, smallLog = SMALL_LOG) {
  * @param {number} blockSize
  * @returns {Promise<number | null>}
  */
-async function countAfterCrash (read, { offset, rewrites, deletions, counted }, kept, blockSize) {
+async function countAfterCrash (read, { offset, rewrites, deletions, counted, start = 0 }, kept, blockSize) {
   // those of an earlier version do not say which records they deleted
   if (!isMark(counted) || counted.end > offset || rewrites.length > 0) return null
   const { end, records, tie } = counted
   const position = end % blockSize
   const before = position === 0 ? NO_BYTES : await read(end - position, position)
-  const deleted = new Set(deletions.flatMap(({ records }) => records.map(({ seq }) => seq)).filter(seq => seq < end))
+  const deleted = new Set(deletions.flatMap(({ records }) => records.map(({ seq }) => seq)).filter(seq => seq >= start && seq < end))
   if (endOfRecords(before, 0, position) !== position || (tieOf(before, position) !== tie && !hasDeleted(before, end, deleted))) return null
   // a deletion that was made for another file was not repeated
   for (const seq of deleted) if (!await isDeleted(read, seq, kept, blockSize)) return null
@@ -107,7 +107,7 @@ async function isDeleted (read, seq, kept, blockSize) {
  * @returns {mark is CountMark}
  */
 function isMark (mark) {
-  return mark !== undefined && Number.isSafeInteger(mark.end) && Number.isSafeInteger(mark.records) && mark.end >= 0
+  return Number.isSafeInteger(mark?.end) && Number.isSafeInteger(mark?.records) && Number(mark?.end) >= 0
 }
 
 /**
@@ -147,17 +147,17 @@ async function countRecords (read, from, to, blockSize) {
 
 /**
  * @param {Read} read
+ * @param {number} start of the log
  * @param {number} kept
  * @param {number} blockSize
  * @param {number} size of the sample in bytes
  * @returns {Promise<number>} as if all of the log had as many records per byte as its last blocks
  */
-async function estimate (read, kept, blockSize, size) {
-  const from = Math.max(0, kept - Math.max(size, 2 * blockSize))
-  const start = from - from % blockSize
-  for (let at = start; at < kept; at += blockSize) {
+async function estimate (read, start, kept, blockSize, size) {
+  const from = Math.max(start, kept - Math.max(size, 2 * blockSize))
+  for (let at = from - from % blockSize; at < kept; at += blockSize) {
     const records = await countRecords(read, at, kept, blockSize)
-    if (records !== null) return Math.round(records * kept / (kept - at))
+    if (records !== null) return Math.round(records * (kept - start) / (kept - at))
   }
   return 0
 }

@@ -7,6 +7,7 @@ const { isZeros } = require('../format/zeros')
 const { endOfRecords, findProblem } = require('../format/validation')
 const { paddingStart } = require('../format/layout')
 const { Block } = require('../format/block')
+const { findStart, ownTrim } = require('./find-start')
 const { ownPatches, withPatches } = require('./own-patches')
 const { endOfLastBlock, endOfUnsynced, isBoundary, isUnfinishedBatch, lastRecord } = require('./whole-records')
 
@@ -20,6 +21,8 @@ const MAX_FINAL_ZEROS = 3
 /**
  * @typedef {object} Found
  * @property {Block} tail the block in which the log ends
+ * @property {number} start offset of the first block that is not trimmed
+ * @property {import('./find-start').Trim | null} trim what a crash has left untrimmed, or a live writer is trimming
  * @property {number} lastSeq of the last record, -1 if there is none
  * @property {number} kept the file's bytes up to here belong to the log
  * @property {number} cut bytes behind them in the file, which are no whole records
@@ -53,12 +56,16 @@ async function findEnd (read, size, point, options) {
   const end = isCrashed
     ? await endAfterCrash(readLast, dataEnd, point.offset, deleted, options)
     : await endWithoutPoint(readLast, dataEnd, options)
+  const trim = isCrashed ? await ownTrim(readLast, size, point, blockSize) : null
+  const start = trim?.start ?? (point?.isHeld ? point.start : undefined) ?? await findStart(readLast, end, blockSize)
   const tail = await blockAt(readLast, end, blockSize)
   // corruption before the last whole record
   const isCorrupt = endOfRecords(tail.buffer, 0, tail.end) !== tail.end
   return {
     tail: isCorrupt ? new Block(tail.number + 1, Buffer.allocUnsafeSlow(blockSize), 0, false) : tail,
-    lastSeq: await lastSeqBefore(readLast, end, options),
+    start,
+    trim,
+    lastSeq: await lastSeqBefore(readLast, start, end, options),
     kept: end,
     cut: size - end,
     dataEnd: lastByte < end ? end : dataEnd,
@@ -189,11 +196,12 @@ async function blockAt (read, end, blockSize) {
 
 /**
  * @param {Read} read
+ * @param {number} first offset of the log's first block
  * @param {number} end
  * @param {FindOptions} options
  * @returns {Promise<number>} the seq of the last record that can be found before `end`
  */
-async function lastSeqBefore (read, end, { blockSize, large = false }) {
+async function lastSeqBefore (read, first, end, { blockSize, large = false }) {
   const position = end % blockSize
   const start = end - position
   if (position > 0) {
@@ -201,7 +209,7 @@ async function lastSeqBefore (read, end, { blockSize, large = false }) {
     if (last !== -1) return start + last
   }
   // a corrupt block does not say where its last record is; the one before it may
-  for (let at = start - blockSize; at >= 0; at -= blockSize) {
+  for (let at = start - blockSize; at >= first; at -= blockSize) {
     const block = await read(at, blockSize)
     const last = findProblem(block, false) === null ? lastRecord(block, paddingStart(block), large) : -1
     if (last !== -1) return at + last

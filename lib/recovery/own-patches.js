@@ -23,11 +23,14 @@ async function ownPatches (read, size, point, blockSize) {
   if (point === null) return { patches: [], deleted: new Set(), isComplete: true }
   // a live writer made them for the log that it has open
   const rewrites = point.isHeld ? point.rewrites : await ownRewrites(read, size, point.rewrites, blockSize)
-  const deletions = point.isHeld ? point.deletions : await ownDeletions(read, size, point.deletions, blockSize)
+  const { start = 0 } = point
+  // of what is trimmed, nothing has to be deleted
+  const listed = point.deletions.filter(({ block }) => block >= start)
+  const deletions = point.isHeld ? listed : await ownDeletions(read, size, listed, blockSize)
   return {
     patches: [...rewrites.map(({ offset, data }) => ({ offset, data })), ...patchesOf(deletions, blockSize)],
     deleted: new Set(deletions.flatMap(({ records }) => records.map(({ seq }) => seq))),
-    isComplete: rewrites.length === point.rewrites.length && deletions.length === point.deletions.length
+    isComplete: rewrites.length === point.rewrites.length && deletions.length === listed.length
   }
 }
 

@@ -27,7 +27,7 @@ async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole,
   const cut = found.cut > 0 ? { offset: found.kept, bytes: found.cut, filename: cutName } : null
   const counted = await countOnOpening(io, found, blockSize, smallLog)
   if (mustRecover) {
-    await io.writeCount(countToLeave(counted.records, found.kept, smallLog))
+    await io.writeCount(countToLeave(counted.records, found.kept - found.start, smallLog))
     await io.removePoint()
   }
   return { blockSize, found, cut, recovered: mustRecover ? found.recovered : 0, counted }

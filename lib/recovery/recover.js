@@ -3,6 +3,7 @@
 // Truncates a log's file to the end that find-end.js found, and completes what a crash interrupted.
 
 const { seal } = require('../format/layout')
+const { punchHead } = require('../space/punch-head')
 
 /**
  * @param {import('../storage/promisified-file').Io} io
@@ -12,14 +13,15 @@ const { seal } = require('../format/layout')
  *   only zeros, or they cannot be kept
  */
 async function recover (io, found, blockSize) {
-  const { kept, cut, dataEnd, damagedTail } = found
+  const { kept, cut, dataEnd, damagedTail, trim } = found
   let name = null
-  if (found.rewrites.length > 0) {
+  if (found.rewrites.length > 0 || trim !== null) {
     // killed in the middle, the next opening must find the rest of these blocks, and what belongs there
     await io.sync()
     await io.syncPoint()
   }
   for (const { offset, data } of found.rewrites) await io.write(offset, data)
+  if (trim !== null) await punchHead(io, trim.from, trim.start, blockSize)
   if (cut > 0) {
     if (dataEnd > kept) name = await io.keepCut(kept, dataEnd)
     await io.truncate(kept)

@@ -50,11 +50,13 @@ class Owner {
     const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole, large: settings.large })
     await clients.load(found.kept, io.read, blockSize)
     const { blocks, reader } = before ?? openBlocks(context, blockSize)
+    if (found.start > blocks.start) blocks.trim(found.start)
     await moveTail(blocks, found.tail, file.filename)
     const writer = new Writer(file, blocks, { ...settings, blockSize, counted }, limits, found.lastSeq, (seq) => {
       server.advanced()
       listeners.onadvance(seq)
     }, clock)
+    writer.retain(settings, records)
     writer.journal = clients.journal
     writer.onrewritten = (numbers) => server.rewritten(numbers)
     this.writer = writer

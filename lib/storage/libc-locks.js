@@ -4,7 +4,7 @@
 // when that package is used, since they lack functions of libuv. These locks and its own
 // exclude each other, so a log is safe when programs on different runtimes open it.
 
-const { createRequire } = require('module')
+const { libcFunction } = require('./libc')
 
 /** Of <fcntl.h>: a lock belongs to the open file, not to the process, and ends with it. The same on all processors. */
 const F_OFD_GETLK = 36
@@ -23,22 +23,12 @@ const LOCK_EX = 2
 const LOCK_NB = 4
 const LOCK_UN = 8
 
-/** Where libc is; on Linux, that of glibc or musl. @type {Record<string, string[]>} */
-const LIBRARIES = {
-  'linux x64': ['libc.so.6', 'libc.musl-x86_64.so.1'],
-  'linux arm64': ['libc.so.6', 'libc.musl-aarch64.so.1'],
-  'darwin x64': ['/usr/lib/libSystem.B.dylib'],
-  'darwin arm64': ['/usr/lib/libSystem.B.dylib']
-}
-
 /** @typedef {{ tryLock: (fd: number, options?: { shared: boolean }) => boolean, unlock: (fd: number) => void }} Locks */
 
 /** @returns {Locks} Throws if libc cannot be called here. The message says why not, and what to do */
 function libcLocks () {
-  const libraries = LIBRARIES[`${process.platform} ${process.arch}`]
-  if (libraries === undefined) throw new Error(`no locks for ${process.platform} on ${process.arch}`)
   const isLinux = process.platform === 'linux'
-  const call = openFunction(libraries, isLinux ? 'fcntl' : 'flock', isLinux ? ['i32', 'i32', 'buffer'] : ['i32', 'i32'])
+  const call = isLinux ? libcFunction('fcntl', ['i32', 'i32', 'buffer']) : libcFunction('flock', ['i32', 'i32'])
   return isLinux ? openFileLocks(call) : wholeFileLocks(call)
 }
 
@@ -82,44 +72,6 @@ function wholeFileLocks (flock) {
     tryLock: (fd, { shared } = { shared: false }) => flock(fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) === 0,
     unlock: (fd) => { flock(fd, LOCK_UN) }
   }
-}
-
-/**
- * @param {string[]} libraries the first one that exists is used
- * @param {string} name of a function that returns an int
- * @param {('i32' | 'buffer')[]} parameters
- * @returns {(...args: any[]) => number}
- */
-function openFunction (libraries, name, parameters) {
-  let missing
-  for (const library of libraries) {
-    try {
-      return process.versions.bun === undefined ? denoFunction(library, name, parameters) : bunFunction(library, name, parameters)
-    } catch (err) {
-      missing = err
-    }
-  }
-  throw missing
-}
-
-/** @type {(library: string, name: string, parameters: ('i32' | 'buffer')[]) => (...args: any[]) => number} */
-function bunFunction (library, name, parameters) {
-  // not `require`: bundlers would look for the module
-  const { dlopen } = createRequire(__filename)('bun:ffi')
-  const args = parameters.map(type => type === 'buffer' ? 'ptr' : type)
-  return dlopen(library, { [name]: { args, returns: 'i32' } }).symbols[name]
-}
-
-/** @type {(library: string, name: string, parameters: ('i32' | 'buffer')[]) => (...args: any[]) => number} */
-function denoFunction (library, name, parameters) {
-  const Deno = /** @type {any} */ (globalThis).Deno
-  if (Deno === undefined) throw new Error('the global Deno is missing in this vm context')
-  const [major, minor] = Deno.version.deno.split('.').map(Number)
-  // older ones number files themselves: to libc, the number would be another file
-  if (major < 2 || (major === 2 && minor < 7)) throw new Error('Deno 2.7 or newer is needed')
-  // if it is not granted yet, dlopen would ask on the terminal
-  if (Deno.permissions.querySync({ name: 'ffi', path: library }).state !== 'granted') throw new Error('Deno needs --allow-ffi')
-  return Deno.dlopen(library, { [name]: { parameters, result: 'i32' } }).symbols[name]
 }
 
 module.exports = { libcLocks }

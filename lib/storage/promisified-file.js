@@ -12,6 +12,7 @@ const { promisify } = require('util')
  * @property {(offset: number, size: number) => Promise<Buffer>} read
  * @property {(offset: number, data: Buffer) => Promise<void>} write
  * @property {(offset: number) => Promise<void>} truncate
+ * @property {(offset: number, length: number) => Promise<void>} punch
  * @property {() => Promise<void>} sync
  * @property {() => Promise<void>} close
  * @property {() => Promise<void>} checkPath throws if the path no longer leads to the open file
@@ -37,6 +38,7 @@ function promises (file) {
     read: /** @type {(offset: number, size: number) => Promise<Buffer>} */ (promisify(file.read)),
     write: promisify(file.write),
     truncate: promisify(file.truncate),
+    punch: promisify(file.punch),
     sync: promisify(file.sync),
     close: promisify(file.close),
     checkPath: checkPath ? promisify(checkPath) : async () => {},

@@ -38,8 +38,25 @@ function parseLine (line) {
  * @param {string} writer
  * @returns {string} the first line of the file
  */
-function pointLine ({ offset, counted, dropped = 0 }, writer) {
-  return formatLine(JSON.stringify({ offset, rewrites: [], id: randomUUID(), writer, dropped, counted }))
+function pointLine ({ offset, counted, dropped = 0, start, trimming }, writer) {
+  const trim = trimming && { from: trimming.from, tie: recordAsText(trimming.tie) }
+  return formatLine(JSON.stringify({ offset, rewrites: [], id: randomUUID(), writer, dropped, counted, start, trimming: trim }))
+}
+
+/**
+ * @param {import('../recovery/deletions').DeletedRecord} record
+ * @returns {[number, number, string]}
+ */
+function recordAsText ({ seq, length, replaces }) {
+  return [seq, length, replaces.toString('base64')]
+}
+
+/**
+ * @param {[number, number, string]} text
+ * @returns {import('../recovery/deletions').DeletedRecord}
+ */
+function parseRecord ([seq, length, replaces]) {
+  return { seq, length, replaces: Buffer.from(replaces, 'base64') }
 }
 
 /**
@@ -58,7 +75,7 @@ function deletionsLine (deletions) {
   if (deletions.length === 0) return ''
   return formatLine(JSON.stringify(deletions.map(({ block, records, checksum, number }) => ({
     block,
-    records: records.map(({ seq, length, replaces }) => [seq, length, replaces.toString('base64')]),
+    records: records.map(recordAsText),
     checksum,
     number
   }))))
@@ -75,9 +92,7 @@ function parseDeletions (lines) {
     if (json === null) break
     parsed.push(JSON.parse(json).map((/** @type {any} */ { block, records, checksum, number }) => ({
       block,
-      records: records.map((/** @type {[number, number, string]} */ [seq, length, replaces]) => (
-        { seq, length, replaces: Buffer.from(replaces, 'base64') }
-      )),
+      records: records.map(parseRecord),
       checksum,
       ...(number === undefined ? {} : { number })
     })))
@@ -96,7 +111,7 @@ function parsePoint (text, isHeld) {
   if (json === null) return null
   const acknowledged = parseLine(second)
   try {
-    const { offset, rewrites, id, writer, dropped, counted } = JSON.parse(json)
+    const { offset, rewrites, id, writer, dropped, counted, start, trimming } = JSON.parse(json)
     const deletions = parseDeletions(more)
     return {
       offset,
@@ -107,6 +122,8 @@ function parsePoint (text, isHeld) {
       id: deletions.length === 0 ? id : `${id}+${deletions.length}`,
       ...(writer === undefined ? {} : { writer, dropped }),
       ...(counted === undefined ? {} : { counted }),
+      ...(start === undefined ? {} : { start }),
+      ...(trimming === undefined ? {} : { trimming: { from: trimming.from, tie: parseRecord(trimming.tie) } }),
       acknowledged: acknowledged !== null && /^\d+$/.test(acknowledged) ? Number(acknowledged) : null,
       isHeld
     }

@@ -4,9 +4,11 @@
 // point, and bytes that recovery truncates are not kept.
 
 const fs = require('fs')
+const { callbackify, promisify } = require('util')
 const RandomAccessFile = require('random-access-file')
 const errors = require('../errors')
 const { readEach, writeJoined } = require('./buffers')
+const { writeZeros } = require('./holes')
 
 /**
  * @typedef {import('./path-file').Done} Done
@@ -59,6 +61,11 @@ function storageFile (storage, { readOnly }) {
     write,
     writeMany: writeJoined(write),
     truncate: (offset, cb) => storage.truncatable === false ? process.nextTick(cb, null) : storage.truncate(offset, cb),
+    punch: callbackify((/** @type {number} */ offset, /** @type {number} */ length) => writeZeros(promisify(write), offset, offset + length)),
+    canPunch: () => false,
+    prepareSuccessor: null,
+    openSuccessor: null,
+    moveTo: null,
     sync: (cb) => {
       if (typeof storage.sync === 'function') storage.sync(cb)
       else if (storage instanceof RandomAccessFile && storage.fd) fs.fdatasync(storage.fd, cb)

@@ -11,15 +11,16 @@ const { countToLeave } = require('../recovery/count-records')
  * @returns {Promise<void>}
  */
 async function finish (writer) {
-  const { durability, recoveryPoint, deleter } = writer
+  const { durability, recoveryPoint, deleter, trimmer } = writer
   // if any of this fails the recovery point stays, so that opening looks at what the file holds
   try {
     if (writer.failure !== null) throw writer.failure
     if (writer.mustTruncate) await promised(cb => writer.truncate(cb))
     await promised(cb => durability.syncTo(writer.written, cb))
     await deleter.flush()
+    await trimmer.flush()
     // what a failed write has left must not come back after a power cut
-    if (durability.isTruncated || deleter.hasUnsyncedZeros) await promised(cb => durability.syncAll(cb))
+    if (durability.isTruncated || deleter.hasUnsyncedZeros || trimmer.hasUnsynced) await promised(cb => durability.syncAll(cb))
   } finally {
     durability.stopTimer()
     deleter.stopTimer()
@@ -30,7 +31,7 @@ async function finish (writer) {
   const { file: { countFile }, recordCount, blocks, smallLog } = writer
   // the log has changed
   if (recoveryPoint.offset !== -1 && countFile !== null) {
-    await promised(cb => countFile.write(countToLeave(recordCount.records, blocks.end, smallLog), cb))
+    await promised(cb => countFile.write(countToLeave(recordCount.records, blocks.end - blocks.start, smallLog), cb))
   }
   await promised(cb => recoveryPoint.remove(cb))
 }

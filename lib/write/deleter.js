@@ -4,7 +4,7 @@
 // block must not be left half old, half new. So a deletion is first recorded beside the
 // recovery point, as what to zero; from then on it is done, as far as callers and readers
 // can tell. The log's file gets the zeros later, at the earliest when the recorded deletion
-// is durable; until then, who reads the block from the file gets it patched (`overrides`). Opening
+// is durable; until then, readers of the file get the block patched (`overrides`). Opening
 // the log after a crash repeats what is recorded.
 //
 //     sync        acknowledged when recorded, and    in the log's file
@@ -24,7 +24,7 @@ const { promised } = require('../callbacks')
 
 /** The most blocks changed at a time, so that appends do not wait long. */
 const MAX_BLOCKS = 64
-/** Records, after which no further block is begun: each takes some microseconds of the event loop. */
+/** Records, after which no further block is started: each takes some microseconds of the event loop. */
 const MAX_RECORDS = 1000
 /** The most writes into one block; one of all of it takes about as long. */
 const MAX_PATCHES = 8
@@ -91,6 +91,20 @@ class Deleter {
     const requests = this.requests.get(number)
     if (requests === undefined) this.requests.set(number, [{ seq, cb }])
     else requests.push({ seq, cb })
+  }
+
+  /**
+   * The log is another file now.
+   * @param {(seq: number) => number | null} move where a record is now; null: it is gone
+   */
+  moveRequests (move) {
+    const all = [...this.requests.values()].flat()
+    this.requests.clear()
+    for (const { seq, cb } of all) {
+      const now = move(seq)
+      if (now === null) answer([cb], null)
+      else this.request(now, cb)
+    }
   }
 
   /**
@@ -222,13 +236,13 @@ class Deleter {
       }
       for (const change of changes) this.take(change)
       if (this.file.point === null) await this.writeZeros(Infinity)
-      // it is done without that: who reads the file gets it patched until this succeeds
+      // it is done without that: readers of the file get it patched until this succeeds
       else if (isAlways) await this.writeZeros(MAX_BLOCKS).catch(() => {})
       if (isAlways && this.file.point === null) await promised(cb => durability.syncAll(cb))
     } catch (err) {
       failure = /** @type {Error} */ (err)
     }
-    if (failure === null) writer.onrewritten(changes.map(({ block }) => block.number))
+    if (failure === null) writer.rewritten(changes.map(({ block }) => block.number))
     for (const { callbacks } of changes) answer(callbacks, failure)
     this.startTimer()
   }
@@ -333,6 +347,17 @@ class Deleter {
     if (this.pending.size === 0) return false
     const number = Math.floor(this.writer.written / this.blocks.blockSize)
     return number < this.writer.packer.filling.number && this.pending.has(number)
+  }
+
+  /**
+   * Blocks were trimmed: nothing of them has to be deleted.
+   * @param {number} first number of the first that is not
+   */
+  trim (first) {
+    for (const number of [...this.pending.keys()].filter(number => number < first)) {
+      this.pending.delete(number)
+      this.blocks.overrides.delete(number)
+    }
   }
 
   /** The log's file was truncated. */

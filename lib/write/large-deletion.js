@@ -84,7 +84,7 @@ class LargeDeletion {
         if (parts.length === count) return end(null)
       }
     }
-    const cursor = openCursor(blocks, { min: -Infinity, max: seq, reverse: true, useCache: true }, find)
+    const cursor = openCursor(blocks, { min: -Infinity, max: seq, reverse: true, useCache: true, fromStart: false }, find)
     find()
   }
 

@@ -56,6 +56,23 @@ class RecordCount {
   }
 
   /**
+   * Blocks were trimmed.
+   * @param {number | null} count of records in them; null: not known
+   * @param {number} before where the log started
+   * @param {number} start where it starts
+   */
+  trim (count, before, start) {
+    const part = (start - before) / (this.blocks.end - before)
+    if (count === null) this.records = null
+    else if (this.records !== null) this.records -= count
+    this.estimate = this.records ?? Math.round(this.estimate * (1 - part))
+    for (const mark of new Set([this.durable, this.syncing])) {
+      if (count === null || mark.end <= start) mark.records = null
+      else if (mark.records !== null) mark.records -= count
+    }
+  }
+
+  /**
    * For a recovery point with deletions, which recovery subtracts from the number in it.
    * @param {Deletion[]} deletions
    * @returns {CountMark | undefined} undefined: the number is not known

@@ -27,6 +27,10 @@
 //     rollingBack   is truncated to `acknowledged`: a write failed    idle
 //     deleting      gets zeros, in up to 64 blocks, after these       idle; failed
 //                   deletions were recorded
+//     operating     is left alone for what another part of the log     idle; failed
+//                   does with it: see `exclusively`
+//     trimming      gets zeros for blocks at its head, after the recovery   idle; failed
+//                   point tells of it
 //     closing       is truncated and fsynced a last time, and its     closed
 //                   recovery point is removed
 //     failed        is not changed any more: an fsync failed          closing
@@ -48,6 +52,8 @@ const { Appender } = require('./appender')
 const { NO_LENGTH, Packer } = require('./packer')
 const { finish } = require('./closing')
 const { Deleter } = require('./deleter')
+const { Retention } = require('../space/retention')
+const { Trimmer } = require('../space/trimmer')
 const { TRANSITIONS, nextStep } = require('./states')
 
 /** The share of the cache that may be full for blocks to be added to it that were written and not read. */
@@ -57,8 +63,9 @@ const UNREAD_SHARE = 1 / 4
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {import('../format/block').Block} Block
  * @typedef {import('./commit-group').CommitGroup} CommitGroup
- * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, smallLog?: number } &
- *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. smallLog: see `countOnOpening`
+ * @typedef {{ run: () => Promise<void>, reject: (err: Error) => void }} Operation
+ * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, smallLog?: number, trimBatch?: number } &
+ *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. smallLog: see `countOnOpening`. trimBatch: see `Trimmer`
  */
 
 class Writer {
@@ -74,6 +81,7 @@ class Writer {
   constructor (file, blocks, options, limits, lastSeq, onacknowledged, clock) {
     this.file = file
     this.blocks = blocks
+    this.clock = clock
     this.onacknowledged = onacknowledged
     this.schedule = this.schedule.bind(this)
     this.packer = new Packer(blocks.tail, options.blockSize, options.checksum, file.point === null)
@@ -91,10 +99,17 @@ class Writer {
     this.toldSeq = lastSeq
     /** Gets to know what other processes have sent before it is in the file. @type {import('../sharing/journal').Journal | null} */
     this.journal = null
+    /** Trims by itself; null: everything stays. @type {import('../space/retention').Retention | null} */
+    this.retention = null
     /** Told of blocks that a deletion has rewritten. @type {(numbers: number[]) => void} */
     this.onrewritten = () => {}
+    /** In progress; null: none is. @type {import('../space/compaction').Compaction | null} */
+    this.compaction = null
+    /** What waits until nothing else changes the file. @type {Operation[]} */
+    this.operations = []
     this.mustTruncate = false
     this.hasJustDeleted = false
+    this.hasJustTrimmed = false
     /** Why nothing is stored any more. @type {Error | null} */
     this.failure = null
     /** Called when the log is closed; null: `close` was not called. @type {Done | null} */
@@ -110,6 +125,7 @@ class Writer {
     this.recoveryPoint = new RecoveryPointKeeper(file.point, clock, this.durability)
     this.pointStep = options.syncBytes / 4
     this.deleter = new Deleter(this, options, clock)
+    this.trimmer = this.recoveryPoint.trimmer = new Trimmer(this, options.trimBatch)
     this.runStep = this.runStep.bind(this)
     this.onwrite = this.onwrite.bind(this)
   }
@@ -173,6 +189,14 @@ class Writer {
   }
 
   /**
+   * @param {import('../options').Settings} settings
+   * @param {import('../record-codec').RecordCodec} codec
+   */
+  retain ({ retain, sync }, codec) {
+    if (retain !== null) this.retention = new Retention(this, retain, codec, sync, this.clock)
+  }
+
+  /**
    * Deletes a record.
    * @param {number} seq
    * @param {Done} cb
@@ -181,6 +205,40 @@ class Writer {
     const { refusal } = this.appender
     if (refusal !== null) return process.nextTick(cb, refusal)
     this.deleter.request(seq, cb)
+    this.schedule()
+  }
+
+  /**
+   * Runs what needs the log's file for itself, when nothing else changes it, and nothing else does meanwhile.
+   * @template T
+   * @param {() => Promise<T>} run
+   * @returns {Promise<T>} as `run`
+   */
+  exclusively (run) {
+    return new Promise((resolve, reject) => {
+      const { refusal } = this.appender
+      if (refusal !== null) return reject(refusal)
+      this.operations.push({ run: () => run().then(resolve, reject), reject })
+      this.schedule()
+    })
+  }
+
+  /** @param {number[]} numbers of blocks that a deletion has rewritten */
+  rewritten (numbers) {
+    this.onrewritten(numbers)
+    this.compaction?.rewritten(numbers)
+  }
+
+  /**
+   * Trims blocks at the head of the log.
+   * @param {number} start where it is to start, at most
+   * @param {import('../space/trimmer').Trimmed} cb see `Trimmer`
+   * @param {import('../space/trimmer').Known | null} [known]
+   */
+  trim (start, cb, known) {
+    const { refusal } = this.appender
+    if (refusal !== null) return process.nextTick(cb, refusal)
+    this.trimmer.request(start, cb, known)
     this.schedule()
   }
 
@@ -233,6 +291,8 @@ class Writer {
     switch (nextStep(this.work())) {
       case 'fail': return this.enterFailed()
       case 'delete': return this.deleteSome()
+      case 'operate': return this.operate()
+      case 'trim': return this.trimSome()
       case 'truncate': return this.truncateFirst()
       case 'write': return this.prepare()
       case 'settle': return this.settleEmpty()
@@ -248,6 +308,9 @@ class Writer {
       mustTruncate: this.mustTruncate,
       hasDeletions: this.deleter.hasWork,
       hasJustDeleted: this.hasJustDeleted,
+      hasOperations: this.operations.length > 0,
+      hasTrim: this.trimmer.hasWork,
+      hasJustTrimmed: this.hasJustTrimmed,
       hasUnwritten: packer.end > this.written,
       hasUnacknowledged: waiters.hasGroups,
       isClosing: this.onclosed !== null
@@ -279,7 +342,7 @@ class Writer {
   }
 
   prepare () {
-    this.hasJustDeleted = false
+    this.hasJustDeleted = this.hasJustTrimmed = false
     if (this.isReady) return this.write()
     this.enter('preparing')
     this.getReady()
@@ -379,8 +442,10 @@ class Writer {
   reveal ({ end, lastSeq }) {
     this.acknowledged = end
     this.appender.lastSeq = lastSeq
-    for (const block of this.packer.reveal(end)) this.keepOrRecycle(block)
+    const filled = this.packer.reveal(end)
+    for (const block of filled) this.keepOrRecycle(block)
     this.blocks.tail = this.packer.tail
+    if (filled.length > 0) this.retention?.consider()
     this.recoveryPoint.publishSoon()
   }
 
@@ -414,6 +479,7 @@ class Writer {
   onsynced () {
     this.recoveryPoint.considerMove(this.pointStep)
     this.durability.consider()
+    this.retention?.consider()
     if (this.isStepping) return
     this.settleWaiters()
     this.answer()
@@ -425,6 +491,22 @@ class Writer {
     this.enter('deleting')
     this.hasJustDeleted = true
     this.deleter.run(() => this.becomeIdle())
+  }
+
+  /** One of those that others have asked for. */
+  operate () {
+    this.enter('operating')
+    this.hasJustDeleted = false
+    const { run } = /** @type {Operation} */ (this.operations.shift())
+    run().then(() => process.nextTick(() => this.becomeIdle()))
+  }
+
+  // Trimming
+
+  trimSome () {
+    this.enter('trimming')
+    this.hasJustTrimmed = true
+    this.trimmer.run(() => this.becomeIdle())
   }
 
   // Failing
@@ -497,6 +579,8 @@ class Writer {
     this.forgetUnacknowledged()
     this.appender.countFailed(this.waiters.fail(this.acknowledged, failure))
     this.deleter.end(failure)
+    for (const { reject } of this.operations.splice(0)) reject(failure)
+    this.trimmer.end(failure)
     this.step()
   }
 
@@ -515,6 +599,7 @@ class Writer {
     appender.countFailed(waiters.fail(this.acknowledged, /** @type {Error} */ (appender.refusal)))
     this.answer()
     this.deleter.end(err)
+    this.trimmer.end(err)
     const onclosed = /** @type {Done} */ (this.onclosed)
     onclosed(err ?? waiters.takeUntold())
   }

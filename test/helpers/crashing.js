@@ -19,7 +19,7 @@ const MAX_SIZE = 1024 * 1024
 const FRAME_SIZE = 4
 const PADDING_SIZE = 10
 /** Operations of which any may be the last one. Not the reads: there are so many that it would mostly be one of them. */
-const LAST = ['open', 'size', 'write', 'truncate', 'sync', 'close', 'point.read', 'point.write', 'point.record', 'point.sync', 'point.remove', 'keepCut']
+const LAST = ['open', 'size', 'write', 'truncate', 'punch', 'sync', 'close', 'point.read', 'point.write', 'point.record', 'point.sync', 'point.remove', 'keepCut']
 /** What an append may get from a disk that fails. */
 const WRITE_ERRORS = ['EIO', 'ENOSPC']
 

@@ -12,7 +12,7 @@ const { randomFrom } = require('./random')
 /** Bytes that a recovery point takes on a disk that may be full. */
 const POINT_SIZE = 512
 /** Operations of which at most one may be in progress at a time. */
-const CHANGES = ['write', 'truncate']
+const CHANGES = ['write', 'truncate', 'punch']
 
 class Disk {
   /**
@@ -158,6 +158,16 @@ class Disk {
           }
         })
       },
+      punch: (offset, length, cb) => {
+        const zeros = (from, to) => this.get(name).write(offset + from, Buffer.alloc(to - from), pageSize)
+        start('punch', cb, () => zeros(0, length), () => {
+          // whole pages are freed in any order
+          for (let at = 0, end = pageSize - offset % pageSize; at < length; at = end, end += pageSize) {
+            if (random() < 0.5) zeros(at, Math.min(end, length))
+          }
+        })
+      },
+      canPunch: () => true,
       truncate: (length, cb) => start('truncate', cb, () => this.get(name).truncate(length, pageSize)),
       sync: (cb) => {
         // what was written before the call is synced, not what comes while it runs

@@ -80,6 +80,8 @@ class HeldFile {
       write,
       writeMany: writeJoined(write),
       truncate: (length, cb) => this.operation('truncate', () => { this.bytes = Buffer.from(this.bytes.subarray(0, length)) }, cb),
+      punch: (offset, length, cb) => write(offset, Buffer.alloc(length), cb),
+      canPunch: () => false,
       sync: (cb) => {
         // covers what was written before the call
         const { bytes } = this

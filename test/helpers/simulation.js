@@ -33,6 +33,7 @@ class Simulation {
     /** @type {import('../../lib/clock').Clock} */
     this.clock = {
       now: () => this.time,
+      date: () => this.time,
       setTimeout: (run, milliseconds) => this.schedule(run, milliseconds),
       clearTimeout: (timer) => { if (timer) timer.isCanceled = true },
       setImmediate: (run) => this.schedule(run, TURN),

@@ -1,0 +1,42 @@
+'use strict'
+
+// The option `retain`: what a log is to keep.
+
+const errors = require('../errors')
+const { format } = require('../format-value')
+const { optionNames } = require('../option-names')
+
+/**
+ * Limits, any of them. Blocks at the head of the log are trimmed as soon as one of them allows it.
+ * @typedef {object} RetainOptions
+ * @property {number} [bytes] of the log: at least as many stay, and about a block more
+ * @property {number} [records] that are not deleted: at least as many stay, and about a block more
+ * @property {number} [age] in milliseconds: younger records stay, and about a block more; requires `time`
+ * @property {(value: any) => number | Date} [time] the time of a record, as `Date.now()` gives it
+ */
+
+const checkNames = optionNames('retain', ['bytes', 'records', 'age', 'time'])
+const LIMITS = /** @type {const} */ (['bytes', 'records', 'age'])
+
+/**
+ * @param {unknown} given
+ * @returns {RetainOptions | null} null: everything stays
+ * @throws flumelog:invalid
+ */
+function retainOf (given) {
+  if (given === undefined || given === null) return null
+  checkNames(given)
+  const retain = /** @type {RetainOptions} */ (given)
+  const limits = LIMITS.filter(name => retain[name] !== undefined)
+  if (limits.length === 0) throw errors.invalid('retain must have at least one of bytes, records and age')
+  for (const name of limits) {
+    if (Number.isSafeInteger(retain[name]) && Number(retain[name]) >= 1) continue
+    throw errors.invalid(`${name} of retain must be an integer of 1 or more; it is ${format(retain[name])}`)
+  }
+  const { age, time } = retain
+  if ((age === undefined) !== (time === undefined)) throw errors.invalid('age and time of retain go together: time gives the time of a record')
+  if (time !== undefined && typeof time !== 'function') throw errors.invalid(`time of retain must be a function; it is ${format(time)}`)
+  return { ...retain }
+}
+
+module.exports = { retainOf }

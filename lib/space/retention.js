@@ -1,0 +1,171 @@
+'use strict'
+
+// Keeps a log within the limits of the option `retain`: looks at the block at its head when
+// blocks have been filled or have become durable, and trims it if a limit allows that. What is not durable does
+// not count as kept: a power cut would take it, and leave less than was asked for.
+
+const { promised } = require('../callbacks')
+const layout = require('../format/layout')
+const { recordsIn } = require('./trimmer')
+
+/** Blocks that are read before the log's start is moved. */
+const MAX_BLOCKS = 64
+
+/**
+ * @typedef {object} Head the block at the head of the log, or one after it
+ * @property {number} number
+ * @property {number} generation of the cache when it was read
+ * @property {import('../format/block').Block | null} block null: it cannot be read
+ * @property {number} records in it that are not deleted
+ * @property {number} time of its last record; -Infinity if it has none, Infinity if it is not known
+ */
+
+class Retention {
+  /**
+   * @param {import('../write/writer').Writer} writer
+   * @param {import('./retain-options').RetainOptions} retain
+   * @param {import('../record-codec').RecordCodec} codec
+   * @param {'always' | 'interval' | 'never'} sync
+   * @param {import('../clock').Clock} clock
+   */
+  constructor (writer, retain, codec, sync, clock) {
+    this.writer = writer
+    this.blocks = writer.blocks
+    this.retain = retain
+    this.codec = codec
+    this.sync = sync
+    this.clock = clock
+    /** null: it has to be read. @type {Head | null} */
+    this.head = null
+    this.isRunning = false
+    this.mustRun = false
+  }
+
+  /** Blocks were filled, or are durable. */
+  consider () {
+    this.mustRun = true
+    if (this.isRunning || (this.isHeadCurrent && !this.mayGo(/** @type {Head} */ (this.head), 0))) return
+    this.isRunning = true
+    // what it cannot read or trim now, it can when it is called again
+    this.run().catch(() => {}).then(() => {
+      this.isRunning = false
+      if (this.mustRun && this.isHeadCurrent) this.consider()
+    })
+  }
+
+  get isHeadCurrent () {
+    const { head, blocks } = this
+    return head !== null && head.number * blocks.blockSize === blocks.start && head.generation === blocks.generation
+  }
+
+  async run () {
+    this.mustRun = false
+    const { blocks, writer } = this
+    const { blockSize } = blocks
+    if (this.overdue > MAX_BLOCKS) return this.trimTo(this.bytesStart, null)
+    const { generation } = blocks
+    const first = blocks.start / blockSize
+    let head = this.isHeadCurrent ? /** @type {Head} */ (this.head) : await this.load(first)
+    let records = 0
+    while (head.number - first < MAX_BLOCKS && this.mayGo(head, records)) {
+      records += head.records
+      head = await this.load(head.number + 1)
+    }
+    this.head = head
+    if (head.number === first || writer.appender.refusal !== null) return
+    await this.trimTo(head.number * blockSize, { block: head.block, records, generation })
+    this.mustRun = true
+  }
+
+  /**
+   * @param {number} start
+   * @param {import('./trimmer').Known | null} known
+   */
+  trimTo (start, known) {
+    return promised(cb => this.writer.trim(start, cb, known))
+  }
+
+  /** What is known to stay, whatever happens: where it ends, and how many records there are. */
+  get kept () {
+    const { recordCount } = this.writer
+    return this.sync === 'never' ? recordCount.mark() : recordCount.durable
+  }
+
+  /** Where the log may start for `bytes`. */
+  get bytesStart () {
+    const { retain: { bytes = Infinity }, blocks: { blockSize } } = this
+    return Math.floor((this.kept.end - bytes) / blockSize) * blockSize
+  }
+
+  /** Blocks that may go for `bytes`: too many to count their records. */
+  get overdue () {
+    return (this.bytesStart - this.blocks.start) / this.blocks.blockSize
+  }
+
+  /**
+   * @param {Head} head
+   * @param {number} before records in the blocks before it, which go, too
+   * @returns {boolean} whether a limit lets this block go
+   */
+  mayGo (head, before) {
+    const { bytes = Infinity, records = Infinity, age = Infinity } = this.retain
+    const { kept } = this
+    const next = (head.number + 1) * this.blocks.blockSize
+    if (next >= kept.end) return false
+    return kept.end - next >= bytes ||
+      (kept.records !== null && kept.records - before - head.records >= records) ||
+      this.clock.date() - head.time > age
+  }
+
+  /**
+   * @param {number} number
+   * @returns {Promise<Head>}
+   */
+  async load (number) {
+    const { blocks } = this
+    // of one that is still being filled, the records are counted again
+    const generation = number === blocks.tail.number ? -1 : blocks.generation
+    const block = await new Promise(resolve => blocks.get(number, false, (err, block) => resolve(err ? null : block)))
+    const records = block === null ? 0 : recordsIn(block)
+    let time = this.retain.age === undefined ? Infinity : block === null ? null : this.timeOf(block)
+    // one that does not tell goes with the one after it
+    if (time === null) time = number < blocks.tail.number ? (await this.load(number + 1)).time : Infinity
+    return { number, generation, block, records, time }
+  }
+
+  /**
+   * @param {import('../format/block').Block} block
+   * @returns {number | null} of the last record that has one; -Infinity if there is no record, null if it is not known
+   */
+  timeOf ({ number, buffer, end }) {
+    /** @type {number | null} */
+    let time = -Infinity
+    for (let position = end; position > 0;) {
+      position = layout.previousPosition(buffer, position)
+      if (layout.isDeleted(buffer, position)) continue
+      time = this.timeOfRecord(buffer, position, number * this.blocks.blockSize + position)
+      if (time !== null) break
+    }
+    return time
+  }
+
+  /**
+   * @param {Buffer} buffer
+   * @param {number} position
+   * @param {number} seq
+   * @returns {number | null}
+   */
+  timeOfRecord (buffer, position, seq) {
+    const { codec } = this
+    const { time } = /** @type {{ time: (value: any) => number | Date }} */ (this.retain)
+    try {
+      const data = codec.takesText && !codec.isIdentity ? layout.textAt(buffer, position) : layout.dataAt(buffer, position)
+      const found = Number(time(codec.isIdentity ? data : codec.decode(data, seq)))
+      return Number.isNaN(found) ? null : found
+    } catch {
+      return null
+    }
+  }
+}
+
+module.exports = { Retention }

@@ -1,0 +1,265 @@
+'use strict'
+
+// Trims a log: blocks at its head are gone for readers at once, all of them together, and
+// the file gets zeros for them later, when the recovery point tells durably where the log
+// starts. Opening the log after a crash repeats that. Until then, a crash brings blocks back.
+//
+//     punched <= recorded <= log.start        all of them offsets of blocks
+//
+//     punched      up to here the file has zeros (block 0: a hole)
+//     recorded     up to here the recovery point says that it has to
+//     log.start    here the log starts for readers
+//
+// A storage has no recovery point: the zeros are all that tells.
+
+const { promised } = require('../callbacks')
+const layout = require('../format/layout')
+const { deletionOf } = require('../recovery/deletions')
+const { punchHead } = require('./punch-head')
+
+/** Bytes that are freed at a time, so that appends do not wait long. */
+const SLICE_SIZE = 16 * 1024 * 1024
+/** Bytes for whose sake the file is changed, if nobody waits for it. */
+const BATCH_SIZE = 1024 * 1024
+/** Blocks of which the records are counted, so that their number stays known. */
+const MAX_COUNTED = 64
+
+/**
+ * @typedef {import('../format/block').Block} Block
+ * @typedef {import('../recovery/deletions').DeletedRecord} DeletedRecord
+ * @typedef {(err: Error | null, start?: any) => void} Trimmed
+ *
+ * @typedef {object} Request
+ * @property {number} start where the log is to start, at most
+ * @property {Trimmed} cb
+ * @property {Known | null} known null: the caller waits for the space
+ *
+ * @typedef {object} Known what was read already
+ * @property {Block | null} block that starts there; null: it cannot be read
+ * @property {number} records in the blocks before it that are not trimmed
+ * @property {number} generation of the cache then: if it is another one now, something was deleted since
+ */
+
+class Trimmer {
+  /**
+   * @param {import('../write/writer').Writer} writer
+   * @param {number} [batchSize] in bytes
+   */
+  constructor (writer, batchSize = BATCH_SIZE) {
+    this.writer = writer
+    this.file = writer.file
+    this.blocks = writer.blocks
+    this.batchSize = batchSize
+    /** The record at the log's start, by which recovery knows the file. @type {DeletedRecord | null} */
+    this.tie = null
+    this.recorded = this.punched = this.blocks.start
+    /** Up to here the file has zeros after a power cut, too. */
+    this.durable = this.punched
+    /** Number of the fsync that makes durable what is punched. */
+    this.coveredBy = 0
+    /** @type {Request[]} */
+    this.requests = []
+    /** Called when the file has zeros up to the start. @type {Trimmed[]} */
+    this.waiting = []
+    /** The file is to get zeros up to the start. */
+    this.mustPunch = false
+  }
+
+  get hasWork () {
+    return this.requests.length > 0 || this.mustPunch
+  }
+
+  /** Whether a power cut may take zeros from the file. */
+  get hasUnsynced () {
+    return this.coveredBy > this.writer.durability.lastSync
+  }
+
+  /**
+   * @param {number} start where the log is to start, at most: whole blocks are trimmed, and never the one with the last record
+   * @param {Trimmed} cb given where it starts, when the blocks before it are freed
+   * @param {Known | null} [known] if it is given, they are freed when that is worth it, and `cb` is called before that
+   */
+  request (start, cb, known = null) {
+    this.requests.push({ start, cb, known })
+  }
+
+  /**
+   * Nothing more will be done.
+   * @param {Error | null} err null: all is done
+   */
+  end (err) {
+    this.mustPunch = false
+    this.waiting.push(...this.requests.splice(0).map(({ cb }) => cb))
+    this.answer(err)
+  }
+
+  /**
+   * Trims what was asked for, while nothing else changes the file.
+   * @param {() => void} done
+   */
+  run (done) {
+    this.step().then(() => process.nextTick(done))
+  }
+
+  async step () {
+    const requests = this.requests.splice(0)
+    try {
+      for (const request of requests) {
+        this.waiting.push(request.cb)
+        await this.advance(request)
+        if (request.known !== null) process.nextTick(/** @type {Trimmed} */ (this.waiting.pop()), null, this.blocks.start)
+      }
+      if (this.waiting.length > 0 || this.blocks.start - this.punched >= this.batchSize) this.mustPunch = true
+      if (this.mustPunch) await this.punchSome()
+      if (this.punched < this.blocks.start) return
+      this.mustPunch = false
+      this.answer(null)
+    } catch (err) {
+      // it is tried again with the next request, and when the log is closed
+      this.mustPunch = false
+      this.answer(/** @type {Error} */ (err))
+    }
+  }
+
+  // Readers
+
+  /** @param {Request} request */
+  async advance ({ start: wanted, known }) {
+    const { blocks, writer } = this
+    const { blockSize } = blocks
+    const { durability } = writer
+    let start = Math.min(wanted, writer.appender.lastSeq)
+    start -= start % blockSize
+    // a log of which only the first block is a hole looks like one in which its records were deleted
+    if (start <= Math.max(blocks.start, blockSize)) return
+    // a log that a power cut shortens must not lose all that is left of it
+    if (durability.safeEnd <= start) await promised(cb => durability.syncTo(writer.acknowledged, cb))
+    if (known !== null && known.block !== null && known.generation === blocks.generation && start === wanted) return this.moveTo(known.block, known.records)
+    const block = await this.firstValid(start)
+    if (block === null) return
+    await this.moveTo(block, await this.countBefore(block.number))
+  }
+
+  /**
+   * The log is another file now, in which all is punched.
+   * @param {number} start
+   * @param {(offset: number) => number} move where a record is now, or the next one
+   */
+  moveFile (start, move) {
+    this.recorded = this.punched = this.durable = start
+    this.coveredBy = 0
+    this.tie = null
+    this.requests = this.requests.map(({ start, cb }) => ({ start: move(start), cb, known: null }))
+  }
+
+  /**
+   * @param {number} start
+   * @returns {Promise<Block | null>} the block that starts there, or the last valid one before it that is not trimmed; null: there is none
+   */
+  async firstValid (start) {
+    const { blocks } = this
+    const least = Math.max(blocks.start, blocks.blockSize) / blocks.blockSize
+    for (let number = start / blocks.blockSize; number > least; number--) {
+      const block = await this.blockAt(number).catch(() => null)
+      if (block !== null) return block
+    }
+    return null
+  }
+
+  /**
+   * @param {number} number
+   * @returns {Promise<Block>}
+   */
+  blockAt (number) {
+    return new Promise((resolve, reject) => this.blocks.get(number, false, (err, block) => err ? reject(err) : resolve(/** @type {Block} */ (block))))
+  }
+
+  /**
+   * @param {number} number of a block
+   * @returns {Promise<number | null>} records in the blocks before it; null: that would take long, or one of them is corrupt
+   */
+  async countBefore (number) {
+    const { blocks, writer } = this
+    const first = blocks.start / blocks.blockSize
+    if (number - first > MAX_COUNTED || writer.recordCount.records === null) return null
+    let records = 0
+    for (let at = first; at < number; at++) {
+      const block = await this.blockAt(at).catch(() => null)
+      if (block === null) return null
+      records += recordsIn(block)
+    }
+    return records
+  }
+
+  /**
+   * From now on the log starts with this block.
+   * @param {Block} block
+   * @param {number | null} records in the blocks before it; null: not known
+   */
+  moveTo ({ number, buffer }, records) {
+    const { blocks, writer } = this
+    const start = number * blocks.blockSize
+    this.tie = deletionOf(start, buffer, [0], null).records[0]
+    writer.recordCount.trim(records, blocks.start, start)
+    blocks.trim(start)
+    writer.deleter.trim(number)
+  }
+
+  // The log's file
+
+  /** Frees blocks in front of the log's start: all of them, or as many as do not take long. */
+  async punchSome () {
+    const { blocks, file, punched, writer } = this
+    const { recoveryPoint, durability } = writer
+    if (this.recorded < blocks.start && file.point !== null) await promised(cb => recoveryPoint.write(cb))
+    if (file.point === null) this.recorded = blocks.start
+    const to = Math.min(this.recorded, punched + SLICE_SIZE - SLICE_SIZE % blocks.blockSize)
+    if (to <= punched) return
+    await punchHead({
+      write: (offset, data) => promised(cb => file.write(offset, data, cb)),
+      punch: (offset, length) => promised(cb => file.punch(offset, length, cb)),
+      sync: () => promised(cb => durability.syncAll(cb))
+    }, punched, to, blocks.blockSize)
+    this.punched = to
+    this.coveredBy = durability.startedSync + 1
+  }
+
+  /** The same, up to the log's start. */
+  async flush () {
+    while (this.punched < this.blocks.start) await this.punchSome()
+  }
+
+  /**
+   * @param {number} lastSync number of the last fsync that has succeeded
+   * @returns {import('../storage/recovery-point').PointStart} what a recovery point that is written now says
+   */
+  forPoint (lastSync) {
+    const { start } = this.blocks
+    if (this.coveredBy <= lastSync) this.durable = this.punched
+    if (start === 0) return {}
+    return this.durable === start || this.tie === null ? { start } : { start, trimming: { from: this.durable, tie: this.tie } }
+  }
+
+  /** @param {number} start that the recovery point tells of durably */
+  isRecorded (start) {
+    this.recorded = Math.max(this.recorded, start)
+  }
+
+  /** @param {Error | null} err */
+  answer (err) {
+    const { start } = this.blocks
+    for (const cb of this.waiting.splice(0)) process.nextTick(() => err === null ? cb(null, start) : cb(err))
+  }
+}
+
+/**
+ * @param {Block} block
+ * @returns {number} records that are not deleted
+ */
+function recordsIn ({ buffer, end }) {
+  let records = 0
+  for (let position = 0; position < end; position = layout.nextPosition(buffer, position)) if (!layout.isDeleted(buffer, position)) records++
+  return records
+}
+
+module.exports = { Trimmer, recordsIn }

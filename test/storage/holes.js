@@ -1,0 +1,75 @@
+'use strict'
+
+// Ranges of a file whose space is freed.
+
+const fs = require('fs')
+const path = require('path')
+const { promisify } = require('util')
+const tape = require('tape')
+const RAM = require('random-access-memory')
+const { pathFile } = require('../../lib/storage/path-file')
+const { storageFile } = require('../../lib/storage/storage-file')
+const { testFolder } = require('../helpers/folder')
+const { isNode } = require('../helpers/runtime')
+const { start } = require('../helpers/processes')
+
+const PAGE = 4096
+const WITHOUT_NATIVE_PART = path.join(__dirname, '../helpers/programs/without-native-part.js')
+
+tape('a range that is punched reads as zeros, and all around it stays', async (t) => {
+  for (const [offset, length] of [[0, PAGE], [PAGE, 3 * PAGE], [100, 5 * PAGE], [PAGE - 1, PAGE + 2], [10, 20], [PAGE - 1, 2], [0, 16 * PAGE], [5, 0]]) {
+    const { file, filename, bytes } = await filled(t, 16 * PAGE)
+    await promisify(file.punch)(offset, length)
+    await promisify(file.sync)()
+    bytes.fill(0, offset, offset + length)
+    t.ok(fs.readFileSync(filename).equals(bytes), `${length} bytes at ${offset}`)
+    await promisify(file.close)()
+  }
+})
+
+tape('it takes no space any more where the file can have holes, and the size stays', async (t) => {
+  const { file, filename } = await filled(t, 64 * PAGE)
+  await promisify(file.sync)()
+  const before = fs.statSync(filename)
+  await promisify(file.punch)(PAGE + 1, 60 * PAGE)
+  const after = fs.statSync(filename)
+  t.equal(after.size, before.size)
+  t.equal(typeof file.canPunch(), 'boolean', 'now it is known whether it can')
+  t.equal(before.blocks - after.blocks, file.canPunch() ? 59 * PAGE / 512 : 0, 'what is freed are the whole pages')
+  if (process.platform === 'linux' && isNode) t.equal(file.canPunch(), true)
+  await promisify(file.close)()
+})
+
+tape('without anything to punch holes with, zeros are written', async (t) => {
+  const [filename, size, offset, length] = [testFolder(t)('log'), 3 * 1024 * 1024, 10, 2 * 1024 * 1024]
+  const program = start(t, 'punch.js', { filename, size, offset, length }, { preload: [WITHOUT_NATIVE_PART] })
+  t.deepEqual(await program.message(() => true), { before: false, after: false })
+  t.equal((await program.over).code, 0)
+  t.ok(fs.readFileSync(filename).equals(Buffer.alloc(size, 7).fill(0, offset, offset + length)))
+})
+
+tape('a storage gets zeros', async (t) => {
+  const storage = new RAM()
+  const file = storageFile(storage, { readOnly: false })
+  await promisify(file.write)(0, Buffer.alloc(3 * PAGE, 7))
+  await promisify(file.punch)(5, 2 * PAGE)
+  t.ok(storage.toBuffer().equals(Buffer.alloc(3 * PAGE, 7).fill(0, 5, 5 + 2 * PAGE)))
+  t.equal(file.canPunch(), false)
+})
+
+tape('a file is closed when what is being punched is done', async (t) => {
+  const { file, filename, bytes } = await filled(t, 16 * PAGE)
+  const punched = promisify(file.punch)(0, 8 * PAGE)
+  await Promise.all([promisify(file.close)(), punched])
+  t.ok(fs.readFileSync(filename).equals(bytes.fill(0, 0, 8 * PAGE)))
+  t.equal(await promisify(file.punch)(0, PAGE).then(() => null, ({ code }) => code), 'flumelog:closed', 'and nothing after that')
+})
+
+async function filled (t, size) {
+  const filename = testFolder(t)('log')
+  const file = pathFile(filename, { readOnly: false, lock: false })
+  await promisify(file.open)()
+  const bytes = Buffer.alloc(size, 7)
+  await promisify(file.write)(0, bytes)
+  return { file, filename, bytes }
+}
