@@ -43,10 +43,10 @@ const setting = fc.record({
  * @param {(options: object) => Promise<import('../..').Log>} open opens the log, for the first time or again
  * @param {object} settings of the log
  * @param {any[]} steps
+ * @param {ReturnType<modelOf>} [model] the array
  */
-async function compareWithModel (open, settings, steps) {
+async function compareWithModel (open, settings, steps, model = modelOf(settings)) {
   let log = promises(await open(settings))
-  const model = modelOf(settings)
 
   for (const step of steps) {
     const { end } = model
