@@ -1,10 +1,12 @@
 'use strict'
 
-// Makes types/**/*.d.ts from the JSDoc of the code, for a release. Options are those of tsc.
+// Makes types/**/*.d.ts from the JSDoc of the code, for a release: of the entries and of what these refer to, which is not all
+// of the code. Options are those of tsc.
 
 const { spawnSync } = require('child_process')
 const fs = require('fs')
 const path = require('path')
+const { exports: exported } = require('./package.json')
 
 const TYPES = path.join(__dirname, 'types')
 const BY_HAND = 'vendor.d.ts'
@@ -20,8 +22,17 @@ process.exitCode = status ?? 1
 // by hand; the compiler does not copy declarations
 fs.copyFileSync(path.join(__dirname, 'lib', OVERLOADS), path.join(TYPES, 'lib', OVERLOADS))
 
-// `Buffer` has a type parameter in recent @types/node only: with older ones, `Buffer<…>` would be `any`
-for (const file of fs.readdirSync(TYPES, { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.d.ts'))) {
-  const text = fs.readFileSync(path.join(TYPES, file), 'utf8')
-  fs.writeFileSync(path.join(TYPES, file), text.replace(/<ArrayBuffer(Like)?>/g, ''))
+const entries = Object.values(exported).flatMap(({ types }) => types === undefined ? [] : [path.join(__dirname, types)])
+/** Paths of the entries' declarations, and of those that they refer to, directly or not; it grows while it is iterated. */
+const reached = new Set(entries)
+for (const file of reached) {
+  const text = fs.readFileSync(file, 'utf8')
+  // `Buffer` has a type parameter in recent @types/node only: with older ones, `Buffer<…>` would be `any`
+  fs.writeFileSync(file, text.replace(/<ArrayBuffer(Like)?>/g, ''))
+  for (const [, name] of text.matchAll(/\b(?:import\(|from )['"](\..*?)['"]/g)) reached.add(path.join(path.dirname(file), `${name}.d.ts`))
+}
+
+for (const name of fs.readdirSync(TYPES, { recursive: true, encoding: 'utf8' })) {
+  const file = path.join(TYPES, name)
+  if (name.endsWith('.d.ts') && name !== BY_HAND && !reached.has(file)) fs.rmSync(file)
 }

@@ -10,6 +10,7 @@ const openFlumeLog = require('./index')
 const errors = require('./lib/errors')
 const { replace } = require('./lib/replaceable')
 const { appendFrom } = require('./lib/wrappers/append-from')
+const { Cursor: NamedCursor } = require('./lib/wrappers/cursor')
 const { RecordIterator } = require('./lib/wrappers/iterator')
 const { ReadStream, WriteStream } = require('./lib/wrappers/node-streams')
 const { sourceWith } = require('./lib/wrappers/options')
@@ -22,12 +23,16 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
 /**
  * @typedef {import('./lib/storage/storage-file').RandomAccessStorage} RandomAccessStorage
  * @typedef {import('./lib/types').AppendOptions} AppendOptions
+ * @typedef {import('./lib/types').CursorInfo} CursorInfo
+ * @typedef {import('./lib/types').CommitOptions} CommitOptions
  * @typedef {import('./lib/types').Stats} Stats
  * @typedef {import('./lib/types').LogWriteStream} LogWriteStream
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
  * @typedef {import('./lib/read/options').ScanOptions} ScanOptions
  * @typedef {import('./lib/wrappers/append-from').AppendFromOptions} AppendFromOptions
- * @typedef {import('./lib/write/sink').Stored} Stored
+ * @typedef {import('./lib/types').Stored} Stored
+ * @typedef {import('./lib/backup/backup').BackupOptions} BackupOptions
+ * @typedef {import('./lib/backup/backup').BackedUp} BackedUp
  * @typedef {import('./lib/errors').LogError} LogError
  * @typedef {import('./lib/errors').SystemError} SystemError
  * @typedef {import('./lib/errors').ErrorCode} ErrorCode
@@ -35,7 +40,7 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
  * @property {AbortSignal} [signal] ends the stream with its reason
  * @typedef {StreamOptions & SignalOptions} IteratorOptions
  * @typedef {StreamOptions & import('./lib/wrappers/node-streams').NodeStreamOptions} ReadStreamOptions
- * @typedef {import('./lib/wrappers/node-streams').NodeStreamOptions & import('./lib/write/sink').SinkOptions} WriteStreamOptions
+ * @typedef {import('./lib/wrappers/node-streams').NodeStreamOptions & import('./lib/types').SinkOptions} WriteStreamOptions
  */
 
 /**
@@ -54,6 +59,11 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
  */
 
 /**
+ * @template [T=Buffer]
+ * @typedef {import('./lib/wrappers/cursor').Cursor<T>} Cursor
+ */
+
+/**
  * @template I
  * @typedef {import('./lib/types').LogIterator<I>} LogIterator
  */
@@ -64,7 +74,7 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
  * @template [A=T] what can be appended
  */
 class FlumeLog {
-  /** @param {import('./lib/log').FlumeLog<T, A>} log */
+  /** @param {import('./lib/types').FlumeLog<T, A>} log */
   constructor (log) {
     /** The log with callbacks. */
     this.flumelog = log
@@ -232,9 +242,38 @@ class FlumeLog {
   }
 
   /**
+   * A named position in the log that survives restarts. This process holds it until the cursor, or the log, is closed.
+   * @param {string} name 1 to 64 letters, digits, `-` or `_`
+   * @returns {Cursor<T>}
+   * @throws flumelog:invalid for another name, and for a log in a storage
+   */
+  cursor (name) {
+    return new NamedCursor(this.flumelog.cursor(name))
+  }
+
+  /**
+   * Lists the cursors of the log, by name.
+   * @returns {Promise<CursorInfo[]>}
+   */
+  cursors () {
+    return new Promise((resolve, reject) => this.flumelog.cursors((err, cursors) => err ? reject(err) : resolve(cursors)))
+  }
+
+  /**
+   * Copies the log to a file, which is a valid log, or brings an earlier backup up to date: only what is new is copied, and what was deleted is
+   * deleted there. The log can be used meanwhile. Errors as for the log with callbacks.
+   * @param {string} target a path; missing parent directories are created
+   * @param {BackupOptions} [options]
+   * @returns {Promise<BackedUp>} what was done, when it is durable. Rejects with the reason of the signal if that ends it
+   */
+  backup (target, options = {}) {
+    return new Promise((resolve, reject) => this.flumelog.backup(target, options, (err, result) => err ? reject(err) : resolve(result)))
+  }
+
+  /**
    * Zero-copy iteration: nothing is allocated per record.
    * @param {ScanOptions} range
-   * @param {import('./lib/read/scan').OnRecord} onRecord called with the bytes of a block, the bounds of the record's data in it, and
+   * @param {import('./lib/types').OnRecord} onRecord called with the bytes of a block, the bounds of the record's data in it, and
    *   its seq; returns false to stop
    * @returns {Promise<void>} rejects with an error of the log, or what `onRecord` throws
    */
@@ -433,7 +472,7 @@ async function open (file, options) {
 /**
  * Wraps a log that is open, or being opened.
  * @template T, A
- * @param {import('./lib/log').FlumeLog<T, A>} log
+ * @param {import('./lib/types').FlumeLog<T, A>} log
  * @returns {FlumeLog<T, A>}
  */
 function wrap (log) {

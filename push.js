@@ -50,7 +50,7 @@ const { PushSource } = require('./lib/wrappers/push-source')
 /**
  * Wraps a log so that its streams are push-streams; nothing else changes.
  * @template T, A
- * @param {import('./lib/log').FlumeLog<T, A>} log
+ * @param {import('./lib/types').FlumeLog<T, A>} log
  * @returns {PushLog<T, A>}
  */
 function wrap (log) {

@@ -24,6 +24,9 @@
  * @typedef {{ options: OptionDescription[], commands: CommandDescription[] }} Description
  */
 
+/** Names of arguments that are files. */
+const FILE_ARGUMENTS = ['file', 'old', 'new', 'target', 'backup']
+
 /**
  * @param {import('commander').Command} program
  * @returns {Description}
@@ -42,7 +45,7 @@ function descriptionOf (program) {
       args: command.registeredArguments.map(argument => ({
         name: argument.name(),
         choices: command.name() === 'help' ? names : argument.argChoices ?? [],
-        isFile: argument.name() === 'file',
+        isFile: FILE_ARGUMENTS.includes(argument.name()),
         isVariadic: argument.variadic
       }))
     }))

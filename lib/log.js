@@ -10,7 +10,7 @@ const { callAll, mustBeFunction, optional } = require('./callbacks')
 const { Appending } = require('./appending')
 const { Opening, Open, Refusing } = require('./log-states')
 const { openLog } = require('./opening')
-const { RecordCodec } = require('./record-codec')
+const { recordCodecOf } = require('./record-codec')
 const { replaceable } = require('./replaceable')
 const { createSince } = require('./since')
 const { problemOf } = require('./read/get')
@@ -22,7 +22,9 @@ const { TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
 const { Compacting } = require('./space/compacting')
 const { search } = require('./read/search')
+const { searchLarge } = require('./read/large-search')
 const { EarlyAppends } = require('./write/early-appends')
+const { LargeDeletion } = require('./write/large-deletion')
 const { sink } = require('./write/sink')
 const { trim } = require('./space/trim')
 const { statsOf } = require('./statistics')
@@ -59,7 +61,7 @@ class Log {
     /** The options that can be changed while the log is open. */
     this.limits = { highWaterMark: settings.highWaterMark, overflow: settings.overflow }
     this.since = createSince((cb) => this.nextChange(cb))
-    this.records = new RecordCodec(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
+    this.records = recordCodecOf(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
     /** What is appended until the log is open; null: it is, or cannot be, or it is read-only. */
     this.early = settings.readOnly ? null : new EarlyAppends(settings, this.limits, (error) => this.refusedEarly(error))
     /** @type {Opening | Open | Refusing} */
@@ -69,6 +71,11 @@ class Log {
     /** Callbacks of `close`; null: it was not called. @type {Done[] | null} */
     this.closing = null
     this.isClosed = false
+    /** Null: there are none. @type {import('./cursors/named-cursors').NamedCursors | null} */
+    this.namedCursors = null
+    this.clock = clock
+    /** Null: the log is opened without `large`. @type {LargeDeletion | null} */
+    this.largeDeletion = null
     this.depth = 0
     this.turn = new TurnBudget(clock)
     // while a reader waits for what another process appends, this process is kept alive
@@ -112,6 +119,7 @@ class Log {
     const state = new Open(opened, /** @type {Opening} */ (this.state).calls)
     this.state = state
     this.compacting.id = opened.id ?? null
+    if (this.settings.large) this.largeDeletion = new LargeDeletion(opened)
     if (opened.writer !== null) this.early?.moveTo(opened.writer, this.records)
     this.early = null
     // the owner of a shared log may have told more since
@@ -173,9 +181,9 @@ class Log {
   /** @param {boolean} isWaiting whether streams wait for what another process appends */
   hold (isWaiting) {
     const { sharing = null, follower = null } = this.state.opened ?? {}
-    const watch = sharing === null ? /** @type {import('./read/follower').Follower | null} */ (follower)?.watch : null
-    if (sharing !== null) sharing.hold(isWaiting)
-    else if (isWaiting) watch?.hold()
+    if (sharing !== null) return sharing.hold(isWaiting)
+    const { watch = null } = /** @type {import('./read/follower').Follower | null} */ (follower) ?? {}
+    if (isWaiting) watch?.hold()
     else watch?.release()
   }
 
@@ -247,7 +255,7 @@ class Log {
       /** @type {Error | null} */
       let first = null
       for (const seq of list) {
-        writer.delete(seq, (/** @type {Error | null | undefined} */ err) => {
+        (this.largeDeletion ?? writer).delete(seq, (/** @type {Error | null | undefined} */ err) => {
           first ??= err ?? null
           if (--left === 0) cb(first)
         })
@@ -310,7 +318,7 @@ class Log {
 
   /**
    * @param {import('./read/options').ScanOptions} options
-   * @param {import('./read/scan').OnRecord} onRecord
+   * @param {import('./types').OnRecord} onRecord
    * @param {(err: Error | null) => void} cb
    */
   scan (options, onRecord, cb) {
@@ -325,7 +333,8 @@ class Log {
    */
   search (compare, cb) {
     mustBeFunction('the callback', cb)
-    this.whenReadable(cb, () => search(this.reading, compare, cb))
+    const find = this.settings.large ? searchLarge : search
+    this.whenReadable(cb, () => find(this.reading, compare, cb))
   }
 
   /**
@@ -349,6 +358,14 @@ class Log {
     return typeof options === 'function' ? sink(this, {}, options) : sink(this, options ?? {}, cb)
   }
 
+  /** The named cursors of the log. */
+  get cursors () {
+    // only then: most logs have none
+    const { NamedCursors } = require('./cursors/named-cursors')
+    this.namedCursors ??= new NamedCursors(this, this.clock)
+    return this.namedCursors
+  }
+
   // Ends
 
   /** @param {Done} [callback] */
@@ -366,6 +383,7 @@ class Log {
 
   /** A client's calls may wait until it has read the end of the log. */
   closeWhenRead () {
+    if (this.largeDeletion !== null && this.largeDeletion.pending > 0) return this.largeDeletion.whenDone(() => this.closeWhenRead())
     const sharing = this.state.opened?.sharing ?? null
     if (sharing === null) this.closeOpened()
     else sharing.whenRead(() => this.closeOpened())
@@ -377,15 +395,21 @@ class Log {
     this.turn.flush()
     const { opened } = this.state
     this.state = new Refusing(errors.closed(this.filename), opened)
-    this.compacting.stop(errors.closed(this.filename), () => this.closeWriter(opened))
+    this.compacting.stop(errors.closed(this.filename), () => this.closeCursors(opened))
   }
 
   /** @param {import('./opening').Opened | null} opened */
-  closeWriter (opened) {
-    const writer = opened?.sharing ?? opened?.writer ?? null
+  closeCursors (opened) {
     if (opened === null) this.finishClosing(null)
-    else if (writer === null) this.closeFile(null)
-    else writer.close((/** @type {Error | null | undefined} */ err) => this.closeFile(err ?? null))
+    else if (this.namedCursors === null) this.closeWriter(null)
+    else this.namedCursors.close((err) => this.closeWriter(err))
+  }
+
+  /** @param {Error | null} failure of a cursor */
+  closeWriter (failure) {
+    const { sharing, writer } = /** @type {import('./opening').Opened} */ (this.state.opened)
+    if (writer === null) this.closeFile(failure)
+    else (sharing ?? writer).close((/** @type {Error | null | undefined} */ err) => this.closeFile(failure ?? err ?? null))
   }
 
   /** @param {Error | null} failure */
@@ -433,6 +457,10 @@ function createLog (file, settings, clock = systemClock) {
     compact: (/** @type {any} */ options, /** @type {any} */ cb = undefined) => log.compact(options, cb),
     onCompact: (listener) => log.compacting.onCompact(listener),
     trim: (options, cb) => trim(log, options, cb),
+    cursor: (name) => log.cursors.get(name),
+    cursors: (cb) => log.cursors.list(cb),
+    // loaded then: few programs make backups
+    backup: (/** @type {string} */ target, /** @type {any} */ options, /** @type {any} */ cb = undefined) => require('./backup/backup').startBackup(log, target, options, cb),
     onReady: (cb) => log.onReady(cb),
     onDrain: (cb) => log.onDrain(cb),
     sync: (cb) => log.sync(cb),

@@ -3,6 +3,7 @@
 // Opens a log: finds its block size and its end, recovers it after a crash, and puts
 // together what an open log consists of.
 
+const errors = require('./errors')
 const { Follower } = require('./read/follower')
 const { findVisibleEnd } = require('./read/visible-end')
 const { openBlocks } = require('./read/open-blocks')
@@ -47,15 +48,27 @@ const { Writer } = require('./write/writer')
  * @returns {Promise<{ opened: Opened, lastSeq: number }>}
  */
 async function openLog (context) {
-  const { file, settings } = context
-  if (settings.shared) {
-    // only then: it is a third of the code
-    const { Sharing } = require('./sharing/sharing')
-    const { opened, lastSeq } = await new Sharing(context).open()
-    const { path } = /** @type {import('./storage/location').Location} */ (file.location)
-    // a client may not know yet where the log starts
-    return { opened: Object.assign(opened, { id: await readId(path, opened.blocks.end) }), lastSeq }
+  try {
+    return await (context.settings.shared ? openShared(context) : openAlone(context))
+  } catch (err) {
+    // Deno's errors for what it was not allowed have no code
+    throw /** @type {any} */ (err)?.name === 'NotCapable' ? errors.notAllowed(context.file.filename, /** @type {Error} */ (err)) : err
   }
+}
+
+/** @param {Context} context */
+async function openShared (context) {
+  // only then: it is a third of the code
+  const { Sharing } = require('./sharing/sharing')
+  const { opened, lastSeq } = await new Sharing(context).open()
+  const { path } = /** @type {import('./storage/location').Location} */ (context.file.location)
+  // a client may not know yet where the log starts
+  return { opened: Object.assign(opened, { id: await readId(path, opened.blocks.end) }), lastSeq }
+}
+
+/** @param {Context} context */
+async function openAlone (context) {
+  const { file, settings } = context
   const io = promises(file)
   await io.open()
   try {

@@ -1,11 +1,12 @@
 // The members of a log whose results depend on their options. By hand, since JSDoc has no place for
 // the description of one overload of a type. `npm run build` copies this file to types/lib.
 
+import type { BackupCallback, BackupOptions } from './backup/backup'
 import type { StreamOptions } from './read/options'
 import type { LogRecord, Source } from './read/source'
 import type { CompactOptions } from './space/compacting'
 import type { Compacted } from './space/compaction'
-import type { AppendOptions, CallbackError } from './types'
+import type { AppendOptions, CallbackError, CommitOptions, Done } from './types'
 
 export interface Append<A> {
   /**
@@ -33,18 +34,18 @@ export interface Append<A> {
   (value: A | A[], options: AppendOptions | boolean, cb?: (err: CallbackError | null, seqs: number | number[]) => void): void
 }
 
-export interface StreamFunction<T> {
+export interface StreamFunction<T, O = StreamOptions> {
   /**
    * A pull-stream source of records as `{ seq, value }`, in the order of the file or, with `reverse`, last record first. Errors end
    * it: `flumelog:corrupt`, `flumelog:invalid` for an invalid option, `flumelog:closed`.
    */
-  (options?: StreamOptions & { seqs?: true, values?: true }): Source<LogRecord<T>>
+  (options?: O & { seqs?: true, values?: true }): Source<LogRecord<T>>
   /** The same with seqs only. */
-  (options: StreamOptions & { values: false }): Source<number>
+  (options: O & { values: false }): Source<number>
   /** The same with values only. */
-  (options: StreamOptions & { seqs: false, values?: true }): Source<T>
+  (options: O & { seqs: false, values?: true }): Source<T>
   /** The same; what it gives depends on `seqs` and `values`. */
-  (options: StreamOptions): Source<any>
+  (options: O): Source<any>
 }
 
 export interface Compact<T> {
@@ -57,13 +58,38 @@ export interface Compact<T> {
   (cb: (err: CallbackError | null, compacted: Compacted) => void): void
 }
 
-export interface BatchFunction<T> {
+export interface BatchFunction<T, O = StreamOptions> {
   /** A pull-stream source of arrays of what `stream` gives, with the same options, a block at a time. No array is empty. */
-  (options?: StreamOptions & { seqs?: true, values?: true }): Source<LogRecord<T>[]>
+  (options?: O & { seqs?: true, values?: true }): Source<LogRecord<T>[]>
   /** The same with seqs only. */
-  (options: StreamOptions & { values: false }): Source<number[]>
+  (options: O & { values: false }): Source<number[]>
   /** The same with values only. */
-  (options: StreamOptions & { seqs: false, values?: true }): Source<T[]>
+  (options: O & { seqs: false, values?: true }): Source<T[]>
   /** The same; what it gives depends on `seqs` and `values`. */
-  (options: StreamOptions): Source<any[]>
+  (options: O): Source<any[]>
+}
+
+export interface Commit {
+  /**
+   * Stores that the record at `seq`, and all before it, are done. It is called back when that is written, or with `sync: 'always'` fsynced.
+   * Errors: `flumelog:invalid` if the cursor is at a later seq already; `flumelog:not-found` if no record starts there;
+   * `flumelog:closed`; errors of the operating system.
+   */
+  (seq: number, cb?: Done): void
+
+  /** With `{ sync: true }`, it is fsynced before the callback. With `{ rewind: true }` the cursor may go back: -1 is the start of the log. */
+  (seq: number, options: CommitOptions, cb?: Done): void
+}
+
+export interface Backup {
+  /**
+   * Copies the log to a file, of what is acknowledged, and no record that is deleted; the log can be used meanwhile. The file is a valid log that was
+   * closed. If it is an earlier backup of this log, only what is new is copied, and what was deleted is deleted there. Errors:
+   * `flumelog:corrupt`, with the offset, if a block of the log is corrupt; `flumelog:invalid` if the target is no backup of this log, or the log
+   * itself; `flumelog:locked`; `EEXIST` if files of another log are beside the target; errors of the operating system.
+   */
+  (target: string, cb: BackupCallback): void
+
+  /** Copies the log to a file, with options. The callback gets the reason of the signal if that ends it; the target is as it was then. */
+  (target: string, options: BackupOptions, cb: BackupCallback): void
 }

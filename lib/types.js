@@ -59,6 +59,32 @@
  */
 
 /**
+ * @typedef {object} SinkOptions
+ * @property {boolean} [sync] everything is durable before the callback; default false
+ *
+ * @typedef {object} Stored how much was stored
+ * @property {number} records number of records
+ * @property {number} bytes of their data
+ * @property {number} seq of the last record; -1 if there is none
+ *
+ * @typedef {(err: CallbackError | null, stored: Stored) => void} Sunk
+ */
+
+/**
+ * @template [A=any]
+ * @typedef {(read: (abort: import('./read/source').End, cb: (end: import('./read/source').End, item?: A) => void) => void) => void} Sink
+ */
+
+/**
+ * @callback OnRecord
+ * @param {Buffer} block the bytes of a whole block, or of a large record; not to be changed
+ * @param {number} start where the record's data starts in it
+ * @param {number} end where the record's data ends in it
+ * @param {number} seq the record's offset in the file
+ * @returns {boolean | void} false: stop
+ */
+
+/**
  * @typedef {object} SinceMembers
  * @property {(listener: (seq: number) => unknown, immediately?: boolean) => () => void} once calls a listener once, with the
  *   current seq or, if there is none or `immediately` is false, with the next one; returns a function that removes the listener
@@ -105,9 +131,9 @@
  *   Errors end it: `flumelog:corrupt`, `flumelog:invalid` for an invalid option, `flumelog:closed`
  * @property {import('./overloads').BatchFunction<T>} batches a pull-stream source of arrays of what `stream` gives, a block at a
  *   time; no array is empty
- * @property {(options: import('./read/options').ScanOptions, onRecord: import('./read/scan').OnRecord, cb: Done) => void} scan
+ * @property {(options: import('./read/options').ScanOptions, onRecord: OnRecord, cb: Done) => void} scan
  *   zero-copy iteration: nothing is allocated per record; stops when `onRecord` returns false
- * @property {(options?: import('./write/sink').SinkOptions | import('./write/sink').Sunk, cb?: import('./write/sink').Sunk) => import('./write/sink').Sink<A>} sink
+ * @property {(options?: SinkOptions | Sunk, cb?: Sunk) => Sink<A>} sink
  *   a pull-stream sink that appends what it reads, in order. It stops reading when `highWaterMark` bytes are in
  *   flight, until half of them are written. Calls `cb(err, { records, bytes, seq })` when everything is stored
  * @property {(compare: (value: T, seq: number) => number | bigint, cb: (err: CallbackError | null, seq: number, value: T) => void) => void} search
@@ -128,11 +154,19 @@
  *   all records are before `options.lt`, and frees their space; offsets stay. The block with the last record stays, and so does the first block
  *   if no other goes with it. Calls back with the offset at which the log starts then, when a crash does not undo it. Errors:
  *   `flumelog:invalid`, `flumelog:read-only`, errors of the operating system: the space will be freed later
+ * @property {(name: string) => Cursor<T>} cursor a named position in the log that survives restarts, beside the log in a file of its own. A
+ *   process holds it until the cursor, or the log, is closed; the same name gives the same cursor until then. Throws
+ *   `flumelog:invalid` if the name is not 1 to 64 letters, digits, `-` or `_`, or the log is in a storage
+ * @property {(cb: (err: CallbackError | null, cursors: CursorInfo[]) => void) => void} cursors lists the cursors of the log, by name
+ * @property {import('./overloads').Backup} backup copies the log, which can be used meanwhile, to a file that is a valid log, or brings an earlier
+ *   backup up to date
  * @property {(cb: (err: CallbackError | null, cut: Cut | null) => void) => void} onReady called when the log is open, or cannot be
  *   opened; `cut` is what recovery truncated
  * @property {(cb: Done) => void} onDrain called when everything appended so far is written
  * @property {(cb?: Done) => void} sync fsyncs everything appended and deleted so far
  * @property {(cb?: Done) => void} close fsyncs everything appended and releases the lock. Closing twice is not an error
+ * @property {import('./overloads').Backup} backup copies the log, which can be used meanwhile, to a file that is a valid log, or brings an earlier
+ *   backup up to date
  * @property {() => Stats} stats what the log counts, since it was opened, and its size
  * @property {Methods} methods those that flumedb exposes
  */
@@ -140,6 +174,35 @@
 /**
  * @typedef {object} Methods
  * @property {'async'} del takes a callback
+ */
+
+/**
+ * A named position in a log. Calls wait until it is open; if it cannot be opened, they get the error: `flumelog:locked` if
+ * another process holds it, `flumelog:corrupt` if its file is corrupt.
+ * @template [T=Buffer] a record, as the codec decodes it
+ * @typedef {object} Cursor
+ * @property {string} name as passed to `cursor`
+ * @property {number | undefined} seq of the record that was committed last; -1: none; undefined until it is open
+ * @property {import('./overloads').StreamFunction<T, import('./read/options').CursorStreamOptions>} stream a pull-stream source of the
+ *   records after the one that was committed last. Errors end it: those of the log's `stream`; `flumelog:invalid` if the position
+ *   cannot be one of this log
+ * @property {import('./overloads').BatchFunction<T, import('./read/options').CursorStreamOptions>} batches the same in arrays, a block at
+ *   a time
+ * @property {import('./overloads').Commit} commit stores that the record at `seq`, and all before it, are done. Calls are gathered, and
+ *   called back in order. The records are fsynced first; the commit itself is then as durable as `sync` of the log says.
+ *   Errors: `flumelog:invalid` if the cursor is at a later seq already; `flumelog:not-found` if no record starts there;
+ *   `flumelog:closed`; errors of the operating system
+ * @property {(cb: (err: CallbackError | null, seq: number) => void) => void} onReady called when it is open, with `seq`, or cannot be opened
+ * @property {(cb?: Done) => void} close fsyncs what was committed, ends its streams, and releases it. Closing the log closes all
+ *
+ * @typedef {object} CommitOptions
+ * @property {boolean} [sync] fsync before the callback
+ * @property {boolean} [rewind] the cursor may go back; -1: to the start of the log
+ *
+ * @typedef {object} CursorInfo
+ * @property {string} name the cursor's
+ * @property {number | null} seq of the record that was committed last; -1: none; null: its file is corrupt
+ * @property {boolean} held whether a process holds it; false if that cannot be known here
  */
 
 /**
@@ -167,7 +230,7 @@
 
 /**
  * @typedef {object} WriteStreamMembers
- * @property {import('./write/sink').Stored | null} stored what was stored, from `finish` on; null before
+ * @property {Stored | null} stored what was stored, from `finish` on; null before
  *
  * @typedef {import('stream').Writable & WriteStreamMembers} LogWriteStream a Node.js stream in object mode, one record per chunk
  */

@@ -3,7 +3,7 @@
 // flumelog del: deletes records; on a terminal, it asks first.
 
 const { fileToWrite, offsets } = require('../arguments')
-const { reportRecovery, writeStderr } = require('../errors')
+const { UserError, reportRecovery, writeStderr } = require('../errors')
 const { printable } = require('../escapes')
 const { count, counted, size } = require('../numbers')
 const { mustResolve } = require('../offsets')
@@ -79,6 +79,10 @@ async function recordsAt (file, offsets) {
     const records = []
     for (const seq of [...seqs].sort((a, b) => a - b)) records.push({ seq, data: Buffer.from(await recordAt(log, seq)) })
     return records
+  } catch (err) {
+    // the log's message, which get prints, could be taken for that of a success
+    const { code, offset } = /** @type {import('../../lib/errors').LogError} */ (err)
+    throw code === 'flumelog:deleted' ? new UserError(`${file}: the record at offset ${offset} was deleted before; nothing deleted`) : err
   } finally {
     await close(log)
   }
@@ -90,7 +94,7 @@ async function recordsAt (file, offsets) {
  * @returns {Promise<boolean>} whether another process owns the log, and has deleted them
  */
 async function deleteRecords (file, seqs) {
-  const { log, cut } = await openToAppend(file, {}, undefined)
+  const { log, cut } = await openToAppend(file, { large: true }, undefined)
   if (cut !== null) reportRecovery(file, cut)
   const throughOwner = log.role === 'client'
   try {

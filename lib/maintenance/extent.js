@@ -28,6 +28,7 @@ const BLOCK_RETRIES = 200
  *   behind it are being written
  * @property {number} start of the log; nothing before it is read
  * @property {number} end of the log; bytes behind it are no whole record
+ * @property {import('../storage/recovery-point').RecoveryPoint | null} point if it was made for this file
  * @property {boolean} closed false: a writer has the log open, or stopped without closing it
  * @property {boolean} open a writer is known to have the log open
  * @property {Read} read as if deletions that were interrupted were complete
@@ -55,6 +56,7 @@ async function openExtent (file, exclusive = false, clock = systemClock) {
       size,
       start: found.start,
       end: found.kept,
+      point: found.point,
       closed: point === null,
       open: point !== null && point.isHeld,
       read: withPatches(io.read, found.rewrites),

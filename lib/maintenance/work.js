@@ -6,9 +6,13 @@
 const errors = require('../errors')
 const { format } = require('../format-value')
 const { optionNames } = require('../option-names')
+const { mustBeBoolean } = require('../options')
 const { mustBeSignal } = require('../signal')
 
-/** @typedef {'verify' | 'copy' | 'check'} Step `check`: a copy that was written is read back */
+/**
+ * @typedef {'verify' | 'copy' | 'check' | 'import' | 'export' | 'compare' | 'delete'} Step `check`: a copy that was written is read back. `compare`, `delete`: an earlier
+ *   backup is compared with its log, and what was deleted in that is deleted
+ */
 
 /**
  * @typedef {object} Progress
@@ -34,7 +38,7 @@ class Work {
   }
 
   /**
-   * @param {Step} step that begins
+   * @param {Step} step that starts
    * @returns {(bytes: number, total: number) => void} throws if the work has to end
    */
   begin (step) {
@@ -54,16 +58,14 @@ class Work {
 /**
  * @param {string} of the function
  * @param {string[]} own options, all of them booleans
+ * @param {string[]} [others] that the caller checks
  * @returns {(options: any) => Work} throws flumelog:invalid
  */
-function workFor (of, own) {
-  const checkNames = optionNames(of, [...own, 'onProgress', 'signal'])
+function workFor (of, own, others = []) {
+  const checkNames = optionNames(of, [...others, ...own, 'onProgress', 'signal'])
   return (options) => {
     checkNames(options)
-    for (const name of own) {
-      const value = options[name]
-      if (value !== undefined && typeof value !== 'boolean') throw errors.invalid(`${name} must be true or false; it is ${format(value)}`)
-    }
+    for (const name of own) if (options[name] !== undefined) mustBeBoolean(name, options[name])
     return new Work(options)
   }
 }
@@ -78,4 +80,4 @@ function mustBePath (name, value) {
   throw errors.invalid(`${name} must be the path of a file; it is ${format(value)}`)
 }
 
-module.exports = { workFor, mustBePath }
+module.exports = { Work, workFor, mustBePath }

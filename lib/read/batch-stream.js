@@ -14,7 +14,7 @@ const { CHECK_INTERVAL } = require('./turn-budget')
 
 class BatchStream extends Stream {
   /**
-   * @param {import('./options').ReadContext} context
+   * @param {import('./stream').ReadContext} context
    * @param {import('./options').StreamOptions} options
    */
   constructor (context, options) {

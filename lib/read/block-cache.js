@@ -24,13 +24,15 @@ const FIRST_BLOCKS = 1024
 class BlockCache {
   /**
    * @param {import('../storage/path-file').LogFile} file
-   * @param {{ blockSize: number, checksum: boolean, cacheSize: number }} options
+   * @param {{ blockSize: number, checksum: boolean, cacheSize: number, large?: boolean }} options
    */
-  constructor (file, { blockSize, checksum, cacheSize }) {
+  constructor (file, { blockSize, checksum, cacheSize, large = false }) {
     this.file = file
     this.blockSize = blockSize
     this.checksum = checksum
     this.cacheSize = cacheSize
+    /** Whether readers put large records together. */
+    this.large = large
     this.blocksPerBuffer = Math.max(1, Math.floor(BUFFER_SIZE / blockSize))
     /** The block in which the log ends; it is always in memory. Readers take it by `getCached`, which marks it as read. */
     this.tail = new Block(0, Buffer.alloc(0), 0, false)

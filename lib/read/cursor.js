@@ -149,6 +149,15 @@ class Cursor {
     this.leaveBlock()
   }
 
+  /** @returns {{ start: number, end: number }} offsets of what `skipBlock` skips */
+  failedRange () {
+    const { number, blockSize, blocks, position, block } = this
+    const start = number * blockSize
+    const end = start + (number === blocks.tail.number ? blocks.tail.buffer.length : blockSize)
+    // a follower may have given the first records of a block before it became corrupt
+    return { start: block === null ? start : start + position, end }
+  }
+
   /** Some block was rewritten; if it was the current one, takes the new one. */
   refresh () {
     this.generation = this.blocks.generation
@@ -200,6 +209,14 @@ class Cursor {
     if (!sealed) return
     this.blockText = textOf(buffer, end)
     this.textByBlock = this.blockText !== null
+  }
+
+  /**
+   * @param {import('./scan').OnRecord} onRecord given the bytes of the current record
+   * @returns {boolean | void} what it returns
+   */
+  passTo (onRecord) {
+    return onRecord(/** @type {Block} */ (this.block).buffer, this.start, this.end, this.seq)
   }
 
   /** @returns {boolean} whether the current record has been deleted */
@@ -272,7 +289,8 @@ class ForwardCursor extends Cursor {
       if (loaded !== RECORD) return loaded
       const block = /** @type {Block} */ (this.block)
       this.enterBlock(block)
-      if (this.position < this.bound) return this.next()
+      // not a subclass's, which has called this
+      if (this.position < this.bound) return ForwardCursor.prototype.next.call(this)
       if (this.position < block.end) return PAST_BOUND
       if (!block.sealed) return this.blocks.end > this.max ? PAST_BOUND : AT_END
       if (block.error !== null && !(this.mayJump && this.number * this.blockSize < this.blocks.start)) {
@@ -336,7 +354,8 @@ class BackwardCursor extends Cursor {
       const loaded = this.loadBlock()
       if (loaded !== RECORD) return loaded
       this.enterBlock(/** @type {Block} */ (this.block))
-      if (this.position > 0) return this.next()
+      // not a subclass's, which has called this
+      if (this.position > 0) return BackwardCursor.prototype.next.call(this)
     }
   }
 
@@ -378,4 +397,4 @@ function endOfLastAtMost ({ buffer, end }, most) {
   return position
 }
 
-module.exports = { openCursor, Cursor, RECORD, WAITING, AT_END, PAST_BOUND, FAILED }
+module.exports = { openCursor, Cursor, ForwardCursor, BackwardCursor, RECORD, WAITING, AT_END, PAST_BOUND, FAILED }

@@ -14,6 +14,7 @@ const { Block } = require('../format/block')
 const { boundsOf, visibleTail } = require('./visible-tail')
 const { FollowedPoint, acknowledgedByPoint } = require('./followed-point')
 const { applyPatches } = require('../recovery/deletions')
+const { lastRecord } = require('../recovery/whole-records')
 
 /** How often a block that is corrupt is read again, in case another process is rewriting it. */
 const CORRUPT_RETRIES = 5
@@ -205,10 +206,10 @@ class Follower {
   async readStable (point, offset, size) {
     const { blocks, io } = this
     const bytes = await io.read(offset, size)
-    // acknowledged, with a valid checksum, and without deletions that the file does not have yet: nothing changes that. A hole
-    // may be all that is left of more blocks
+    // acknowledged, with a valid checksum, and without deletions that the file does not have yet, or had not when it was read:
+    // nothing changes that. A hole may be all that is left of more blocks
     const isCertain = point !== null && point.isHeld && blocks.checksum && size === blocks.blockSize &&
-      !blocks.overrides.has(offset / size) &&
+      !blocks.overrides.has(offset / size) && !this.point.isTailOutdated &&
       storedChecksum(bytes) !== 0 && findProblem(bytes, true) === null && !isHole(bytes)
     if (isCertain) return bytes
     const after = await this.point.read()
@@ -250,7 +251,8 @@ class Follower {
    */
   extend (tail, bytes, end) {
     if (end === 0) return
-    this.lastSeq = tail.number * this.blocks.blockSize + layout.previousPosition(bytes, end)
+    const last = lastRecord(bytes, end, this.blocks.large)
+    if (last !== -1) this.lastSeq = tail.number * this.blocks.blockSize + last
     tail.setBuffer(bytes)
     tail.end = end
   }

@@ -5,7 +5,8 @@
 const layout = require('../format/layout')
 const errors = require('../errors')
 const { format } = require('../format-value')
-const { openCursor, RECORD, WAITING, FAILED } = require('./cursor')
+const { RECORD, WAITING, FAILED } = require('./cursor')
+const { openRecordCursor } = require('./large-cursor')
 
 /** Answers that may be nested, each given from within the callback of the one before, until the next gets a new stack. */
 const MAX_DEPTH = 64
@@ -14,7 +15,7 @@ const MAX_DEPTH = 64
 /** @typedef {(err: Error | null, value?: any, seq?: any) => void} GetCallback given an error alone, or null and the others */
 
 class RecordReader {
-  /** @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context of a log that is open */
+  /** @param {Pick<import('./stream').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context of a log that is open */
   constructor ({ blocks, decode, takesText, turn }) {
     this.blocks = blocks
     this.decode = decode
@@ -109,9 +110,18 @@ class RecordReader {
     const number = Math.floor(seq / blocks.blockSize)
     blocks.get(number, true, (err, block) => {
       if (err) cb(err)
-      else if (/** @type {Block} */ (block).startsAt(seq - number * blocks.blockSize)) this.getBefore(seq, cb)
+      else if (this.startsAt(/** @type {Block} */ (block), seq)) this.getBefore(seq, cb)
       else cb(errors.noRecordStarts(this.filename, seq))
     })
+  }
+
+  /**
+   * @param {Block} block
+   * @param {number} seq
+   * @returns {boolean} whether a record starts there
+   */
+  startsAt (block, seq) {
+    return block.startsAt(seq - block.number * this.blocks.blockSize)
   }
 
   /**
@@ -120,7 +130,7 @@ class RecordReader {
    */
   getBefore (seq, cb) {
     const { blocks, turn, decode, takesText, filename } = this
-    const cursor = openCursor(blocks, { min: -Infinity, max: seq - 1, reverse: true, useCache: true, fromStart: false }, find)
+    const cursor = openRecordCursor(blocks, { min: -Infinity, max: seq - 1, reverse: true, useCache: true, fromStart: false }, find)
     blocks.cursors.add(cursor)
     find()
 

@@ -13,7 +13,7 @@ const STREAM_NAMES = [...RANGE_NAMES, 'live', 'old', 'limit', 'seqs', 'values', 
  * What flumedb, flumeview-query, ssb-db and ssb-db2 pass through to the `stream` of a log although no flumelog has such an option. They change
  * nothing about its records: some were made for level, the others are for the layers above.
  */
-const LEGACY_STREAM_NAMES = ['keys', 'sync', 'private', 'meta', 'codec', 'fillCache', 'keyEncoding', 'valueEncoding', 'scan', 'createStream']
+const LEGACY_STREAM_NAMES = /** @type {const} */ (['keys', 'sync', 'private', 'meta', 'codec', 'fillCache', 'keyEncoding', 'valueEncoding', 'scan', 'createStream'])
 
 const checkStreamNames = optionNames('stream', STREAM_NAMES, LEGACY_STREAM_NAMES)
 const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
@@ -46,10 +46,11 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
  * @property {(range: Skipped) => void} [onSkip] called with each range that is skipped; if it throws, the stream ends
  *   with that error
  *
- * @typedef {{ [name in 'keys' | 'sync' | 'private' | 'meta' | 'codec' | 'fillCache' | 'keyEncoding' | 'valueEncoding' | 'scan' |
- *   'createStream']?: unknown }} IgnoredOptions of other logs, see LEGACY_STREAM_NAMES
+ * @typedef {{ [name in (typeof LEGACY_STREAM_NAMES)[number]]?: unknown }} IgnoredOptions of other logs, see LEGACY_STREAM_NAMES
  *
  * @typedef {RangeOptions & StreamOnlyOptions & IgnoredOptions} StreamOptions
+ *
+ * @typedef {Pick<RangeOptions & StreamOnlyOptions, 'live' | 'limit' | 'seqs' | 'values' | 'cache' | 'skipCorrupt' | 'onSkip' | 'fromStart'>} CursorStreamOptions
  *
  * @typedef {object} ScanOnlyOptions
  * @property {boolean} [reuse] reuse the memory of earlier blocks, which is faster if the log does not fit into the
@@ -65,22 +66,8 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
  * @property {boolean} fromStart whether to go on at the log's start where blocks were trimmed
  * @property {boolean} [textByBlock] whether records may be decoded a block at a time, if the caller keeps no text, which would
  *   keep all of the block
+ * @property {boolean} [needsData] false: large records need not be put together; default true
  * @property {boolean} [reuseMemory] whether the memory of a block may be reused once the cursor has left it
- */
-
-/** @typedef {(data: Buffer | string, seq: number) => any} Decode throws flumelog:corrupt */
-
-/**
- * @typedef {object} ReadContext what readers need of the log that they read
- * @property {import('./block-cache').BlockCache} blocks another one before the log is open
- * @property {Decode | null} decode null: values are given as they are stored
- * @property {boolean} takesText whether `decode` is given text, and not a Buffer
- * @property {boolean} keepsNoText whether `decode` is known to keep nothing of its text
- * @property {string | null} filename
- * @property {() => number | null} end where the log ends, as far as is known; null if it is not open yet
- * @property {(cb: (err: Error | null) => void) => void} whenOpen calls back at once if the log is open
- * @property {import('./open-streams').OpenStreams} streams
- * @property {import('./turn-budget').TurnBudget} turn
  */
 
 /**

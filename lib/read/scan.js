@@ -2,25 +2,19 @@
 
 // Zero-copy iteration over records: nothing is allocated per record.
 
-const { openCursor, RECORD, WAITING, FAILED } = require('./cursor')
+const { RECORD, WAITING, FAILED } = require('./cursor')
+const { openRecordCursor } = require('./large-cursor')
 const { scanRangeOf } = require('./options')
 const { CHECK_INTERVAL } = require('./turn-budget')
 const errors = require('../errors')
 
 /**
- * @typedef {import('../format/block').Block} Block
  * @typedef {import('./options').ScanOptions} ScanOptions
- *
- * @callback OnRecord
- * @param {Buffer} block the bytes of a whole block; not to be changed
- * @param {number} start where the record's data starts in it
- * @param {number} end where the record's data ends in it
- * @param {number} seq the record's offset in the file
- * @returns {boolean | void} false: stop
+ * @typedef {import('../types').OnRecord} OnRecord
  */
 
 /**
- * @param {Pick<import('./options').ReadContext, 'blocks' | 'turn'>} context
+ * @param {Pick<import('./stream').ReadContext, 'blocks' | 'turn'>} context
  * @param {ScanOptions} options
  * @param {OnRecord} onRecord
  * @param {(err: Error | null) => void} cb
@@ -29,7 +23,7 @@ function scan ({ blocks, turn }, options, onRecord, cb) {
   /** @type {import('./cursor').Cursor} */
   let cursor
   try {
-    cursor = openCursor(blocks, scanRangeOf(options), run)
+    cursor = openRecordCursor(blocks, scanRangeOf(options), run)
     blocks.cursors.add(cursor)
   } catch (err) {
     return process.nextTick(cb, errors.thrown('an option', err))
@@ -42,7 +36,7 @@ function scan ({ blocks, turn }, options, onRecord, cb) {
     let untilCheck = CHECK_INTERVAL
     try {
       while ((found = cursor.next()) === RECORD) {
-        if (!cursor.isDeleted() && onRecord(/** @type {Block} */ (cursor.block).buffer, cursor.start, cursor.end, cursor.seq) === false) break
+        if (!cursor.isDeleted() && cursor.passTo(onRecord) === false) break
         if (--untilCheck === 0) {
           untilCheck = CHECK_INTERVAL
           if (turn.checkTime()) return turn.defer(run)

@@ -19,7 +19,7 @@ const { format } = require('../format-value')
  */
 class Search {
   /**
-   * @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context
+   * @param {Pick<import('./stream').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context
    * @param {Compare} compare
    * @param {SearchCallback} cb
    */
@@ -135,14 +135,15 @@ class Search {
 }
 
 /**
- * @param {Pick<import('./options').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context
+ * @param {Pick<import('./stream').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context
  * @param {Compare} compare
  * @param {SearchCallback} cb flumelog:not-found if every record is before the target, flumelog:invalid if `compare`
  *   does not return a number, what it throws if it throws
+ * @param {typeof Search} [Kind]
  */
-function search (context, compare, cb) {
+function search (context, compare, cb, Kind = Search) {
   if (typeof compare !== 'function') return process.nextTick(cb, errors.invalid(`compare must be a function; it is ${format(compare)}`))
-  new Search(context, compare, cb).halve()
+  new Kind(context, compare, cb).halve()
 }
 
-module.exports = { search }
+module.exports = { Search, search }

@@ -4,7 +4,8 @@
 // so a sink that loops reads a whole block without returning to the event loop.
 
 const errors = require('../errors')
-const { openCursor, RECORD, WAITING, AT_END, FAILED } = require('./cursor')
+const { RECORD, WAITING, AT_END, FAILED } = require('./cursor')
+const { openRecordCursor } = require('./large-cursor')
 const { streamRangeOf } = require('./options')
 const { isCorrupt, skipBlock, currentRecord } = require('./skipped')
 const { CHECK_INTERVAL } = require('./turn-budget')
@@ -15,10 +16,23 @@ const MAX_DEPTH = 64
 /**
  * @typedef {import('./cursor').Cursor} Cursor
  * @typedef {import('./options').StreamOptions} StreamOptions
- * @typedef {import('./options').ReadContext} ReadContext
- * @typedef {import('./options').Decode} Decode
  * @typedef {import('./source').Answer} Answer
  * @typedef {import('./source').End} End
+ */
+
+/** @typedef {(data: Buffer | string, seq: number) => any} Decode throws flumelog:corrupt */
+
+/**
+ * @typedef {object} ReadContext what readers need of the log that they read
+ * @property {import('./block-cache').BlockCache} blocks another one before the log is open
+ * @property {Decode | null} decode null: values are given as they are stored
+ * @property {boolean} takesText whether `decode` is given text, and not a Buffer
+ * @property {boolean} keepsNoText whether `decode` is known to keep nothing of its text
+ * @property {string | null} filename
+ * @property {() => number | null} end where the log ends, as far as is known; null if it is not open yet
+ * @property {(cb: (err: Error | null) => void) => void} whenOpen calls back at once if the log is open
+ * @property {import('./open-streams').OpenStreams} streams
+ * @property {import('./turn-budget').TurnBudget} turn
  */
 
 class Stream {
@@ -138,7 +152,8 @@ class Stream {
     range.textByBlock = this.context.keepsNoText
     this.liveFrom = Math.max(range.min, blocks.end)
     this.max = range.max
-    return openCursor(blocks, range, this.resume)
+    range.needsData = this.values
+    return openRecordCursor(blocks, range, this.resume)
   }
 
   /** Continues a read that had to wait. */
@@ -275,8 +290,8 @@ class Stream {
    */
   openForward (cursor) {
     cursor.stop()
-    const range = { min: this.liveFrom, max: this.max, reverse: false, useCache: this.options.cache !== false, fromStart: cursor.fromStart }
-    return openCursor(this.context.blocks, range, this.resume)
+    const range = { min: this.liveFrom, max: this.max, reverse: false, useCache: this.options.cache !== false, fromStart: cursor.fromStart, needsData: this.values }
+    return openRecordCursor(this.context.blocks, range, this.resume)
   }
 
   /**

@@ -107,7 +107,7 @@ async function isDeleted (read, seq, kept, blockSize) {
  * @returns {mark is CountMark}
  */
 function isMark (mark) {
-  return mark !== undefined && Number.isSafeInteger(mark.end) && Number.isSafeInteger(mark.records) && mark.end >= 0
+  return Number.isSafeInteger(mark?.end) && Number.isSafeInteger(mark?.records) && Number(mark?.end) >= 0
 }
 
 /**

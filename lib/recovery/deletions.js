@@ -3,7 +3,7 @@
 // What the recovery point keeps of a deletion until the log has it: which records, and by
 // what to recognize them. With it, opening the log after a crash repeats the deletion; to
 // repeat one that the file has already changes nothing. Repeated in a file that it was not
-// made for, it would erase records of that file, so each comes with checksums of what it erases: a
+// made for, it would overwrite records of that file, so each comes with checksums of what it overwrites: a
 // line is a stretch of the file of a fixed size, smaller than any sector, so after an
 // interrupted write it is as it was before or after.
 
@@ -19,14 +19,14 @@ const CHECKSUM_SIZE = 4
 const CHECKSUM_FROM_END = 8
 
 /**
- * @typedef {object} ErasedRecord
+ * @typedef {object} DeletedRecord
  * @property {number} seq
  * @property {number} length bytes of data
  * @property {Buffer} replaces CRC-32 (uint32, little-endian) of each line of the data, as it was
  *
  * @typedef {object} Deletion records of one block that were deleted together
  * @property {number} block offset of the block
- * @property {ErasedRecord[]} records in the order of their seqs
+ * @property {DeletedRecord[]} records in the order of their seqs
  * @property {number | null} checksum that the block has without their data; null: it is not full, or has none
  * @property {number} [number] in the order in which their writer recorded them; missing: an earlier version recorded it
  *
@@ -70,7 +70,7 @@ function linesOf (seq, length) {
 }
 
 /**
- * @param {ErasedRecord} record
+ * @param {DeletedRecord} record
  * @param {Buffer} bytes of its block, as they are in the file
  * @param {number} block offset of the block
  * @returns {boolean} whether the record is there: as it was, deleted, or deleted in part
@@ -156,7 +156,7 @@ function patchesOf (deletions, blockSize) {
   return patches
 }
 
-/** @param {ErasedRecord} record */
+/** @param {DeletedRecord} record */
 function endOf ({ seq, length }) {
   return seq + length + layout.FRAME_SIZE
 }

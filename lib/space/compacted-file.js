@@ -8,7 +8,7 @@ const { promisify } = require('util')
 const layout = require('../format/layout')
 const { writeChecksum } = require('../format/checksum')
 const { datasync } = require('../storage/datasync')
-const { createHole } = require('../format/hole')
+const { holeOf } = require('../format/hole')
 const { writeAll } = require('./whole-writes')
 
 /** Bytes written at a time, about. */
@@ -65,9 +65,9 @@ class CompactedFile {
    */
   static async create (filename, options, map) {
     const fd = await open(filename, 'wx+', 0o600)
-    const file = new CompactedFile(filename, fd, options, map)
+    const file = new this(filename, fd, /** @type {any} */ (options), map)
     // its zeros take no space if they are not written
-    const hole = createHole(options.blockSize, options.checksum)
+    const hole = holeOf(options.blockSize, options.checksum)
     await writeAll(fd, [hole.subarray(0, HOLE_EDGE)], 0)
     await writeAll(fd, [hole.subarray(-HOLE_EDGE)], hole.length - HOLE_EDGE)
     return file
@@ -165,7 +165,7 @@ class CompactedFile {
 
   /** Nothing was kept: a log ends with a block that is not all zeros. */
   addHole () {
-    createHole(this.blockSize, this.checksum).copy(this.chunk, this.blockStart)
+    holeOf(this.blockSize, this.checksum).copy(this.chunk, this.blockStart)
     this.lastSeq = this.end
     this.nextBlock()
   }

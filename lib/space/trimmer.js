@@ -26,7 +26,7 @@ const MAX_COUNTED = 64
 
 /**
  * @typedef {import('../format/block').Block} Block
- * @typedef {import('../recovery/deletions').ErasedRecord} ErasedRecord
+ * @typedef {import('../recovery/deletions').DeletedRecord} DeletedRecord
  * @typedef {(err: Error | null, start?: any) => void} Trimmed
  *
  * @typedef {object} Request
@@ -51,7 +51,7 @@ class Trimmer {
     this.file = writer.file
     this.blocks = writer.blocks
     this.batchSize = batchSize
-    /** The record at the log's start, by which recovery knows the file. @type {ErasedRecord | null} */
+    /** The record at the log's start, by which recovery knows the file. @type {DeletedRecord | null} */
     this.tie = null
     this.recorded = this.punched = this.blocks.start
     /** Up to here the file has zeros after a power cut, too. */

@@ -34,11 +34,10 @@ const NANOSECONDS = 1000000n
 function countFile (filename, fdOf) {
   /** @param {number} size */
   async function read (size) {
-    const json = parseLine((await readText())?.split('\n')[0])
-    if (json === null) return null
-    const { records, log } = JSON.parse(json)
+    const found = parse(await readText())
+    if (found === null) return null
     const state = stateOf(await fstat(fdOf(), { bigint: true }))
-    return state.size === String(size) && JSON.stringify(log) === JSON.stringify(state) ? records : null
+    return state.size === String(size) && JSON.stringify(found.log) === JSON.stringify(state) ? found.records : null
   }
 
   /** @returns {Promise<string | undefined>} undefined: there is none */
@@ -77,6 +76,21 @@ function countFile (filename, fdOf) {
   }
 
   return { read: callbackify(read), write: callbackify(write) }
+}
+
+/**
+ * @param {string | undefined} text of the file
+ * @returns {{ records: number, log: unknown } | null} null: it says nothing, or nothing that can be true
+ */
+function parse (text) {
+  const json = parseLine(text?.split('\n')[0])
+  if (json === null) return null
+  try {
+    const { records, log } = JSON.parse(json)
+    return Number.isSafeInteger(records) && records >= 0 ? { records, log } : null
+  } catch {
+    return null
+  }
 }
 
 /**

@@ -44,7 +44,7 @@ function pointLine ({ offset, counted, dropped = 0, start, trimming }, writer) {
 }
 
 /**
- * @param {import('../recovery/deletions').ErasedRecord} record
+ * @param {import('../recovery/deletions').DeletedRecord} record
  * @returns {[number, number, string]}
  */
 function recordAsText ({ seq, length, replaces }) {
@@ -53,7 +53,7 @@ function recordAsText ({ seq, length, replaces }) {
 
 /**
  * @param {[number, number, string]} text
- * @returns {import('../recovery/deletions').ErasedRecord}
+ * @returns {import('../recovery/deletions').DeletedRecord}
  */
 function parseRecord ([seq, length, replaces]) {
   return { seq, length, replaces: Buffer.from(replaces, 'base64') }

@@ -11,7 +11,7 @@ const checkNames = optionNames('appendFrom', ['sync', 'signal'])
 
 /**
  * @typedef {import('../read/source').End} End
- * @typedef {import('../write/sink').Stored} Stored
+ * @typedef {import('../types').Stored} Stored
  *
  * @typedef {object} AppendFromOptions
  * @property {boolean} [sync] all records are fsynced before it resolves; default false
@@ -113,7 +113,7 @@ class IterableSource {
 }
 
 /**
- * @param {Pick<import('../log').FlumeLog<any>, 'sink' | 'since'>} flumelog
+ * @param {Pick<import('../types').FlumeLog<any>, 'sink' | 'since'>} flumelog
  * @param {any} iterable
  * @param {AppendFromOptions} [options]
  * @returns {Promise<Stored>}

@@ -126,8 +126,8 @@ class ReadStream extends Readable {
 
 class WriteStream extends Writable {
   /**
-   * @param {import('../log').FlumeLog<any>} log
-   * @param {NodeStreamOptions & import('../write/sink').SinkOptions} options
+   * @param {import('../types').FlumeLog<any>} log
+   * @param {NodeStreamOptions & import('../types').SinkOptions} options
    * @throws flumelog:invalid if `signal` is not an AbortSignal; a TypeError of Node.js for a wrong highWaterMark
    */
   constructor (log, options) {
@@ -135,7 +135,7 @@ class WriteStream extends Writable {
     mustBeSignal(signal)
     super({ objectMode: true, highWaterMark })
     this.options = options
-    /** What the sink has stored, when it is done. @type {import('../write/sink').Stored | null} */
+    /** What the sink has stored, when it is done. @type {import('../types').Stored | null} */
     this.stored = null
     /** The sink's request for the next record. @type {import('../read/source').Answer | null} */
     this.asked = null
@@ -247,7 +247,7 @@ class WriteStream extends Writable {
 
   /**
    * @param {Error | null} err
-   * @param {import('../write/sink').Stored} stored
+   * @param {import('../types').Stored} stored
    */
   onstored (err, stored) {
     this.failure ??= err

@@ -27,7 +27,7 @@ class Since {
   }
 
   /**
-   * The next change. Changes between two calls are missed; `changes` misses none.
+   * The next change. Changes between two calls are missed, the last one too; `changes` may skip values, but never the last.
    * @param {SinceOptions} [options]
    * @returns {Promise<number>} the new value. Rejects with `flumelog:closed` once the log is closed, or with the error for which it
    *   can no longer be read

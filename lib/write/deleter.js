@@ -4,7 +4,7 @@
 // block must not be left half old, half new. So a deletion is first recorded beside the
 // recovery point, as what to zero; from then on it is done, as far as callers and readers
 // can tell. The log's file gets the zeros later, at the earliest when the recorded deletion
-// is durable; until then, who reads the block from the file gets it patched (`overrides`). Opening
+// is durable; until then, readers of the file get the block patched (`overrides`). Opening
 // the log after a crash repeats what is recorded.
 //
 //     sync        acknowledged when recorded, and    in the log's file
@@ -24,7 +24,7 @@ const { promised } = require('../callbacks')
 
 /** The most blocks changed at a time, so that appends do not wait long. */
 const MAX_BLOCKS = 64
-/** Records, after which no further block is begun: each takes some microseconds of the event loop. */
+/** Records, after which no further block is started: each takes some microseconds of the event loop. */
 const MAX_RECORDS = 1000
 /** The most writes into one block; one of all of it takes about as long. */
 const MAX_PATCHES = 8
@@ -236,7 +236,7 @@ class Deleter {
       }
       for (const change of changes) this.take(change)
       if (this.file.point === null) await this.writeZeros(Infinity)
-      // it is done without that: who reads the file gets it patched until this succeeds
+      // it is done without that: readers of the file get it patched until this succeeds
       else if (isAlways) await this.writeZeros(MAX_BLOCKS).catch(() => {})
       if (isAlways && this.file.point === null) await promised(cb => durability.syncAll(cb))
     } catch (err) {

@@ -8,24 +8,11 @@ const { rethrowLater } = require('../callbacks')
 const { optionNames } = require('../option-names')
 
 /**
- * @typedef {object} SinkOptions
- * @property {boolean} [sync] everything is durable before the callback; default false
- *
- * @typedef {object} Stored how much was stored
- * @property {number} records number of records
- * @property {number} bytes of their data
- * @property {number} seq of the last record; -1 if there is none
- *
- * @typedef {(err: import('../errors').CallbackError | null, stored: Stored) => void} Sunk
+ * @typedef {import('../types').SinkOptions} SinkOptions
+ * @typedef {import('../types').Stored} Stored
+ * @typedef {import('../types').Sunk} Sunk
  * @typedef {import('../read/source').End} End
- */
-
-/**
- * @template [A=any]
- * @typedef {(read: (abort: End, cb: (end: End, item?: A) => void) => void) => void} Sink
- */
-
-/**
+ *
  * @typedef {import('./writer').Writer | import('../sharing/remote-writer').RemoteWriter} AnyWriter
  *
  * @typedef {object} Log what a sink needs of the log it appends to
@@ -221,7 +208,7 @@ class SinkReader {
  * @param {Log} log
  * @param {SinkOptions} options
  * @param {Sunk} [cb]
- * @returns {Sink}
+ * @returns {import('../types').Sink}
  */
 function sink (log, options, cb) {
   return (source) => new SinkReader(log, options, cb, source).start()

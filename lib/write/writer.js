@@ -428,7 +428,7 @@ class Writer {
     const groups = this.waiters.acknowledge(this.written)
     this.appender.countAcknowledged(groups)
     if (groups.length > 0) this.reveal(groups[groups.length - 1])
-    recordCount.add(counts.written.records - before)
+    recordCount.add(counts.written.records - before + this.packer.takeParts(this.acknowledged))
     if (this.synced >= this.acknowledged) {
       counts.synced = { ...counts.written }
       recordCount.allSynced()

@@ -41,6 +41,7 @@ test('csv has a header and a row per record, quoted as in RFC 4180', async (t) =
   t.equal((await dump('--fields', 'at,by.name,text')).stdout,
     'at,by.name,text\n12345678901234567890,"Ada, ""Countess""","two\nlines"\n1.50,"",\n,,"[""a"",{""b"":true}]"\n')
   t.equal((await dump('--fields', 'at', '--seqs', '--tail', '1')).stdout, `seq,at\n${seqs[2]},\n`, 'with --seqs, the offset is the first column')
+  t.equal((await dump('--fields', 'at')).stdout, 'at\n12345678901234567890\n1.50\n""\n', 'a row is never an empty line, which readers skip')
   const missing = await dump('--fields', 'at,bye,by.nam')
   t.deepEqual([missing.code, missing.stderr], [0, `${name('log')}: no record printed has \`bye\` or \`by.nam\`; check --fields\n`])
   t.equal((await dump('--fields', 'at', '--limit', '0')).stdout, 'at\n', 'without records, it is the header')

@@ -7,7 +7,7 @@ const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { Disk } = require('./disk')
 const { Model } = require('./fuzz/model')
-const { framesOf, reconcile } = require('./fuzz/reconcile')
+const { framesOf, reconcile, wholeFrames } = require('./fuzz/reconcile')
 const { buffers, objects, HEAD_SIZE } = require('./fuzz/values')
 const { Simulation } = require('./simulation')
 
@@ -39,7 +39,9 @@ class Crashing {
     const values = random() < 0.3 ? objects(violate) : buffers
     this.isPlain = values === buffers && random() < 0.3
     this.model = new Model(values, violate)
+    const large = !this.isPlain && random() < 0.4
     this.settings = settingsOf({
+      large,
       blockSize: random.pick([128, 256, 1024, 4096, 16384, 65536]),
       checksum: random() < 0.8,
       cacheSize: random.pick([0, 6000, 1 << 20]),
@@ -181,7 +183,8 @@ class Crashing {
   async compare (log) {
     const shown = await called(cb => pull(log.stream(), pull.collect(cb)))
     const { model, settings, disk } = this
-    const frames = framesOf(disk.get('log').bytes, settings.blockSize, model.violate, log.start)
+    const stored = framesOf(disk.get('log').bytes, settings.blockSize, model.violate, log.start)
+    const frames = settings.large ? wholeFrames(stored, model) : stored
     const live = frames.filter(({ isDeleted }) => !isDeleted)
     const { encode } = model.values
     if (live.length !== shown.length || !live.every(({ seq, data }, i) => seq === shown[i].seq && data.equals(encode(shown[i].value)))) {
@@ -189,7 +192,9 @@ class Crashing {
     }
     this.count('found', frames.length)
     const { records } = log.stats()
-    if (records !== shown.length && !(this.mayBeUncounted && records === null)) model.violate(`stats() counts ${records} records, and there are ${shown.length}`)
+    const there = stored.filter(({ isDeleted }) => !isDeleted).length
+    if (records !== there && !(this.mayBeUncounted && records === null)) model.violate(`stats() counts ${records} records, and there are ${there}`)
+    if (settings.large && live.length > 0 && !live.some(({ seq }) => seq === log.since.value) && frames.at(-1).seq !== log.since.value) model.violate(`since is ${log.since.value}, where no record is`)
     if (this.isPlain) this.fillHoles(frames)
     if (log.start > 0) this.count('trimmed')
     reconcile(model, frames, { isCrash: true, isCertain: false, hasFaults: this.hasFailed, start: log.start })
@@ -242,6 +247,10 @@ class Crashing {
       const size = isAtPage ? pageSize * (1 + random.below(2)) : pageSize - (end + FRAME_SIZE * 1.5) % pageSize
       if (size <= most && size >= (model.values === buffers ? HEAD_SIZE : 40)) return size
     }
+    if (settings.large && random() < 0.2) {
+      this.count('large')
+      return Math.floor(settings.blockSize * (0.9 + random() * random.pick([0.2, 2, 20])))
+    }
     return Math.min(most, random.pick([12, 20, 40, 100, 506, 512, 1000, 4090, 4096, 9000, most]))
   }
 
@@ -254,7 +263,7 @@ class Crashing {
     for (let i = 0; i < count; i++) {
       const record = model.make(this.drawSize(log), batch)
       // an object may come out larger than asked for
-      if (record.data.length > settings.blockSize - PADDING_SIZE - FRAME_SIZE) break
+      if (!settings.large && record.data.length > settings.blockSize - PADDING_SIZE - FRAME_SIZE) break
       records.push(record)
       this.place(record.data.length)
     }

@@ -117,4 +117,4 @@ function framesOf (file, blockSize = 65536) {
 
 const upTo = (last, first = 1) => Array.from({ length: last - first + 1 }, (_, i) => first + i)
 
-module.exports = { sharer, withCalls, shared, following, inTime, numbersIn, framesOf, upTo, PATIENCE }
+module.exports = { sharer, shared, following, inTime, numbersIn, framesOf, upTo, PATIENCE }

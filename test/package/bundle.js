@@ -1,6 +1,7 @@
 'use strict'
 
-// What a bundler makes of the package, with its default options, runs without node_modules.
+// What a bundler makes of the package runs without node_modules: with its default options, and as an ES module with the
+// banner that docs/runtimes.md shows.
 
 const fs = require('fs')
 const path = require('path')
@@ -14,6 +15,10 @@ const { canLock } = require('../../lib/storage/lock')
 const ROOT = path.join(__dirname, '..', '..')
 /** Packages with native parts, and what these need. */
 const NATIVE = ['fs-native-extensions', 'require-addon', 'which-runtime', 'bare-addon-resolve', 'bare-module-resolve', 'bare-semver', '@node-rs']
+
+const BANNER = fs.readFileSync(path.join(ROOT, 'docs/runtimes.md'), 'utf8').match(/--banner:js="(.*)"$/m)[1]
+/** @type {Record<string, import('esbuild').BuildOptions>} by the name of the bundle */
+const FORMATS = { 'program.cjs': { format: 'cjs' }, 'program.mjs': { format: 'esm', banner: { js: BANNER } } }
 
 /** What is printed last says whether files are locked, and which native parts are loaded. */
 const PROGRAMS = {
@@ -49,26 +54,28 @@ const SECOND = `
   }`
 
 for (const [entry, program] of Object.entries(PROGRAMS)) {
-  tape(`a bundle of ${entry} appends and reads without node_modules, and uses native parts that are beside it`, (t) => {
-    const folder = testFolder(t)
-    fs.mkdirSync(folder('empty'))
-    const { warnings } = esbuild.buildSync({
-      stdin: { contents: program + SECOND, resolveDir: ROOT }, bundle: true, platform: 'node', outfile: folder('empty/program.cjs'), logLevel: 'silent'
-    })
-    t.deepEqual(warnings, [], 'the bundler has nothing to say')
-    const alone = run(folder('empty'))
-    t.equal(alone.stdout, `null two\n${isNode ? 'flumelog:no-lock' : 'locked'} \n`, alone.stderr || 'it works')
-    t.equal(/FLUMELOG_NO_LOCK/.test(alone.stderr), isNode, 'and warns where files cannot be locked')
+  for (const [bundle, options] of Object.entries(FORMATS)) {
+    tape(`a bundle of ${entry} as ${options.format} appends and reads without node_modules, and uses native parts that are beside it`, (t) => {
+      const folder = testFolder(t)
+      fs.mkdirSync(folder('empty'))
+      const { warnings } = esbuild.buildSync({
+        stdin: { contents: program + SECOND, resolveDir: ROOT }, bundle: true, platform: 'node', outfile: folder(`empty/${bundle}`), logLevel: 'silent', ...options
+      })
+      t.deepEqual(warnings, [], 'the bundler has nothing to say')
+      const alone = run(folder('empty'), bundle)
+      t.equal(alone.stdout, `null two\n${isNode ? 'flumelog:no-lock' : 'locked'} \n`, alone.stderr || 'it works')
+      t.equal(/FLUMELOG_NO_LOCK/.test(alone.stderr), isNode, 'and warns where files cannot be locked')
 
-    if (!isNode || !canLock) return t.end()
-    fs.mkdirSync(folder('beside/node_modules'), { recursive: true })
-    fs.copyFileSync(folder('empty/program.cjs'), folder('beside/program.cjs'))
-    for (const name of NATIVE) fs.cpSync(path.join(ROOT, 'node_modules', name), folder(`beside/node_modules/${name}`), { recursive: true, filter: isNeeded })
-    const beside = run(folder('beside'))
-    t.match(beside.stdout, /^null two\nlocked crc32,fs-native-extensions\n$/)
-    t.equal(beside.stderr, '', 'without a warning')
-    t.end()
-  })
+      if (!isNode || !canLock) return t.end()
+      fs.mkdirSync(folder('beside/node_modules'), { recursive: true })
+      fs.copyFileSync(folder(`empty/${bundle}`), folder(`beside/${bundle}`))
+      for (const name of NATIVE) fs.cpSync(path.join(ROOT, 'node_modules', name), folder(`beside/node_modules/${name}`), { recursive: true, filter: isNeeded })
+      const beside = run(folder('beside'), bundle)
+      t.match(beside.stdout, /^null two\nlocked crc32,fs-native-extensions\n$/)
+      t.equal(beside.stderr, '', 'without a warning')
+      t.end()
+    })
+  }
 }
 
 /** Of the builds for all platforms, only this one's is copied. */
@@ -76,8 +83,8 @@ function isNeeded (name) {
   return path.basename(path.dirname(name)) !== 'prebuilds' || path.basename(name) === `${process.platform}-${process.arch}`
 }
 
-function run (folder) {
+function run (folder, bundle) {
   // Bun would get what is missing from the registry
   const flags = runtime === 'bun' ? ['--no-install'] : []
-  return spawnSync(process.execPath, [...flags, 'program.cjs'], { cwd: folder, encoding: 'utf8' })
+  return spawnSync(process.execPath, [...flags, bundle], { cwd: folder, encoding: 'utf8' })
 }

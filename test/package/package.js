@@ -28,6 +28,7 @@ tape('the package contains what users need, and works when installed', (t) => {
   for (const file of [...entries, 'README.md', 'CHANGELOG.md', 'LICENSE', 'format.md', 'types/index.d.ts']) {
     t.ok(packed.includes(file), `it has ${file}`)
   }
+  t.deepEqual(packed.filter(file => /^types\/(vendor|lib\/(write|sharing)\/)/.test(file)), [], 'it has no declarations of what callers do not see')
   for (const inside of ['lib', 'bin']) {
     t.deepEqual(sources(inside).filter(file => !packed.includes(`${inside}/${file}`)), [], `it has all of ${inside}`)
   }

@@ -84,6 +84,14 @@ for (const example of fs.readdirSync(path.join(ROOT, 'examples')).filter(example
   })
 }
 
+tape('no two examples open the same file, so they can be pasted into one folder', (t) => {
+  const files = documented.flatMap(page => blocksOf(read(page)).filter(({ language }) => ['js', 'ts'].includes(language))
+    .flatMap(({ code }) => [...new Set([...code.matchAll(/\b(?:open|FlumeLog)\('([^']+)'/g)].map(match => match[1]))]))
+  t.ok(files.length >= 10, files.join(', '))
+  t.deepEqual(files.filter((file, index) => files.indexOf(file) !== index), [])
+  t.end()
+})
+
 tape('every entry point has an example', (t) => {
   const examples = documented.flatMap(page => blocksOf(read(page))).filter(({ language }) => language === 'js').map(({ code }) => code)
   for (const entry of Object.keys(entries).filter(entry => !entry.endsWith('.json'))) {

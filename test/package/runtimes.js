@@ -60,6 +60,19 @@ tape('without --allow-ffi Deno locks nothing, and says so', { skip: runtime !== 
   t.match(messages.find(({ what }) => what === 'warning')?.message ?? '', /Deno needs --allow-ffi/, 'and so does the warning')
 })
 
+tape('on Deno, a log that needs more than is allowed is not opened, and the error names what is missing', { skip: runtime !== 'deno' }, async (t) => {
+  const folder = testFolder(t)
+  const allowed = ['--allow-read', '--allow-ffi', '--allow-env']
+  const writing = [...allowed, `--allow-write=${folder('.')}`]
+  for (const [missing, flags, options] of [['--allow-write', allowed, {}], ['--allow-net', writing, { shared: true }]]) {
+    const logs = [{ file: folder('log'), options }]
+    const { messages } = await openedBy(t, process.execPath, ['run', '--no-prompt', ...flags, OPEN_LOGS, JSON.stringify(logs)])
+    const { code, message, filename } = messages.find(({ what }) => what === 'refused')
+    t.deepEqual([code, filename], ['ERR_ACCESS_DENIED', folder('log')])
+    t.ok(message.startsWith(`${folder('log')}: `) && message.includes(missing), message)
+  }
+})
+
 /** Resolves when the program open-logs.js has told what became of each log; it keeps them open. */
 async function openedBy (t, command, args) {
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] })

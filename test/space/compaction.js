@@ -197,12 +197,12 @@ tape('scans, searches, getPrevious and gets that are in progress when the log is
     const seqs = round === 0 ? await appendAll(log, 400) : (await all(log)).map(({ seq }) => seq)
     const given = []
     const compacting = log.compact()
-    const run = { isOver: false }
-    compacting.then(() => { run.isOver = true })
+    const state = { isOver: false }
+    compacting.then(() => { state.isOver = true })
     const scanning = event(resolve => log.flumelog.scan({}, (block, start, end) => { given.push(block.toString('utf8', start, end)) }, resolve))
     const problems = []
     let found = 0
-    while (!run.isOver) {
+    while (!state.isOver) {
       const i = found % 400
       const check = (what) => (value) => { if (String(value?.value ?? value) !== String(what)) problems.push(`${value?.value ?? value} instead of ${what}`) }
       const refused = (err) => { if (err.code !== 'flumelog:trimmed') problems.push(err.message) }

@@ -10,6 +10,8 @@ const FlumeLog = require('../..')
 const layout = require('../../lib/format/layout')
 const { createLog } = require('../../lib/log')
 const { pathFile } = require('../../lib/storage/path-file')
+const { promises: promisedFile } = require('../../lib/storage/promisified-file')
+const { formatLine } = require('../../lib/storage/recovery-point-text')
 const { settingsOf } = require('../../lib/options')
 const { countRecords } = require('../../lib/recovery/count-records')
 const { testFolder } = require('../helpers/folder')
@@ -99,7 +101,7 @@ async function live (newFile, steps, seen) {
   await log.close()
 }
 
-tape('a log of up to 64 KiB is counted when it is opened, whoever has written it', async (t) => {
+tape('a log of up to 64 KiB is counted when it is opened, whichever program has written it', async (t) => {
   const file = testFolder(t)('log')
   fs.writeFileSync(file, Buffer.concat(Array.from({ length: 500 }, () => frame(Buffer.alloc(50, 1)))))
   const log = promises(FlumeLog(file))
@@ -179,6 +181,28 @@ tape('the count that closing leaves is not believed after a change that leaves t
     t.equal(again.log.stats().records, null)
     await again.close()
   }
+})
+
+tape('a file of that name with a valid checksum, but no number, is not believed, and does not keep the log from being opened', async (t) => {
+  const file = testFolder(t)('log')
+  const beside = `${file}.record-count`
+  const log = promises(FlumeLog(file))
+  await log.append(Array(3000).fill(Buffer.alloc(40, 'x')))
+  await log.close()
+  const line = fs.readFileSync(beside, 'latin1')
+  const json = line.slice(line.indexOf('{')).trim()
+  for (const text of ['null', '1', 'not JSON', '{}', json.replace('3000', '"3000"'), json.replace('3000', '-1'), json.replace('3000', '0.5')]) {
+    fs.writeFileSync(beside, formatLine(text))
+    // as a reader, which would not write the file again
+    const io = promisedFile(pathFile(file, { readOnly: true, lock: false }))
+    await io.open()
+    t.equal(await io.readCount(fs.statSync(file).size), null, text)
+    await io.close()
+  }
+  const again = promises(FlumeLog(file))
+  await again.onReady()
+  t.equal(again.log.stats().records, null)
+  await again.close()
 })
 
 tape('a file of that name that another program has made is left alone', async (t) => {

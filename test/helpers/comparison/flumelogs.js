@@ -15,13 +15,15 @@ const BLOCK_SIZE = 1024
  * @property {(file: any) => any} open as its README says, ready for flumedb if it can be
  * @property {(file: any) => any} [bare] the same without a wrapper, where it needs one
  * @property {(log: any, cb: () => void) => void} [settle] all that was appended or deleted is in the file
+ * @property {(file: any) => any} [large] open for records that are larger than a block, if that is an option
  */
 
 /** @type {Kind[]} */
 const KINDS = [
   {
     name: 'flumelog-random-access-file',
-    open: (file) => require('../../..')(file, { codec, blockSize: BLOCK_SIZE })
+    open: (file) => require('../../..')(file, { codec, blockSize: BLOCK_SIZE }),
+    large: (file) => require('../../..')(file, { codec, blockSize: BLOCK_SIZE, large: true })
   },
   {
     name: 'flumelog-offset',

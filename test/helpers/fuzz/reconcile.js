@@ -4,6 +4,7 @@
 
 const layout = require('../../../lib/format/layout')
 const { endOfRecords } = require('../../../lib/format/validation')
+const { LAST, PART, indexAt, joinAll, kindOf } = require('../../../lib/format/chunk')
 
 /**
  * @typedef {import('./model').Model} Model
@@ -161,4 +162,23 @@ function adopt (model, found) {
   if (model.records.length === 0) model.lastSeq = -1
 }
 
-module.exports = { framesOf, reconcile }
+/**
+ * @param {Frame[]} frames of a log with large records
+ * @param {Model} model
+ * @returns {Frame[]} the same, with each large record as a whole; parts without a last chunk, and deleted ones, are left out
+ */
+function wholeFrames (frames, model) {
+  const whole = []
+  frames.forEach((frame, i) => {
+    const kind = frame.isDeleted ? 0 : kindOf(frame.data)
+    if (kind === PART || (frame.isDeleted && !model.bySeq.has(frame.seq))) return
+    if (kind !== LAST) return whole.push(frame)
+    const chunks = frames.slice(i - indexAt(frame.data, 0), i + 1)
+    if (chunks.some(({ isDeleted }) => isDeleted)) return whole.push({ ...frame, isDeleted: true })
+    const [data] = joinAll(chunks.map(({ data }) => data))
+    whole.push({ ...frame, data })
+  })
+  return whole
+}
+
+module.exports = { framesOf, reconcile, wholeFrames }

@@ -1,0 +1,132 @@
+'use strict'
+
+// Backs up a log that is open, and may be written meanwhile: the backup is a valid log that was closed. The first time, all of it
+// is copied, under a temporary name. If the target is an earlier backup, it is brought up to date.
+
+const fs = require('fs')
+const path = require('path')
+const { promisify } = require('util')
+const errors = require('../errors')
+const { mustBeFree } = require('../maintenance/beside')
+const { mustBePath, workFor } = require('../maintenance/work')
+const { locate } = require('../storage/location')
+const { mustBeFunction, promised } = require('../callbacks')
+const { SourceLog } = require('./source-log')
+const { writeBackup } = require('./write-backup')
+const { EarlierBackup } = require('./earlier-backup')
+
+/**
+ * @typedef {object} Log
+ * @property {{ opened: import('../opening').Opened | null }} state
+ * @property {import('../storage/path-file').LogFile} file
+ * @property {(cb: (err: Error | null) => void) => void} whenFresh
+ *
+ * @typedef {object} BackupOnlyOptions
+ * @property {boolean} [full] copy all of the log, also if there is an earlier backup, which is replaced when the copy is complete; default false
+ *
+ * @typedef {BackupOnlyOptions & import('../maintenance/work').WorkOptions} BackupOptions
+ *
+ * @typedef {object} BackedUp
+ * @property {number} bytes size of the backup
+ * @property {number} copied bytes that were written into it, deletions not counted
+ * @property {number} deleted records in an earlier backup that were deleted, since they have been deleted in the log
+ * @property {boolean} incremental whether an earlier backup was brought up to date
+ *
+ * @typedef {(err: import('../errors').CallbackError | null, result: BackedUp) => void} BackupCallback
+ */
+
+/** How often a backup is started again of a log that is trimmed faster than it is copied. */
+const MAX_TRIES = 5
+
+const workOf = workFor('backup', ['full'])
+
+/**
+ * @param {Log} log
+ * @param {string} target
+ * @param {BackupOptions | BackupCallback | undefined} options
+ * @param {BackupCallback} [callback]
+ */
+function startBackup (log, target, options, callback) {
+  const cb = typeof options === 'function' ? options : /** @type {BackupCallback} */ (callback)
+  mustBeFunction('the callback', cb)
+  backup(log, target, typeof options === 'function' ? {} : options ?? {}).then(
+    (result) => process.nextTick(cb, null, result),
+    (err) => process.nextTick(cb, err))
+}
+
+/**
+ * @param {Log} log
+ * @param {string} target
+ * @param {BackupOptions} options
+ * @returns {Promise<BackedUp>}
+ */
+async function backup (log, target, options) {
+  const work = workOf(options)
+  mustBePath('the target', target)
+  work.mustGoOn()
+  // resolved now: the process may change its directory meanwhile
+  const name = path.resolve(target)
+  for (let tries = 1; ; tries++) {
+    try {
+      return await backUpOnce(log, name, target, options, work)
+    } catch (err) {
+      // all of the log as it was has been trimmed meanwhile
+      if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'flumelog:trimmed' || tries === MAX_TRIES) throw err
+    }
+  }
+}
+
+/**
+ * @param {Log} log
+ * @param {string} name absolute
+ * @param {string} target
+ * @param {BackupOptions} options
+ * @param {import('./write-backup').Work} work
+ * @returns {Promise<BackedUp>}
+ */
+async function backUpOnce (log, name, target, options, work) {
+  await promised(cb => log.whenFresh(cb))
+  const source = await openSource(log)
+  mustBeAnother(source.file, name, target)
+  if (await promisify(fs.stat)(name).catch(() => null) === null) {
+    mustBeFree(locate(name, true).path, target)
+    return writeBackup(source, name, target, null, work)
+  }
+  const earlier = await EarlierBackup.open(source, name, target)
+  try {
+    if (options.full || await earlier.mustBeReplaced(work)) return await writeBackup(source, name, target, earlier, work)
+    return await earlier.update(work)
+  } finally {
+    await earlier.close()
+  }
+}
+
+/**
+ * @param {Log} log which is open
+ * @returns {Promise<SourceLog>} of which a power cut takes nothing any more: the log could go on otherwise than the backup
+ */
+async function openSource (log) {
+  const { blocks, writer } = /** @type {import('../opening').Opened} */ (log.state.opened)
+  // what another process has deleted until now
+  await blocks.followedPoint?.read()
+  const source = new SourceLog(blocks, log.file)
+  if (writer !== null) await promised(cb => writer.sync(cb))
+  // not on every system by a process that can only read
+  else await promised(cb => log.file.sync(cb)).catch(() => {})
+  return source
+}
+
+/**
+ * @param {import('../storage/path-file').LogFile} file
+ * @param {string} name
+ * @param {string} target as the caller gave it
+ */
+function mustBeAnother (file, name, target) {
+  const found = fs.statSync(name, { bigint: true, throwIfNoEntry: false })
+  if (found === undefined || file.location === null) return
+  const own = fs.statSync(file.location.path, { bigint: true, throwIfNoEntry: false })
+  if (own?.ino === found.ino && own.dev === found.dev) throw errors.invalid(`${target}: the target is the log itself; choose another name`)
+  if (found.isDirectory()) throw errors.isDirectory(target)
+}
+
+module.exports = { startBackup }

@@ -1,0 +1,86 @@
+'use strict'
+
+// Compares a block of a log with the same block of an earlier backup. Pure.
+
+const layout = require('../format/layout')
+const { endOfRecords } = require('../format/validation')
+
+/**
+ * @typedef {object} Difference
+ * @property {number[]} deleted positions of records that are deleted in the log only
+ * @property {boolean} isRelated whether both have the same records, deleted or not: so it is a backup of this log
+ * @property {boolean} isOlder the log has a record that is deleted in the backup
+ * @property {number} conflict position of the first record that is another one; -1: there is none
+ */
+
+/**
+ * @param {Buffer} block of the log
+ * @param {Buffer} copy of the block in the backup, which may have fewer records
+ * @param {number} end position after the last record of the copy
+ * @param {number} unsure position from which on the copy may lack bytes, which are zeros then
+ * @returns {Difference}
+ */
+function compareBlocks (block, copy, end, unsure) {
+  /** @type {number[]} */
+  const deleted = []
+  let isOlder = false
+  let position = 0
+  while (position < end && hasSameFrame(block, copy, position, end)) {
+    const isDeleted = layout.isDeleted(block, position)
+    const wasDeleted = layout.isDeleted(copy, position)
+    if (isDeleted && !wasDeleted) deleted.push(position)
+    else if (wasDeleted && !isDeleted) isOlder = true
+    else if (!isDeleted && !layout.dataAt(block, position).equals(layout.dataAt(copy, position))) break
+    position = layout.nextPosition(copy, position)
+  }
+  // a full block has no more records than its copy
+  if (position === end && (end === copy.length || layout.paddingStart(block) === end)) return { deleted, isRelated: end > 0, isOlder, conflict: -1 }
+  if (position >= unsure && isTornCopy(block, copy, position)) return { deleted, isRelated: position > 0, isOlder, conflict: -1 }
+  // a block of which all was deleted may be one deleted record
+  if (isAllDeleted(block)) return { deleted: liveRecords(copy, end), isRelated: false, isOlder: false, conflict: -1 }
+  if (liveRecords(copy, end).length === 0) return { deleted: [], isRelated: false, isOlder: true, conflict: -1 }
+  return { deleted: [], isRelated: false, isOlder: false, conflict: position }
+}
+
+/**
+ * @param {Buffer} block
+ * @param {Buffer} copy
+ * @param {number} position
+ * @param {number} end of the records of the copy
+ */
+function hasSameFrame (block, copy, position, end) {
+  const length = layout.readLength(copy, position)
+  const next = position + length + layout.FRAME_SIZE
+  return next <= end && length === layout.readLength(block, position) && length === layout.readLength(block, next - layout.LENGTH_SIZE)
+}
+
+/**
+ * @param {Buffer} block
+ * @param {Buffer} copy
+ * @param {number} from position
+ * @returns {boolean} whether the copy has the same bytes from there on, except that some are still zeros
+ */
+function isTornCopy (block, copy, from) {
+  for (let i = from; i < copy.length; i++) if (copy[i] !== 0 && copy[i] !== block[i]) return false
+  return true
+}
+
+/** @param {Buffer} block full, or the records of the last one */
+function isAllDeleted (block) {
+  return liveRecords(block, endOfRecords(block, 0, block.length)).length === 0
+}
+
+/**
+ * @param {Buffer} block
+ * @param {number} end
+ * @returns {number[]} positions of records that are not deleted
+ */
+function liveRecords (block, end) {
+  const positions = []
+  for (let position = 0; position < end; position = layout.nextPosition(block, position)) {
+    if (!layout.isDeleted(block, position)) positions.push(position)
+  }
+  return positions
+}
+
+module.exports = { compareBlocks }

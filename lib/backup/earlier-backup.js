@@ -1,0 +1,354 @@
+'use strict'
+
+// An earlier backup, which is brought up to date in place, as a writer would do it: with a recovery point beside it. So it is a valid log
+// at every moment, and what is left of a backup that was killed is completed by the next one. What was trimmed or deleted in the log
+// is trimmed and deleted first; then what is new is appended.
+
+const fs = require('fs')
+const { findProblem } = require('../format/validation')
+const { storedChecksum, writeChecksum } = require('../format/checksum')
+const layout = require('../format/layout')
+const errors = require('../errors')
+const { openExtent } = require('../maintenance/extent')
+const { deletionOf } = require('../recovery/deletions')
+const { promised } = require('../callbacks')
+const { punchHead } = require('../space/punch-head')
+const { pathFile } = require('../storage/path-file')
+const { compareBlocks } = require('./compare-blocks')
+const { readSummary } = require('./source-log')
+const { writeBlocks } = require('./write-blocks')
+
+/** Added to the name of a full backup while it is not complete. */
+const UNFINISHED = '.unfinished'
+/** Blocks whose last bytes are read together. */
+const SUMMARIES = 128
+/** Blocks of which records are deleted with one fsync. */
+const MAX_BLOCKS = 64
+/** Bytes appended with one fsync. */
+const SYNC_SIZE = 256 * 1024 * 1024
+
+/**
+ * @typedef {import('./source-log').SourceLog} SourceLog
+ * @typedef {ReturnType<ReturnType<import('../maintenance/work').workFor>>} Work
+ * @typedef {import('../recovery/deletions').Deletion} Deletion
+ *
+ * @typedef {object} Change of a block in the backup
+ * @property {Deletion} deletion
+ * @property {Buffer} after its bytes without these records
+ */
+
+class EarlierBackup {
+  /**
+   * @param {SourceLog} source
+   * @param {string} target as the caller gave it
+   * @param {import('../storage/path-file').LogFile} file
+   * @param {import('../maintenance/extent').Extent} extent of this file
+   */
+  constructor (source, target, file, extent) {
+    this.source = source
+    this.target = target
+    this.file = file
+    this.extent = extent
+    this.io = extent.io
+    this.path = /** @type {import('../storage/location').Location} */ (file.location).path
+    /** Its end. What is after the recovery point of a backup that was killed may be incomplete, and is written again. */
+    this.end = Math.min(extent.end, extent.point?.offset ?? Infinity)
+    /** Where it starts. */
+    this.start = extent.start
+    this.hasPoint = !extent.closed
+    /** Whether it is valid only with its recovery point. */
+    this.needsPoint = this.hasPoint
+    this.mustDelete = false
+    /** Blocks to which deletions were not applied completely. */
+    this.unfinished = new Set(extent.rewrites.map(({ offset }) => Math.floor(offset / source.blockSize)))
+  }
+
+  /**
+   * @param {SourceLog} source
+   * @param {string} name absolute
+   * @param {string} target the same as the caller gave it
+   * @returns {Promise<EarlierBackup>} locked until it is closed
+   */
+  static async open (source, name, target) {
+    const file = pathFile(name, { readOnly: false, lock: true })
+    const extent = await openExtent(file, true).catch((err) => {
+      throw err.code === 'flumelog:locked' ? errors.backupInUse(target) : err
+    })
+    const earlier = new EarlierBackup(source, target, file, extent)
+    // of a backup that was killed, since this one has the lock
+    fs.rmSync(earlier.path + UNFINISHED, { force: true })
+    return earlier
+  }
+
+  close () {
+    return this.io.close()
+  }
+
+  // Comparing
+
+  /**
+   * Compares all of it with the log, and changes nothing.
+   * @param {Work} work
+   * @returns {Promise<boolean>} whether it cannot be brought up to date
+   * @throws flumelog:invalid if it is not a backup of this log
+   */
+  async mustBeReplaced (work) {
+    const { source, extent } = this
+    const { blockSize } = source
+    // less than a block does not tell its size
+    if (extent.blockSize !== blockSize && extent.end >= Math.min(blockSize, extent.blockSize)) throw this.isOther(`it has blocks of ${extent.blockSize} bytes, the log of ${blockSize}`)
+    if (extent.end > source.end) throw this.isOther(`it has ${extent.end} bytes, the log has ${source.end}`)
+    const onprogress = work.begin('compare')
+    let isRelated = extent.end === 0
+    let isOlder = false
+    for await (const { number, difference } of this.differences(extent.end, onprogress)) {
+      if (difference === null) isRelated = true
+      else if (difference.conflict !== -1) throw this.isOther(`another record is at offset ${number * blockSize + difference.conflict}`)
+      else {
+        isRelated ||= difference.isRelated
+        isOlder ||= difference.isOlder
+        this.mustDelete ||= difference.deleted.length > 0
+      }
+    }
+    if (!isRelated) throw this.isOther('nothing in it is in the log any more')
+    return isOlder || extent.start > source.start
+  }
+
+  /** @param {string} reason */
+  isOther (reason) {
+    return errors.notABackup(this.target, this.source.filename, reason)
+  }
+
+  /**
+   * @param {number} end of what is compared
+   * @param {(bytes: number, total: number) => void} onprogress
+   * @returns {AsyncGenerator<{ number: number, copy: Buffer, difference: import('./compare-blocks').Difference | null }, void, void>}
+   *   blocks that may be different, and with null, those that show that they are of the same log
+   */
+  async * differences (end, onprogress) {
+    const { source, extent } = this
+    const { blockSize } = source
+    const first = Math.max(source.start, extent.start) / blockSize
+    const fullBlocks = Math.floor(end / blockSize)
+    for (let number = first; number < fullBlocks; number += SUMMARIES) {
+      const count = Math.min(SUMMARIES, fullBlocks - number)
+      const equal = await Promise.all(Array.from({ length: count }, (_, i) => this.isEqual(number + i)))
+      if (equal.some(isEqual => isEqual)) yield { number, copy: Buffer.alloc(0), difference: null }
+      for (let i = 0; i < count; i++) {
+        const compared = equal[i] ? null : await this.compare(number + i, end).catch(err => source.skipTrimmed(err))
+        if (compared !== null) yield compared
+      }
+      // small reads may have been made at once
+      await new Promise(resolve => setImmediate(resolve))
+      onprogress((number + count) * blockSize, end)
+    }
+    if (end % blockSize > 0 && fullBlocks >= first) yield await this.compare(fullBlocks, end)
+  }
+
+  /**
+   * @param {number} number of a block
+   * @returns {Promise<boolean>} whether its checksum is the same in both
+   */
+  async isEqual (number) {
+    const { source, file, unfinished } = this
+    if (unfinished.has(number)) return false
+    const [mine, copy] = await Promise.all([source.summary(number), readSummary(file, (number + 1) * source.blockSize)])
+    // holes are the same in all logs; where the last record takes the place of the checksum, there is none
+    return mine !== null && mine.checksum !== 0 && mine.start < source.blockSize - layout.CHECKED_PADDING_SIZE &&
+      mine.checksum === copy.checksum && mine.start === copy.start
+  }
+
+  /**
+   * @param {number} number of a block
+   * @param {number} end of what is compared
+   */
+  async compare (number, end) {
+    const { source, extent, target } = this
+    const { blockSize } = source
+    const offset = number * blockSize
+    const [block, copy] = await Promise.all([source.block(number), extent.read(offset, Math.min(blockSize, end - offset))])
+    const isFull = copy.length === blockSize
+    const problem = isFull ? findProblem(copy, true) : null
+    if (problem !== null) throw errors.corrupt(target, number, blockSize, problem.position, problem.reason)
+    const copyEnd = isFull ? layout.paddingStart(copy) : copy.length
+    return { number, block, copy, difference: compareBlocks(block, copy, copyEnd, this.end - offset) }
+  }
+
+  // Changing
+
+  /**
+   * Brings it up to date.
+   * @param {Work} work
+   * @returns {Promise<import('./backup').BackedUp>}
+   */
+  async update (work) {
+    const { source } = this
+    await this.settle()
+    try {
+      if (source.start > this.start) await this.trim()
+      const deleted = this.mustDelete ? await this.deleteAll(work) : 0
+      const copied = this.end < source.end ? await this.append(work) : 0
+      await this.removePoint()
+      return { bytes: source.end, copied, deleted, incremental: true }
+    } catch (err) {
+      await this.undo().catch(() => {})
+      throw err
+    }
+  }
+
+  /** Removes what was appended. */
+  async undo () {
+    const { io, end } = this
+    if (await io.size() > end) {
+      await io.truncate(end)
+      await io.sync()
+    }
+    if (!this.needsPoint) await this.removePoint()
+  }
+
+  /** Completes what a backup that was killed has left, as opening it would. It is valid without its recovery point afterwards. */
+  async settle () {
+    const { io, extent, end } = this
+    const { size, rewrites, trim, blockSize } = extent
+    if (rewrites.length > 0 || trim !== null) {
+      await io.sync()
+      await io.syncPoint()
+    }
+    for (const { offset, data } of rewrites) if (offset < end) await io.write(offset, data)
+    if (trim !== null) await punchHead(io, trim.from, trim.start, blockSize)
+    if (size > end) {
+      // another program has left that
+      if (extent.point === null) await io.keepCut(end, size)
+      await io.truncate(end)
+    }
+    if (rewrites.length > 0 || trim !== null || size > end) await io.sync()
+    this.needsPoint = false
+  }
+
+  /**
+   * Before the file is changed.
+   * @param {number} offset up to here, all is durable
+   * @param {Deletion[]} deletions that are about to be made
+   * @param {import('../storage/recovery-point').Trimming} [trimming]
+   */
+  async writePoint (offset, deletions, trimming) {
+    const point = /** @type {import('../storage/recovery-point').PointFile} */ (this.file.point)
+    const start = this.start > 0 ? this.start : undefined
+    await promised(cb => point.write({ offset, deletions, acknowledged: offset, start, trimming }, cb))
+    this.hasPoint = true
+  }
+
+  /** Frees the blocks that have been trimmed in the log. */
+  async trim () {
+    const { source, io, extent, end, start: from } = this
+    const { blockSize } = source
+    const start = Math.min(source.start, Math.floor((end - 1) / blockSize) * blockSize)
+    if (start <= from) return
+    const [tie] = deletionOf(start, await extent.read(start, Math.min(blockSize, end - start)), [0], null).records
+    this.start = start
+    await this.writePoint(end, [], { from, tie })
+    this.needsPoint = true
+    await punchHead(io, from, start, blockSize)
+    await io.sync()
+    this.needsPoint = false
+  }
+
+  /** All that was written is durable. */
+  async removePoint () {
+    if (!this.hasPoint) return
+    await this.io.writeCount(null)
+    await this.io.removePoint()
+    this.hasPoint = false
+  }
+
+  /**
+   * @param {Work} work
+   * @returns {Promise<number>} records that were deleted
+   */
+  async deleteAll (work) {
+    const { source, end } = this
+    const onprogress = work.begin('delete')
+    let deleted = 0
+    /** @type {Change[]} */
+    const changes = []
+    for await (const { number, copy, difference } of this.differences(end, onprogress)) {
+      if (difference === null || difference.deleted.length === 0) continue
+      changes.push(changeOf(number * source.blockSize, copy, difference.deleted, source.blockSize))
+      deleted += difference.deleted.length
+      if (changes.length === MAX_BLOCKS) await this.makeDurable(changes.splice(0))
+    }
+    if (changes.length > 0) await this.makeDurable(changes)
+    return deleted
+  }
+
+  /** @param {Change[]} changes */
+  async makeDurable (changes) {
+    await this.writePoint(this.end, changes.map(({ deletion }) => deletion))
+    this.needsPoint = true
+    for (const { deletion, after } of changes) await this.io.write(deletion.block, after)
+    await this.io.sync()
+    this.needsPoint = false
+  }
+
+  /**
+   * @param {Work} work
+   * @returns {Promise<number>} bytes that were written, and are durable
+   */
+  async append (work) {
+    const { source, file, io } = this
+    const { blockSize } = source
+    const from = this.end
+    const onprogress = work.begin('copy')
+    const part = await this.firstPart()
+    await this.writePoint(part.offset, [])
+    if (part.offset < from) await io.truncate(this.end = part.offset)
+    let end = part.offset + part.bytes.length
+    let synced = part.offset
+    let copied = part.bytes.length === 0 ? 0 : await writeBlocks(file, { offset: part.offset, blocks: [part.bytes] })
+    for await (const piece of end < source.end ? source.pieces(end) : []) {
+      copied += await writeBlocks(file, piece)
+      end = Math.min(source.end, piece.offset + piece.blocks.length * blockSize)
+      onprogress(end - from, source.end - from)
+      if (end - synced < SYNC_SIZE || end === source.end) continue
+      await io.sync()
+      await this.writePoint(synced = end, [])
+    }
+    await io.sync()
+    this.end = end
+    return copied
+  }
+
+  /** @returns {Promise<{ offset: number, bytes: Buffer }>} what comes first: the rest of the block in which it ends */
+  async firstPart () {
+    const { source, end } = this
+    const { blockSize } = source
+    const position = end % blockSize
+    if (position === 0) return { offset: end, bytes: Buffer.alloc(0) }
+    for (;;) {
+      const { number, block, copy, difference } = await this.compare(Math.floor(end / blockSize), end)
+      const offset = number * blockSize
+      // a block that has become one deleted record
+      if (difference.conflict === -1 && !difference.isRelated) return { offset, bytes: block }
+      if (difference.deleted.length === 0) return { offset: end, bytes: block.subarray(position) }
+      // it has been deleted since
+      await this.makeDurable([changeOf(offset, copy, difference.deleted, blockSize)])
+    }
+  }
+}
+
+/**
+ * @param {number} offset of the block
+ * @param {Buffer} copy of the block, as the backup has it
+ * @param {number[]} positions of records to be deleted
+ * @param {number} blockSize
+ * @returns {Change}
+ */
+function changeOf (offset, copy, positions, blockSize) {
+  const after = Buffer.from(copy)
+  for (const position of positions) layout.zeroRecord(after, position)
+  const hasChecksum = copy.length === blockSize && storedChecksum(copy) !== 0
+  if (hasChecksum) writeChecksum(after)
+  return { deletion: deletionOf(offset, copy, positions, hasChecksum ? storedChecksum(after) : null), after }
+}
+
+module.exports = { EarlierBackup, UNFINISHED }

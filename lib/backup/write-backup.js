@@ -1,0 +1,134 @@
+'use strict'
+
+// Copies all of a log to a file with a temporary name, which gets its own when it is complete and durable.
+
+const fs = require('fs')
+const path = require('path')
+const errors = require('../errors')
+const { holeOf } = require('../format/hole')
+const { ALL_SUFFIXES, mustBeFree } = require('../maintenance/beside')
+const { finishAs, linkOrCopy } = require('../maintenance/repaired-files')
+const { onAbort } = require('../signal')
+const { punchHead } = require('../space/punch-head')
+const { nullIfMissing, syncFolder } = require('../storage/directory')
+const { pathFile } = require('../storage/path-file')
+const { promises } = require('../storage/promisified-file')
+const { copyMap } = require('./copy-beside')
+const { UNFINISHED } = require('./earlier-backup')
+const { writeBlocks } = require('./write-blocks')
+
+/**
+ * @typedef {import('./source-log').SourceLog} SourceLog
+ * @typedef {ReturnType<ReturnType<import('../maintenance/work').workFor>>} Work
+ */
+
+/**
+ * @param {SourceLog} source
+ * @param {string} name absolute
+ * @param {string} target the same as the caller gave it
+ * @param {import('./earlier-backup').EarlierBackup | null} earlier which is replaced, locked; null: there is none
+ * @param {Work} work
+ * @returns {Promise<import('./backup').BackedUp>}
+ */
+async function writeBackup (source, name, target, earlier, work) {
+  const file = pathFile(name + UNFINISHED, { readOnly: false, lock: true })
+  const { path: unfinished = '', newFolders = [] } = file.location ?? {}
+  const io = promises(file)
+  const remove = () => fs.rmSync(unfinished, { force: true })
+  let stopListening = () => {}
+  try {
+    // not readable by others until it has the mode of the log
+    await (await fs.promises.open(unfinished, 'a', 0o600)).close()
+    await io.open().catch((err) => { throw err.code === 'flumelog:locked' ? errors.backupInUse(target) : err })
+    try {
+      // at once: a process that is interrupted does not wait for the disk
+      stopListening = onAbort(work.signal, remove)
+      await io.truncate(0)
+      const copied = await copyBlocks(source, file, io, work)
+      await shareAs(source, unfinished)
+      work.mustGoOn()
+      stopListening()
+      if (source.file.location !== null) await copyMap(source.file.location.path, earlier?.path ?? name)
+      await (earlier === null ? finishAs(unfinished, () => link(unfinished, name, target)) : replace(unfinished, earlier))
+      return { bytes: source.end, copied, deleted: 0, incremental: false }
+    } catch (err) {
+      remove()
+      // when the file is gone, that fails first
+      work.mustGoOn()
+      throw err
+    } finally {
+      stopListening()
+      await io.close()
+    }
+  } catch (err) {
+    // those in which another process has put something meanwhile stay
+    for (const folder of newFolders) await fs.promises.rmdir(folder).catch(() => {})
+    throw err
+  }
+}
+
+/**
+ * @param {SourceLog} source
+ * @param {import('../storage/path-file').LogFile} file
+ * @param {import('../storage/promisified-file').Io} io of the same file
+ * @param {Work} work
+ * @returns {Promise<number>} bytes that were written, and are durable
+ */
+async function copyBlocks (source, file, io, work) {
+  const { blockSize, start, end } = source
+  const onprogress = work.begin('copy')
+  let copied = 0
+  // what is before its start is never written, so it takes no space
+  if (start > 0) await io.write(0, holeOf(blockSize, true))
+  for await (const piece of source.pieces(start)) {
+    copied += await writeBlocks(file, piece)
+    onprogress(Math.min(end, piece.offset + piece.blocks.length * blockSize) - start, end - start)
+  }
+  // it was trimmed meanwhile, perhaps before all of that was read
+  if (source.start > start) await punchHead(io, start, source.start, blockSize)
+  await io.sync()
+  return copied
+}
+
+/**
+ * Who can read the log can read its backup.
+ * @param {SourceLog} source
+ * @param {string} unfinished
+ */
+async function shareAs ({ file }, unfinished) {
+  if (file.location === null) return
+  // some file systems have no modes
+  await fs.promises.chmod(unfinished, file.status().mode & 0o777).catch(() => {})
+}
+
+/**
+ * @param {string} unfinished
+ * @param {string} name
+ * @param {string} target
+ */
+async function link (unfinished, name, target) {
+  // again: they may have come while the log was copied
+  mustBeFree(name, target)
+  try {
+    await linkOrCopy(unfinished, name)
+    return name
+  } catch (err) {
+    throw /** @type {NodeJS.ErrnoException} */ (err).code === 'EEXIST' ? errors.exists(target) : err
+  }
+}
+
+/**
+ * @param {string} unfinished
+ * @param {import('./earlier-backup').EarlierBackup} earlier
+ */
+async function replace (unfinished, earlier) {
+  const { path: name } = earlier
+  // it is valid without the files beside it then
+  await earlier.settle()
+  for (const suffix of ALL_SUFFIXES) await fs.promises.unlink(name + suffix).catch(nullIfMissing)
+  await syncFolder(path.dirname(name))
+  await fs.promises.rename(unfinished, name)
+  await syncFolder(path.dirname(name))
+}
+
+module.exports = { writeBackup }
