@@ -25,10 +25,24 @@ const { filesOf } = require('./unfinished')
  * @returns {Promise<import('./compaction').Compacted | null>} null: so much was appended that offsets are in use which the new file has
  */
 async function switchOver (compaction) {
+  const { recoveryPoint, acknowledged } = compaction.writer
+  compaction.mustGoOn()
+  if (acknowledged > compaction.base) return null
+  recoveryPoint.setHandingOver(true)
+  try {
+    return await copyAndMove(compaction)
+  } finally {
+    recoveryPoint.setHandingOver(false)
+  }
+}
+
+/**
+ * @param {import('./compaction').Compaction} compaction
+ * @returns {Promise<import('./compaction').Compacted>}
+ */
+async function copyAndMove (compaction) {
   const { writer, blocks, base, target } = compaction
   const before = blocks.end - blocks.start
-  compaction.mustGoOn()
-  if (writer.acknowledged > base) return null
   await completeLog(writer)
   await compaction.catchUp()
   const tail = new MovingTail(writer, target)
