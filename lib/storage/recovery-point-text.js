@@ -56,9 +56,11 @@ function acknowledgedLine (acknowledged) {
  */
 function deletionsLine (deletions) {
   if (deletions.length === 0) return ''
-  return formatLine(JSON.stringify(deletions.map(({ block, records, checksum, number }) => ({
+  return formatLine(JSON.stringify(deletions.map(({ block, records, checksum, number, whole }) => ({
     block,
-    records: records.map(({ seq, length, replaces }) => [seq, length, replaces.toString('base64')]),
+    ...whole === undefined
+      ? { records: records.map(({ seq, length, replaces }) => [seq, length, replaces.toString('base64')]) }
+      : { whole: true, live: whole.live, replaces: whole.replaces.toString('base64') },
     checksum,
     number
   }))))
@@ -73,12 +75,13 @@ function parseDeletions (lines) {
   for (const line of lines) {
     const json = parseLine(line)
     if (json === null) break
-    parsed.push(JSON.parse(json).map((/** @type {any} */ { block, records, checksum, number }) => ({
+    parsed.push(JSON.parse(json).map((/** @type {any} */ { block, records = [], checksum, number, whole, live, replaces }) => ({
       block,
       records: records.map((/** @type {[number, number, string]} */ [seq, length, replaces]) => (
         { seq, length, replaces: Buffer.from(replaces, 'base64') }
       )),
       checksum,
+      ...(whole === undefined ? {} : { whole: { live, replaces: Buffer.from(replaces, 'base64') } }),
       ...(number === undefined ? {} : { number })
     })))
   }

@@ -29,6 +29,7 @@ const COUNTERPARTS = {
   scan: 'scan',
   search: 'search',
   del: 'del',
+  reclaim: 'reclaim',
   onReady: 'ready',
   onDrain: 'drained',
   sync: 'sync',

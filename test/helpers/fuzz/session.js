@@ -102,7 +102,7 @@ class Session {
   checkErased (call, records) {
     const { world } = this
     for (const { seq, data, number } of records) {
-      if (!world.isDurable(seq, Buffer.alloc(data.length)) && !world.isRecorded(seq)) {
+      if (!world.isErased(seq, data.length) && !world.isRecorded(seq)) {
         return this.violate(`${call.name} was called back, and a power cut may bring record ${number} back`)
       }
     }
