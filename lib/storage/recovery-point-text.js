@@ -60,7 +60,7 @@ function deletionsLine (deletions) {
     block,
     ...whole === undefined
       ? { records: records.map(({ seq, length, replaces }) => [seq, length, replaces.toString('base64')]) }
-      : { whole: true, live: whole.live, replaces: whole.replaces.toString('base64') },
+      : { whole: true, size: whole.size, live: whole.live, replaces: whole.replaces.toString('base64') },
     checksum,
     number
   }))))
@@ -75,13 +75,13 @@ function parseDeletions (lines) {
   for (const line of lines) {
     const json = parseLine(line)
     if (json === null) break
-    parsed.push(JSON.parse(json).map((/** @type {any} */ { block, records = [], checksum, number, whole, live, replaces }) => ({
+    parsed.push(JSON.parse(json).map((/** @type {any} */ { block, records = [], checksum, number, whole, size, live, replaces }) => ({
       block,
       records: records.map((/** @type {[number, number, string]} */ [seq, length, replaces]) => (
         { seq, length, replaces: Buffer.from(replaces, 'base64') }
       )),
       checksum,
-      ...(whole === undefined ? {} : { whole: { live, replaces: Buffer.from(replaces, 'base64') } }),
+      ...(whole === undefined ? {} : { whole: { size, live, replaces: Buffer.from(replaces, 'base64') } }),
       ...(number === undefined ? {} : { number })
     })))
   }
