@@ -20,6 +20,8 @@ const { BatchStream } = require('./read/batch-stream')
 const { Stream } = require('./read/stream')
 const { TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
+const { deleteRange, isDeletionRange } = require('./space/deletion-range')
+const { startReclaim } = require('./space/reclaim')
 const { search } = require('./read/search')
 const { EarlyAppends } = require('./write/early-appends')
 const { sink } = require('./write/sink')
@@ -233,8 +235,9 @@ class Log {
       if (err) return cb(err)
       const writer = this.state.opened?.writer ?? null
       if (writer === null) return process.nextTick(cb, errors.readOnly(this.filename, 'delete'))
-      const list = Array.isArray(seqs) ? seqs : [seqs]
       const { blocks } = /** @type {import('./opening').Opened} */ (this.state.opened)
+      if (isDeletionRange(seqs)) return deleteRange(writer, seqs, blocks, cb)
+      const list = Array.isArray(seqs) ? seqs : [seqs]
       const problem = list.map(seq => problemOf(blocks, seq)).find(problem => problem !== null)
       if (problem) return process.nextTick(cb, problem)
       let left = list.length
@@ -248,6 +251,16 @@ class Log {
         })
       }
     })
+  }
+
+  /**
+   * @param {any} options
+   * @param {any} [callback]
+   */
+  reclaim (options, callback) {
+    const isCallback = typeof options === 'function'
+    const cb = optional(isCallback ? options : callback) ?? noop
+    this.whenOpen((err) => err ? cb(err) : startReclaim(this.state.opened?.writer ?? null, this.filename, isCallback ? {} : options ?? {}, cb))
   }
 
   // Reading
@@ -406,6 +419,7 @@ function createLog (file, settings, clock = systemClock) {
     sink: (options, cb) => log.sink(options, cb),
     del: (seqs, cb) => log.del(seqs, cb),
     trim: (options, cb) => trim(log, options, cb),
+    reclaim: (/** @type {any} */ options, /** @type {any} */ cb = undefined) => log.reclaim(options, cb),
     onReady: (cb) => log.onReady(cb),
     onDrain: (cb) => log.onDrain(cb),
     sync: (cb) => log.sync(cb),

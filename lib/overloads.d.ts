@@ -3,6 +3,7 @@
 
 import type { StreamOptions } from './read/options'
 import type { LogRecord, Source } from './read/source'
+import type { Reclaimed, ReclaimOptions } from './space/reclaim'
 import type { AppendOptions, CallbackError } from './types'
 
 export interface Append<A> {
@@ -54,4 +55,15 @@ export interface BatchFunction<T> {
   (options: StreamOptions & { seqs: false, values?: true }): Source<T[]>
   /** The same; what it gives depends on `seqs` and `values`. */
   (options: StreamOptions): Source<any[]>
+}
+
+export interface Reclaim {
+  /**
+   * Frees the space of all blocks whose records are deleted, now. The log can be used meanwhile. The callback is called when it is
+   * free, with what was freed. Errors: `flumelog:read-only`, `flumelog:closed`.
+   */
+  (cb?: (err: CallbackError | null, reclaimed: Reclaimed) => void): void
+
+  /** The same, with progress and a signal that ends it. Errors: also `flumelog:invalid`, and the reason of the signal. */
+  (options: ReclaimOptions, cb?: (err: CallbackError | null, reclaimed: Reclaimed) => void): void
 }

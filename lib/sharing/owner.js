@@ -59,6 +59,7 @@ class Owner {
     writer.retain(settings, records)
     writer.journal = clients.journal
     writer.onrewritten = (numbers) => server.rewritten(numbers)
+    writer.isClientWaitingFor = (start, end) => clients.mayAskFor(start, end, blockSize)
     this.writer = writer
     return { blocks, reader, writer, cut, recovered }
   }

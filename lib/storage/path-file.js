@@ -24,6 +24,8 @@ const { storageFile } = require('./storage-file')
 const { SyncIoBudget, MAX_SYNC_BYTES } = require('./sync-io')
 const { watch } = require('./watch')
 
+/** Bytes of the blocks that a file's status counts, on all platforms. */
+const STAT_BLOCK_SIZE = 512
 /** How often the file is opened again that was replaced before its lock was taken. */
 const MAX_OPENS = 10
 
@@ -47,6 +49,7 @@ const MAX_OPENS = 10
  * @property {(offset: number, cb: Done) => void} truncate
  * @property {(offset: number, length: number, cb: Done) => void} punch frees the space of these bytes, which end within the file and read as
  *   zeros afterwards: of their whole pages of 4096 bytes; of others, and where that is not possible, zeros are written. Not durable before `sync`
+ * @property {() => number | null} allocated bytes that the file takes; null: not known, or not open. Uses synchronous I/O
  * @property {() => boolean | null} canPunch whether space is freed; false: zeros are written. null: not known yet
  * @property {(cb: Done) => void} sync makes durable what was written before the call
  * @property {(cb: Done) => void} close
@@ -214,6 +217,16 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     })
   }
 
+  /** @type {LogFile['allocated']} */
+  function allocated () {
+    if (identity.ino === 0n || closeStorage !== null) return null
+    try {
+      return fs.fstatSync(storage.fd).blocks * STAT_BLOCK_SIZE
+    } catch {
+      return null
+    }
+  }
+
   /** @type {(offset: number, length: number) => Promise<void>} */
   async function punch (offset, length) {
     if (closeStorage !== null) throw errors.closed(filename)
@@ -244,6 +257,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     writeMany,
     punch: callbackify(punch),
     canPunch: () => holes.arePossible,
+    allocated,
     readMany: (offset, sizes, into, cb) => readInto(offset, into ?? sizes.map(size => Buffer.allocUnsafeSlow(size)), cb),
     close (cb) {
       closeStorage = () => {

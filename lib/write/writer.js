@@ -100,6 +100,8 @@ class Writer {
     this.retention = null
     /** Told of blocks that a deletion has rewritten. @type {(numbers: number[]) => void} */
     this.onrewritten = () => {}
+    /** Whether a client may ask the next owner of a shared log for records between two offsets. @type {(start: number, end: number) => boolean} */
+    this.isClientWaitingFor = () => false
     this.mustTruncate = false
     this.hasJustDeleted = false
     this.hasJustTrimmed = false
@@ -215,12 +217,34 @@ class Writer {
   }
 
   /**
+   * Deletes all records that start in a range.
+   * @param {number} min the least seq
+   * @param {number} max the greatest seq; in the log
+   * @param {Done} cb
+   */
+  deleteRange (min, max, cb) {
+    const { refusal } = this.appender
+    if (refusal !== null) return process.nextTick(cb, refusal)
+    this.deleter.requestRange(min, max, cb)
+    this.schedule()
+  }
+
+  /** @param {Done} cb called when the space of all blocks that are known to be empty is freed */
+  finishHoles (cb) {
+    const { refusal } = this.appender
+    if (refusal !== null) return process.nextTick(cb, refusal)
+    this.deleter.holes.finish(cb)
+    this.schedule()
+  }
+
+  /**
    * All that was accepted is stored and made durable, and the recovery point is removed.
    * @param {Done} cb
    */
   close (cb) {
     this.onclosed = cb
     this.appender.refusal ??= errors.closed(this.file.filename)
+    this.deleter.holes.finishAll()
     this.schedule()
   }
 

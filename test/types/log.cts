@@ -195,6 +195,10 @@ const skipping: FlumeLog.StreamOptions = { skipCorrupt: true, onSkip: ({ error }
 
 log.del(0)
 log.del([0, 9], (err) => err?.message)
+log.del({ gte: 0, lt: 9 }, (err) => err?.message)
+log.reclaim()
+log.reclaim((err, { blocks, bytes }) => blocks + bytes)
+log.reclaim({ onProgress: ({ bytes, total }) => bytes / total, signal: new AbortController().signal }, (err, { bytes }) => bytes)
 log.onReady((err, cut) => console.log(cut?.offset, cut?.bytes, cut?.filename))
 // @ts-expect-error it may be null
 log.onReady((err, cut) => cut.offset)

@@ -31,6 +31,7 @@ const COUNTERPARTS = {
   search: 'search',
   del: 'del',
   trim: 'trim',
+  reclaim: 'reclaim',
   onReady: 'ready',
   onDrain: 'drained',
   sync: 'sync',
