@@ -35,6 +35,7 @@ const CHECKSUM_FROM_END = 8
  * @property {number} [number] in the order in which their writer recorded them; missing: an earlier version recorded it
  *
  * @typedef {object} WholeBlock
+ * @property {number} size of the block in bytes: the file may not show it while the first blocks are rewritten
  * @property {number} live number of records in it that had not been deleted before
  * @property {Buffer} replaces CRC-32 (uint32, little-endian) of each of its edge lines, as they were
  *
@@ -72,7 +73,7 @@ function wholeDeletionOf (block, bytes, live) {
   const replaces = Buffer.allocUnsafe(lines.length * CHECKSUM_SIZE)
   lines.forEach(({ start, end }, i) => replaces.writeUInt32LE(crc32(bytes.subarray(start, end)), i * CHECKSUM_SIZE))
   const checksum = storedChecksum(bytes) === 0 ? null : storedChecksum(holeOf(bytes.length, true))
-  return { block, records: [], checksum, whole: { live, replaces } }
+  return { block, records: [], checksum, whole: { size: bytes.length, live, replaces } }
 }
 
 /**
@@ -96,7 +97,8 @@ function edgeLines (block, blockSize) {
  * @param {Buffer} bytes of its block, as they are in the file
  * @returns {boolean} whether the block is there: as it was, a hole, or a hole in part
  */
-function isWholeThere ({ block, checksum, whole: { replaces } }, bytes) {
+function isWholeThere ({ block, checksum, whole: { size, replaces } }, bytes) {
+  if (size !== bytes.length) return false
   const lines = edgeLines(block, bytes.length)
   if (replaces.length !== lines.length * CHECKSUM_SIZE) return false
   const hole = holeOf(bytes.length, checksum !== null)
@@ -181,6 +183,20 @@ async function ownDeletions (read, size, deletions, blockSize) {
   return own
 }
 
+/**
+ * @param {Read} read
+ * @param {number} size the file's, in bytes
+ * @param {Deletion[]} deletions of its recovery point
+ * @returns {Promise<number | undefined>} the block size, by a whole block that is being deleted
+ */
+async function blockSizeOfDeletions (read, size, deletions) {
+  for (const deletion of deletions) {
+    const blockSize = deletion.whole?.size
+    if (blockSize === undefined || !(blockSize >= layout.MIN_BLOCK_SIZE && blockSize <= layout.MAX_BLOCK_SIZE)) continue
+    if ((await ownDeletions(read, size, [deletion], blockSize)).length > 0) return blockSize
+  }
+}
+
 /** @param {Buffer} block in any state */
 function isValidHole (block) {
   return [true, false].some(checksum => block.equals(holeOf(block.length, checksum)))
@@ -248,4 +264,4 @@ function applyPatches (bytes, offset, patches) {
   return bytes
 }
 
-module.exports = { deletionOf, wholeDeletionOf, isThere, ownDeletions, patchesOf, applyPatches, LINE_SIZE, CHECKSUM_SIZE }
+module.exports = { deletionOf, wholeDeletionOf, isThere, ownDeletions, blockSizeOfDeletions, patchesOf, applyPatches, LINE_SIZE, CHECKSUM_SIZE }

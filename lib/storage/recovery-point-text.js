@@ -77,7 +77,7 @@ function deletionsLine (deletions) {
     block,
     ...whole === undefined
       ? { records: records.map(recordAsText) }
-      : { whole: true, live: whole.live, replaces: whole.replaces.toString('base64') },
+      : { whole: true, size: whole.size, live: whole.live, replaces: whole.replaces.toString('base64') },
     checksum,
     number
   }))))
@@ -92,11 +92,11 @@ function parseDeletions (lines) {
   for (const line of lines) {
     const json = parseLine(line)
     if (json === null) break
-    parsed.push(JSON.parse(json).map((/** @type {any} */ { block, records = [], checksum, number, whole, live, replaces }) => ({
+    parsed.push(JSON.parse(json).map((/** @type {any} */ { block, records = [], checksum, number, whole, size, live, replaces }) => ({
       block,
       records: records.map(parseRecord),
       checksum,
-      ...(whole === undefined ? {} : { whole: { live, replaces: Buffer.from(replaces, 'base64') } }),
+      ...(whole === undefined ? {} : { whole: { size, live, replaces: Buffer.from(replaces, 'base64') } }),
       ...(number === undefined ? {} : { number })
     })))
   }

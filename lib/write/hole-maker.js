@@ -31,8 +31,10 @@ class HoleMaker {
     this.emptied = new Set()
     /** Those that could not either when they were tried: they are tried again with others. @type {Set<number>} */
     this.postponed = new Set()
-    /** Offsets of blocks that the log's file does not have durably without all their deleted records. @type {Set<number>} */
-    this.unsettled = new Set()
+    /** What `unsettled` is; null: it has to be looked up. @type {Set<number> | null} */
+    this.knownUnsettled = null
+    /** Why a block could not become a hole. @type {Error | null} */
+    this.failure = null
     /** Holes in the log's file, with the number of the fsync that makes them durable. @type {Map<number, number>} */
     this.unpunched = new Map()
     /** What was freed since the log was opened. */
@@ -49,7 +51,12 @@ class HoleMaker {
 
   /** Before blocks are looked at. */
   update () {
-    this.unsettled = this.writer.recoveryPoint.blocksInDoubt()
+    this.knownUnsettled = null
+  }
+
+  /** Offsets of blocks that the log's file does not have durably without all their deleted records. */
+  get unsettled () {
+    return (this.knownUnsettled ??= this.writer.recoveryPoint.blocksInDoubt())
   }
 
   /**
@@ -139,7 +146,7 @@ class HoleMaker {
     for (const number of possible) {
       emptied.delete(number)
       postponed.delete(number)
-      deleter.requestHole(number, () => {})
+      deleter.requestHole(number, (err) => { this.failure ??= err ?? null })
     }
     if (possible.length > 0 && writer.failure === null) return
     for (const number of emptied) postponed.add(number)
@@ -172,8 +179,10 @@ class HoleMaker {
 
   /** @param {Error | null} err nothing more is done for now */
   end (err) {
+    const failure = err ?? this.failure
     this.isDue = false
-    for (const cb of this.waiting.splice(0)) process.nextTick(cb, err)
+    this.failure = null
+    for (const cb of this.waiting.splice(0)) process.nextTick(cb, failure)
   }
 }
 

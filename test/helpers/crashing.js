@@ -136,12 +136,18 @@ class Crashing {
     if (this.log !== null) this.model.reached(this.log.stats().size)
     disk.kinds = LAST
     disk.plan.set(1 + random.below(random.pick([20, 60, 400])), 'off')
-    const log = this.log = createLog(disk.file('log'), settings, simulation.clock)
+    const log = this.log = createLog(disk.file('log'), this.mayFindBlockSize() ? { ...settings, blockSize: undefined } : settings, simulation.clock)
     if (!await this.survives(called(cb => log.onReady(cb)))) return
     if (log.stats().cut !== null) this.count('cut')
     if (!await this.survives(this.compare(log))) return
     this.isWorking = true
     await this.survives(this.work(log))
+  }
+
+  /** Whether the block size is to be found: the first blocks are durable, but may be about to become holes. */
+  mayFindBlockSize () {
+    const { disk: { points }, random, settings: { blockSize } } = this
+    return random() < 0.3 && points.every(point => point !== null && point.offset > 2 * blockSize)
   }
 
   /** The power stays on, and nothing fails. */

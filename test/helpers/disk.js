@@ -331,7 +331,7 @@ function withBuffers ({ records, whole, ...deletion }) {
   return {
     ...deletion,
     records: records.map(({ replaces, ...record }) => ({ ...record, replaces: Buffer.from(replaces) })),
-    ...(whole === undefined ? {} : { whole: { live: whole.live, replaces: Buffer.from(whole.replaces) } })
+    ...(whole === undefined ? {} : { whole: { ...whole, replaces: Buffer.from(whole.replaces) } })
   }
 }
 
