@@ -35,14 +35,26 @@ const TIE_SIZE = 64
  * @param {Found} found
  * @param {number} blockSize in bytes
  * @param {number} [smallLog] in bytes
+ * @param {boolean} [mustCount] whether to read all of the log if the number is not on record
  * @returns {Promise<Counted>}
  */
-async function countOnOpening (io, found, blockSize, smallLog = SMALL_LOG) {
-  const { start, kept, point, damagedTail } = found
-  const records = kept - start <= smallLog
-    ? await countRecords(io.read, start, kept, blockSize)
-    : damagedTail !== null ? null : point === null ? await io.readCount(kept) : (point.start ?? 0) !== start ? null : await countAfterCrash(io.read, point, kept, blockSize)
+async function countOnOpening (io, found, blockSize, smallLog = SMALL_LOG, mustCount = false) {
+  const { start, kept } = found
+  const onRecord = kept - start <= smallLog ? null : await countOnRecord(io, found, blockSize)
+  const records = onRecord ?? (kept - start <= smallLog || mustCount ? await countRecords(io.read, start, kept, blockSize) : null)
   return { records, estimate: records ?? await estimate(io.read, start, kept, blockSize, smallLog) }
+}
+
+/**
+ * @param {import('../storage/promisified-file').Io} io
+ * @param {Found} found
+ * @param {number} blockSize
+ * @returns {Promise<number | null>}
+ */
+async function countOnRecord (io, { start, kept, point, damagedTail }, blockSize) {
+  if (damagedTail !== null) return null
+  if (point === null) return io.readCount(kept)
+  return (point.start ?? 0) === start ? countAfterCrash(io.read, point, kept, blockSize) : null
 }
 
 /**

@@ -27,31 +27,30 @@ function isDeletionRange (what) {
 
 /**
  * @param {DeletionRange} range
- * @param {number} start of the log
  * @param {number} end of the log
  * @returns {{ min: number, max: number }} the least seq and the greatest; none if `min` is greater
  * @throws flumelog:invalid
  */
-function deletionRangeOf (range, start, end) {
+function deletionRangeOf (range, end) {
   checkNames(range)
   // bounds that are undefined by mistake must not delete everything
   if (NAMES.every(name => (/** @type {any} */ (range)[name] ?? null) === null)) {
     throw errors.invalid('a range to be deleted needs at least one bound: gt, gte, lt or lte; { gte: 0 } deletes everything')
   }
   const { min, max } = rangeOf(range)
-  return { min: Math.max(min, start), max: Math.min(max, end - 1) }
+  return { min: Math.max(min, 0), max: Math.min(max, end - 1) }
 }
 
 /**
  * @param {import('../write/writer').Writer | import('../sharing/remote-writer').RemoteWriter} writer
  * @param {DeletionRange} range
- * @param {{ start: number, end: number }} log
+ * @param {number} end of the log
  * @param {import('../types').Done} cb called later
  */
-function deleteRange (writer, range, { start, end }, cb) {
+function deleteRange (writer, range, end, cb) {
   let bounds
   try {
-    bounds = deletionRangeOf(range, start, end)
+    bounds = deletionRangeOf(range, end)
   } catch (err) {
     return process.nextTick(cb, err)
   }

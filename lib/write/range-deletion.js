@@ -44,8 +44,6 @@ class RangeDeletion {
   /** @param {Error | null} [err] */
   settle (err = null) {
     this.pending--
-    // of what was trimmed, nothing has to be deleted
-    if (/** @type {import('../errors').LogError | null} */ (err)?.code === 'flumelog:trimmed') err = null
     this.failure ??= err
     // behind a corrupt block the others can be deleted
     if (err !== null && /** @type {import('../errors').LogError} */ (err).code !== 'flumelog:corrupt') this.stop()
