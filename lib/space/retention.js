@@ -17,7 +17,7 @@ const MAX_BLOCKS = 64
  * @property {number} generation of the cache when it was read
  * @property {import('../format/block').Block | null} block null: it cannot be read
  * @property {number} records in it that are not deleted
- * @property {number} time of its last record; -Infinity if it has none, Infinity if it is not known
+ * @property {number} time of its last record; -Infinity if it has none. One that is not known counts as that of the block before
  */
 
 class Retention {
@@ -37,6 +37,8 @@ class Retention {
     this.clock = clock
     /** null: it has to be read. @type {Head | null} */
     this.head = null
+    /** Of the last block that told one. */
+    this.lastTime = clock.date()
     this.isRunning = false
     this.mustRun = false
   }
@@ -127,9 +129,8 @@ class Retention {
     const generation = number === blocks.tail.number ? -1 : blocks.generation
     const block = await new Promise(resolve => blocks.get(number, false, (err, block) => resolve(err ? null : block)))
     const records = block === null ? 0 : recordsIn(block)
-    let time = this.retain.age === undefined ? Infinity : block === null ? null : this.timeOf(block)
-    // one that does not tell goes with the one after it
-    if (time === null) time = number < blocks.tail.number ? (await this.load(number + 1)).time : Infinity
+    const time = this.retain.age === undefined ? Infinity : (block === null ? null : this.timeOf(block)) ?? this.lastTime
+    if (time !== -Infinity) this.lastTime = time
     return { number, generation, block, records, time }
   }
 

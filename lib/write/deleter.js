@@ -107,9 +107,16 @@ class Deleter {
    * @param {Done} cb
    */
   requestRange (min, max, cb) {
-    const { start, blockSize } = this.blocks
-    if (max < start) return process.nextTick(cb)
-    this.ranges.push(new RangeDeletion(Math.max(min, start), max, blockSize, cb))
+    const { blocks, writer } = this
+    const first = Math.max(min, blocks.start)
+    const done = (/** @type {Error | null | undefined} */ err) => {
+      if (err || min >= blocks.start || writer.trimmer.recorded === blocks.start) return cb(err)
+      // what was trimmed must not come back after a crash
+      writer.trimmer.request(blocks.start, cb)
+      writer.schedule()
+    }
+    if (first > max) process.nextTick(done, null)
+    else this.ranges.push(new RangeDeletion(first, max, blocks.blockSize, done))
   }
 
   /**
@@ -220,12 +227,23 @@ class Deleter {
     this.holes.update()
     await Promise.all([...this.takeRequests()].map(([number, requests]) => new Promise((resolve) => {
       this.blocks.get(number, requests.some(request => 'seq' in request), (err, block) => {
-        if (err) answer(requests.map(({ cb }) => cb), err)
+        if (err) this.refuse(number, requests, err)
         else this.prepare(/** @type {Block} */ (block), requests, changes)
         resolve(null)
       })
     })))
     return changes
+  }
+
+  /**
+   * @param {number} number of a block that cannot be read
+   * @param {Request[]} requests
+   * @param {Error} err
+   */
+  refuse (number, requests, err) {
+    const isTrimmed = number * this.blocks.blockSize < this.blocks.start
+    // of a range, nothing is left there that has to be deleted
+    for (const request of requests) answer([request.cb], isTrimmed && !('seq' in request) ? null : err)
   }
 
   /** @returns {Map<number, Request[]>} what to do next, by block */
@@ -450,6 +468,9 @@ class Deleter {
       this.pending.delete(number)
       this.blocks.overrides.delete(number)
     }
+    for (const range of this.ranges) range.skipTo(first)
+    this.ranges = this.ranges.filter(({ hasNext }) => hasNext)
+    this.holes.trim(first)
   }
 
   /** The log's file was truncated. */

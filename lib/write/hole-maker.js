@@ -110,6 +110,13 @@ class HoleMaker {
     this.update()
   }
 
+  /** @param {number} first number of the first block that was not trimmed */
+  trim (first) {
+    for (const blocks of [this.emptied, this.postponed, this.unpunched]) {
+      for (const number of [...blocks.keys()]) if (number < first) blocks.delete(number)
+    }
+  }
+
   /** Before the log is closed. */
   finishAll () {
     const mayHave = this.hasSome || this.postponed.size > 0 || this.deleter.pending.size > 0
@@ -137,9 +144,7 @@ class HoleMaker {
   /** Asks for blocks that are empty; those that are not are left alone. */
   async requestEmptied () {
     const { deleter, writer, emptied, postponed, blockSize } = this
-    const { start, tail } = deleter.blocks
-    for (const blocks of [emptied, postponed]) for (const number of blocks) if (number * blockSize < start) blocks.delete(number)
-    const sealed = [...emptied, ...postponed].filter(number => number < tail.number)
+    const sealed = [...emptied, ...postponed].filter(number => number < deleter.blocks.tail.number)
     this.update()
     if (sealed.some(number => this.mustSettle(number * blockSize, (number + 1) * blockSize))) {
       await deleter.settle()

@@ -52,6 +52,15 @@ class RangeDeletion {
     if (this.pending === 0 && !this.hasNext) this.cb(this.failure)
   }
 
+  /**
+   * Blocks were trimmed.
+   * @param {number} number of the first that was not
+   */
+  skipTo (number) {
+    this.next = Math.max(this.next, number)
+    if (this.pending === 0 && !this.hasNext) process.nextTick(this.cb, this.failure)
+  }
+
   /** Nothing more is asked for. */
   stop () {
     this.next = Infinity

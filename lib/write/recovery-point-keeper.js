@@ -110,8 +110,8 @@ class RecoveryPointKeeper {
     point.write({ offset: safeEnd, deletions, acknowledged, dropped: this.dropped, counted, ...trim }, (err) => {
       if (!err) {
         this.offset = safeEnd
-        this.countedEnd = counted?.end ?? Infinity
         this.trimmer?.isRecorded(start)
+        this.countedEnd = counted?.end ?? Infinity
         this.keepOnly(deletions)
         this.isOutdated = this.hasFailed = this.hasUnsynced = false
       }

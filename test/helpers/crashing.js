@@ -213,7 +213,9 @@ class Crashing {
   /** Nothing covers a plain record that was not synced: a page of it may be missing, but not all of it. */
   fillHoles (frames) {
     const { records } = this.model
-    const trimmed = Math.max(0, records.findIndex(({ seq }) => seq === frames[0]?.seq))
+    // of batches, the model knows the last seq only
+    const known = frames.findIndex(({ seq }) => this.model.bySeq.has(seq))
+    const trimmed = known === -1 ? 0 : records.indexOf(this.model.bySeq.get(frames[known].seq)) - known
     frames.forEach((frame, i) => {
       const { data, isDurable } = records[trimmed + i] ?? {}
       if (data === undefined || frame.isDeleted || data.length !== frame.data.length) return
@@ -314,7 +316,7 @@ class Crashing {
     const { random, model } = this
     this.simulation.note('list')
     // of batches, the model knows the last seq only
-    const shown = await called(cb => pull(log.stream(), pull.collect(cb)))
+    const shown = await called(cb => pull(log.stream({ fromStart: true }), pull.collect(cb)))
     for (const { seq, value } of shown) model.show(seq, value, 0)
     const known = model.records.filter(({ seq, isFailed }) => seq !== undefined && !isFailed)
     if (known.length === 0) return

@@ -10,7 +10,7 @@ const { drawSink } = require('./sinks')
 /** Each operation and how often it is drawn. @type {Array<[number, (session: Session) => void]>} */
 const OPERATIONS = [
   [30, appendOne], [12, appendBatch], [4, appendAtomic], [2, appendEmpty], [3, appendInvalid], [0.15, appendHuge],
-  [6, del], [1, delRange], [1, delInvalid], [0.5, trim], [0.5, reclaim], [4, sync], [4, onDrain], [2, onReady],
+  [6, del], [1, delRange], [1, delInvalid], [0.5, reclaim], [0.5, trim], [4, sync], [4, onDrain], [2, onReady],
   [6, get], [3, getPrevious], [5, stream], [2, liveStream], [3, scan], [3, search],
   [2, sink], [3, stats], [2, changeLimits], [1, world]
 ]
