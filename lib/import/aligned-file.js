@@ -17,20 +17,16 @@ class AlignedReader {
   /**
    * @param {string} filename
    * @param {number} offset of the record to start with
-   * @param {number} size of the file when it was opened: nothing after it is read
    */
-  static async open (filename, offset, size) {
-    const extent = await openExtent(pathFile(filename, { readOnly: true, lock: false }))
-    return new AlignedReader(extent, offset, size)
+  static async open (filename, offset) {
+    return new AlignedReader(await openExtent(pathFile(filename, { readOnly: true, lock: false })), offset)
   }
 
   /**
    * @param {import('../maintenance/extent').Extent} extent
    * @param {number} offset
-   * @param {number} size
    */
-  constructor (extent, offset, size) {
-    extent.end = Math.min(extent.end, size)
+  constructor (extent, offset) {
     this.extent = extent
     this.frame = layout.FRAME_SIZE
     this.offset = offset

@@ -49,7 +49,7 @@ const FORMATS = {
   'flumelog-aligned-offset': {
     frame: FRAME_SIZE,
     detect: detectAligned,
-    open: async ({ filename, size }, blockSize, offset) => AlignedReader.open(filename, offset, size)
+    open: async ({ filename }, blockSize, offset) => AlignedReader.open(filename, offset)
   },
   'async-append-only-log': {
     frame: aaol.LENGTH_SIZE,

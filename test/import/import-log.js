@@ -9,6 +9,7 @@ const FlumeLog = require('../..')
 const { importLog, openImportMap, readRecords } = require('../../import')
 const { verify } = require('../../maintenance')
 const { crc32 } = require('zlib')
+const { published } = require('../helpers/followers')
 const { testFolder } = require('../helpers/folder')
 const { noSmallDisk, smallDisk } = require('../helpers/full')
 const { makeLog, readLog, deleteFrom, jsonRecords } = require('../helpers/logs')
@@ -123,6 +124,7 @@ test('a log of this package can be imported, also one that was not closed', asyn
   const log = promises(FlumeLog(name('old'), { blockSize: 512 }))
   await log.append(jsonRecords(200))
   await log.append('the last')
+  t.equal((await importLog(name('old'), name('open'))).records, 201, 'open for writing')
   fs.cpSync(name('old'), name('copy'))
   if (fs.existsSync(name('old.recovery-point'))) fs.cpSync(name('old.recovery-point'), name('copy.recovery-point'))
   await log.close()
@@ -130,6 +132,7 @@ test('a log of this package can be imported, also one that was not closed', asyn
   await deleteFrom(name('old'), [seqs[3]])
   t.equal((await importLog(name('old'), name('log'))).records, 200)
   t.equal((await importLog(name('copy'), name('log2'))).records, 201)
+  t.equal(fs.statSync(name('log2')).mode, fs.statSync(name('copy')).mode, 'with the permissions of the old file')
   t.deepEqual((await readLog(name('log2'))).map(({ value }) => String(value)), [...jsonRecords(200), 'the last'])
 })
 
@@ -166,6 +169,30 @@ test('what cannot be stored stops an import, and says where; or it is skipped, a
   t.equal(await codeOf(importLog(name('lines'), name('lines.log'))), 'flumelog:invalid')
   t.equal((await importLog(name('lines'), name('lines.log'), { skip: true })).records, 2)
   t.equal(Buffer.from(JSON.parse(fs.readFileSync(name('lines.log.skipped'), 'utf8')).base64, 'base64').toString(), 'not json\n')
+})
+
+test('a log of this package is imported while it is appended to: what was acknowledged is there', async (t) => {
+  const name = testFolder(t)
+  const log = promises(FlumeLog(name('old')))
+  const records = variedRecords(3000)
+  const state = { appended: 0, isOver: false }
+  const appending = (async () => {
+    for (; !state.isOver; state.appended++) {
+      await log.append(records[state.appended % records.length])
+      if (state.appended % 50 === 0) await new Promise(resolve => setImmediate(resolve))
+    }
+  })()
+  for (let i = 0; i < 3; i++) {
+    while (state.appended < (i + 1) * 500) await new Promise(resolve => setImmediate(resolve))
+    const before = state.appended
+    await published(name('old'), log.log.since.value)
+    const imported = await importLog(name('old'), name(`log${i}`))
+    t.ok(imported.records >= before && imported.torn === null, `${imported.records} of at least ${before}`)
+    t.ok(isSame(valuesOf(await readLog(name(`log${i}`))), Array.from({ length: imported.records }, (_, n) => records[n % records.length])))
+  }
+  state.isOver = true
+  await appending
+  await log.close()
 })
 
 test('a property: whatever records and deletions there are, an import has the rest, and the map finds it', async (t) => {
