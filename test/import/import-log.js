@@ -55,13 +55,13 @@ function offsetFile (file, records) {
 for (const format of FORMATS) {
   test(`${format}: an import has all records that were not deleted, in their order`, async (t) => {
     const name = testFolder(t)
-    const records = variedRecords(2000)
-    const deleted = [0, 3, 4, 1000, 1999]
+    const records = variedRecords(600)
+    const deleted = [0, 3, 4, 300, 599]
     await OLD_LOGS[format].make(name('old'), records, deleted)
     const bytes = fs.readFileSync(name('old'))
     const imported = await importLog(name('old'), name('some/new/log'))
     const kept = records.filter((_, i) => !deleted.includes(i))
-    t.deepEqual([imported.format, imported.records, imported.deleted, imported.skipped, imported.torn], [format, 1995, 5, 0, null])
+    t.deepEqual([imported.format, imported.records, imported.deleted, imported.skipped, imported.torn], [format, 595, 5, 0, null])
     t.equal(imported.bytes, kept.reduce((sum, { length }) => sum + length, 0))
     t.equal(imported.digest, digestOf(kept), 'the digest is that of the records')
     t.ok(isSame(valuesOf(await readLog(name('some/new/log'))), kept))
@@ -73,13 +73,13 @@ for (const format of FORMATS) {
 
   test(`${format}: deleted records are kept as deleted ones if that is asked for`, async (t) => {
     const name = testFolder(t)
-    const records = variedRecords(300)
-    const deleted = [0, 150, 299]
+    const records = variedRecords(120)
+    const deleted = [0, 60, 119]
     await OLD_LOGS[format].make(name('old'), records, deleted)
     const { deleted: count } = await importLog(name('old'), name('log'), { keepDeleted: true })
     t.equal(count, 3)
     const { counts } = await verify(name('log'))
-    t.deepEqual([counts.records, counts.deleted, counts.deletedBytes], [297, 3, deleted.reduce((sum, i) => sum + records[i].length, 0)])
+    t.deepEqual([counts.records, counts.deleted, counts.deletedBytes], [117, 3, deleted.reduce((sum, i) => sum + records[i].length, 0)])
     const map = await openImportMap(name('log'))
     const log = promises(FlumeLog(name('log'), { readOnly: true }))
     for (const record of await recordsOf(name('old'))) {
@@ -95,20 +95,20 @@ test('the map finds each record by its old offset, and no others', async (t) => 
   const name = testFolder(t)
   for (const format of [...FORMATS, 'ndjson']) {
     const file = name(format)
-    const deleted = [0, 5, 6, 7, 300, 699]
-    if (format === 'ndjson') fs.writeFileSync(file, jsonRecords(700).map((line, i) => i % 50 === 0 ? ` ${line}\r\n\n` : `${line}\n`).join(''))
-    else await OLD_LOGS[format].make(file, variedRecords(700, 900), deleted)
+    const deleted = [0, 5, 6, 7, 249]
+    if (format === 'ndjson') fs.writeFileSync(file, jsonRecords(250).map((line, i) => i % 50 === 0 ? ` ${line}\r\n\n` : `${line}\n`).join(''))
+    else await OLD_LOGS[format].make(file, variedRecords(250, 900), deleted)
     await importLog(file, name(`${format}.log`), { blockSize: 4096 })
     const map = await openImportMap(name(`${format}.log`))
     t.equal(map.from, format)
     const bySeq = new Map((await readLog(name(`${format}.log`))).map(({ seq, value }) => [seq, value]))
     let wrong = 0
     const old = await recordsOf(file)
-    for (const { offset, data } of old) {
+    for (const [i, { offset, data }] of old.entries()) {
       const seq = await map.mapOffset(offset)
       if (data === undefined ? seq !== null : !bySeq.get(seq)?.equals(data)) wrong++
       if (data !== undefined) bySeq.delete(seq)
-      if (await map.mapOffset(offset + 1) !== null) wrong++
+      if (i % 20 === 0 && await map.mapOffset(offset + 1) !== null) wrong++
     }
     t.equal(wrong, 0, format)
     t.equal(bySeq.size, 0, 'all records of the log are found')
@@ -225,7 +225,7 @@ test('a property: whatever records and deletions there are, an import has the re
     const same = isSame(valuesOf(live), datas.filter(isLive))
     for (const file of fs.readdirSync(name('.'))) fs.rmSync(name(file))
     return same
-  }), { numRuns: Number(process.env.RUNS ?? 25), verbose: 1 })
+  }), { numRuns: Number(process.env.RUNS ?? 15), verbose: 1 })
   t.pass(`${runs} runs`)
 })
 
