@@ -9,6 +9,7 @@ const { pathFile } = require('../storage/path-file')
 const { pieces } = require('../maintenance/blocks')
 const { openExtent } = require('../maintenance/extent')
 const { tornRange } = require('../maintenance/ranges')
+const { tornUnlessCorrupt } = require('./record-reader')
 
 /** @typedef {import('./record-reader').Handler} Handler */
 
@@ -46,7 +47,7 @@ class AlignedReader {
   async next (handler) {
     if (this.at === this.blocks.length) {
       const { done, value } = await this.pieces.next()
-      if (done) return this.end()
+      if (done) return this.end(handler)
       this.blocks = value.blocks
       this.at = 0
     }
@@ -77,14 +78,17 @@ class AlignedReader {
     return false
   }
 
-  /** @returns {Promise<false>} */
-  async end () {
+  /**
+   * @param {Handler} handler
+   * @returns {Promise<false>}
+   */
+  async end (handler) {
     const { extent } = this
     const bytes = extent.size - extent.end
     // flumelog-aligned-offset fills the last block with zeros when it deletes a record there
     if (bytes > 0 && (bytes >= extent.blockSize || !isZeros(await extent.io.read(extent.end, bytes)))) {
       const { start, end, reason } = await tornRange(extent)
-      this.torn = { offset: start, bytes: end - start, reason }
+      this.torn = tornUnlessCorrupt(handler, start, end, reason)
     }
     return false
   }

@@ -72,6 +72,21 @@ test('flumelog-offset: a file with a corrupt record in its middle says where, an
   t.ok(err.message.includes(`to ${all[21].offset}`), err.message)
 })
 
+test('flumelog-offset: more at the end than a write leaves is corrupt, not torn', async (t) => {
+  const name = testFolder(t)
+  await OLD_LOGS['flumelog-offset-48'].make(name('old'), variedRecords(1300, 3000))
+  const all = (await readAll(name('old'))).records
+  const bytes = fs.readFileSync(name('old'))
+  // so no record after it ends where it says
+  for (const [i, isTorn] of [[100, false], [1290, true]]) {
+    const { offset } = all[i]
+    fs.writeFileSync(name('shifted'), Buffer.concat([bytes.subarray(0, offset), Buffer.from('x'), bytes.subarray(offset)]))
+    const found = await readAll(name('shifted')).catch(err => err)
+    if (isTorn) t.deepEqual([found.records.length, found.torn.offset], [i, offset])
+    else t.deepEqual([found.code, found.offset], ['flumelog:corrupt', offset], found.message)
+  }
+})
+
 test('lines and rows are read, whatever ends them', async (t) => {
   const name = testFolder(t)
   const dataOf = async (text, options) => {
