@@ -120,12 +120,15 @@ test('a last line or row that is not whole is torn, one elsewhere is an error', 
     ['a,b\n1,2\n3,x"y\n4,5\n', { invalid: 8 }],
     ['a,b\n1,2\n3,"x"y\n4,5\n', { invalid: 8 }]
   ]
+  const numbers = []
   for (const [text, { torn, invalid }] of cases) {
     fs.writeFileSync(name('text'), text)
     const found = await readAll(name('text')).catch(err => err)
     if (torn !== undefined) t.deepEqual([found.records.length, found.torn.offset, found.torn.bytes], [1, torn, text.length - torn], JSON.stringify(text))
     else t.deepEqual([found.code, found.offset], ['flumelog:invalid', invalid], `${JSON.stringify(text)}: ${found.message}`)
+    if (invalid !== undefined) numbers.push(/(line|row) \d/.exec(found.message)?.[0])
   }
+  t.deepEqual(numbers, ['line 2', 'row 3', 'row 3', 'row 3'])
 })
 
 test('what is in none of the formats, or could be in several, is not guessed', async (t) => {
