@@ -80,6 +80,7 @@ class NamedCursor {
   async open (previous) {
     await previous
     try {
+      await this.cursors.makeIdDurable()
       await this.file.open(this.startOfLog())
       await this.cursors.findMap(this.file.position.id)
       this.isMoved = this.position !== this.file.position
@@ -292,7 +293,8 @@ class NamedCursor {
   /** @param {Commit[]} group all but those with an error are stored, or the error is that of storing them */
   async store (group) {
     const { file, log: { settings: { sync } } } = this
-    let mustSync = this.isSyncDue || sync === 'always'
+    // a line from before a compaction must not be the durable one when the next compaction comes
+    let mustSync = this.isSyncDue || this.isMoved || sync === 'always'
     this.isSyncDue = this.isMoved = false
     try {
       let next = this.position
@@ -304,9 +306,7 @@ class NamedCursor {
       }
       if (next !== file.position) {
         // or it would be after the end of the log when a power cut takes the record
-        await this.cursors.makeDurable(next)
-        // the log may have been compacted meanwhile
-        await file.write(positionIn(next, this.cursors.id, this.cursors.map))
+        await file.write(await this.cursors.makeDurable(next))
         if (group.some(({ position }) => position !== null)) this.isChecked = true
       }
       if (mustSync) await file.sync()
