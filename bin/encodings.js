@@ -76,7 +76,7 @@ const encodings = {
       return json.compact(line)
     },
     storesAsIs: () => false,
-    maxLineSize: () => MAX_JSON_LINE
+    maxLineSize: (recordSize) => Math.max(recordSize, MAX_JSON_LINE)
   }
 }
 

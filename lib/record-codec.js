@@ -248,8 +248,9 @@ class LargeRecordCodec extends RecordCodec {
    * @returns {Uint8Array}
    */
   fittingStored (data) {
-    if (this.blockSize < chunk.MIN_BLOCK_SIZE) return super.fitting(data)
-    if (data.length > chunk.MAX_LENGTH) throw errors.tooLargeToSplit(data.length, chunk.MAX_LENGTH, this.blockSize)
+    const { blockSize } = this
+    const most = blockSize < chunk.MIN_BLOCK_SIZE ? layout.maxRecordSize(blockSize, this.checksum) : chunk.MAX_LENGTH
+    if (data.length > most) throw errors.tooLargeToSplit(data.length, most, blockSize)
     return data
   }
 

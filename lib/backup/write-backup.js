@@ -9,18 +9,18 @@ const { holeOf } = require('../format/hole')
 const { ALL_SUFFIXES, mustBeFree } = require('../maintenance/beside')
 const { finishAs, linkOrCopy } = require('../maintenance/repaired-files')
 const { onAbort } = require('../signal')
+const { punchHead } = require('../space/punch-head')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
+const { copyMap } = require('./copy-beside')
+const { UNFINISHED } = require('./earlier-backup')
 const { writeBlocks } = require('./write-blocks')
 
 /**
  * @typedef {import('./source-log').SourceLog} SourceLog
  * @typedef {ReturnType<ReturnType<import('../maintenance/work').workFor>>} Work
  */
-
-/** Of the file while it is not complete. What a backup that was killed has left is overwritten by the next one. */
-const SUFFIX = '.unfinished'
 
 /**
  * @param {SourceLog} source
@@ -31,7 +31,7 @@ const SUFFIX = '.unfinished'
  * @returns {Promise<import('./backup').BackedUp>}
  */
 async function writeBackup (source, name, target, earlier, work) {
-  const file = pathFile(name + SUFFIX, { readOnly: false, lock: true })
+  const file = pathFile(name + UNFINISHED, { readOnly: false, lock: true })
   const { path: unfinished = '', newFolders = [] } = file.location ?? {}
   const io = promises(file)
   const remove = () => fs.rmSync(unfinished, { force: true })
@@ -48,6 +48,7 @@ async function writeBackup (source, name, target, earlier, work) {
       await shareAs(source, unfinished)
       work.mustGoOn()
       stopListening()
+      if (source.file.location !== null) await copyMap(source.file.location.path, earlier?.path ?? name)
       await (earlier === null ? finishAs(unfinished, () => link(unfinished, name, target)) : replace(unfinished, earlier))
       return { bytes: source.end, copied, deleted: 0, incremental: false }
     } catch (err) {
@@ -74,15 +75,17 @@ async function writeBackup (source, name, target, earlier, work) {
  * @returns {Promise<number>} bytes that were written, and are durable
  */
 async function copyBlocks (source, file, io, work) {
-  const { blocks, blockSize, start, end } = source
+  const { blockSize, start, end } = source
   const onprogress = work.begin('copy')
   let copied = 0
-  // what follows it up to the start is never written, so it takes no space
-  if (start > 0) await io.write(0, holeOf(blockSize, blocks.checksum))
+  // what is before its start is never written, so it takes no space
+  if (start > 0) await io.write(0, holeOf(blockSize, true))
   for await (const piece of source.pieces(start)) {
     copied += await writeBlocks(file, piece)
     onprogress(Math.min(end, piece.offset + piece.blocks.length * blockSize) - start, end - start)
   }
+  // it was trimmed meanwhile, perhaps before all of that was read
+  if (source.start > start) await punchHead(io, start, source.start, blockSize)
   await io.sync()
   return copied
 }

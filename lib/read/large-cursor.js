@@ -72,7 +72,7 @@ class LargeForwardCursor extends ForwardCursor {
     const { joiner } = this
     this.joiner = null
     if (joiner === null || !joiner.append(buffer, start, end, chunk.LAST) || !joiner.isComplete) return this.startLookBack()
-    if (joiner.matches(chunk.wholeChecksumAt(buffer, start))) return this.give(joiner.data)
+    if (joiner.matches(chunk.wholeChecksumAt(buffer, start))) return this.give(joiner.data === null ? NO_DATA : chunk.unescape(joiner.data))
     return this.failRecord(errors.corruptLarge(this.blocks.file.filename, this.seq, 'its checksum does not match'))
   }
 
@@ -101,17 +101,30 @@ class LargeForwardCursor extends ForwardCursor {
     if (found === WAITING) return WAITING
     lookBack.stop()
     this.lookBack = null
-    if (found === RECORD) return this.give(lookBack.whole)
+    if (found === RECORD) return this.give(/** @type {Buffer} */ (lookBack.whole))
     return found === FAILED ? this.failRecord(/** @type {Error} */ (lookBack.error)) : NOTHING
   }
 
   /**
-   * @param {Buffer | null} data of a large record
+   * @param {Buffer} data of a large record
    * @returns {number}
    */
   give (data) {
-    this.whole = data === null ? NO_DATA : chunk.unescape(data)
+    this.whole = data
     return RECORD
+  }
+
+  /** @param {import('../space/offset-map').OffsetMap} map */
+  move (map) {
+    const { lookBack } = this
+    if (lookBack === null) return super.move(map)
+    // the record is looked for again where it is now
+    const wasWaiting = lookBack.readahead.onready !== null
+    lookBack.stop()
+    this.lookBack = null
+    this.stepBack()
+    super.move(map)
+    if (wasWaiting) process.nextTick(this.onready)
   }
 
   /**
@@ -192,6 +205,10 @@ class LargeBackwardCursor extends BackwardCursor {
     this.joiner = null
     this.bytesInTurn = 0
     this.hasFailedRecord = false
+    /** Whether parts of the last record that was found were trimmed, so that it is gone. */
+    this.isCutOff = false
+    /** The least seq of a record, while parts in front of it are collected. */
+    this.least = range.min
   }
 
   /** @returns {number} */
@@ -225,6 +242,7 @@ class LargeBackwardCursor extends BackwardCursor {
     this.last = { seq, start, end, checksum: chunk.wholeChecksumAt(buffer, start), index }
     this.joiner = new chunk.Joiner(chunk.lengthAt(buffer, start), this.range.needsData !== false)
     // the parts may be before the range
+    this.least = this.min
     this.min = this.bound = -Infinity
     return this.addChunk(this.last, this.joiner, chunk.LAST)
   }
@@ -240,7 +258,12 @@ class LargeBackwardCursor extends BackwardCursor {
       this.endRecord()
       return FAILED
     }
-    if (found !== RECORD) return this.failRecord(last, 'its first part is missing')
+    if (found !== RECORD) {
+      if (this.blocks.start === 0) return this.failRecord(last, 'its first part is missing')
+      this.isCutOff = true
+      this.endRecord()
+      return found
+    }
     // a record of which a part is deleted is gone
     if (super.isDeleted()) {
       this.endRecord()
@@ -277,7 +300,7 @@ class LargeBackwardCursor extends BackwardCursor {
   endRecord () {
     this.last = null
     this.joiner = null
-    this.min = this.range.min
+    this.min = this.least
     this.bound = this.min - this.base
   }
 
@@ -311,6 +334,18 @@ class LargeBackwardCursor extends BackwardCursor {
   /** @returns {{ start: number, end: number }} */
   failedRange () {
     return this.hasFailedRecord ? rangeOfRecord(this) : super.failedRange()
+  }
+
+  /** @param {import('../space/offset-map').OffsetMap} map */
+  move (map) {
+    const { last } = this
+    if (last !== null) {
+      // the record is looked for again where it is now
+      this.endRecord()
+      this.number = Math.floor(last.seq / this.blockSize)
+      this.position = last.end + layout.LENGTH_SIZE
+    }
+    super.move(map)
   }
 
   /** What is at the cursor is no part of the record: `next` finds it again. */
@@ -377,4 +412,4 @@ function openRecordCursor (blocks, range, onready) {
   return range.reverse ? new LargeBackwardCursor(blocks, range, onready) : new LargeForwardCursor(blocks, range, onready)
 }
 
-module.exports = { openRecordCursor }
+module.exports = { openRecordCursor, LargeBackwardCursor }

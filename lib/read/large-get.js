@@ -7,7 +7,7 @@ const layout = require('../format/layout')
 const errors = require('../errors')
 const { RECORD, WAITING, FAILED } = require('./cursor')
 const { RecordReader } = require('./get')
-const { openRecordCursor } = require('./large-cursor')
+const { LargeBackwardCursor } = require('./large-cursor')
 
 /** @typedef {import('../format/block').Block} Block */
 /** @typedef {import('./get').GetCallback} GetCallback */
@@ -37,17 +37,10 @@ class LargeRecordReader extends RecordReader {
    * @param {GetCallback} cb
    */
   getLarge (seq, cb) {
-    const find = () => {
-      const found = cursor.next()
-      if (found === WAITING) return
-      cursor.stop()
-      if (found === FAILED) process.nextTick(cb, cursor.error)
-      // one of its parts is deleted
-      else if (found !== RECORD) process.nextTick(cb, errors.deleted(this.filename, seq))
-      else super.answer(cursor.data(), null, seq, cb)
-    }
-    const cursor = openRecordCursor(this.blocks, { min: seq, max: seq, reverse: true, useCache: true, fromStart: false }, find)
-    find()
+    readLarge(this.blocks, seq, (err, data) => {
+      if (err) process.nextTick(cb, err)
+      else super.answer(/** @type {Buffer} */ (data), null, seq, cb)
+    })
   }
 
   /**
@@ -61,4 +54,26 @@ class LargeRecordReader extends RecordReader {
   }
 }
 
-module.exports = { LargeRecordReader }
+/**
+ * @param {import('./block-cache').BlockCache} blocks
+ * @param {number} seq of a last chunk
+ * @param {(err: Error | null, data?: Buffer) => void} cb given the whole record; may be called at once
+ */
+function readLarge (blocks, seq, cb) {
+  const { filename } = blocks.file
+  const find = () => {
+    const found = cursor.next()
+    if (found === WAITING) return
+    cursor.stop()
+    blocks.cursors.delete(cursor)
+    if (found === FAILED) cb(cursor.error)
+    else if (found === RECORD) cb(null, cursor.data())
+    // some of its parts are gone
+    else cb(cursor.isCutOff ? errors.trimmed(filename, seq, blocks.start) : errors.deleted(filename, seq))
+  }
+  const cursor = new LargeBackwardCursor(blocks, { min: seq, max: seq, reverse: true, useCache: true, fromStart: false }, find)
+  blocks.cursors.add(cursor)
+  find()
+}
+
+module.exports = { LargeRecordReader, readLarge }

@@ -19,6 +19,11 @@ class LargeSearch extends Search {
     super(context, compare, cb)
     /** The seq of the last record that is known to be before the target; -1: none is. */
     this.beforeSeq = -1
+    this.start = this.blocks.start
+  }
+
+  again () {
+    new LargeSearch(this.context, this.compare, this.cb).halve()
   }
 
   /**
@@ -62,9 +67,14 @@ class LargeSearch extends Search {
       for (;;) {
         const found = cursor.next()
         if (found === WAITING) return
-        if (found === FAILED) return this.fail(cursor)
+        // blocks were trimmed meanwhile, or the log was compacted
+        if (this.start !== blocks.start) {
+          cursor.stop()
+          return this.again()
+        }
         if (found !== RECORD) {
           cursor.stop()
+          if (found === FAILED) return this.cb(/** @type {Error} */ (cursor.error))
           return onfound(null, false)
         }
         if (cursor.isDeleted()) continue
@@ -88,12 +98,6 @@ class LargeSearch extends Search {
     }
     const cursor = openRecordCursor(blocks, { min, max, reverse: false, useCache: true, fromStart: false }, look)
     look()
-  }
-
-  /** @param {import('./cursor').Cursor} cursor */
-  fail (cursor) {
-    cursor.stop()
-    this.cb(/** @type {Error} */ (cursor.error))
   }
 }
 

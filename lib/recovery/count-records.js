@@ -5,6 +5,7 @@
 
 const { crc32 } = require('zlib')
 const layout = require('../format/layout')
+const { isHole } = require('../format/hole')
 const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
 
 /** Bytes of a log that is read; of a larger one, the last two blocks, or as many bytes, are read for an estimate. */
@@ -68,11 +69,17 @@ async function countAfterCrash (read, { offset, rewrites, deletions, counted, st
   const position = end % blockSize
   const before = position === 0 ? NO_BYTES : await read(end - position, position)
   const deleted = new Set(deletions.flatMap(({ records }) => records.map(({ seq }) => seq)).filter(seq => seq >= start && seq < end))
+  const holes = new Map(deletions.filter(({ block, whole }) => whole !== undefined && block >= start).map(({ block, whole }) => [block, whole?.live ?? 0]))
   if (endOfRecords(before, 0, position) !== position || (tieOf(before, position) !== tie && !hasDeleted(before, end, deleted))) return null
   // a deletion that was made for another file was not repeated
-  for (const seq of deleted) if (!await isDeleted(read, seq, kept, blockSize)) return null
+  for (const seq of deleted) if (!holes.has(seq - seq % blockSize) && !await isDeleted(read, seq, kept, blockSize)) return null
+  let live = 0
+  for (const [block, count] of holes) {
+    if (block + blockSize > end || !isHole(await read(block, blockSize))) return null
+    live += count
+  }
   const behind = await countRecords(read, end, kept, blockSize)
-  return records === null || behind === null ? null : records - deleted.size + behind
+  return records === null || behind === null ? null : records - deleted.size - live + behind
 }
 
 /**

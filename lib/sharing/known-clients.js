@@ -3,6 +3,7 @@
 // What the owner knows about its clients: which of their records are stored, and where.
 // It outlives their connections, and through the journal the owner.
 
+const { MAX_FRAME } = require('./frames')
 const { storedRuns } = require('./stored-runs')
 
 /** Milliseconds after which a client that does not come back is forgotten. */
@@ -66,9 +67,10 @@ class KnownClients {
    * @param {number} end of the log
    * @param {import('./stored-runs').Read} read
    * @param {number} blockSize
+   * @param {number} start of the log
    * @throws the system's error if the journal cannot be read or replaced
    */
-  async load (end, read, blockSize) {
+  async load (end, read, blockSize, start) {
     const entries = this.journal.read()
     if (entries.length === 0) {
       // a file without a valid entry: no later owner may read it either
@@ -76,7 +78,7 @@ class KnownClients {
       if (err !== null) throw err
       return
     }
-    const stored = await storedRuns(entries, end, read, blockSize)
+    const stored = await storedRuns(entries, end, read, blockSize, start)
     const now = this.clock.now()
     for (const [key, client] of stored) {
       this.clients.set(key, new KnownClient(client.id, client.stored, client.runs, now))
@@ -148,6 +150,20 @@ class KnownClients {
     const { onsettled } = client
     client.onsettled = null
     onsettled()
+  }
+
+  /**
+   * What a client has not said that it knows is counted by the next owner, by the lengths of the records.
+   * @param {number} start offset
+   * @param {number} end offset
+   * @param {number} blockSize
+   * @returns {boolean} whether such records may be between these offsets
+   */
+  mayAskFor (start, end, blockSize) {
+    const overlaps = (/** @type {Run} */ { seq, count }) =>
+      seq < end && seq + Math.min(count * blockSize, 2 * (MAX_FRAME + blockSize)) > start
+    for (const { runs, packed } of this.clients.values()) if (runs.some(overlaps) || packed.some(overlaps)) return true
+    return false
   }
 
   /**

@@ -63,7 +63,7 @@ class CompactedFile {
    */
   static async create (filename, options, map) {
     const fd = await open(filename, 'wx+', 0o600)
-    const file = new CompactedFile(filename, fd, options, map)
+    const file = new this(filename, fd, /** @type {any} */ (options), map)
     await writeAll(fd, [holeOf(options.blockSize, options.checksum)], 0)
     return file
   }

@@ -13,6 +13,7 @@
 const fs = require('fs')
 const { randomUUID } = require('crypto')
 const { CompactedFile } = require('./compacted-file')
+const { LargeCompactedFile } = require('./large-compacted-file')
 const { OffsetMapWriter } = require('./offset-map-writer')
 const { mustHaveRoom } = require('./room')
 const { switchOver } = require('./switch-over')
@@ -120,7 +121,8 @@ class Compaction {
     const { unfinished, unfinishedMap } = filesOf(path)
     this.map = await OffsetMapWriter.create(unfinishedMap, { id: randomUUID(), previousId: String(this.compacting.id), base: this.base })
     this.fds.push(this.map.fd)
-    this.target = await CompactedFile.create(unfinished, { blockSize, checksum, base: this.base, keep: this.keep }, this.map)
+    const File = this.keep !== null && blocks.large ? LargeCompactedFile : CompactedFile
+    this.target = await File.create(unfinished, { blockSize, checksum, base: this.base, keep: this.keep }, this.map)
     this.fds.push(this.target.fd)
     this.file.prepareSuccessor?.(this.target.fd)
   }

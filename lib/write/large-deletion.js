@@ -59,13 +59,15 @@ class LargeDeletion {
    */
   findParts (seq, cb) {
     const { blocks } = this.opened
+    const { start: logStart } = blocks
     /** @type {number[]} */
     const parts = []
     /** How many parts there are; -1: the record at `seq` comes first. */
     let count = -1
     const end = (/** @type {Error | null} */ err) => {
       cursor.stop()
-      cb(err, parts)
+      const isGone = blocks.start !== logStart && seq < blocks.start
+      cb(isGone ? errors.trimmed(blocks.file.filename, seq, blocks.start) : err, parts)
     }
     const find = () => {
       for (let found = cursor.next(); found !== WAITING; found = cursor.next()) {
@@ -91,11 +93,14 @@ class LargeDeletion {
   /**
    * @param {number[]} parts is emptied
    * @param {Done} cb
+   * @returns {void}
    */
   deleteParts (parts, cb) {
-    const some = parts.splice(-MAX_PARTS)
+    const { start } = this.opened.blocks
+    // what was trimmed meanwhile, or left behind by a compaction, is gone
+    const some = parts.splice(-MAX_PARTS).filter(seq => seq >= start)
     let left = some.length
-    if (left === 0) return cb(null)
+    if (left === 0) return parts.length === 0 ? cb(null) : this.deleteParts(parts, cb)
     /** @type {Error | null} */
     let first = null
     const ondeleted = (/** @type {Error | null | undefined} */ err) => {

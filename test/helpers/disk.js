@@ -168,6 +168,7 @@ class Disk {
         })
       },
       canPunch: () => true,
+      allocated: () => null,
       truncate: (length, cb) => start('truncate', cb, () => this.get(name).truncate(length, pageSize)),
       sync: (cb) => {
         // what was written before the call is synced, not what comes while it runs
@@ -320,13 +321,18 @@ function clone (point) {
 /** As it is read. */
 function shown (point) {
   if (point === null) return null
-  const { recorded, synced, isBroken, deletions, ...rest } = structuredClone(point)
-  return { ...rest, deletions: [...deletions, ...recorded.flat()].map(withBuffers), id: `${rest.id}+${recorded.length}` }
+  const { recorded, synced, isBroken, deletions, trimming, ...rest } = structuredClone(point)
+  const trim = trimming === undefined ? {} : { trimming: { ...trimming, tie: withBuffers({ records: [trimming.tie] }).records[0] } }
+  return { ...rest, ...trim, deletions: [...deletions, ...recorded.flat()].map(withBuffers), id: `${rest.id}+${recorded.length}` }
 }
 
 /** A copy by structuredClone has no Buffers. */
-function withBuffers ({ records, ...deletion }) {
-  return { ...deletion, records: records.map(({ replaces, ...record }) => ({ ...record, replaces: Buffer.from(replaces) })) }
+function withBuffers ({ records, whole, ...deletion }) {
+  return {
+    ...deletion,
+    records: records.map(({ replaces, ...record }) => ({ ...record, replaces: Buffer.from(replaces) })),
+    ...(whole === undefined ? {} : { whole: { ...whole, replaces: Buffer.from(whole.replaces) } })
+  }
 }
 
 module.exports = { Disk, randomFrom }

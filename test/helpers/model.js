@@ -8,8 +8,11 @@ const MAGIC = Buffer.from('\xffchunked', 'latin1')
 const PART_HEADER = 21
 const LAST_HEADER = 25
 
-/** @param {{ blockSize: number, checksum: boolean, large?: boolean }} settings */
-function modelOf ({ blockSize, checksum, large = false }) {
+/**
+ * @param {{ blockSize: number, checksum: boolean, large?: boolean }} settings
+ * @param {boolean} [isClient] of a shared log: it does not know where blocks end
+ */
+function modelOf ({ blockSize, checksum, large = false }, isClient = false) {
   const records = []
   const padding = checksum ? 10 : 6
   const most = blockSize - padding - 4
@@ -51,7 +54,7 @@ function modelOf ({ blockSize, checksum, large = false }) {
     /** A part takes what is left of a block, if that is not too little, or a whole one. */
     placeChunks (size, parts) {
       for (let left = size; ;) {
-        const room = most - model.end % blockSize
+        const room = isClient ? most : most - model.end % blockSize
         const isRest = room < most
         if (left + LAST_HEADER <= room) return model.place(left + LAST_HEADER)
         const usable = isRest && room < Math.max(most / 8, 2 * PART_HEADER) ? most : room
@@ -85,6 +88,13 @@ function modelOf ({ blockSize, checksum, large = false }) {
 
     del (seq) {
       records.find(record => record.seq === seq).deleted = true
+    },
+
+    /** Whether the block at this offset may be a hole, in which no record starts any longer. */
+    mayBeInHole (seq) {
+      const block = Math.floor(seq / blockSize)
+      const within = records.filter(record => Math.floor(record.seq / blockSize) === block)
+      return within.length > 0 && within.every(({ deleted }) => deleted) && block < Math.floor(model.since() / blockSize)
     },
 
     stream ({ gt = -Infinity, gte = -Infinity, lt = Infinity, lte = Infinity, reverse, limit, seqs, values }) {

@@ -27,7 +27,7 @@ class ReplayedFolder {
 
   /** @param {import('./recorded-calls').CallEvent} event */
   apply (event) {
-    // another thread may get the descriptor before the trace shows the end
+    // at once: another file may get the descriptor before the program knows that this one is closed
     if (event.start === 'close') this.descriptors.delete(event.fd)
     if (event.start !== undefined) return this.pending.set(event.id, { ...event, covered: this.coveredBy(event) })
     const call = this.pending.get(event.id)
@@ -47,7 +47,7 @@ class ReplayedFolder {
     const open = this.descriptors.get(fd)
     if (start === 'open') return this.open(result, path.resolve(name), creates, empties)
     if (start === 'write' && fd === 1) return this.told.push(...data.toString().split('\n').filter(line => line !== ''))
-    if (start === 'rename' || start === 'unlink' || start === 'mkdir') return this.changeNames(start, path.resolve(name), from && path.resolve(from))
+    if (['rename', 'link', 'unlink', 'mkdir'].includes(start)) return this.changeNames(start, path.resolve(name), from && path.resolve(from))
     if (open === undefined || start === 'close') return
     if (start === 'write') {
       const at = offset ?? open.position
@@ -84,9 +84,8 @@ class ReplayedFolder {
   changeNames (start, name, from) {
     if (!this.isInside(name)) return
     if (start === 'unlink') this.setName(name, undefined)
-    if (start !== 'rename') return
-    this.setName(name, this.current(from))
-    this.setName(from, undefined)
+    if (start === 'rename' || start === 'link') this.setName(name, this.current(from))
+    if (start === 'rename') this.setName(from, undefined)
   }
 
   isInside (name) {
@@ -113,6 +112,17 @@ class ReplayedFolder {
       const file = isAllLost ? versions[0] : random.pick(versions)
       if (file === undefined) continue
       fs.writeFileSync(path.join(folder, path.relative(this.root, name)), this.bytesOf(file, random))
+    }
+  }
+
+  /**
+   * Makes the folder as a process that is killed now leaves it.
+   * @param {string} folder that is there, and empty
+   */
+  materializeAll (folder) {
+    for (const [name, versions] of this.names) {
+      const file = versions.at(-1)
+      if (file !== undefined) fs.writeFileSync(path.join(folder, path.relative(this.root, name)), file.bytes)
     }
   }
 

@@ -60,6 +60,8 @@ const previous: LogRecord<Message> = await log.getPrevious(seq)
 const found: { seq: number, value: Message } = await log.search((value, seq) => value.time - seq)
 const nothing: void = await log.del(seq)
 await log.del([seq, last])
+await log.del({ gt: seq, lte: last })
+const freed: number = (await log.reclaim()).bytes + (await log.reclaim({ onProgress: ({ bytes }) => bytes })).blocks
 await log.scan({ gt: 0, reuse: true }, (block, start, end, seq) => block.readUInt8(start) < end + seq)
 await log.drained()
 await log.sync()

@@ -8,6 +8,7 @@ const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { open, wrap } = require('../../promises')
 const push = require('../../push')
+const imports = require('../../import')
 const maintenance = require('../../maintenance')
 const { promises } = require('../helpers/promises')
 
@@ -36,9 +37,11 @@ const COUNTERPARTS = {
   trim: 'trim',
   cursor: 'cursor',
   cursors: 'cursors',
+  reclaim: 'reclaim',
   onReady: 'ready',
   onDrain: 'drained',
   sync: 'sync',
+  backup: 'backup',
   close: 'close',
   stats: 'stats',
   // tells flumedb which functions with callbacks to pass through
@@ -78,7 +81,8 @@ const ENTRIES = {
   'the log with promises': () => wrap(FlumeLog(new RAM())),
   'the log with push-streams': () => push(FlumeLog(new RAM())),
   'the exports of promises': () => ({ ...require('../../promises') }),
-  'the exports of maintenance': () => ({ ...maintenance })
+  'the exports of maintenance': () => ({ ...maintenance }),
+  'the exports of import': () => ({ ...imports })
 }
 
 for (const [entry, make] of Object.entries(ENTRIES)) {

@@ -2,6 +2,7 @@
 
 // What a log's file holds after it was closed, or after a crash, against the model.
 
+const { isHole } = require('../../../lib/format/hole')
 const layout = require('../../../lib/format/layout')
 const { endOfRecords } = require('../../../lib/format/validation')
 const { LAST, PART, indexAt, joinAll, kindOf } = require('../../../lib/format/chunk')
@@ -9,22 +10,28 @@ const { LAST, PART, indexAt, joinAll, kindOf } = require('../../../lib/format/ch
 /**
  * @typedef {import('./model').Model} Model
  * @typedef {import('./model').Record} Record
- * @typedef {{ seq: number, data: Buffer, isDeleted: boolean }} Frame
+ * @typedef {{ seq: number, data: Buffer, isDeleted: boolean, end?: number }} Frame `end`: of a hole, in which there were others
  */
 
 /**
  * @param {Buffer} bytes of a log that has been recovered
  * @param {number} blockSize
  * @param {(message: string) => void} violate
+ * @param {number} [first] where the log starts
  * @returns {Frame[]} its records, the deleted ones too
  */
-function framesOf (bytes, blockSize, violate) {
+function framesOf (bytes, blockSize, violate, first = 0) {
   const frames = []
-  for (let start = 0; start < bytes.length; start += blockSize) {
+  if (!bytes.subarray(blockSize, first).every(byte => byte === 0)) violate(`there is something before the log's start at ${first}`)
+  for (let start = first; start < bytes.length; start += blockSize) {
     const block = bytes.subarray(start, start + blockSize)
     const end = block.length === blockSize ? layout.paddingStart(block) : block.length
     if (endOfRecords(block, 0, Math.min(end, block.length)) !== end) {
       violate(`the block at ${start} is corrupt`)
+      continue
+    }
+    if (block.length === blockSize && isHole(block)) {
+      frames.push({ seq: start, data: Buffer.alloc(0), isDeleted: true, end: start + blockSize })
       continue
     }
     for (let position = 0; position < end; position = layout.nextPosition(block, position)) {
@@ -38,24 +45,30 @@ function framesOf (bytes, blockSize, violate) {
  * @param {Model} model
  * @param {Frame[]} frames
  * @param {object} how the log ended
+ * @param {number} [how.start] where the log starts
  * @param {boolean} how.isCrash the power went
  * @param {boolean} how.isCertain false: what failed may be there, since the log could not be closed without an error
  * @param {boolean} how.hasFaults operations have failed, so that appends may have been rolled back that nobody was told of
  */
-function reconcile (model, frames, { isCrash, isCertain, hasFaults }) {
+function reconcile (model, frames, { isCrash, isCertain, hasFaults, start = 0 }) {
+  if (start < model.trimmedTo) model.violate(`the log was trimmed to ${model.trimmedTo}, and starts at ${start}`)
+  if (start > model.trimmingTo) model.violate(`the log was to be trimmed to ${model.trimmingTo}, and starts at ${start}`)
   const found = matchFrames(model, frames)
+  const firstFound = Math.min(Infinity, ...found.keys())
+  // one that is not acknowledged does not know where it is
+  const isTrimmed = (/** @type {Record} */ { seq, number }) => seq !== undefined ? seq < start : start > 0 && number < firstFound
   const lastFound = Math.max(-1, ...found.keys())
   let previous = -1
   for (const record of model.records) {
     const frame = found.get(record.number)
-    if (frame === undefined) checkMissing(model, record, { isCrash, hasFaults, isBefore: record.number < lastFound })
+    if (frame === undefined) checkMissing(model, record, { isCrash, hasFaults, isBefore: record.number < lastFound, isTrimmed: isTrimmed(record) })
     else {
       if (frame.seq <= previous) model.violate(`record ${record.number} stands before an earlier one`)
       previous = frame.seq
       checkFound(model, record, frame, isCertain && !isCrash)
     }
   }
-  if (isCrash) checkAtomic(model, found)
+  if (isCrash) checkAtomic(model, found, isTrimmed)
   adopt(model, found)
 }
 
@@ -67,12 +80,28 @@ function reconcile (model, frames, { isCrash, isCertain, hasFaults }) {
 function matchFrames (model, frames) {
   const found = new Map()
   for (const frame of frames) {
+    if (frame.end !== undefined) {
+      matchHole(model, { seq: frame.seq, end: frame.end }, found)
+      continue
+    }
     const record = frame.isDeleted ? model.bySeq.get(frame.seq) : model.byNumber.get(numberOf(model, frame.data))
     if (record === undefined || !(frame.isDeleted || record.data.equals(frame.data))) model.violate(`what is at ${frame.seq} was never ${frame.isDeleted ? 'deleted' : 'appended'}`)
     else if (found.has(record.number)) model.violate(`record ${record.number} is there twice`)
     else found.set(record.number, frame)
   }
   return found
+}
+
+/**
+ * All records of the block were deleted.
+ * @param {Model} model
+ * @param {{ seq: number, end: number }} hole
+ * @param {Map<number, Frame>} found gets them
+ */
+function matchHole (model, { seq: start, end }, found) {
+  for (const { seq, number, isFailed } of model.records) {
+    if (seq >= start && seq < end && !isFailed) found.set(number, { seq, data: Buffer.alloc(0), isDeleted: true })
+  }
 }
 
 /**
@@ -92,12 +121,12 @@ function numberOf ({ values }, data) {
 /**
  * @param {Model} model
  * @param {Record} record
- * @param {{ isCrash: boolean, hasFaults: boolean, isBefore: boolean }} how
+ * @param {{ isCrash: boolean, hasFaults: boolean, isBefore: boolean, isTrimmed: boolean }} how
  */
-function checkMissing (model, record, { isCrash, hasFaults, isBefore }) {
+function checkMissing (model, record, { isCrash, hasFaults, isBefore, isTrimmed }) {
   const name = `record ${record.number} at ${record.seq}`
   const isAcknowledged = record.acknowledgedAt < Infinity
-  if (record.isFailed) return
+  if (record.isFailed || isTrimmed) return
   if (record.isDurable) return model.violate(`${name} was synced, and is lost`)
   if (!isCrash && isAcknowledged) return model.violate(`${name} was acknowledged, and is lost`)
   if (!isCrash && record.isShown) return model.violate(`${name} was shown, and is lost`)
@@ -122,10 +151,12 @@ function checkFound (model, record, frame, isCertain) {
 /**
  * @param {Model} model
  * @param {Map<number, Frame>} found
+ * @param {(record: Record) => boolean} isTrimmed
  */
-function checkAtomic (model, found) {
-  for (const { batch, number } of model.records) {
-    if (!batch.isAtomic || found.has(number)) continue
+function checkAtomic (model, found, isTrimmed) {
+  for (const record of model.records) {
+    const { batch, number } = record
+    if (!batch.isAtomic || found.has(number) || isTrimmed(record)) continue
     if (model.records.some(other => other.batch === batch && found.has(other.number))) {
       return model.violate(`an atomic batch is there in part, without record ${number}`)
     }
