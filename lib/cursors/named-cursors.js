@@ -203,8 +203,8 @@ function membersOf (cursor) {
   /** @type {Omit<Cursor, 'seq'>} */
   const members = {
     name: cursor.name,
-    stream: (/** @type {any} */ options) => cursor.source(Stream, 'stream', options),
-    batches: (/** @type {any} */ options) => cursor.source(BatchStream, 'batches', options),
+    stream: (/** @type {any} */ options) => cursor.reader.source(Stream, 'stream', options),
+    batches: (/** @type {any} */ options) => cursor.reader.source(BatchStream, 'batches', options),
     commit: (/** @type {number} */ seq, /** @type {any} */ options, /** @type {any} */ cb = undefined) => cursor.commit(seq, options, cb),
     onReady: (cb) => cursor.onReady(/** @type {any} */ (cb)),
     close: (cb) => cursor.close(cb)
