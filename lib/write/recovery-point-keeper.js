@@ -126,7 +126,7 @@ class RecoveryPointKeeper {
    * @param {number} step bytes
    */
   considerMove (step) {
-    if (this.offset === -1 || this.isBusy || this.isStopped) return
+    if (this.offset === -1 || this.isBusy || this.isStopped || this.isHandingOver) return
     if (this.progress.safeEnd - this.offset < step) return
     // should it fail, the one that is there still holds
     this.write(() => {})
@@ -218,6 +218,12 @@ class RecoveryPointKeeper {
     }
   }
 
+  /** @param {boolean} isHandingOver from now on: nothing is published, and it is not moved, while another file takes the log's place */
+  setHandingOver (isHandingOver) {
+    this.isHandingOver = isHandingOver
+    if (!isHandingOver) this.publishSoon()
+  }
+
   /**
    * Another file takes the log's place, in which all that was deleted is deleted. Until it has, its recovery point belongs to no file: it
    * is behind the end of the log that is there.
@@ -228,16 +234,13 @@ class RecoveryPointKeeper {
   handOver (next, takePlace, cb) {
     const point = /** @type {import('../storage/recovery-point').PointFile} */ (this.point)
     this.whenFree((end) => {
-      this.isHandingOver = true
       const done = (/** @type {Error | null} */ err) => {
-        this.isHandingOver = false
         if (err === null) {
           if (this.offset !== -1) this.offset = next.offset
           this.dropped = this.lastNumber
           this.keepOnly([])
           this.isOutdated = this.hasFailed = this.hasUnsynced = false
         }
-        this.publishSoon()
         end(err)
       }
       const rename = () => { takePlace().then(() => done(null), done) }
