@@ -78,7 +78,7 @@ class EarlierBackup {
     })
     const earlier = new EarlierBackup(source, target, file, extent)
     // of a backup that was killed, since this one has the lock
-    for (const suffix of [UNFINISHED, UNFINISHED + CLONE]) fs.rmSync(earlier.path + suffix, { force: true })
+    for (const suffix of [UNFINISHED, UNFINISHED + CLONE, '.recovery-point.new']) fs.rmSync(earlier.path + suffix, { force: true })
     return earlier
   }
 
