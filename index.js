@@ -16,6 +16,8 @@ const { createLog } = require('./lib/log')
  * @typedef {import('./lib/types').Stats} Stats
  * @typedef {import('./lib/types').Cut} Cut
  * @typedef {import('./lib/types').AppendOptions} AppendOptions
+ * @typedef {import('./lib/types').CursorInfo} CursorInfo
+ * @typedef {import('./lib/types').CommitOptions} CommitOptions
  * @typedef {import('./lib/types').SinkOptions} SinkOptions
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
  * @typedef {import('./lib/read/options').ScanOptions} ScanOptions
@@ -30,6 +32,11 @@ const { createLog } = require('./lib/log')
  * @template [T=Buffer] a record, as the codec decodes it
  * @template [A=T] what can be appended
  * @typedef {import('./lib/types').FlumeLog<T, A>} Log
+ */
+
+/**
+ * @template [T=Buffer]
+ * @typedef {import('./lib/types').Cursor<T>} Cursor
  */
 
 /**

@@ -10,6 +10,7 @@ const openFlumeLog = require('./index')
 const errors = require('./lib/errors')
 const { replace } = require('./lib/replaceable')
 const { appendFrom } = require('./lib/wrappers/append-from')
+const { Cursor: NamedCursor } = require('./lib/wrappers/cursor')
 const { RecordIterator } = require('./lib/wrappers/iterator')
 const { ReadStream, WriteStream } = require('./lib/wrappers/node-streams')
 const { sourceWith } = require('./lib/wrappers/options')
@@ -22,6 +23,8 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
 /**
  * @typedef {import('./lib/storage/storage-file').RandomAccessStorage} RandomAccessStorage
  * @typedef {import('./lib/types').AppendOptions} AppendOptions
+ * @typedef {import('./lib/types').CursorInfo} CursorInfo
+ * @typedef {import('./lib/types').CommitOptions} CommitOptions
  * @typedef {import('./lib/types').Stats} Stats
  * @typedef {import('./lib/types').LogWriteStream} LogWriteStream
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
@@ -53,6 +56,11 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
 /**
  * @template [T=Buffer]
  * @typedef {import('./lib/read/source').LogRecord<T>} LogRecord
+ */
+
+/**
+ * @template [T=Buffer]
+ * @typedef {import('./lib/wrappers/cursor').Cursor<T>} Cursor
  */
 
 /**
@@ -234,6 +242,35 @@ class FlumeLog {
   }
 
   /**
+   * A named position in the log that survives restarts. This process holds it until the cursor, or the log, is closed.
+   * @param {string} name 1 to 64 letters, digits, `-` or `_`
+   * @returns {Cursor<T>}
+   * @throws flumelog:invalid for another name, and for a log in a storage
+   */
+  cursor (name) {
+    return new NamedCursor(this.flumelog.cursor(name))
+  }
+
+  /**
+   * Lists the cursors of the log, by name.
+   * @returns {Promise<CursorInfo[]>}
+   */
+  cursors () {
+    return new Promise((resolve, reject) => this.flumelog.cursors((err, cursors) => err ? reject(err) : resolve(cursors)))
+  }
+
+  /**
+   * Copies the log to a file, which is a valid log, or brings an earlier backup up to date: only what is new is copied, and what was deleted is
+   * deleted there. The log can be used meanwhile. Errors as for the log with callbacks.
+   * @param {string} target a path; missing parent directories are created
+   * @param {BackupOptions} [options]
+   * @returns {Promise<BackedUp>} what was done, when it is durable. Rejects with the reason of the signal if that ends it
+   */
+  backup (target, options = {}) {
+    return new Promise((resolve, reject) => this.flumelog.backup(target, options, (err, result) => err ? reject(err) : resolve(result)))
+  }
+
+  /**
    * Zero-copy iteration: nothing is allocated per record.
    * @param {ScanOptions} range
    * @param {import('./lib/types').OnRecord} onRecord called with the bytes of a block, the bounds of the record's data in it, and
@@ -269,17 +306,6 @@ class FlumeLog {
   }
 
   /**
-   * Copies the log to a file, which is a valid log, or brings an earlier backup up to date: only what is new is copied, and what was deleted is
-   * deleted there. The log can be used meanwhile. Errors as for the log with callbacks.
-   * @param {string} target a path; missing parent directories are created
-   * @param {BackupOptions} [options]
-   * @returns {Promise<BackedUp>} what was done, when it is durable. Rejects with the reason of the signal if that ends it
-   */
-  backup (target, options = {}) {
-    return new Promise((resolve, reject) => this.flumelog.backup(target, options, (err, result) => err ? reject(err) : resolve(result)))
-  }
-
-  /**
    * Fsyncs everything appended and releases the lock. Closing twice is not an error.
    * @returns {Promise<void>}
    */
@@ -290,6 +316,34 @@ class FlumeLog {
   /** Closes the log, at the end of the scope of `await using`. */
   [Symbol.asyncDispose] () {
     return this.close()
+  }
+
+  /** Identity of the log, which changes with each compaction; `'0'` for a log that was never compacted. */
+  get id () {
+    return this.flumelog.id
+  }
+
+  set id (id) {
+    replace(this, 'id', id)
+  }
+
+  /**
+   * Copies the log without its deleted records, and without those for which `keep` returns false, into another file, which takes its
+   * place: seqs change. Appends, reads and streams go on meanwhile.
+   * @param {import('./lib/space/compacting').CompactOptions<T>} [options]
+   * @returns {Promise<import('./lib/space/compaction').Compacted>} Rejects, with the log as it was, as the log with callbacks does
+   */
+  compact (options = {}) {
+    return new Promise((resolve, reject) => this.flumelog.compact(options, (err, compacted) => err ? reject(err) : resolve(compacted)))
+  }
+
+  /**
+   * Calls a listener after each compaction, with a map from the seqs before to those since.
+   * @param {(map: import('./lib/space/compacting').CompactionMap) => void} listener
+   * @returns {() => void} removes it
+   */
+  onCompact (listener) {
+    return this.flumelog.onCompact(listener)
   }
 
   /**

@@ -3,6 +3,7 @@
 // Appends the lines of standard input, as many at a time as one read has, and notes the
 // first one that cannot be stored.
 
+const { MAX_LENGTH, MIN_BLOCK_SIZE } = require('../lib/format/chunk')
 const layout = require('../lib/format/layout')
 const { encodings } = require('./encodings')
 const { UserError, codeOf, explain } = require('./errors')
@@ -26,15 +27,17 @@ const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 }
 /**
  * @param {import('./open').Log} log
  * @param {string} file
- * @param {{ encoding: string, skipEmpty?: boolean }} options
+ * @param {{ encoding: string, skipEmpty?: boolean, large?: boolean }} options
  * @param {import('./input').Input} input
  * @param {{ update: (bytes: number, records: number) => void } | null} progress
  * @returns {Promise<Appended>}
  */
-async function appendLines (log, file, { encoding, skipEmpty }, input, progress) {
+async function appendLines (log, file, { encoding, skipEmpty, large }, input, progress) {
   const { parse, takesReturn, storesAsIs, maxLineSize } = encodings[encoding]
-  const maxRecordSize = layout.maxRecordSize(log.blockSize, true)
-  const tooLarge = `records of more than ${count(maxRecordSize)} bytes cannot be stored in blocks of ${count(log.blockSize)} bytes`
+  const hasChunks = large && log.blockSize >= MIN_BLOCK_SIZE
+  const maxRecordSize = hasChunks ? MAX_LENGTH : layout.maxRecordSize(log.blockSize, true)
+  const tooLarge = `records of more than ${count(maxRecordSize)} bytes cannot be stored in blocks of ${count(log.blockSize)} bytes` +
+    (large ? '' : '; with --large, they are stored in chunks')
   const lines = new Lines(maxLineSize(maxRecordSize))
   /** @type {string | null} */
   let failure = null

@@ -4,6 +4,7 @@
 // say what the value must be: bin/usage.js adds its name and what it is.
 
 const { InvalidArgumentError, Option } = require('commander')
+const { isCursorName } = require('../lib/cursors/cursor-name')
 const { MIN_BLOCK_SIZE, MAX_BLOCK_SIZE } = require('../lib/format/layout')
 const { oneOf } = require('./usage')
 
@@ -87,6 +88,15 @@ function blockSize (text) {
 
 /**
  * @param {string} text
+ * @returns {string} the name of a cursor
+ */
+function cursorName (text) {
+  if (isCursorName(text)) return text
+  throw new InvalidArgumentError('must be the name of a cursor: 1 to 64 letters, digits, - or _')
+}
+
+/**
+ * @param {string} text
  * @returns {string[]} the keys of a path such as value.content.type
  */
 function jsonPath (text) {
@@ -129,4 +139,4 @@ function syncOption () {
   return choiceOption('--sync <when>', 'when to fsync', ['always', 'interval', 'never']).default('interval')
 }
 
-module.exports = { fileName, fileToWrite, bound, offset, offsets, natural, blockSize, jsonPath, jsonPaths, choiceOf, choiceOption, syncOption }
+module.exports = { fileName, fileToWrite, bound, offset, offsets, natural, blockSize, cursorName, jsonPath, jsonPaths, choiceOf, choiceOption, syncOption }

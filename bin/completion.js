@@ -2,9 +2,6 @@
 
 // What completion scripts need to know of the commands, taken from their definition.
 
-/** Names of arguments that are files. */
-const FILE_ARGUMENTS = ['file', 'target', 'backup']
-
 /**
  * @typedef {object} OptionDescription
  * @property {string[]} flags -e, --encoding
@@ -26,6 +23,9 @@ const FILE_ARGUMENTS = ['file', 'target', 'backup']
  *
  * @typedef {{ options: OptionDescription[], commands: CommandDescription[] }} Description
  */
+
+/** Names of arguments that are files. */
+const FILE_ARGUMENTS = ['file', 'old', 'new', 'target', 'backup']
 
 /**
  * @param {import('commander').Command} program

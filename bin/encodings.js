@@ -4,7 +4,7 @@
 
 const { isUtf8 } = require('buffer')
 const { choiceOption } = require('./arguments')
-const json = require('./json')
+const json = require('../lib/json')
 const { UserError } = require('./errors')
 
 /**
@@ -76,7 +76,7 @@ const encodings = {
       return json.compact(line)
     },
     storesAsIs: () => false,
-    maxLineSize: () => MAX_JSON_LINE
+    maxLineSize: (recordSize) => Math.max(recordSize, MAX_JSON_LINE)
   }
 }
 

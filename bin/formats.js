@@ -4,7 +4,8 @@
 
 const { isUtf8 } = require('buffer')
 const { checkedJson } = require('./encodings')
-const json = require('./json')
+const { cellText, rowOf } = require('../lib/export/csv')
+const json = require('../lib/json')
 
 /** @typedef {import('./printer').Format} Format */
 
@@ -56,25 +57,6 @@ function csvFormat (fields, seqs = false) {
       return rowOf(seqs ? [String(seq), ...cells] : cells)
     }
   }
-}
-
-/**
- * @param {string | undefined} found JSON
- * @returns {string | null} null: nothing is there
- */
-function cellText (found) {
-  if (found === undefined || found === 'null') return null
-  return found[0] === '"' ? JSON.parse(found) : found
-}
-
-/**
- * @param {Array<string | null>} cells
- * @returns {string} quoted as in RFC 4180; an empty text is "", and so is a single cell without a value: readers skip empty
- *   lines, and the row would be lost
- */
-function rowOf (cells) {
-  const row = cells.map(cell => cell === null ? '' : cell === '' || /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell).join(',')
-  return row === '' ? '""' : row
 }
 
 module.exports = { ndjson, csvFormat }

@@ -8,12 +8,12 @@ const { VERIFY, advise } = require('./errors')
 /** @typedef {import('../lib/log').FlumeLog<Buffer>} Log */
 
 /**
- * Opens a log read-only. No block is read twice, so nothing is cached.
+ * Opens a log read-only. No block is read twice, so nothing is cached. Large records are whole: their chunks say nothing to anybody.
  * @param {string} file
  * @returns {Promise<Log>}
  */
 async function openToRead (file) {
-  const log = FlumeLog(file, { readOnly: true, cacheSize: 0 })
+  const log = FlumeLog(file, { readOnly: true, large: true, cacheSize: 0 })
   await ready(log)
   return log
 }

@@ -28,15 +28,26 @@ let shown = null
  * @returns {Progress}
  */
 function byteProgress (verb) {
-  return progress((done, total, seconds, width) => {
+  /** Bytes that were done before: what is continued. @type {number | null} */
+  let first = null
+  const { update, stop } = progress((done, total, seconds, width) => {
     const share = total === 0 ? 1 : Math.min(1, done / total)
     const parts = [`${String(Math.floor(share * 100)).padStart(3)}%`, `${size(done)} of ${size(total)}`]
-    if (share > 0) parts.push(`${duration(seconds / share - seconds)} left`)
+    const rate = (done - (first ?? 0)) / seconds
+    if (rate > 0) parts.push(`${duration(Math.max(0, total - done) / rate)} left`, `${size(rate)}/s`)
     const room = width - MARGIN - verb.length - 2
     while (parts.length > 1 && parts.join('  ').length > room) parts.pop()
     const text = parts.join('  ')
     return `${verb} ${bar(share, Math.min(MAX_BAR, room - text.length))} ${text}`
   })
+  return {
+    update (done, total) {
+      // most work starts at the start, and tells so after the first piece
+      first ??= total !== undefined && done > total / 100 ? done : 0
+      update(done, total)
+    },
+    stop
+  }
 }
 
 /**

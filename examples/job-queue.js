@@ -1,8 +1,7 @@
 'use strict'
 
-// A job queue. One log contains the jobs, another the seqs of the jobs that are done: its
-// last record says where to resume after a crash. Jobs are processed at least once: if the
-// worker is killed before it records that a job is done, the next one repeats the job. Each
+// A job queue. The log contains the jobs; the cursor 'worker' says which of them are done, and where to resume after a
+// crash. Jobs are processed at least once: if the worker is killed before it commits a job, the next one repeats it. Each
 // run adds five jobs, and processes three.
 //
 //     npm install flumelog-random-access-file
@@ -18,24 +17,16 @@ const file = process.argv[2] ?? path.join(fs.mkdtempSync(path.join(os.tmpdir(), 
 
 async function main () {
   const jobs = await open(file, { codec })
-  const done = await open(file + '.done', { codec })
   await jobs.append(['wash', 'rinse', 'dry', 'iron', 'fold'].map(task => ({ task })))
-  await work(jobs, done, 3)
+  await work(jobs.cursor('worker'), 3)
   await jobs.close()
-  await done.close()
 }
 
-async function work (jobs, done, limit) {
-  for await (const { seq, value: { task } } of jobs.stream({ gt: await lastDone(done), limit })) {
+async function work (cursor, limit) {
+  for await (const { seq, value: { task } } of cursor.stream({ limit })) {
     console.log(`job ${seq}: ${task}`)
-    await done.append(seq, { sync: true })
+    await cursor.commit(seq)
   }
-}
-
-/** The seq of the last job done; -1 if there is none. */
-async function lastDone (done) {
-  const last = done.flumelog.since.value
-  return last === -1 ? -1 : done.get(last)
 }
 
 main()

@@ -9,7 +9,7 @@
  * @typedef {'flumelog:deleted' | 'flumelog:trimmed' | 'flumelog:not-found' | 'flumelog:invalid' | 'flumelog:too-large' | 'flumelog:corrupt' |
  *   'flumelog:not-a-log' | 'flumelog:block-size' | 'flumelog:locked' | 'flumelog:unreachable' | 'flumelog:no-lock' |
  *   'flumelog:read-only' | 'flumelog:overflow' | 'flumelog:replaced' | 'flumelog:failed' | 'flumelog:protocol' |
- *   'flumelog:closed'} ErrorCode
+ *   'flumelog:closed' | 'flumelog:compacted'} ErrorCode
  * @typedef {`E${string}`} SystemErrorCode such as 'ENOSPC'
  */
 
@@ -79,6 +79,12 @@ exports.notFound = (filename, seq, message) => createError('flumelog:not-found',
  */
 exports.noRecordStarts = (filename, seq) => exports.notFound(filename, seq, `no record starts at offset ${seq}`)
 
+/**
+ * @param {string | null} filename
+ * @param {number} seq
+ */
+exports.startsPart = (filename, seq) => exports.notFound(filename, seq, `no record starts at offset ${seq}: a part of a large one does`)
+
 /** @param {string | null} filename */
 exports.noMatch = (filename) => createError('flumelog:not-found',
   `${nameOf(filename)}: no record matches the search`, { filename })
@@ -90,13 +96,34 @@ exports.noMatch = (filename) => createError('flumelog:not-found',
 exports.invalid = (message, cause) => createError('flumelog:invalid', message,
   cause === undefined ? undefined : { cause })
 
+/** @param {string | null} filename */
+exports.compacted = (filename) => createError('flumelog:compacted',
+  `${nameOf(filename)}: the log was compacted meanwhile, so its records have other seqs; start again`, { filename })
+
+/**
+ * @param {string} filename
+ * @param {number} need bytes, about
+ * @param {number} have bytes
+ */
+exports.noRoom = (filename, need, have) => createError('ENOSPC',
+  `ENOSPC: ${filename}: compacting needs about ${need} bytes of free space, and there are ${have}`, { filename, path: filename, need, have })
+
 /**
  * @param {number} length in bytes
  * @param {number} most in bytes
  * @param {number} blockSize in bytes
  */
 exports.tooLarge = (length, most, blockSize) => createError('flumelog:too-large',
-  `a record of ${length} bytes is too large: the maximum is ${most} bytes, with blocks of ${blockSize}`,
+  `a record of ${length} bytes is too large: the maximum is ${most} bytes, with blocks of ${blockSize}; the option large stores larger ones`,
+  { length, most, blockSize })
+
+/**
+ * @param {number} length in bytes
+ * @param {number} most in bytes
+ * @param {number} blockSize in bytes
+ */
+exports.tooLargeToSplit = (length, most, blockSize) => createError('flumelog:too-large',
+  `a record of ${length} bytes is too large: the maximum is ${most} bytes, with the option large and blocks of ${blockSize}`,
   { length, most, blockSize })
 
 /**
@@ -119,6 +146,14 @@ exports.tooLargeTogether = (length, most, blockSize) => createError('flumelog:to
 exports.corrupt = (filename, block, blockSize, position, reason, cause) => createError('flumelog:corrupt',
   `${nameOf(filename)}: block ${block} is corrupt at offset ${block * blockSize + position}: ${reason}`,
   { filename, block, blockSize, offset: block * blockSize + position, ...(cause === undefined ? {} : { cause }) })
+
+/**
+ * @param {string | null} filename
+ * @param {number} seq of a large record
+ * @param {string} reason what was found and what was expected
+ */
+exports.corruptLarge = (filename, seq, reason) => createError('flumelog:corrupt',
+  `${nameOf(filename)}: the large record at offset ${seq} is corrupt: ${reason}`, { filename, offset: seq })
 
 /**
  * @param {string} filename of a backup
@@ -353,3 +388,107 @@ exports.unsafeDirectory = (folder, reason) => createError('EPERM',
 /** @param {string} filename */
 exports.notASocket = (filename) => createError('EEXIST',
   `${filename}: this file is in the way of the log's socket; move it away`, { filename, path: filename })
+
+/**
+ * @param {string} filename of a cursor
+ * @param {string} name the cursor's
+ */
+exports.cursorLocked = (filename, name) => createError('flumelog:locked',
+  `${filename}: another process, or another log object of this one, holds the cursor '${name}'; close it there first, or use a cursor of another name`, { filename })
+
+/**
+ * @param {string} filename of a cursor
+ * @param {string} name the cursor's
+ */
+exports.corruptCursor = (filename, name) => createError('flumelog:corrupt',
+  `${filename}: the file of the cursor '${name}' is corrupt: neither of its lines has the right checksum; restore it, or delete it to start again`, { filename })
+
+/**
+ * @param {string} filename of a cursor
+ * @param {string} name the caller's
+ * @param {string} other the file's
+ */
+exports.otherCase = (filename, name, other) => createError('flumelog:invalid',
+  `${filename}: the file is that of the cursor '${other}', and this file system does not tell '${name}' from it; use '${other}', or another name`, { filename })
+
+/**
+ * @param {string} filename of a cursor
+ * @param {string} name the cursor's
+ */
+exports.cursorClosed = (filename, name) => createError('flumelog:closed', `${filename}: the cursor '${name}' is closed`, { filename })
+
+/**
+ * @param {string} filename of a cursor
+ * @param {string} name the cursor's
+ * @param {number} seq where it is
+ * @param {string} reason why it cannot be there
+ */
+exports.cursorOutside = (filename, name, seq, reason) => createError('flumelog:invalid',
+  `${filename}: the cursor '${name}' is at offset ${seq}, but ${reason}: the log was replaced or restored from a backup; ` +
+  'commit another position with rewind: true, or delete the cursor to start again', { filename, offset: seq })
+
+/**
+ * @param {string} filename of what is to be imported
+ * @param {number} size in bytes
+ * @param {string[]} similar formats of which its start has something
+ */
+exports.unknownFormat = (filename, size, similar) => createError('flumelog:not-a-log',
+  `${filename}: ${size === 0 ? 'the file is empty' : 'not in a format that can be imported'}; ` +
+  (similar.length === 0 ? 'give its format with `from`' : `it may be ${similar.join(' or ')}, corrupt or truncated: if so, give the format with \`from\``), { filename })
+
+/**
+ * @param {string} filename of what is to be imported
+ * @param {string[]} formats
+ */
+exports.ambiguousFormat = (filename, formats) => createError('flumelog:invalid',
+  `${filename}: it could be ${formats.join(' or ')}; give its format with \`from\``, { filename })
+
+/**
+ * @param {string} filename of what is imported
+ * @param {number} offset of the record in it
+ * @param {number} length of the record in bytes
+ * @param {number} most in bytes
+ * @param {number} blockSize in bytes
+ * @param {string} reason empty: its length
+ */
+exports.cannotImport = (filename, offset, length, most, blockSize, reason) => createError(length > most && reason === '' ? 'flumelog:too-large' : 'flumelog:invalid',
+  `${filename}: the record at offset ${offset} cannot be stored: ` +
+  (reason !== '' ? reason : length === 0 ? 'it is empty' : `it has ${length} bytes; the maximum is ${most}, with blocks of ${blockSize}`) +
+  '; `skip` puts such records into a file of their own', { filename, offset })
+
+/**
+ * @param {string} filename of what is imported
+ * @param {number} start in bytes
+ * @param {number} end in bytes
+ * @param {string} reason what was found at the start
+ */
+exports.corruptOldFile = (filename, start, end, reason) => createError('flumelog:corrupt',
+  `${filename}: corrupt from offset ${start} to ${end}, where whole records follow: ${reason}; \`skip\` imports the others`, { filename, offset: start })
+
+/** @param {string} filename of async-append-only-log */
+exports.unfinishedCompaction = (filename) => createError('flumelog:invalid',
+  `${filename}: a compaction was interrupted, so the file has records twice; open it with async-append-only-log, which completes it, first`, { filename })
+
+/** @param {string} filename of the log that is to be made */
+exports.beingImported = (filename) => createError('flumelog:locked',
+  `${filename}: another process imports into it`, { filename })
+
+/**
+ * @param {string} filename of what is read
+ * @param {number} offset in it
+ * @param {string} reason
+ */
+exports.notARecord = (filename, offset, reason) => createError('flumelog:invalid',
+  `${filename}: no record at offset ${offset}: ${reason}`, { filename, offset })
+
+/**
+ * @param {string} filename of a log that is exported
+ * @param {number} seq
+ * @param {string} reason
+ */
+exports.cannotExport = (filename, seq, reason) => createError('flumelog:invalid',
+  `${filename}: the record at offset ${seq} cannot be exported: ${reason}`, { filename, offset: seq })
+
+/** @param {string} filename of a log that is exported */
+exports.exportTooLarge = (filename) => createError('flumelog:too-large',
+  `${filename}: the offsets of flumelog-offset-32 end at 4 GiB, and the log is larger; export it to flumelog-offset-48`, { filename })

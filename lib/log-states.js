@@ -21,6 +21,7 @@ class Opening {
   constructor (appender) {
     /** @type {Call[]} */
     this.calls = []
+    /** There is nothing yet. @type {import('./opening').Opened | null} */
     this.opened = null
     this.appender = appender
     this.reader = null

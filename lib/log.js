@@ -10,7 +10,7 @@ const { callAll, mustBeFunction, optional } = require('./callbacks')
 const { Appending } = require('./appending')
 const { Opening, Open, Refusing } = require('./log-states')
 const { openLog } = require('./opening')
-const { RecordCodec } = require('./record-codec')
+const { recordCodecOf } = require('./record-codec')
 const { replaceable } = require('./replaceable')
 const { createSince } = require('./since')
 const { problemOf } = require('./read/get')
@@ -20,8 +20,11 @@ const { BatchStream } = require('./read/batch-stream')
 const { Stream } = require('./read/stream')
 const { TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
+const { Compacting } = require('./space/compacting')
 const { search } = require('./read/search')
+const { searchLarge } = require('./read/large-search')
 const { EarlyAppends } = require('./write/early-appends')
+const { LargeDeletion } = require('./write/large-deletion')
 const { sink } = require('./write/sink')
 const { trim } = require('./space/trim')
 const { statsOf } = require('./statistics')
@@ -58,15 +61,21 @@ class Log {
     /** The options that can be changed while the log is open. */
     this.limits = { highWaterMark: settings.highWaterMark, overflow: settings.overflow }
     this.since = createSince((cb) => this.nextChange(cb))
-    this.records = new RecordCodec(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
+    this.records = recordCodecOf(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
     /** What is appended until the log is open; null: it is, or cannot be, or it is read-only. */
     this.early = settings.readOnly ? null : new EarlyAppends(settings, this.limits, (error) => this.refusedEarly(error))
     /** @type {Opening | Open | Refusing} */
     this.state = new Opening(this.early?.appender ?? null)
     this.appending = new Appending(this)
+    this.compacting = new Compacting(this)
     /** Callbacks of `close`; null: it was not called. @type {Done[] | null} */
     this.closing = null
     this.isClosed = false
+    /** Null: there are none. @type {import('./cursors/named-cursors').NamedCursors | null} */
+    this.namedCursors = null
+    this.clock = clock
+    /** Null: the log is opened without `large`. @type {LargeDeletion | null} */
+    this.largeDeletion = null
     this.depth = 0
     this.turn = new TurnBudget(clock)
     // while a reader waits for what another process appends, this process is kept alive
@@ -91,6 +100,7 @@ class Log {
       onadvance: (/** @type {number} */ seq) => this.advance(seq),
       onblocksize: (/** @type {number} */ blockSize) => { this.records.blockSize = blockSize },
       onfailure: (/** @type {Error} */ err) => this.fail(err),
+      onmoved: (/** @type {import('./space/offset-map').OffsetMap} */ map) => this.compacting.moved(map, null),
       onrole: () => this.state.update(),
       onfresh: () => this.state.update()
     }
@@ -108,6 +118,8 @@ class Log {
   open (opened, lastSeq) {
     const state = new Open(opened, /** @type {Opening} */ (this.state).calls)
     this.state = state
+    this.compacting.id = opened.id ?? null
+    if (this.settings.large) this.largeDeletion = new LargeDeletion(opened)
     if (opened.writer !== null) this.early?.moveTo(opened.writer, this.records)
     this.early = null
     // the owner of a shared log may have told more since
@@ -169,9 +181,10 @@ class Log {
   /** @param {boolean} isWaiting whether streams wait for what another process appends */
   hold (isWaiting) {
     const { sharing = null, follower = null } = this.state.opened ?? {}
-    if (sharing !== null) sharing.hold(isWaiting)
-    else if (isWaiting) follower?.watch?.hold()
-    else follower?.watch?.release()
+    if (sharing !== null) return sharing.hold(isWaiting)
+    const { watch = null } = /** @type {import('./read/follower').Follower | null} */ (follower) ?? {}
+    if (isWaiting) watch?.hold()
+    else watch?.release()
   }
 
   /** @param {number} seq of the last record that readers see */
@@ -242,11 +255,25 @@ class Log {
       /** @type {Error | null} */
       let first = null
       for (const seq of list) {
-        writer.delete(seq, (/** @type {Error | null | undefined} */ err) => {
+        (this.largeDeletion ?? writer).delete(seq, (/** @type {Error | null | undefined} */ err) => {
           first ??= err ?? null
           if (--left === 0) cb(first)
         })
       }
+    })
+  }
+
+  /**
+   * @param {any} options
+   * @param {any} [cb]
+   * @returns {void}
+   */
+  compact (options, cb) {
+    if (typeof options === 'function') return this.compact({}, options)
+    mustBeFunction('the callback', cb)
+    this.whenOpen((err) => {
+      if (err) cb(err)
+      else this.compacting.compact(options ?? {}).then(compacted => process.nextTick(cb, null, compacted), err => process.nextTick(cb, err))
     })
   }
 
@@ -306,7 +333,8 @@ class Log {
    */
   search (compare, cb) {
     mustBeFunction('the callback', cb)
-    this.whenReadable(cb, () => search(this.reading, compare, cb))
+    const find = this.settings.large ? searchLarge : search
+    this.whenReadable(cb, () => find(this.reading, compare, cb))
   }
 
   /**
@@ -330,6 +358,14 @@ class Log {
     return typeof options === 'function' ? sink(this, {}, options) : sink(this, options ?? {}, cb)
   }
 
+  /** The named cursors of the log. */
+  get cursors () {
+    // only then: most logs have none
+    const { NamedCursors } = require('./cursors/named-cursors')
+    this.namedCursors ??= new NamedCursors(this, this.clock)
+    return this.namedCursors
+  }
+
   // Ends
 
   /** @param {Done} [callback] */
@@ -347,6 +383,7 @@ class Log {
 
   /** A client's calls may wait until it has read the end of the log. */
   closeWhenRead () {
+    if (this.largeDeletion !== null && this.largeDeletion.pending > 0) return this.largeDeletion.whenDone(() => this.closeWhenRead())
     const sharing = this.state.opened?.sharing ?? null
     if (sharing === null) this.closeOpened()
     else sharing.whenRead(() => this.closeOpened())
@@ -358,10 +395,21 @@ class Log {
     this.turn.flush()
     const { opened } = this.state
     this.state = new Refusing(errors.closed(this.filename), opened)
-    const writer = opened?.sharing ?? opened?.writer ?? null
+    this.compacting.stop(errors.closed(this.filename), () => this.closeCursors(opened))
+  }
+
+  /** @param {import('./opening').Opened | null} opened */
+  closeCursors (opened) {
     if (opened === null) this.finishClosing(null)
-    else if (writer === null) this.closeFile(null)
-    else writer.close((/** @type {Error | null | undefined} */ err) => this.closeFile(err ?? null))
+    else if (this.namedCursors === null) this.closeWriter(null)
+    else this.namedCursors.close((err) => this.closeWriter(err))
+  }
+
+  /** @param {Error | null} failure of a cursor */
+  closeWriter (failure) {
+    const { sharing, writer } = /** @type {import('./opening').Opened} */ (this.state.opened)
+    if (writer === null) this.closeFile(failure)
+    else (sharing ?? writer).close((/** @type {Error | null | undefined} */ err) => this.closeFile(failure ?? err ?? null))
   }
 
   /** @param {Error | null} failure */
@@ -369,6 +417,7 @@ class Log {
     const { blocks, follower } = /** @type {import('./opening').Opened} */ (this.state.opened)
     follower?.close()
     blocks.closed = true
+    this.compacting.close()
     this.streams.close()
     this.file.close((err) => this.finishClosing(failure || err || null))
   }
@@ -391,7 +440,7 @@ function noop () {}
  */
 function createLog (file, settings, clock = systemClock) {
   const log = new Log(file, settings, clock)
-  /** @type {Omit<FlumeLog<any>, 'blockSize' | 'start' | 'role' | 'highWaterMark' | 'overflow'>} */
+  /** @type {Omit<FlumeLog<any>, 'blockSize' | 'id' | 'methods' | 'start' | 'role' | 'highWaterMark' | 'overflow'>} */
   const members = {
     filename: log.filename,
     codec: settings.codec,
@@ -405,19 +454,24 @@ function createLog (file, settings, clock = systemClock) {
     search: (compare, cb) => log.search(compare, cb),
     sink: (options, cb) => log.sink(options, cb),
     del: (seqs, cb) => log.del(seqs, cb),
+    compact: (/** @type {any} */ options, /** @type {any} */ cb = undefined) => log.compact(options, cb),
+    onCompact: (listener) => log.compacting.onCompact(listener),
     trim: (options, cb) => trim(log, options, cb),
+    cursor: (name) => log.cursors.get(name),
+    cursors: (cb) => log.cursors.list(cb),
+    // loaded then: few programs make backups
+    backup: (/** @type {string} */ target, /** @type {any} */ options, /** @type {any} */ cb = undefined) => require('./backup/backup').startBackup(log, target, options, cb),
     onReady: (cb) => log.onReady(cb),
     onDrain: (cb) => log.onDrain(cb),
     sync: (cb) => log.sync(cb),
     close: (cb) => log.close(cb),
-    // loaded then: few programs make backups
-    backup: (/** @type {string} */ target, /** @type {any} */ options, /** @type {any} */ cb = undefined) => require('./backup/backup').startBackup(log, target, options, cb),
-    stats: () => statsOf(log.file, log.state.opened, log.state.appender, log.streams.size),
-    methods: { del: 'async' }
+    stats: () => statsOf(log.file, log.state.opened, log.state.appender, log.streams.size)
   }
   // `get` and `set` in the literal would make V8 look up every member of the log in a table, at each use
   return /** @type {FlumeLog<any>} */ (Object.defineProperties(members, {
     blockSize: replaceable('blockSize', () => log.records.blockSize),
+    id: replaceable('id', () => log.compacting.id),
+    methods: replaceable('methods', () => log.compacting.methods()),
     start: replaceable('start', () => log.state.opened?.blocks.start ?? 0),
     role: replaceable('role', () => log.state.opened?.sharing?.role ?? null),
     highWaterMark: { enumerable: true, configurable: true, get: () => log.limits.highWaterMark, set: (bytes) => { log.limits.highWaterMark = checkHighWaterMark(bytes) } },

@@ -9,6 +9,8 @@ const { findVisibleEnd } = require('./read/visible-end')
 const { openBlocks } = require('./read/open-blocks')
 const { recoverEnd } = require('./recovery/recover-end')
 const { removeJournal } = require('./sharing/journal')
+const { readId } = require('./space/log-id')
+const { removeUnfinished } = require('./space/unfinished')
 const { promises } = require('./storage/promisified-file')
 const { Writer } = require('./write/writer')
 
@@ -19,6 +21,7 @@ const { Writer } = require('./write/writer')
  * @property {Writer | import('./sharing/remote-writer').RemoteWriter | null} writer null: the log is read-only
  * @property {Follower | import('./sharing/client-end').ClientEnd | null} follower null: this process writes the file
  * @property {import('./sharing/sharing').Sharing | null} sharing null: the log is not shared
+ * @property {string} [id] another one after each compaction
  * @property {import('./types').Cut | null} cut what recovery truncated
  * @property {number} recovered bytes behind the recovery point that were valid
  *
@@ -26,6 +29,7 @@ const { Writer } = require('./write/writer')
  * @property {(seq: number) => void} onadvance readers see more; the last record's seq is this
  * @property {(blockSize: number) => void} onblocksize the block size is this; a follower may find it only later
  * @property {(err: Error) => void} onfailure a follower cannot rely on what it has read
+ * @property {(map: import('./space/offset-map').OffsetMap) => void} onmoved another process has compacted the log
  * @property {() => void} onrole this process of a shared log has another writer now
  * @property {(isFresh: boolean) => void} onfresh whether blocks have all that the owner of a shared log has told of
  *
@@ -56,7 +60,10 @@ async function openLog (context) {
 async function openShared (context) {
   // only then: it is a third of the code
   const { Sharing } = require('./sharing/sharing')
-  return new Sharing(context).open()
+  const { opened, lastSeq } = await new Sharing(context).open()
+  const { path } = /** @type {import('./storage/location').Location} */ (context.file.location)
+  // a client may not know yet where the log starts
+  return { opened: Object.assign(opened, { id: await readId(path, opened.blocks.end) }), lastSeq }
 }
 
 /** @param {Context} context */
@@ -80,13 +87,14 @@ async function openWriter (context, io) {
   const { file, settings, records, limits, listeners, clock } = context
   const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
   // what is appended now is not what an earlier owner of the log was about to store there
-  if (file.location) await removeJournal(file.location.path)
+  if (file.location) await Promise.all([removeJournal(file.location.path), removeUnfinished(file.location.path)])
+  const id = await readId(file.location?.path ?? null, found.start)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
   blocks.start = found.start
   const writer = new Writer(file, blocks, { ...settings, blockSize, counted }, limits, found.lastSeq, listeners.onadvance, clock)
   writer.retain(settings, records)
-  return { opened: { blocks, reader, writer, follower: null, sharing: null, cut, recovered }, lastSeq: found.lastSeq }
+  return { opened: { blocks, reader, writer, follower: null, sharing: null, id, cut, recovered }, lastSeq: found.lastSeq }
 }
 
 /**
@@ -96,17 +104,18 @@ async function openWriter (context, io) {
 async function openReader (context, io) {
   const { file, settings, records, listeners, clock } = context
   const { blockSize, found, point } = await findVisibleEnd(io, io.read, file.filename, { ...settings, isWhole: records.isWhole })
+  const id = await readId(file.location?.path ?? null, found.start)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
   blocks.start = found.start
-  const follower = new Follower(file, io, blocks, found, point, { ...listeners, blockSize: settings.blockSize, isWhole: records.isWhole, clock })
+  const follower = new Follower(file, io, blocks, found, point, { ...listeners, id, blockSize: settings.blockSize, isWhole: records.isWhole, clock })
   try {
     await follower.begin()
   } catch (err) {
     follower.close()
     throw err
   }
-  return { opened: { blocks, reader, writer: null, follower, sharing: null, cut: null, recovered: 0 }, lastSeq: follower.lastSeq }
+  return { opened: { blocks, reader, writer: null, follower, sharing: null, id, cut: null, recovered: 0 }, lastSeq: follower.lastSeq }
 }
 
 module.exports = { openLog }

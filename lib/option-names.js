@@ -85,4 +85,19 @@ function editDistance (a, b) {
   return row[b.length]
 }
 
-module.exports = { optionNames }
+/**
+ * @param {any} options
+ * @param {string[]} names
+ * @returns {object} those of these names, as they would be read: also if they are inherited, or not enumerable
+ */
+function pick (options, names) {
+  /** @type {Record<string, unknown>} */
+  const picked = {}
+  for (const name of names) {
+    const value = options[name]
+    if (value !== undefined) picked[name] = value
+  }
+  return picked
+}
+
+module.exports = { optionNames, pick }

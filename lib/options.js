@@ -49,6 +49,8 @@ const DEFAULT_BLOCK_SIZE = 65536
  * @property {number} [ackInterval] with `shared`: milliseconds for which the owner holds back acknowledgements to gather more; default 0
  * @property {import('./space/retain-options').RetainOptions} [retain] trim blocks at the head of the log, as `trim` does, as far as these limits
  *   allow; with `shared`, those of the owner count; default: everything stays
+ * @property {boolean} [large] store records that do not fit into a block, of up to 256 MiB, in chunks, and read them as they were appended;
+ *   without it, readers see the chunks. Can be switched on at any time; default false
  * @property {boolean} [readOnly] read without a lock and without recovery, following a log that another process writes; default false
  */
 
@@ -70,6 +72,7 @@ const DEFAULT_BLOCK_SIZE = 65536
  * @property {number} timeout
  * @property {number} ackInterval
  * @property {import('./space/retain-options').RetainOptions | null} retain
+ * @property {boolean} large
  * @property {boolean} readOnly
  */
 
@@ -79,7 +82,7 @@ const IDENTITY = { encode: value => value, decode: data => data, buffer: true }
 /** The option of flumelog-offset says how offsets are written in its own format, and means nothing here. */
 const checkNames = optionNames('FlumeLog', [
   'blockSize', 'block', 'codec', 'validate', 'cacheSize', 'sync', 'syncInterval', 'syncBytes', 'checksum', 'lock', 'highWaterMark', 'overflow',
-  'blocking', 'shared', 'timeout', 'ackInterval', 'retain', 'readOnly'
+  'blocking', 'shared', 'timeout', 'ackInterval', 'retain', 'large', 'readOnly'
 ], ['offsetCodec'])
 
 /**
@@ -115,6 +118,7 @@ function settingsOf (options) {
   mustBeInteger('syncBytes', syncBytes, 1, Number.MAX_SAFE_INTEGER)
   const checksum = mustBeBoolean('checksum', options.checksum ?? true)
   const blocking = mustBeBoolean('blocking', options.blocking ?? true)
+  const large = mustBeBoolean('large', options.large ?? false)
   const readOnly = mustBeBoolean('readOnly', options.readOnly ?? false)
   const shared = mustBeBoolean('shared', options.shared ?? false)
   const timeout = options.timeout ?? 10_000
@@ -128,7 +132,7 @@ function settingsOf (options) {
   const highWaterMark = checkHighWaterMark(options.highWaterMark ?? 16 * MIB)
   const overflow = checkOverflow(options.overflow ?? 'queue')
   const retain = retainOf(options.retain)
-  return { blockSize, codec, validate: options.validate, cacheSize, sync, syncInterval, syncBytes, checksum, lock, highWaterMark, overflow, blocking, shared, timeout, ackInterval, retain, readOnly }
+  return { blockSize, codec, validate: options.validate, cacheSize, sync, syncInterval, syncBytes, checksum, lock, highWaterMark, overflow, blocking, shared, timeout, ackInterval, retain, large, readOnly }
 }
 
 /**

@@ -4,7 +4,9 @@
 import type { BackupCallback, BackupOptions } from './backup/backup'
 import type { StreamOptions } from './read/options'
 import type { LogRecord, Source } from './read/source'
-import type { AppendOptions, CallbackError } from './types'
+import type { CompactOptions } from './space/compacting'
+import type { Compacted } from './space/compaction'
+import type { AppendOptions, CallbackError, CommitOptions, Done } from './types'
 
 export interface Append<A> {
   /**
@@ -32,29 +34,51 @@ export interface Append<A> {
   (value: A | A[], options: AppendOptions | boolean, cb?: (err: CallbackError | null, seqs: number | number[]) => void): void
 }
 
-export interface StreamFunction<T> {
+export interface StreamFunction<T, O = StreamOptions> {
   /**
    * A pull-stream source of records as `{ seq, value }`, in the order of the file or, with `reverse`, last record first. Errors end
    * it: `flumelog:corrupt`, `flumelog:invalid` for an invalid option, `flumelog:closed`.
    */
-  (options?: StreamOptions & { seqs?: true, values?: true }): Source<LogRecord<T>>
+  (options?: O & { seqs?: true, values?: true }): Source<LogRecord<T>>
   /** The same with seqs only. */
-  (options: StreamOptions & { values: false }): Source<number>
+  (options: O & { values: false }): Source<number>
   /** The same with values only. */
-  (options: StreamOptions & { seqs: false, values?: true }): Source<T>
+  (options: O & { seqs: false, values?: true }): Source<T>
   /** The same; what it gives depends on `seqs` and `values`. */
-  (options: StreamOptions): Source<any>
+  (options: O): Source<any>
 }
 
-export interface BatchFunction<T> {
+export interface Compact<T> {
+  /**
+   * Copies the log without its deleted records, and without those for which `keep` returns false, into another file, which takes its
+   * place: seqs change. Appends, reads and streams go on meanwhile. If it fails, the log is as it was.
+   */
+  (options: CompactOptions<T>, cb: (err: CallbackError | null, compacted: Compacted) => void): void
+  /** The same without options. */
+  (cb: (err: CallbackError | null, compacted: Compacted) => void): void
+}
+
+export interface BatchFunction<T, O = StreamOptions> {
   /** A pull-stream source of arrays of what `stream` gives, with the same options, a block at a time. No array is empty. */
-  (options?: StreamOptions & { seqs?: true, values?: true }): Source<LogRecord<T>[]>
+  (options?: O & { seqs?: true, values?: true }): Source<LogRecord<T>[]>
   /** The same with seqs only. */
-  (options: StreamOptions & { values: false }): Source<number[]>
+  (options: O & { values: false }): Source<number[]>
   /** The same with values only. */
-  (options: StreamOptions & { seqs: false, values?: true }): Source<T[]>
+  (options: O & { seqs: false, values?: true }): Source<T[]>
   /** The same; what it gives depends on `seqs` and `values`. */
-  (options: StreamOptions): Source<any[]>
+  (options: O): Source<any[]>
+}
+
+export interface Commit {
+  /**
+   * Stores that the record at `seq`, and all before it, are done. It is called back when that is written, or with `sync: 'always'` fsynced.
+   * Errors: `flumelog:invalid` if the cursor is at a later seq already; `flumelog:not-found` if no record starts there;
+   * `flumelog:closed`; errors of the operating system.
+   */
+  (seq: number, cb?: Done): void
+
+  /** With `{ sync: true }`, it is fsynced before the callback. With `{ rewind: true }` the cursor may go back: -1 is the start of the log. */
+  (seq: number, options: CommitOptions, cb?: Done): void
 }
 
 export interface Backup {

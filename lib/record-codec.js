@@ -5,6 +5,7 @@
 
 const { isUint8Array } = require('util').types
 const layout = require('./format/layout')
+const chunk = require('./format/chunk')
 const errors = require('./errors')
 const { sizeOf } = require('./storage/buffers')
 const { format } = require('./format-value')
@@ -16,10 +17,11 @@ class RecordCodec {
    * @param {string | null} filename for messages
    * @param {number} blockSize in bytes; changes when another one is found in the file
    */
-  constructor ({ codec, validate, checksum }, filename, blockSize) {
+  constructor ({ codec, validate, checksum, large }, filename, blockSize) {
     this.codec = codec
     this.validate = validate
     this.checksum = checksum
+    this.large = large
     this.filename = filename
     this.blockSize = blockSize
     /** Whether records are returned as they are stored. */
@@ -69,14 +71,22 @@ class RecordCodec {
   encodeBatch (values) {
     if (this.isIdentity && areBytes(values)) {
       this.encodedBytes = sizeOf(values)
-      for (const data of values) this.fitting(this.checked(data))
-      return values
+      return this.fittingEach(values)
     }
     return this.each(values, (value) => {
       const data = this.asBytes(this.encoded(value))
       // the codec may use its buffer again for the next one
       return this.fitting(this.checked(isBytes(data) && data !== value ? Buffer.from(data) : data))
     })
+  }
+
+  /**
+   * @param {Uint8Array[]} values
+   * @returns {Uint8Array[]} the same
+   */
+  fittingEach (values) {
+    for (const data of values) this.fitting(this.checked(data))
+    return values
   }
 
   /**
@@ -147,6 +157,23 @@ class RecordCodec {
   }
 
   /**
+   * @param {Uint8Array} data as it is stored, if it fits into a block
+   * @returns {Uint8Array} the same
+   * @throws flumelog:too-large
+   */
+  fittingStored (data) {
+    return this.fitting(data)
+  }
+
+  /**
+   * @param {Buffer[]} records as they were packed
+   * @returns {Buffer[]} the same, with each large one as a whole
+   */
+  joined (records) {
+    return records
+  }
+
+  /**
    * @param {Uint8Array[]} batch
    * @returns {Uint8Array[]} the same; together they fit one block
    */
@@ -177,6 +204,18 @@ class RecordCodec {
    * @returns {boolean} whether a record is what was once appended, as far as can be told
    */
   isWhole (data) {
+    const kind = chunk.kindOf(data)
+    if (kind === chunk.PLAIN) return this.isDecodable(data)
+    // also where `large` is off: those of a large record that was acknowledged must not be lost
+    const isWholeChunk = kind === chunk.ESCAPED ? this.isDecodable(chunk.unescape(data)) : chunk.isIntact(data)
+    return isWholeChunk || (!this.large && this.isDecodable(data))
+  }
+
+  /**
+   * @param {Buffer} data
+   * @returns {boolean}
+   */
+  isDecodable (data) {
     try {
       this.decode(this.takesText ? layout.text(data, 0, data.length) : data, 0)
       return this.validate === undefined || this.validate(data) !== false
@@ -184,6 +223,54 @@ class RecordCodec {
       return false
     }
   }
+}
+
+/** Of a log with large records. */
+class LargeRecordCodec extends RecordCodec {
+  /**
+   * @param {Uint8Array} data
+   * @returns {Uint8Array} the same, escaped if it looks like a chunk
+   */
+  fitting (data) {
+    return this.fittingStored(data[0] === chunk.FIRST_BYTE && chunk.startsWithMagic(data, 0, data.length) ? chunk.escape(data) : data)
+  }
+
+  /**
+   * @param {Uint8Array[]} values
+   * @returns {Uint8Array[]}
+   */
+  fittingEach (values) {
+    return values.map(data => this.fitting(this.checked(data)))
+  }
+
+  /**
+   * @param {Uint8Array} data
+   * @returns {Uint8Array}
+   */
+  fittingStored (data) {
+    const { blockSize } = this
+    const most = blockSize < chunk.MIN_BLOCK_SIZE ? layout.maxRecordSize(blockSize, this.checksum) : chunk.MAX_LENGTH
+    if (data.length > most) throw errors.tooLargeToSplit(data.length, most, blockSize)
+    return data
+  }
+
+  /**
+   * @param {Buffer[]} records
+   * @returns {Buffer[]}
+   */
+  joined (records) {
+    return chunk.joinAll(records)
+  }
+}
+
+/**
+ * @param {import('./options').Settings} settings
+ * @param {string | null} filename for messages
+ * @param {number} blockSize in bytes
+ * @returns {RecordCodec}
+ */
+function recordCodecOf (settings, filename, blockSize) {
+  return settings.large ? new LargeRecordCodec(settings, filename, blockSize) : new RecordCodec(settings, filename, blockSize)
 }
 
 /** @param {any[]} values */
@@ -204,4 +291,4 @@ function isBytes (data) {
 /** Stands for a record that was refused. */
 const NOTHING = new Uint8Array(0)
 
-module.exports = { RecordCodec }
+module.exports = { RecordCodec, recordCodecOf }

@@ -77,7 +77,7 @@
 
 /**
  * @callback OnRecord
- * @param {Buffer} block the bytes of a whole block; not to be changed
+ * @param {Buffer} block the bytes of a whole block, or of a large record; not to be changed
  * @param {number} start where the record's data starts in it
  * @param {number} end where the record's data ends in it
  * @param {number} seq the record's offset in the file
@@ -142,10 +142,24 @@
  * @property {(seq: number | number[], cb?: Done) => void} del overwrites one or more records with zeros. Deleting
  *   a deleted record is not an error. When it calls back, the deletion is as durable as an append without options. Errors:
  *   `flumelog:not-found`, `flumelog:invalid`, `flumelog:read-only`
+ * @property {string | null} id identity of the log, which changes with each compaction: seqs that were kept elsewhere are only good for the log
+ *   with the id that it had then. `'0'` for a log that was never compacted; null until the log is open
+ * @property {import('./overloads').Compact<T>} compact copies the log without its deleted records into another file, which takes its place: seqs
+ *   change. Appends, reads and streams go on meanwhile. Errors, with the log as it was: `flumelog:invalid` if a compaction is in progress, with
+ *   `shared`, and for a log in a storage; `flumelog:corrupt` if a block is corrupt; `ENOSPC`; `flumelog:read-only`; `flumelog:closed`; what
+ *   `keep` throws; the reason of the signal
+ * @property {(listener: (map: import('./space/compacting').CompactionMap) => void) => () => void} onCompact calls a listener after each compaction,
+ *   with a map from the seqs before to those since; returns a function that removes it
  * @property {(options: import('./space/trim').TrimOptions, cb?: Trimmed) => void} trim removes whole blocks at the head of the log, of which
  *   all records are before `options.lt`, and frees their space; offsets stay. The block with the last record stays, and so does the first block
  *   if no other goes with it. Calls back with the offset at which the log starts then, when a crash does not undo it. Errors:
  *   `flumelog:invalid`, `flumelog:read-only`, errors of the operating system: the space will be freed later
+ * @property {(name: string) => Cursor<T>} cursor a named position in the log that survives restarts, beside the log in a file of its own. A
+ *   process holds it until the cursor, or the log, is closed; the same name gives the same cursor until then. Throws
+ *   `flumelog:invalid` if the name is not 1 to 64 letters, digits, `-` or `_`, or the log is in a storage
+ * @property {(cb: (err: CallbackError | null, cursors: CursorInfo[]) => void) => void} cursors lists the cursors of the log, by name
+ * @property {import('./overloads').Backup} backup copies the log, which can be used meanwhile, to a file that is a valid log, or brings an earlier
+ *   backup up to date
  * @property {(cb: (err: CallbackError | null, cut: Cut | null) => void) => void} onReady called when the log is open, or cannot be
  *   opened; `cut` is what recovery truncated
  * @property {(cb: Done) => void} onDrain called when everything appended so far is written
@@ -160,6 +174,35 @@
 /**
  * @typedef {object} Methods
  * @property {'async'} del takes a callback
+ */
+
+/**
+ * A named position in a log. Calls wait until it is open; if it cannot be opened, they get the error: `flumelog:locked` if
+ * another process holds it, `flumelog:corrupt` if its file is corrupt.
+ * @template [T=Buffer] a record, as the codec decodes it
+ * @typedef {object} Cursor
+ * @property {string} name as passed to `cursor`
+ * @property {number | undefined} seq of the record that was committed last; -1: none; undefined until it is open
+ * @property {import('./overloads').StreamFunction<T, import('./read/options').CursorStreamOptions>} stream a pull-stream source of the
+ *   records after the one that was committed last. Errors end it: those of the log's `stream`; `flumelog:invalid` if the position
+ *   cannot be one of this log
+ * @property {import('./overloads').BatchFunction<T, import('./read/options').CursorStreamOptions>} batches the same in arrays, a block at
+ *   a time
+ * @property {import('./overloads').Commit} commit stores that the record at `seq`, and all before it, are done. Calls are gathered, and
+ *   called back in order. The records are fsynced first; the commit itself is then as durable as `sync` of the log says.
+ *   Errors: `flumelog:invalid` if the cursor is at a later seq already; `flumelog:not-found` if no record starts there;
+ *   `flumelog:closed`; errors of the operating system
+ * @property {(cb: (err: CallbackError | null, seq: number) => void) => void} onReady called when it is open, with `seq`, or cannot be opened
+ * @property {(cb?: Done) => void} close fsyncs what was committed, ends its streams, and releases it. Closing the log closes all
+ *
+ * @typedef {object} CommitOptions
+ * @property {boolean} [sync] fsync before the callback
+ * @property {boolean} [rewind] the cursor may go back; -1: to the start of the log
+ *
+ * @typedef {object} CursorInfo
+ * @property {string} name the cursor's
+ * @property {number | null} seq of the record that was committed last; -1: none; null: its file is corrupt
+ * @property {boolean} held whether a process holds it; false if that cannot be known here
  */
 
 /**

@@ -21,6 +21,7 @@ const { helpText } = require('../usage')
  * @property {boolean} [skipEmpty]
  * @property {number} [blockSize]
  * @property {'always' | 'interval' | 'never'} sync
+ * @property {boolean} [large]
  * @property {boolean} [shared]
  * @property {boolean} [stats]
  * @property {boolean} [quiet]
@@ -32,7 +33,7 @@ Examples:
   flumelog append my.log < lines.txt
   flumelog dump old.log -e base64 | flumelog append new.log -e base64
 
-\`append\` stops at the first line that cannot be stored, and prints its number; the lines before it are appended. Empty lines cannot be stored. With json, each line must be JSON, and is stored without whitespace between tokens. Ctrl-C stops it, too; all complete lines read so far are appended.
+\`append\` stops at the first line that cannot be stored, and prints its number; the lines before it are appended. Empty lines cannot be stored. Lines of more than a block need --large, and so do programs that read them. With json, each line must be JSON, and is stored without whitespace between tokens. Ctrl-C stops it, too; all complete lines read so far are appended.
 
 If another process has opened the log with \`shared: true\`, that process owns the log, and \`append\` sends it the records, so several processes can append at the same time. With --shared, this process shares the log with those that open it later.`
 
@@ -45,6 +46,7 @@ function define (program) {
     .addOption(encodingOption('how lines are encoded; raw: any bytes'))
     .option('--skip-empty', 'skip empty lines')
     .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize)
+    .option('--large', 'store lines that do not fit into a block, of up to 256 MiB, in chunks')
     .addOption(syncOption())
     .option('--shared', 'share the log with other processes that append to it; by default only if it is shared already')
     .option('--no-shared', 'fail if another process has the log open for writing')
@@ -62,7 +64,7 @@ function define (program) {
 async function append (file, options, command) {
   if (process.argv.includes('--shared') && process.argv.includes('--no-shared')) command.error('--shared cannot be used with --no-shared')
   if (isDirectory(0)) throw new UserError('standard input is a directory; give a file, or the output of a program')
-  const { log, cut } = await openToAppend(file, { blockSize: options.blockSize, sync: options.sync, cacheSize: 0 }, options.shared)
+  const { log, cut } = await openToAppend(file, { blockSize: options.blockSize, sync: options.sync, large: !!options.large, cacheSize: 0 }, options.shared)
   if (cut !== null) reportRecovery(file, cut)
   const isTyped = isatty(0)
   if (isTyped && !options.quiet) writeStderr('Each line becomes a record; Ctrl-D on an empty line to finish.')

@@ -94,7 +94,7 @@ async function recordsAt (file, offsets) {
  * @returns {Promise<boolean>} whether another process owns the log, and has deleted them
  */
 async function deleteRecords (file, seqs) {
-  const { log, cut } = await openToAppend(file, {}, undefined)
+  const { log, cut } = await openToAppend(file, { large: true }, undefined)
   if (cut !== null) reportRecovery(file, cut)
   const throughOwner = log.role === 'client'
   try {

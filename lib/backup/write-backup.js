@@ -5,7 +5,7 @@
 const fs = require('fs')
 const path = require('path')
 const errors = require('../errors')
-const { createHole } = require('../format/hole')
+const { holeOf } = require('../format/hole')
 const { ALL_SUFFIXES, mustBeFree } = require('../maintenance/beside')
 const { finishAs, linkOrCopy } = require('../maintenance/repaired-files')
 const { onAbort } = require('../signal')
@@ -105,7 +105,7 @@ async function copyBlocks (source, file, io, work) {
   const writer = new BlockWriter(file)
   try {
     // what is before its start is never written, so it takes no space
-    if (start > 0) await io.write(0, createHole(blockSize, true))
+    if (start > 0) await io.write(0, holeOf(blockSize, true))
     for await (const piece of source.pieces(start)) {
       await writer.write(piece)
       onprogress(Math.min(end, piece.offset + piece.blocks.length * blockSize) - start, end - start)

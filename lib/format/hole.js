@@ -1,40 +1,51 @@
 'use strict'
 
-// A hole: a full block of one deleted record that fills it. All holes of a log have the same bytes, nearly all of
-// them zeros.
+// A hole: a sealed block of one deleted record that fills it, which is what becomes of a block
+// when all of its records are deleted. Almost all of it is zeros, so that its space can be freed.
 
 const layout = require('./layout')
 const { writeChecksum } = require('./checksum')
-const { findProblem } = require('./validation')
+const { isZeros } = require('./zeros')
+
+/** Holes of a size are all the same; by block size, negative without a checksum. @type {Map<number, Buffer>} */
+const holes = new Map()
 
 /**
  * @param {number} blockSize in bytes
- * @param {boolean} checksum whether blocks are sealed with a checksum
- * @returns {Buffer}
+ * @param {boolean} checksum whether it has one
+ * @returns {Buffer} always the same; not to be written to
  */
-function createHole (blockSize, checksum) {
-  const block = Buffer.alloc(blockSize)
-  const end = layout.writeRecord(block, 0, Buffer.alloc(layout.maxRecordSize(blockSize, checksum)))
-  layout.seal(block, end)
-  if (checksum) writeChecksum(block)
-  return block
+function holeOf (blockSize, checksum) {
+  const key = checksum ? blockSize : -blockSize
+  const known = holes.get(key)
+  if (known !== undefined) return known
+  const hole = Buffer.alloc(blockSize)
+  const length = layout.maxRecordSize(blockSize, checksum)
+  layout.writeLength(hole, 0, length)
+  layout.writeLength(hole, layout.LENGTH_SIZE + length, length)
+  layout.seal(hole, length + layout.FRAME_SIZE)
+  if (checksum) writeChecksum(hole)
+  holes.set(key, hole)
+  return hole
 }
 
 /**
- * @param {Buffer} block a whole block
+ * @param {Buffer} block a whole block that is valid
  * @returns {boolean}
  */
 function isHole (block) {
-  return isHoleLength(layout.readLength(block, 0), block.length) && findProblem(block, true) === null && layout.isDeleted(block, 0)
+  const end = layout.nextPosition(block, 0)
+  if (end < block.length - layout.CHECKED_PADDING_SIZE || end !== layout.paddingStart(block)) return false
+  return isZeros(block.subarray(layout.LENGTH_SIZE, end - layout.LENGTH_SIZE))
 }
 
 /**
  * @param {number} length of the first record of a block
- * @param {number} blockSize
+ * @param {number} blockSize in bytes
  * @returns {boolean} whether nothing else fits into the block
  */
 function isHoleLength (length, blockSize) {
   return length === layout.maxRecordSize(blockSize, true) || length === layout.maxRecordSize(blockSize, false)
 }
 
-module.exports = { createHole, isHole, isHoleLength }
+module.exports = { holeOf, isHole, isHoleLength }

@@ -4,7 +4,7 @@
 // records of the same size replace the corrupt parts; or the log is repacked, and offsets
 // change.
 
-const { createHole } = require('../format/hole')
+const { holeOf } = require('../format/hole')
 const layout = require('../format/layout')
 const { pieces } = require('./blocks')
 const { noCounts, tally } = require('./counts')
@@ -47,7 +47,7 @@ async function copyInPlace (extent, target, { salvage, onprogress }) {
   const copied = nothingCopied()
   const { blockSize, start, end } = extent
   // what follows it up to the start is never written, so it takes no space
-  if (start > 0) await target.write(0, createHole(blockSize, true))
+  if (start > 0) await target.write(0, holeOf(blockSize, true))
   for await (const { offset, bytes, blocks } of pieces(extent)) {
     for (const block of blocks) {
       if (block.problem !== null) mend(copied, block, salvage)

@@ -10,7 +10,7 @@ const { mustBeBoolean } = require('../options')
 const { mustBeSignal } = require('../signal')
 
 /**
- * @typedef {'verify' | 'copy' | 'check' | 'compare' | 'delete'} Step `check`: a copy that was written is read back. `compare`, `delete`: an earlier
+ * @typedef {'verify' | 'copy' | 'check' | 'import' | 'export' | 'compare' | 'delete'} Step `check`: a copy that was written is read back. `compare`, `delete`: an earlier
  *   backup is compared with its log, and what was deleted in that is deleted
  */
 
@@ -58,10 +58,11 @@ class Work {
 /**
  * @param {string} of the function
  * @param {string[]} own options, all of them booleans
+ * @param {string[]} [others] that the caller checks
  * @returns {(options: any) => Work} throws flumelog:invalid
  */
-function workFor (of, own) {
-  const checkNames = optionNames(of, [...own, 'onProgress', 'signal'])
+function workFor (of, own, others = []) {
+  const checkNames = optionNames(of, [...others, ...own, 'onProgress', 'signal'])
   return (options) => {
     checkNames(options)
     for (const name of own) if (options[name] !== undefined) mustBeBoolean(name, options[name])
@@ -79,4 +80,4 @@ function mustBePath (name, value) {
   throw errors.invalid(`${name} must be the path of a file; it is ${format(value)}`)
 }
 
-module.exports = { workFor, mustBePath }
+module.exports = { Work, workFor, mustBePath }

@@ -24,18 +24,24 @@ const FIRST_BLOCKS = 1024
 class BlockCache {
   /**
    * @param {import('../storage/path-file').LogFile} file
-   * @param {{ blockSize: number, checksum: boolean, cacheSize: number }} options
+   * @param {{ blockSize: number, checksum: boolean, cacheSize: number, large?: boolean }} options
    */
-  constructor (file, { blockSize, checksum, cacheSize }) {
+  constructor (file, { blockSize, checksum, cacheSize, large = false }) {
     this.file = file
     this.blockSize = blockSize
     this.checksum = checksum
     this.cacheSize = cacheSize
+    /** Whether readers put large records together. */
+    this.large = large
     this.blocksPerBuffer = Math.max(1, Math.floor(BUFFER_SIZE / blockSize))
     /** The block in which the log ends; it is always in memory. Readers take it by `getCached`, which marks it as read. */
     this.tail = new Block(0, Buffer.alloc(0), 0, false)
     /** Offset of the first block that is not trimmed. */
     this.start = 0
+    /** The same before the log moved to another file. */
+    this.startBefore = 0
+    /** Cursors of what is not a stream, which go on if the log moves to another file. @type {Set<import('./cursor').Cursor>} */
+    this.cursors = new Set()
     /** Changes whenever a block changes other than by growing, so that a cursor notices. */
     this.generation = 0
     this.hits = 0
@@ -212,6 +218,20 @@ class BlockCache {
     if (this.cache !== null) this.cache.delete(number)
     this.partChecksums.delete(number)
     this.loader.invalidate(number)
+  }
+
+  /**
+   * The log is another file now, in which all blocks have other numbers than they had.
+   * @param {Block} tail
+   * @param {number} start
+   */
+  moveTo (tail, start) {
+    this.cache?.clear()
+    this.partChecksums = new PartChecksums(this)
+    this.overrides.clear()
+    this.tail = tail
+    this.startBefore = this.start
+    this.start = start
   }
 
   /**

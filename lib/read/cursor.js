@@ -149,6 +149,15 @@ class Cursor {
     this.leaveBlock()
   }
 
+  /** @returns {{ start: number, end: number }} offsets of what `skipBlock` skips */
+  failedRange () {
+    const { number, blockSize, blocks, position, block } = this
+    const start = number * blockSize
+    const end = start + (number === blocks.tail.number ? blocks.tail.buffer.length : blockSize)
+    // a follower may have given the first records of a block before it became corrupt
+    return { start: block === null ? start : start + position, end }
+  }
+
   /** Some block was rewritten; if it was the current one, takes the new one. */
   refresh () {
     this.generation = this.blocks.generation
@@ -159,6 +168,27 @@ class Cursor {
     if (this.block.sealed || isTrimmed) this.block = this.blocks.getCached(this.number) ?? null
     if (this.block !== null) this.enterBlock(this.block)
     else this.bound = 0
+  }
+
+  /**
+   * The log is another file now: goes on in it, at the record that comes next.
+   * @param {import('../space/offset-map').OffsetMap} map
+   */
+  move (map) {
+    const wasWaiting = this.readahead.onready !== null
+    this.moveBounds(map)
+    this.readahead.stop()
+    this.block = null
+    this.bound = 0
+    if (wasWaiting) process.nextTick(this.onready)
+  }
+
+  /**
+   * Sets the bounds, the block and the position by where the next record is now.
+   * @param {import('../space/offset-map').OffsetMap} map
+   */
+  moveBounds (map) {
+    throw new Error('implemented by each direction')
   }
 
   /** @returns {Buffer} the data of the current record: a view, not a copy */
@@ -179,6 +209,14 @@ class Cursor {
     if (!sealed) return
     this.blockText = textOf(buffer, end)
     this.textByBlock = this.blockText !== null
+  }
+
+  /**
+   * @param {import('./scan').OnRecord} onRecord given the bytes of the current record
+   * @returns {boolean | void} what it returns
+   */
+  passTo (onRecord) {
+    return onRecord(/** @type {Block} */ (this.block).buffer, this.start, this.end, this.seq)
   }
 
   /** @returns {boolean} whether the current record has been deleted */
@@ -230,6 +268,17 @@ class ForwardCursor extends Cursor {
     return this.position >= this.bound
   }
 
+  /** @param {import('../space/offset-map').OffsetMap} map */
+  moveBounds (map) {
+    const next = Math.max(this.min, this.number * this.blockSize + this.position)
+    // what comes next was trimmed: that is an error here, too
+    if (next < this.blocks.startBefore && !this.mayJump) return
+    this.min = map.up(next)
+    if (this.max !== Infinity) this.max = map.down(this.max)
+    this.number = Math.floor(this.min / this.blockSize)
+    this.position = 0
+  }
+
   /**
    * At the bound: the tail may have grown; otherwise, goes to the next block.
    * @returns {number}
@@ -240,7 +289,8 @@ class ForwardCursor extends Cursor {
       if (loaded !== RECORD) return loaded
       const block = /** @type {Block} */ (this.block)
       this.enterBlock(block)
-      if (this.position < this.bound) return this.next()
+      // not a subclass's, which has called this
+      if (this.position < this.bound) return ForwardCursor.prototype.next.call(this)
       if (this.position < block.end) return PAST_BOUND
       if (!block.sealed) return this.blocks.end > this.max ? PAST_BOUND : AT_END
       if (block.error !== null && !(this.mayJump && this.number * this.blockSize < this.blocks.start)) {
@@ -281,6 +331,16 @@ class BackwardCursor extends Cursor {
     return this.position <= 0
   }
 
+  /** @param {import('../space/offset-map').OffsetMap} map */
+  moveBounds (map) {
+    const start = this.number * this.blockSize
+    const next = this.position === -1 ? Math.min(this.max, start + this.blockSize - 1) : start + this.position - 1
+    this.max = map.down(next)
+    this.min = map.up(this.min)
+    this.number = Math.floor(this.max / this.blockSize)
+    this.position = -1
+  }
+
   /**
    * Goes to the block before.
    * @returns {number}
@@ -294,7 +354,8 @@ class BackwardCursor extends Cursor {
       const loaded = this.loadBlock()
       if (loaded !== RECORD) return loaded
       this.enterBlock(/** @type {Block} */ (this.block))
-      if (this.position > 0) return this.next()
+      // not a subclass's, which has called this
+      if (this.position > 0) return BackwardCursor.prototype.next.call(this)
     }
   }
 
@@ -336,4 +397,4 @@ function endOfLastAtMost ({ buffer, end }, most) {
   return position
 }
 
-module.exports = { openCursor, Cursor, RECORD, WAITING, AT_END, FAILED }
+module.exports = { openCursor, Cursor, ForwardCursor, BackwardCursor, RECORD, WAITING, AT_END, PAST_BOUND, FAILED }

@@ -45,10 +45,29 @@ class FollowedPoint {
     this.knownState = undefined
     /** The tail may have deleted records that it had not when it was read. */
     this.isTailOutdated = false
+    /** Settled when it is not being read. @type {Promise<unknown>} */
+    this.reading = Promise.resolve()
+    /** The read that starts then. @type {Promise<RecoveryPoint | null> | null} */
+    this.next = null
+  }
+
+  /**
+   * One at a time: of two, the one that ends last might have read an older point, and take back what it has learned since.
+   * @returns {Promise<RecoveryPoint | null>} as it is after this call
+   */
+  read () {
+    if (this.next === null) {
+      this.next = this.reading.then(() => {
+        this.next = null
+        return this.readOnce()
+      })
+      this.reading = this.next.catch(() => {})
+    }
+    return this.next
   }
 
   /** @returns {Promise<RecoveryPoint | null>} */
-  async read () {
+  async readOnce () {
     this.isOutdated = false
     const point = await this.io.readPoint()
     const { blockSize } = this.blocks
@@ -69,7 +88,8 @@ class FollowedPoint {
     const start = await this.startOf(point, hasMissed)
     // as above
     if (this.blocks.followedPoint !== this) return point
-    if (start > this.blocks.start) this.blocks.trim(start)
+    // a point that tells of more than there is belongs to the file to which a compaction has moved the log
+    if (start > this.blocks.start && start <= await this.io.size()) this.blocks.trim(start)
     if (hasMissed) {
       this.blocks.forget()
       this.isTailOutdated = true

@@ -14,6 +14,7 @@ const { Block } = require('../format/block')
 const { boundsOf, visibleTail } = require('./visible-tail')
 const { FollowedPoint, acknowledgedByPoint } = require('./followed-point')
 const { applyPatches } = require('../recovery/deletions')
+const { lastRecord } = require('../recovery/whole-records')
 
 /** How often a block that is corrupt is read again, in case another process is rewriting it. */
 const CORRUPT_RETRIES = 5
@@ -28,10 +29,12 @@ const MAX_READS = 100
  * @typedef {object} Listeners
  * @property {(seq: number) => void} onadvance readers see more; the last record's seq is this
  * @property {(blockSize: number) => void} onblocksize the block size is this; until now it was a guess
+ * @property {(map: import('../space/offset-map').OffsetMap) => void} [onmoved] the log was compacted
  * @property {(err: Error) => void} onfailure records that were shown have changed, or the file cannot be read
  *
  * @typedef {object} FollowerOptions
  * @property {number | undefined} blockSize what the caller asked for
+ * @property {string} [id] of the log; missing: its compaction is not followed
  * @property {(data: Buffer) => boolean} [isWhole] whether a record's data seems to be as it was appended
  * @property {typeof acknowledgedByPoint} [acknowledged]
  * @property {import('../clock').Clock} [clock]
@@ -52,6 +55,7 @@ class Follower {
     this.blocks = blocks
     this.found = found
     this.lastSeq = found.lastSeq
+    this.id = options.id ?? null
     this.options = options
     this.clock = options.clock ?? systemClock
     this.acknowledged = options.acknowledged ?? acknowledgedByPoint
@@ -135,7 +139,7 @@ class Follower {
 
   async advance () {
     const { blocks, io, file } = this
-    await io.checkPath()
+    await io.checkPath().catch(err => this.replaced(err))
     // before the size, which then includes everything that a live writer has acknowledged
     const point = await this.point.read()
     const size = await io.size()
@@ -202,10 +206,10 @@ class Follower {
   async readStable (point, offset, size) {
     const { blocks, io } = this
     const bytes = await io.read(offset, size)
-    // acknowledged, with a valid checksum, and without deletions that the file does not have yet: nothing changes that. A hole
-    // may be all that is left of more blocks
+    // acknowledged, with a valid checksum, and without deletions that the file does not have yet, or had not when it was read:
+    // nothing changes that. A hole may be all that is left of more blocks
     const isCertain = point !== null && point.isHeld && blocks.checksum && size === blocks.blockSize &&
-      !blocks.overrides.has(offset / size) &&
+      !blocks.overrides.has(offset / size) && !this.point.isTailOutdated &&
       storedChecksum(bytes) !== 0 && findProblem(bytes, true) === null && !isHole(bytes)
     if (isCertain) return bytes
     const after = await this.point.read()
@@ -247,7 +251,8 @@ class Follower {
    */
   extend (tail, bytes, end) {
     if (end === 0) return
-    this.lastSeq = tail.number * this.blocks.blockSize + layout.previousPosition(bytes, end)
+    const last = lastRecord(bytes, end, this.blocks.large)
+    if (last !== -1) this.lastSeq = tail.number * this.blocks.blockSize + last
     tail.setBuffer(bytes)
     tail.end = end
   }
@@ -298,6 +303,31 @@ class Follower {
     tail.error = errors.corrupt(this.file.filename, tail.number, this.blocks.blockSize, position, reason)
     this.startBlock(tail)
     return true
+  }
+
+  /** @param {any} err why the path does not lead to the open file */
+  async replaced (err) {
+    if (err.code !== 'flumelog:replaced' || this.id === null) throw err
+    // only then: most logs are never compacted
+    await require('../space/follow-compaction').followCompaction(this, err)
+  }
+
+  /**
+   * The log is another file now.
+   * @param {import('../recovery/find-end').Found} found where it ends
+   * @param {RecoveryPoint | null} point that was there then
+   * @param {import('../space/offset-map').OffsetMap} map
+   */
+  moveTo (found, point, map) {
+    const { blocks, io } = this
+    this.id = map.id
+    this.found = found
+    this.lastSeq = found.lastSeq
+    this.corruptReads = 0
+    if (found.damagedTail !== null) blocks.tail = this.corruptTail(found.damagedTail)
+    this.point = blocks.followedPoint = new FollowedPoint(io, blocks, point, () => this.pointReplaced())
+    this.watch?.logReplaced()
+    this.options.onmoved?.(map)
   }
 
   /** @param {number} offset from which on records that were shown have changed */

@@ -5,7 +5,8 @@
 const layout = require('../format/layout')
 const errors = require('../errors')
 const { format } = require('../format-value')
-const { openCursor, RECORD, WAITING, FAILED } = require('./cursor')
+const { RECORD, WAITING, FAILED } = require('./cursor')
+const { openRecordCursor } = require('./large-cursor')
 
 /** Answers that may be nested, each given from within the callback of the one before, until the next gets a new stack. */
 const MAX_DEPTH = 64
@@ -109,9 +110,18 @@ class RecordReader {
     const number = Math.floor(seq / blocks.blockSize)
     blocks.get(number, true, (err, block) => {
       if (err) cb(err)
-      else if (/** @type {Block} */ (block).startsAt(seq - number * blocks.blockSize)) this.getBefore(seq, cb)
+      else if (this.startsAt(/** @type {Block} */ (block), seq)) this.getBefore(seq, cb)
       else cb(errors.noRecordStarts(this.filename, seq))
     })
+  }
+
+  /**
+   * @param {Block} block
+   * @param {number} seq
+   * @returns {boolean} whether a record starts there
+   */
+  startsAt (block, seq) {
+    return block.startsAt(seq - block.number * this.blocks.blockSize)
   }
 
   /**
@@ -120,8 +130,14 @@ class RecordReader {
    */
   getBefore (seq, cb) {
     const { blocks, turn, decode, takesText, filename } = this
-    const cursor = openCursor(blocks, { min: -Infinity, max: seq - 1, reverse: true, useCache: true, fromStart: false }, find)
+    const cursor = openRecordCursor(blocks, { min: -Infinity, max: seq - 1, reverse: true, useCache: true, fromStart: false }, find)
+    blocks.cursors.add(cursor)
     find()
+
+    function stop () {
+      cursor.stop()
+      blocks.cursors.delete(cursor)
+    }
 
     function find () {
       let found = cursor.next()
@@ -131,7 +147,7 @@ class RecordReader {
       }
       if (found === WAITING) return
       if (found !== RECORD) {
-        cursor.stop()
+        stop()
         return cb(found === FAILED ? cursor.error : errors.notFound(filename, seq, `no record before offset ${seq}`))
       }
       let value
@@ -140,7 +156,7 @@ class RecordReader {
       } catch (err) {
         return cb(/** @type {Error} */ (err))
       } finally {
-        cursor.stop()
+        stop()
       }
       cb(null, value, cursor.seq)
     }

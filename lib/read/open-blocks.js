@@ -4,6 +4,7 @@
 
 const { BlockCache } = require('./block-cache')
 const { RecordReader } = require('./get')
+const { LargeRecordReader } = require('./large-get')
 
 /**
  * @param {Pick<import('../opening').Context, 'file' | 'settings' | 'records' | 'listeners' | 'turn'>} context
@@ -12,9 +13,10 @@ const { RecordReader } = require('./get')
  */
 function openBlocks ({ file, settings, records, listeners, turn }, blockSize) {
   listeners.onblocksize(blockSize)
-  const { checksum, cacheSize } = settings
-  const blocks = new BlockCache(file, { blockSize, checksum, cacheSize })
-  return { blocks, reader: new RecordReader({ blocks, decode: records.isIdentity ? null : records.decode, takesText: records.takesText, turn }) }
+  const { checksum, cacheSize, large } = settings
+  const blocks = new BlockCache(file, { blockSize, checksum, cacheSize, large })
+  const Reader = large ? LargeRecordReader : RecordReader
+  return { blocks, reader: new Reader({ blocks, decode: records.isIdentity ? null : records.decode, takesText: records.takesText, turn }) }
 }
 
 module.exports = { openBlocks }

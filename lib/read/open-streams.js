@@ -8,7 +8,7 @@ const { callAll } = require('../callbacks')
 
 /**
  * @typedef {import('./stream').Stream} Stream
- * @typedef {Pick<Stream, 'resume' | 'close' | 'finish'>} Waiting a stream, or what waits as streams do
+ * @typedef {Pick<Stream, 'resume' | 'close' | 'finish'> & Partial<Pick<Stream, 'move'>>} Waiting a stream, or what waits as streams do
  */
 
 class OpenStreams {
@@ -21,7 +21,10 @@ class OpenStreams {
     /** @type {Set<WeakRef<Stream>>} */
     const references = new Set()
     this.references = references
-    this.collected = new FinalizationRegistry((/** @type {WeakRef<Stream>} */ reference) => references.delete(reference))
+    /** Those that are not open yet, and know where in the log they will start. @type {Set<WeakRef<Stream>>} */
+    const unopened = new Set()
+    this.unopened = unopened
+    this.collected = new FinalizationRegistry((/** @type {WeakRef<Stream>} */ reference) => references.delete(reference) || unopened.delete(reference))
     /** @type {WeakMap<Stream, WeakRef<Stream>>} */
     this.referenceOf = new WeakMap()
     /** Each has a read to answer as soon as there is another record. @type {Set<Waiting>} */
@@ -35,10 +38,27 @@ class OpenStreams {
 
   /** @param {Stream} stream */
   add (stream) {
-    const reference = new WeakRef(stream)
+    const reference = this.refer(stream)
+    this.unopened.delete(reference)
     this.references.add(reference)
+  }
+
+  /** @param {Stream} stream that is not open yet */
+  expect (stream) {
+    this.unopened.add(this.refer(stream))
+  }
+
+  /**
+   * @param {Stream} stream
+   * @returns {WeakRef<Stream>}
+   */
+  refer (stream) {
+    const known = this.referenceOf.get(stream)
+    if (known !== undefined) return known
+    const reference = new WeakRef(stream)
     this.referenceOf.set(stream, reference)
     this.collected.register(stream, reference, reference)
+    return reference
   }
 
   /** @param {Stream} stream that has ended */
@@ -47,6 +67,7 @@ class OpenStreams {
     const reference = this.referenceOf.get(stream)
     if (reference === undefined) return
     this.references.delete(reference)
+    this.unopened.delete(reference)
     this.referenceOf.delete(stream)
     this.collected.unregister(reference)
   }
@@ -75,6 +96,15 @@ class OpenStreams {
   /** @param {Error} err why the log can no longer be read */
   fail (err) {
     callAll(this.all().map(stream => () => stream.finish(err)), undefined)
+  }
+
+  /**
+   * The log is another file now.
+   * @param {import('../space/offset-map').OffsetMap} map
+   */
+  move (map) {
+    for (const stream of this.all()) stream.move?.(map)
+    for (const reference of this.unopened) reference.deref()?.move(map)
   }
 
   /** @returns {Waiting[]} */

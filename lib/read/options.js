@@ -50,6 +50,8 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
  *
  * @typedef {RangeOptions & StreamOnlyOptions & IgnoredOptions} StreamOptions
  *
+ * @typedef {Pick<RangeOptions & StreamOnlyOptions, 'live' | 'limit' | 'seqs' | 'values' | 'cache' | 'skipCorrupt' | 'onSkip' | 'fromStart'>} CursorStreamOptions
+ *
  * @typedef {object} ScanOnlyOptions
  * @property {boolean} [reuse] reuse the memory of earlier blocks, which is faster if the log does not fit into the
  *   cache: then the bytes are valid only until `onRecord` returns; copy what you keep; default false
@@ -64,6 +66,7 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
  * @property {boolean} fromStart whether to go on at the log's start where blocks were trimmed
  * @property {boolean} [textByBlock] whether records may be decoded a block at a time, if the caller keeps no text, which would
  *   keep all of the block
+ * @property {boolean} [needsData] false: large records need not be put together; default true
  * @property {boolean} [reuseMemory] whether the memory of a block may be reused once the cursor has left it
  */
 

@@ -2,13 +2,13 @@
 
 // Zero-copy iteration over records: nothing is allocated per record.
 
-const { openCursor, RECORD, WAITING, FAILED } = require('./cursor')
+const { RECORD, WAITING, FAILED } = require('./cursor')
+const { openRecordCursor } = require('./large-cursor')
 const { scanRangeOf } = require('./options')
 const { CHECK_INTERVAL } = require('./turn-budget')
 const errors = require('../errors')
 
 /**
- * @typedef {import('../format/block').Block} Block
  * @typedef {import('./options').ScanOptions} ScanOptions
  * @typedef {import('../types').OnRecord} OnRecord
  */
@@ -23,7 +23,8 @@ function scan ({ blocks, turn }, options, onRecord, cb) {
   /** @type {import('./cursor').Cursor} */
   let cursor
   try {
-    cursor = openCursor(blocks, scanRangeOf(options), run)
+    cursor = openRecordCursor(blocks, scanRangeOf(options), run)
+    blocks.cursors.add(cursor)
   } catch (err) {
     return process.nextTick(cb, errors.thrown('an option', err))
   }
@@ -35,7 +36,7 @@ function scan ({ blocks, turn }, options, onRecord, cb) {
     let untilCheck = CHECK_INTERVAL
     try {
       while ((found = cursor.next()) === RECORD) {
-        if (!cursor.isDeleted() && onRecord(/** @type {Block} */ (cursor.block).buffer, cursor.start, cursor.end, cursor.seq) === false) break
+        if (!cursor.isDeleted() && cursor.passTo(onRecord) === false) break
         if (--untilCheck === 0) {
           untilCheck = CHECK_INTERVAL
           if (turn.checkTime()) return turn.defer(run)
@@ -50,6 +51,7 @@ function scan ({ blocks, turn }, options, onRecord, cb) {
   /** @param {Error | null} err */
   function finish (err) {
     cursor.stop()
+    blocks.cursors.delete(cursor)
     cb(err)
   }
 }

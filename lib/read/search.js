@@ -60,8 +60,8 @@ class Search {
       return this.halve()
     }
     this.blocks.get(number, true, (err, block) => {
-      // the blocks before were trimmed meanwhile
-      if (err && number * this.blocks.blockSize < this.blocks.start) return this.again()
+      // the blocks before were trimmed meanwhile, or the log was compacted
+      if (number * this.blocks.blockSize < this.blocks.start) return this.again()
       if (err) return this.cb(err)
       let record
       let isBefore
@@ -95,6 +95,7 @@ class Search {
   }
 
   finish () {
+    if (this.high * this.blocks.blockSize < this.blocks.start) return this.again()
     let found = null
     try {
       if (this.before !== null) found = this.firstRecord(this.before, true)
@@ -138,10 +139,11 @@ class Search {
  * @param {Compare} compare
  * @param {SearchCallback} cb flumelog:not-found if every record is before the target, flumelog:invalid if `compare`
  *   does not return a number, what it throws if it throws
+ * @param {typeof Search} [Kind]
  */
-function search (context, compare, cb) {
+function search (context, compare, cb, Kind = Search) {
   if (typeof compare !== 'function') return process.nextTick(cb, errors.invalid(`compare must be a function; it is ${format(compare)}`))
-  new Search(context, compare, cb).halve()
+  new Kind(context, compare, cb).halve()
 }
 
-module.exports = { search }
+module.exports = { Search, search }

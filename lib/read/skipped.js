@@ -13,18 +13,15 @@ function isCorrupt (err) {
 }
 
 /**
- * Moves a cursor past the corrupt block in which it failed.
+ * Moves a cursor past the corrupt block, or large record, in which it failed.
  * @param {Cursor} cursor
  * @returns {Skipped}
  */
 function skipBlock (cursor) {
-  const { number, blockSize, blocks, position, block } = cursor
   const error = /** @type {Error} */ (cursor.error)
-  const start = number * blockSize
-  const end = start + (number === blocks.tail.number ? blocks.tail.buffer.length : blockSize)
+  const range = cursor.failedRange()
   cursor.skipBlock()
-  // a follower may have given the first records of a block before it became corrupt
-  return { start: block === null ? start : start + position, end, error }
+  return { ...range, error }
 }
 
 /**

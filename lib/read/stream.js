@@ -4,7 +4,8 @@
 // so a sink that loops reads a whole block without returning to the event loop.
 
 const errors = require('../errors')
-const { openCursor, RECORD, WAITING, AT_END, FAILED } = require('./cursor')
+const { RECORD, WAITING, AT_END, FAILED } = require('./cursor')
+const { openRecordCursor } = require('./large-cursor')
 const { streamRangeOf } = require('./options')
 const { isCorrupt, skipBlock, currentRecord } = require('./skipped')
 const { CHECK_INTERVAL } = require('./turn-budget')
@@ -58,6 +59,8 @@ class Stream {
     this.oldEnd = 0
     /** What is given live starts here, or before. */
     this.liveFrom = 0
+    /** The greatest seq that it gives. */
+    this.max = Infinity
     /** The read to be answered later. @type {Answer | null} */
     this.waiting = null
     this.isAtEnd = false
@@ -77,6 +80,7 @@ class Stream {
   noteOldEnd () {
     const { context } = this
     const end = context.end()
+    context.streams.expect(this)
     if (end !== null) this.oldEnd = end
     else context.whenOpen((err) => { if (!err) this.oldEnd = context.blocks.end })
   }
@@ -147,7 +151,9 @@ class Stream {
     range.reuseMemory = !this.values || this.takesText
     range.textByBlock = this.context.keepsNoText
     this.liveFrom = Math.max(range.min, blocks.end)
-    return openCursor(blocks, range, this.resume)
+    this.max = range.max
+    range.needsData = this.values
+    return openRecordCursor(blocks, range, this.resume)
   }
 
   /** Continues a read that had to wait. */
@@ -284,8 +290,8 @@ class Stream {
    */
   openForward (cursor) {
     cursor.stop()
-    const range = { min: this.liveFrom, max: cursor.max, reverse: false, useCache: this.options.cache !== false, fromStart: cursor.fromStart }
-    return openCursor(this.context.blocks, range, this.resume)
+    const range = { min: this.liveFrom, max: this.max, reverse: false, useCache: this.options.cache !== false, fromStart: cursor.fromStart, needsData: this.values }
+    return openRecordCursor(this.context.blocks, range, this.resume)
   }
 
   /**
@@ -335,6 +341,17 @@ class Stream {
   abort (abort, cb) {
     this.finish(abort)
     if (cb) cb(abort)
+  }
+
+  /**
+   * The log is another file now.
+   * @param {import('../space/offset-map').OffsetMap} map
+   */
+  move (map) {
+    this.oldEnd = map.up(this.oldEnd)
+    this.liveFrom = map.up(this.liveFrom)
+    if (this.max !== Infinity) this.max = map.down(this.max)
+    this.cursor?.move(map)
   }
 
   /** The log is closing: a reader that has been given all of it, whether it waits for more or pauses, gets a normal end. */

@@ -26,6 +26,7 @@ const MAX_READS = 100
  * @property {number | undefined} blockSize what the caller asked for
  * @property {boolean} checksum whether checksums are compared
  * @property {(data: Buffer) => boolean} isWhole whether a record's data seems to be as it was appended
+ * @property {boolean} [large] as the option of a log
  */
 
 /**

@@ -5,11 +5,11 @@
 
 const { isZeros } = require('../format/zeros')
 const { endOfRecords, findProblem } = require('../format/validation')
-const { paddingStart, previousPosition } = require('../format/layout')
+const { paddingStart } = require('../format/layout')
 const { Block } = require('../format/block')
 const { findStart, ownTrim } = require('./find-start')
 const { ownPatches, withPatches } = require('./own-patches')
-const { endOfLastBlock, endOfUnsynced, isBoundary, isUnfinishedBatch, lastFrame } = require('./whole-records')
+const { endOfLastBlock, endOfUnsynced, isBoundary, isUnfinishedBatch, lastRecord } = require('./whole-records')
 
 /** Bytes read at a time. */
 const READ_SIZE = 1024 * 1024
@@ -34,8 +34,8 @@ const MAX_FINAL_ZEROS = 3
  * @property {import('../storage/recovery-point').RecoveryPoint | null} point if it was made for this file
  *
  * @typedef {(offset: number, size: number) => Promise<Buffer>} Read
- * @typedef {import('./whole-records').RecoverOptions & { canHavePoint?: boolean, lastNonZero?: (size: number) => Promise<number> }} FindOptions
- *   canHavePoint: default true; false for a storage, since its crashes leave no recovery point. lastNonZero: see `LogFile`
+ * @typedef {import('./whole-records').RecoverOptions & { canHavePoint?: boolean, lastNonZero?: (size: number) => Promise<number>, large?: boolean }} FindOptions
+ *   canHavePoint: default true; false for a storage, since its crashes leave no recovery point. lastNonZero: see `LogFile`. large: as the option of a log
  */
 
 /**
@@ -65,7 +65,7 @@ async function findEnd (read, size, point, options) {
     tail: isCorrupt ? new Block(tail.number + 1, Buffer.allocUnsafeSlow(blockSize), 0, false) : tail,
     start,
     trim,
-    lastSeq: await lastSeqBefore(readLast, start, end, blockSize),
+    lastSeq: await lastSeqBefore(readLast, start, end, options),
     kept: end,
     cut: size - end,
     dataEnd: lastByte < end ? end : dataEnd,
@@ -198,20 +198,21 @@ async function blockAt (read, end, blockSize) {
  * @param {Read} read
  * @param {number} first offset of the log's first block
  * @param {number} end
- * @param {number} blockSize
+ * @param {FindOptions} options
  * @returns {Promise<number>} the seq of the last record that can be found before `end`
  */
-async function lastSeqBefore (read, first, end, blockSize) {
+async function lastSeqBefore (read, first, end, { blockSize, large = false }) {
   const position = end % blockSize
   const start = end - position
   if (position > 0) {
-    const last = lastFrame(await read(start, position), 0)
+    const last = lastRecord(await read(start, position), position, large)
     if (last !== -1) return start + last
   }
   // a corrupt block does not say where its last record is; the one before it may
   for (let at = start - blockSize; at >= first; at -= blockSize) {
     const block = await read(at, blockSize)
-    if (findProblem(block, false) === null) return at + previousPosition(block, paddingStart(block))
+    const last = findProblem(block, false) === null ? lastRecord(block, paddingStart(block), large) : -1
+    if (last !== -1) return at + last
   }
   return -1
 }

@@ -5,6 +5,7 @@
 
 const { isHole, isHoleLength } = require('../format/hole')
 const layout = require('../format/layout')
+const { findProblem } = require('../format/validation')
 const { isZeros } = require('../format/zeros')
 const { isThere } = require('./deletions')
 
@@ -25,7 +26,8 @@ async function findStart (read, end, blockSize) {
   const isTrimmed = async (/** @type {number} */ number) => isZeros(await read(number * blockSize, Math.min(blockSize, end - number * blockSize)))
   // two bytes tell it of nearly every log that was not trimmed
   if (last < 2 || !isHoleLength(layout.readLength(await read(0, layout.LENGTH_SIZE), 0), blockSize)) return 0
-  if (!isHole(await read(0, blockSize)) || !await isTrimmed(1)) return 0
+  const first = await read(0, blockSize)
+  if (findProblem(first, true) !== null || !isHole(first) || !await isTrimmed(1)) return 0
   for (let high = last; ;) {
     let low = 1
     while (high - low > 1) {

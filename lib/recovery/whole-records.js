@@ -5,6 +5,7 @@
 
 const layout = require('../format/layout')
 const { storedChecksum } = require('../format/checksum')
+const { PART, kindOf } = require('../format/chunk')
 const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
 
 /**
@@ -94,6 +95,19 @@ function lastFrame (bytes, from) {
 }
 
 /**
+ * @param {Buffer} block
+ * @param {number} end where its last record should end
+ * @param {boolean} large whether the parts of large records are passed over: at the end, a crash has left them
+ * @returns {number} where the last record starts; -1 if it cannot be found
+ */
+function lastRecord (block, end, large) {
+  let last = lastFrame(block.subarray(0, end), 0)
+  if (!large) return last
+  while (last !== -1 && kindOf(layout.dataAt(block, last)) === PART) last = lastFrame(block.subarray(0, last), 0)
+  return last
+}
+
+/**
  * @param {Buffer} bytes
  * @param {number} start
  * @param {number} end
@@ -137,4 +151,4 @@ function endOfFirst (block, end) {
   return -1
 }
 
-module.exports = { endOfUnsynced, endOfLastBlock, isBoundary, lastFrame, isUnfinishedBatch }
+module.exports = { endOfUnsynced, endOfLastBlock, isBoundary, lastFrame, lastRecord, isUnfinishedBatch }

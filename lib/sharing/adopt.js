@@ -63,7 +63,7 @@ function append (remote, writer, frame, rules) {
   const records = frame.buffer.subarray(frame.position, frame.size)
   const run = { first: frame.first + frame.acknowledged, count, seq: -1 }
   const batch = {
-    records,
+    records: [records],
     first: run.first,
     count,
     bytes: records.length - count * layout.FRAME_SIZE,

@@ -155,4 +155,4 @@ class FramePacker {
   }
 }
 
-module.exports = { FramePacker, Frame }
+module.exports = { FramePacker, Frame, FULL_FRAME }

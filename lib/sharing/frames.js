@@ -8,6 +8,8 @@ const MAGIC = Buffer.from('flumelog', 'latin1')
 
 /** Bytes of a frame, with its length; a connection on which more is announced is closed before it is received. */
 const MAX_FRAME = 1024 * 1024
+/** Bytes of frames that belong together: the chunks of the largest record, in the smallest blocks. */
+const MAX_TOGETHER = 512 * 1024 * 1024
 /** APPENDs that a client may have on their way, and DELETEs and SYNCs. */
 const MAX_APPENDS = 256
 const MAX_REQUESTS = 4096
@@ -40,6 +42,7 @@ const REFUSED = 23
 /** Flags of APPEND. */
 const FORCED = 1
 const ATOMIC = 2
+const CONTINUED = 4
 /** Flags of WELCOME. */
 const CHECKSUM = 1
 const UNKNOWN = 2
@@ -270,6 +273,7 @@ module.exports = {
   VERSION,
   MAGIC,
   MAX_FRAME,
+  MAX_TOGETHER,
   MAX_APPENDS,
   MAX_REQUESTS,
   LENGTH_SIZE,
@@ -294,6 +298,7 @@ module.exports = {
   REFUSED,
   FORCED,
   ATOMIC,
+  CONTINUED,
   CHECKSUM,
   UNKNOWN,
   hello,

@@ -8,10 +8,12 @@
 // Where a writer has offsets, there are numbers of records here; see frame-packer.js.
 
 const layout = require('../format/layout')
+const { LAST, PART, headerSize, kindAt } = require('../format/chunk')
 const errors = require('../errors')
 const { Appender } = require('../write/appender')
 const { FramePacker } = require('./frame-packer')
-const { MAX_APPENDS } = require('./frames')
+const { CONTINUED, MAX_APPENDS } = require('./frames')
+const { LargeFramePacker } = require('./large-frame-packer')
 const { Requests } = require('./requests')
 
 /**
@@ -26,9 +28,10 @@ class RemoteAppender extends Appender {
   /**
    * @param {RemoteWriter} writer
    * @param {import('../write/appender').Limits} limits
+   * @param {FramePacker} packer
    */
-  constructor (writer, limits) {
-    super(new FramePacker(), limits, 0, () => writer.flushSoon())
+  constructor (writer, limits, packer) {
+    super(packer, limits, 0, () => writer.flushSoon())
     this.writer = writer
   }
 
@@ -51,13 +54,15 @@ class RemoteWriter {
    * @param {import('../write/appender').Limits} limits
    * @param {boolean} isAlwaysForced whether every append has to be durable before it is acknowledged
    * @param {() => void} onpending called when something begins to wait for the owner, and when nothing does any more
+   * @param {boolean} [large] whether records are sent as chunks that do not fit into a block
    */
-  constructor (filename, limits, isAlwaysForced, onpending) {
+  constructor (filename, limits, isAlwaysForced, onpending, large = false) {
+    this.large = large
     this.filename = filename
     this.isAlwaysForced = isAlwaysForced
     this.onpending = onpending
     this.flush = this.flush.bind(this)
-    this.appender = new RemoteAppender(this, limits)
+    this.appender = new RemoteAppender(this, limits, large ? new LargeFramePacker() : new FramePacker())
     this.packer = this.appender.packer
     this.waiters = this.appender.waiters
     this.counts = this.appender.counts
@@ -197,9 +202,12 @@ class RemoteWriter {
     const buffers = []
     const { window } = /** @type {Welcome} */ (this.welcome)
     const list = this.packer.frames
-    for (let i = this.framesOnTheWay; i < list.length && this.framesOnTheWay < MAX_APPENDS; i++) {
+    for (let i = this.framesOnTheWay; i < list.length; i++) {
       const frame = list[i]
-      if (this.bytesOnTheWay > 0 && this.bytesOnTheWay + frame.size > window) break
+      // what belongs together is sent together
+      const isContinuation = i > 0 && (list[i - 1].flags & CONTINUED) !== 0
+      const isFull = this.framesOnTheWay >= MAX_APPENDS || (this.bytesOnTheWay > 0 && this.bytesOnTheWay + frame.size > window)
+      if (isFull && !isContinuation) break
       frame.isSent = true
       this.framesOnTheWay++
       this.bytesOnTheWay += frame.size
@@ -219,6 +227,7 @@ class RemoteWriter {
    */
   connected (welcome, send) {
     this.welcome = welcome
+    if (this.packer instanceof LargeFramePacker) this.packer.most = layout.maxRecordSize(welcome.blockSize, welcome.checksum)
     this.epoch = welcome.epoch
     this.lastSeq = welcome.lastSeq
     // what was given up since HELLO needs no answer
@@ -261,16 +270,27 @@ class RemoteWriter {
       }
       this.resolve(number, base + position)
       if (frame.seqs !== null) frame.seqs[frame.acknowledged] = base + position
-      if (!frame.isGivenUp) {
-        this.partStored.records++
-        this.partStored.bytes += size - layout.FRAME_SIZE
-      }
+      if (!frame.isGivenUp) this.countStored(frame, size)
       position += size
       frame.position += size
       frame.acknowledged++
       if (frame.acknowledged === frame.count) this.removeFirst()
     }
     this.acknowledge(first + count - 1)
+  }
+
+  /**
+   * @param {Frame} frame
+   * @param {number} size of its next record, with the lengths
+   */
+  countStored ({ buffer, position }, size) {
+    const { partStored } = this
+    const start = position + layout.LENGTH_SIZE
+    const end = position + size - layout.LENGTH_SIZE
+    const kind = this.large ? kindAt(buffer, start, end) : 0
+    // a large record counts once, with its own bytes
+    if (kind !== PART) partStored.records++
+    partStored.bytes += end - start - (kind === PART || kind === LAST ? headerSize(kind) : 0)
   }
 
   /**

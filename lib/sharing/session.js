@@ -27,14 +27,14 @@ const REFUSAL_TIMEOUT = 1000
 /**
  * @typedef {import('./frames').Run} Run
  *
- * @typedef {object} Batch records of one frame: all of them are stored, in a row, or none
- * @property {Buffer} records with their lengths
+ * @typedef {object} Batch records of one frame, or of several that belong together: all of them are stored, in a row, or none
+ * @property {Buffer[]} records of each frame, with their lengths
  * @property {number} first number of the first one
  * @property {number} count
  * @property {number} bytes of data
  * @property {boolean} isForced
  * @property {boolean} isAtomic
- * @property {number} size bytes of the frame
+ * @property {number} size bytes of the frames
  *
  * @typedef {{ batch: Batch } | { request: number, seq: number | null }} Item seq null: a sync
  */
@@ -57,6 +57,8 @@ class Session {
     this.isGreeted = false
     this.isOver = false
     this.epoch = 1
+    /** Frames that belong together, until the last one is there. @type {Batch | null} */
+    this.held = null
     /** Waits for the intake. @type {Item[]} */
     this.queue = []
     /** APPENDs that were received and not answered. */
@@ -154,7 +156,11 @@ class Session {
     client.forget(answered)
     if (client.runs.length > MAX_RUNS) throw errors.protocol(`${client.runs.length} acknowledged frames have not been confirmed by the client; the maximum is ${MAX_RUNS}`)
     const { inFlight } = this
-    if ((inFlight.size > 0 && inFlight.size + size > WINDOW) || inFlight.frames === frames.MAX_APPENDS) {
+    const { held } = this
+    if (held !== null && (held.first + held.count !== first || held.size + size > frames.MAX_TOGETHER)) {
+      throw errors.protocol(`records from number ${first} on came after ${held.size} bytes up to number ${held.first + held.count - 1}, which they belong to`)
+    }
+    if (held === null && ((inFlight.size > 0 && inFlight.size + size > WINDOW) || inFlight.frames === frames.MAX_APPENDS)) {
       throw errors.protocol(`${inFlight.size + size} bytes in ${inFlight.frames + 1} frames are in flight; the maximum is ${WINDOW} in ${frames.MAX_APPENDS}`)
     }
     const isAtomic = (flags & frames.ATOMIC) !== 0
@@ -163,19 +169,21 @@ class Session {
     const known = Math.max(0, client.highest - first + 1)
     const start = skip(records, known)
     client.highest = last
-    const batch = {
-      records: records.subarray(start),
+    const batch = joined(held, {
+      records: [records.subarray(start)],
       first: first + known,
       count: count - known,
       bytes: records.length - start - (count - known) * layout.FRAME_SIZE,
       isForced: (flags & frames.FORCED) !== 0,
       isAtomic,
       size
-    }
+    })
+    this.held = (flags & frames.CONTINUED) !== 0 ? batch : null
+    if (this.held !== null) return
     inFlight.frames++
     inFlight.records += batch.count
     inFlight.bytes += batch.bytes
-    inFlight.size += size
+    inFlight.size += batch.size
     this.enqueue({ batch })
   }
 
@@ -237,6 +245,7 @@ class Session {
    */
   failed (err) {
     if (this.failure === null) this.epoch++
+    this.held = null
     this.failure ??= err
     this.queue = this.queue.filter(item => 'request' in item)
     this.inFlight = { frames: 0, records: 0, bytes: 0, size: 0 }
@@ -367,6 +376,7 @@ class Session {
   /** The log is closing: what is not with the writer yet, the client sends to the next owner. */
   stop () {
     this.queue = []
+    this.held = null
   }
 
   /** @returns {Promise<void>} resolves when the client has been sent everything */
@@ -386,8 +396,24 @@ class Session {
     if (this.isOver) return
     this.isOver = true
     this.queue = []
+    this.held = null
     this.server.leave(this)
   }
+}
+
+/**
+ * @param {Batch | null} held
+ * @param {Batch} batch that follows it
+ * @returns {Batch} both
+ */
+function joined (held, batch) {
+  if (held === null) return batch
+  held.records.push(...batch.records)
+  held.count += batch.count
+  held.bytes += batch.bytes
+  held.size += batch.size
+  held.isForced ||= batch.isForced
+  return held
 }
 
 /**

@@ -52,7 +52,7 @@ class Sharing {
     this.role = null
     /** @type {Opened | null} */
     this.opened = null
-    this.remote = new RemoteWriter(file.filename, limits, settings.sync === 'always', () => this.updateHold())
+    this.remote = new RemoteWriter(file.filename, limits, settings.sync === 'always', () => this.updateHold(), settings.large)
     /** @type {ClientEnd | null} */
     this.clientEnd = null
     /** @type {Connection | null} */

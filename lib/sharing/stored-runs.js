@@ -3,7 +3,8 @@
 // Decides which records of which clients are in a shared log, from the journal that its last
 // owner has left and from where the log ends. Pure; it is given the bytes of the log it asks for.
 
-const { BARE_PADDING_SIZE, nextPosition, readLength } = require('../format/layout')
+const { BARE_PADDING_SIZE, dataAt, nextPosition, readLength } = require('../format/layout')
+const { PART, kindOf } = require('../format/chunk')
 const { endOfRecords, frameProblem } = require('../format/validation')
 const { CLIENT, FORGET, RUN, VOID } = require('./journal-entries')
 
@@ -105,22 +106,25 @@ function clip (candidates, offset) {
  * @param {number} limit records from here on are not counted
  * @param {(start: number) => Promise<Buffer>} blockAt
  * @param {number} blockSize
- * @returns {Promise<number>} how many of its records are in the log; 0 if no record starts at its seq
+ * @returns {Promise<number>} how many of its records are in the log, without parts of a large one of which chunks are missing: that is
+ *   stored again as a whole; 0 if no record starts at its seq
  */
 async function countRecords ({ seq, count: most }, limit, blockAt, blockSize) {
   let position = seq % blockSize
   let block = await blockAt(seq - position)
   if (endOfRecords(block, 0, position) !== position) return 0
   let count = 0
+  let whole = 0
   for (let start = seq - position; ; position = 0) {
     const end = Math.min(block.length, blockSize - BARE_PADDING_SIZE)
     while (count < most && start + position < limit && frameProblem(block, position, end) === null) {
-      position = nextPosition(block, position)
       count++
+      if (kindOf(dataAt(block, position)) !== PART) whole = count
+      position = nextPosition(block, position)
     }
     const isPadded = block.length === blockSize && readLength(block, position) === blockSize - 1
     start += blockSize
-    if (count === 0 || count === most || !isPadded || start >= limit) return count
+    if (count === 0 || count === most || !isPadded || start >= limit) return whole
     block = await blockAt(start)
   }
 }

@@ -2,7 +2,7 @@
 
 // Frees the blocks in front of a log's start, in the file.
 
-const { createHole } = require('../format/hole')
+const { holeOf } = require('../format/hole')
 
 /**
  * @typedef {object} Target
@@ -20,7 +20,7 @@ const { createHole } = require('../format/hole')
 async function punchHead ({ write, punch, sync }, from, to, blockSize) {
   if (from === 0) {
     // durable before there are zeros after it: at any time, one of the first blocks tells the block size
-    await write(0, createHole(blockSize, true))
+    await write(0, holeOf(blockSize, true))
     await sync()
   }
   const first = Math.max(from, blockSize)

@@ -73,7 +73,7 @@ class Retention {
     }
     this.head = head
     if (head.number === first || writer.appender.refusal !== null) return
-    await this.trimTo(head.number * blockSize, { block: head.block, records, generation })
+    await this.trimTo(head.number * blockSize, { block: head.block, from: first * blockSize, records, generation })
     this.mustRun = true
   }
 

@@ -36,7 +36,8 @@ const MAX_COUNTED = 64
  *
  * @typedef {object} Known what was read already
  * @property {Block | null} block that starts there; null: it cannot be read
- * @property {number} records in the blocks before it that are not trimmed
+ * @property {number} from where the log started then
+ * @property {number} records in the blocks between
  * @property {number} generation of the cache then: if it is another one now, something was deleted since
  */
 
@@ -134,10 +135,23 @@ class Trimmer {
     if (start <= Math.max(blocks.start, blockSize)) return
     // a log that a power cut shortens must not lose all that is left of it
     if (durability.safeEnd <= start) await promised(cb => durability.syncTo(writer.acknowledged, cb))
-    if (known !== null && known.block !== null && known.generation === blocks.generation && start === wanted) return this.moveTo(known.block, known.records)
+    const isCurrent = known !== null && known.from === blocks.start && known.generation === blocks.generation && start === wanted
+    if (isCurrent && known.block !== null) return this.moveTo(known.block, known.records)
     const block = await this.firstValid(start)
     if (block === null) return
     await this.moveTo(block, await this.countBefore(block.number))
+  }
+
+  /**
+   * The log is another file now, in which all is punched.
+   * @param {number} start
+   * @param {(offset: number) => number} move where a record is now, or the next one
+   */
+  moveFile (start, move) {
+    this.recorded = this.punched = this.durable = start
+    this.coveredBy = 0
+    this.tie = null
+    this.requests = this.requests.map(({ start, cb }) => ({ start: move(start), cb, known: null }))
   }
 
   /**

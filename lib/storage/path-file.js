@@ -21,6 +21,7 @@ const { lastNonZero } = require('./last-data')
 const { acquireLock, canLock, tryLock, unlock } = require('./lock')
 const { pointFile } = require('./recovery-point')
 const { storageFile } = require('./storage-file')
+const { isRoot } = require('./user')
 const { SyncIoBudget, MAX_SYNC_BYTES } = require('./sync-io')
 const { watch } = require('./watch')
 
@@ -47,6 +48,10 @@ const MAX_OPENS = 10
  * @property {(offset: number, cb: Done) => void} truncate
  * @property {(offset: number, length: number, cb: Done) => void} punch frees the space of these bytes, which end within the file and read as
  *   zeros afterwards: of their whole pages of 4096 bytes; of others, and where that is not possible, zeros are written. Not durable before `sync`
+ * @property {((fd: number) => void) | null} prepareSuccessor gives another open file the log's mode, owner and lock
+ * @property {((cb: (err: Error | null, fd?: number) => void) => void) | null} openSuccessor opens the file that has the log's name by now, for reading
+ * @property {((fd: number, base: number) => void) | null} moveTo that file has the log's name by now: what is at `base` or after it is read from there,
+ *   what is before it from the file that it has replaced, for as long as reads of that are pending
  * @property {() => boolean | null} canPunch whether space is freed; false: zeros are written. null: not known yet
  * @property {(cb: Done) => void} sync makes durable what was written before the call
  * @property {(cb: Done) => void} close
@@ -83,6 +88,14 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
   const holes = new Holes(() => storage.fd, promisify(file.write))
   /** Of the open file. */
   let identity = { dev: 0n, ino: 0n }
+  /** Of the file that is to take the log's place. */
+  let successor = identity
+  /** Calls that use the open file, and whether another one has taken its place. */
+  let current = { fd: -1, pending: 0, isReplaced: false }
+  /** What is before this offset is in the file whose place the open one has taken. */
+  let base = 0
+  /** That file. */
+  let previous = current
   /** Calls that bypass the storage, which therefore would not wait for them before it closes. */
   let pendingCalls = 0
   /** @type {(() => void) | null} */
@@ -127,9 +140,10 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
 
   /** @type {(cb: Done) => void} */
   function checkPath (cb) {
+    const before = identity
     fs.stat(location.path, { bigint: true }, (err, found) => {
       if (err && !isGone(err)) cb(err)
-      else if (err || found.dev !== identity.dev || found.ino !== identity.ino) cb(errors.replaced(filename, err ? 'deleted or moved' : 'replaced by another file'))
+      else if (err || ![before, identity, successor].some(({ dev, ino }) => found.dev === dev && found.ino === ino)) cb(errors.replaced(filename, err ? 'deleted or moved' : 'replaced by another file'))
       else cb(null)
     })
   }
@@ -143,7 +157,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
   /** @type {(data: Buffer, offset: number, size: number) => boolean} whether it read all; see `isComplete` */
   function readSync (data, offset, size) {
     try {
-      return fs.readSync(storage.fd, data, 0, size, offset) === size
+      return fs.readSync(offset < base ? previous.fd : storage.fd, data, 0, size, offset) === size
     } catch {
       return false
     } finally {
@@ -156,10 +170,22 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     // not when the call is being timed: it may collect garbage
     const data = isShared ? sharedBuffer : Buffer.allocUnsafeSlow(size)
     if (closeStorage === null && budget.start(size)) {
-      if (budget.mustDefer) return budget.defer(() => readSmall(offset, size, isShared, cb))
+      if (budget.mustDefer) return deferRead(() => readSmall(offset, size, isShared, cb), offset)
       if (readSync(data, offset, size)) return cb(null, data)
     }
     readInto(offset, [isShared ? Buffer.allocUnsafeSlow(size) : data], (err, buffers) => err ? cb(err) : cb(null, /** @type {Buffer[]} */ (buffers)[0]))
+  }
+
+  /**
+   * @param {() => void} read
+   * @param {number} offset
+   */
+  function deferRead (read, offset) {
+    const used = use(offset)
+    budget.defer(() => {
+      read()
+      release(used)
+    })
   }
 
   /**
@@ -206,12 +232,74 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
    */
   function readInto (offset, buffers, cb) {
     if (closeStorage !== null) return process.nextTick(cb, errors.closed(filename))
+    const used = use(offset)
+    if (used.fd === -1 && used.isReplaced) return process.nextTick(cb, errors.compacted(filename))
     pendingCalls++
-    fs.readv(storage.fd, buffers, offset, (err, bytesRead) => {
+    fs.readv(used.isReplaced ? used.fd : storage.fd, buffers, offset, (err, bytesRead) => {
       endCall()
-      if (err || bytesRead < sizeOf(buffers)) file.readMany(offset, buffers.map(({ length }) => length), null, cb)
-      else cb(null, buffers)
+      const isDone = !err && bytesRead === sizeOf(buffers)
+      if (isDone) cb(null, buffers)
+      else if (used.isReplaced) cb(err ?? errors.compacted(filename))
+      else file.readMany(offset, buffers.map(({ length }) => length), null, cb)
+      release(used)
     })
+  }
+
+  /** @param {number} offset of what is going to be read */
+  function use (offset) {
+    const used = offset < base ? previous : current
+    used.pending++
+    return used
+  }
+
+  /** @param {{ fd: number, pending: number, isReplaced: boolean }} used the file that another one may have replaced since */
+  function release (used) {
+    if (--used.pending > 0 || !used.isReplaced || used.fd === -1) return
+    fs.close(used.fd, () => {})
+    used.fd = -1
+  }
+
+  /** @type {NonNullable<LogFile['prepareSuccessor']>} */
+  function prepareSuccessor (fd) {
+    const { mode, uid, gid } = fs.fstatSync(storage.fd)
+    try {
+      // as for the recovery point: some file systems have no owners, or no modes
+      fs.fchownSync(fd, isRoot() ? uid : -1, gid)
+      fs.fchmodSync(fd, mode & 0o777)
+    } catch {}
+    if (lock && !readOnly) acquireLock(String(filename), fd, lock)
+    successor = fs.fstatSync(fd, { bigint: true })
+  }
+
+  /** @returns {Promise<number>} */
+  async function openSuccessor () {
+    const fd = await promisify(fs.open)(location.path, 'r')
+    successor = fs.fstatSync(fd, { bigint: true })
+    return fd
+  }
+
+  /** @type {NonNullable<LogFile['moveTo']>} */
+  function moveTo (fd, newBase) {
+    previous = current
+    previous.fd = storage.fd
+    previous.isReplaced = true
+    previous.pending++
+    base = newBase
+    identity = successor
+    current = { fd: -1, pending: 0, isReplaced: false }
+    storage.fd = fd
+    release(previous)
+  }
+
+  /** @type {(cb: Done) => void} */
+  function sync (cb) {
+    const used = use(Infinity)
+    const done = (/** @type {Error | null | undefined} */ err) => {
+      cb(err)
+      release(used)
+    }
+    if (process.permission === undefined) fs.fdatasync(storage.fd, done)
+    else datasync(storage.fd, location.path).then(() => done(null), done)
   }
 
   /** @type {(offset: number, length: number) => Promise<void>} */
@@ -252,7 +340,10 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
       }
       if (pendingCalls === 0) closeStorage()
     },
-    sync: process.permission === undefined ? (cb) => fs.fdatasync(storage.fd, cb) : callbackify(() => datasync(storage.fd, location.path)),
+    sync,
+    prepareSuccessor,
+    openSuccessor: callbackify(openSuccessor),
+    moveTo,
     point,
     countFile: point && countFile(location.path + '.record-count', () => storage.fd),
     keepCut: callbackify((/** @type {number} */ offset, /** @type {number} */ end) => writeCutFile(read, location, offset, end)),

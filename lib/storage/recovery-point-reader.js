@@ -109,4 +109,4 @@ function named (err, filename) {
   return err
 }
 
-module.exports = { named, peekPoint, readPoint }
+module.exports = { isSameFile, named, peekPoint, readPoint }

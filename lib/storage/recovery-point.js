@@ -12,7 +12,7 @@ const { nullIfMissing, syncFolder } = require('./directory')
 const { lockIfPossible } = require('./lock')
 const { named, peekPoint, readPoint } = require('./recovery-point-reader')
 const { acknowledgedLine, deletionsLine, pointLine } = require('./recovery-point-text')
-const { isRoot } = require('./user')
+const { shareAsLog } = require('./share-as-log')
 
 /** Bytes of deletions: readers in other processes read all of them. */
 const MAX_RECORDED = 32 * 1024
@@ -23,8 +23,6 @@ const open = promisify(fs.open)
 const close = promisify(fs.close)
 const writeFile = promisify(fs.writeFile)
 const write = promisify(fs.write)
-const fchmod = promisify(fs.fchmod)
-const fchown = promisify(fs.fchown)
 
 /**
  * What a writer leaves beside the log while it has it open.
@@ -120,7 +118,7 @@ class PathPoint {
     try {
       // not readable by others until it has the log's mode: deletions in it tell of data
       fd = await open(unfinished, 'w', 0o600)
-      await this.shareAsLog(fd)
+      await shareAsLog(fd, await this.logStatus())
       await writeFile(fd, text)
       await datasync(fd, unfinished)
       lockIfPossible(fd)
@@ -182,18 +180,6 @@ class PathPoint {
     } finally {
       if (!isOpen) await close(fd)
     }
-  }
-
-  /**
-   * Readers need the file as they need the log: it gets the log's mode, whatever the umask,
-   * and its owner and group, as far as this process may give them.
-   * @param {number} fd
-   */
-  async shareAsLog (fd) {
-    const { mode, uid, gid } = await this.logStatus()
-    // some file systems have no owners, or no modes; then there is nothing to give
-    await fchown(fd, isRoot() ? uid : -1, gid).catch(() => {})
-    await fchmod(fd, mode & 0o777).catch(() => {})
   }
 
   /** @param {number} acknowledged */

@@ -63,6 +63,9 @@ function storageFile (storage, { readOnly }) {
     truncate: (offset, cb) => storage.truncatable === false ? process.nextTick(cb, null) : storage.truncate(offset, cb),
     punch: callbackify((/** @type {number} */ offset, /** @type {number} */ length) => writeZeros(promisify(write), offset, offset + length)),
     canPunch: () => false,
+    prepareSuccessor: null,
+    openSuccessor: null,
+    moveTo: null,
     sync: (cb) => {
       if (typeof storage.sync === 'function') storage.sync(cb)
       else if (storage instanceof RandomAccessFile && storage.fd) fs.fdatasync(storage.fd, cb)

@@ -8,6 +8,10 @@ const fs = require('fs')
 
 /** Milliseconds between two polls, where the system does not report changes. */
 const POLL_INTERVAL = 50
+/** Bun drops an event that comes up to 2 ms after one of the same kind, even if it is the last one. */
+const DROPS_EVENTS = process.versions.bun !== undefined
+/** Milliseconds after an event by which all events that may be dropped because of it have come. */
+const DROP_TIME = 5
 
 /**
  * @typedef {object} Watch between hold and release, watching keeps the process alive
@@ -15,6 +19,7 @@ const POLL_INTERVAL = 50
  * @property {() => void} release
  * @property {() => void} pointReplaced the recovery point was replaced or removed: watches the current one, if
  *   there is one. What was published to it before this call is not reported
+ * @property {() => void} logReplaced the same for the log
  * @property {() => void} stop
  */
 
@@ -26,6 +31,7 @@ class FileWatch {
    * @param {import('../clock').Clock} clock
    */
   constructor (filename, pointName, onchange, clock) {
+    this.filename = filename
     this.pointName = pointName
     this.onchange = onchange
     this.clock = clock
@@ -35,6 +41,8 @@ class FileWatch {
     this.hasEvents = true
     /** @type {import('../clock').Timer | null} */
     this.timer = null
+    /** @type {import('../clock').Timer | null} */
+    this.dropTimer = null
     /** @type {fs.FSWatcher | null} */
     this.pointWatcher = null
     this.poll = this.poll.bind(this)
@@ -48,7 +56,7 @@ class FileWatch {
    */
   watch (name) {
     try {
-      const watcher = fs.watch(name, { persistent: false }, () => this.onchange())
+      const watcher = fs.watch(name, { persistent: false }, () => this.onevent())
       watcher.on('error', () => this.withoutEvents())
       return watcher
     } catch (err) {
@@ -57,6 +65,24 @@ class FileWatch {
       if (!isMissing) this.withoutEvents()
       return null
     }
+  }
+
+  onevent () {
+    this.onchange()
+    if (!DROPS_EVENTS || this.stopped) return
+    if (this.dropTimer !== null) this.clock.clearTimeout(this.dropTimer)
+    this.dropTimer = this.clock.setTimeout(() => {
+      this.dropTimer = null
+      this.onchange()
+    }, DROP_TIME)
+    this.dropTimer.unref()
+  }
+
+  /** Another file has the log's name. */
+  logReplaced () {
+    this.logWatcher?.close()
+    this.logWatcher = this.stopped ? null : this.watch(this.filename)
+    this.pointReplaced()
   }
 
   withoutEvents () {
@@ -104,6 +130,7 @@ class FileWatch {
   stop () {
     this.stopped = true
     this.stopTimer()
+    if (this.dropTimer !== null) this.clock.clearTimeout(this.dropTimer)
     this.logWatcher?.close()
     this.pointWatcher?.close()
   }

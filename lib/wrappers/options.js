@@ -3,7 +3,7 @@
 // The options of wrappers, which take the log's own ones and more.
 
 const errors = require('../errors')
-const { optionNames } = require('../option-names')
+const { optionNames, pick } = require('../option-names')
 const { STREAM_NAMES, LEGACY_STREAM_NAMES } = require('../read/options')
 
 /** @typedef {import('../read/source').Source<any>} Source */
@@ -26,21 +26,6 @@ function sourceWith (of, own) {
       return (abort, cb) => cb(abort || err, undefined)
     }
   }
-}
-
-/**
- * @param {any} options
- * @param {string[]} names
- * @returns {object} those of these names, as the log itself would read them: also if they are inherited, or not enumerable
- */
-function pick (options, names) {
-  /** @type {Record<string, unknown>} */
-  const picked = {}
-  for (const name of names) {
-    const value = options[name]
-    if (value !== undefined) picked[name] = value
-  }
-  return picked
 }
 
 module.exports = { sourceWith }

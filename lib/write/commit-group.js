@@ -56,6 +56,17 @@ class CommitGroup {
     this.end += distance
   }
 
+  /**
+   * Its records are in another file now.
+   * @param {(offset: number) => number} moveOffset
+   * @param {(seq: number) => number} moveSeq
+   */
+  moveEach (moveOffset, moveSeq) {
+    const { seqs, count } = this
+    for (let i = 0; i < count; i++) seqs[i] = moveSeq(seqs[i])
+    if (count > 0) this.end = moveOffset(this.end)
+  }
+
   get isEmpty () {
     return this.count === 0
   }

@@ -94,6 +94,20 @@ class Deleter {
   }
 
   /**
+   * The log is another file now.
+   * @param {(seq: number) => number | null} move where a record is now; null: it is gone
+   */
+  moveRequests (move) {
+    const all = [...this.requests.values()].flat()
+    this.requests.clear()
+    for (const { seq, cb } of all) {
+      const now = move(seq)
+      if (now === null) answer([cb], null)
+      else this.request(now, cb)
+    }
+  }
+
+  /**
    * For `sync`: makes durable what was deleted before.
    * @param {((err: Error | null) => void) | undefined} cb
    * @returns {((err: Error | null) => void) | undefined} what to call when all else is durable
@@ -228,7 +242,7 @@ class Deleter {
     } catch (err) {
       failure = /** @type {Error} */ (err)
     }
-    if (failure === null) writer.onrewritten(changes.map(({ block }) => block.number))
+    if (failure === null) writer.rewritten(changes.map(({ block }) => block.number))
     for (const { callbacks } of changes) answer(callbacks, failure)
     this.startTimer()
   }

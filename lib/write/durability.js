@@ -199,6 +199,15 @@ class Durability {
   }
 
   /**
+   * Another file has taken the log's place, all of which is durable.
+   * @param {number} end of it
+   */
+  moveTo (end) {
+    this.synced = this.covers = end
+    this.stopTimer()
+  }
+
+  /**
    * @param {Done} cb
    */
   fsync (cb) {

@@ -110,11 +110,11 @@ class EarlyAppends {
     for (let i = 0; i < count; i++) {
       const cb = callbacks[i]
       const isAtomic = packed.isAtomic()
-      const batch = packed.takeUpTo(seqs[i])
+      const batch = records.joined(packed.takeUpTo(seqs[i]))
       // those before the last one that is forced can be, too; but a batch without records would be a sync of its own
       const isForced = packed.taken <= forced && (batch.length > 0 || packed.isOver())
       try {
-        for (const data of batch) records.fitting(data)
+        for (const data of batch) records.fittingStored(data)
         if (isAtomic) records.fittingTogether(batch)
       } catch (err) {
         appender.reject(/** @type {Error} */ (err), { records: batch.length, bytes: sizeOf(batch) }, cb)

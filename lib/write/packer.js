@@ -4,6 +4,7 @@
 
 const layout = require('../format/layout')
 const { writeChecksum } = require('../format/checksum')
+const { PART_HEADER, Splitter } = require('../format/chunk')
 const { Block } = require('../format/block')
 const { sizeOf } = require('../storage/buffers')
 
@@ -13,6 +14,8 @@ const MAX_WRITE = 1024 * 1024
 const NO_LENGTH = Buffer.alloc(layout.LENGTH_SIZE)
 /** Bytes that a disk writes as a whole; a power cut may tear a length that lies in two of them. */
 const SECTOR_SIZE = 512
+/** A large record starts in the rest of a block that has at least this part of one. */
+const SMALL_REST = 8
 
 class Packer {
   /**
@@ -36,6 +39,8 @@ class Packer {
     this.batchStarts = []
     /** The offset of the length that is withheld from the write in progress; -1: none is. */
     this.withheld = -1
+    /** Of large records: the seq, and the number of chunks before the last. @type {Array<{ seq: number, count: number }>} */
+    this.parts = []
     /** Memory for the next blocks. @type {Buffer[]} */
     this.spare = []
   }
@@ -45,13 +50,14 @@ class Packer {
    * @param {Packer} packer with the same rules, and without atomic batches
    * @returns {number} how far the records have moved
    */
-  takeOver ({ blocks, filling, position }) {
+  takeOver ({ blocks, filling, position, parts }) {
     if (this.position > 0) this.startBlock()
     const first = this.filling.number
     for (const block of blocks) block.number += first
     this.blocks = this.blocks.slice(0, -1).concat(blocks)
     this.filling = filling
     this.position = position
+    for (const { seq, count } of parts) this.parts.push({ seq: seq + first * this.blockSize, count })
     return first * this.blockSize
   }
 
@@ -61,15 +67,54 @@ class Packer {
   }
 
   /**
-   * @param {Uint8Array} data a record that fits a block
+   * @param {Uint8Array} data a record; it fits a block, or blocks are large enough for chunks
    * @returns {number} its seq
    */
   add (data) {
-    if (!layout.fits(this.blockSize, this.checksum, this.position, data.length)) this.startBlock()
+    if (!layout.fits(this.blockSize, this.checksum, this.position, data.length)) {
+      if (data.length > layout.maxRecordSize(this.blockSize, this.checksum)) return this.addLarge(data)
+      this.startBlock()
+    }
     const { filling } = this
     const seq = filling.number * this.blockSize + this.position
     this.position = layout.writeRecord(filling.buffer, this.position, data)
     return seq
+  }
+
+  /**
+   * Adds a record that does not fit into a block, as chunks in a row.
+   * @param {Uint8Array} data
+   * @returns {number} the seq of the last chunk, which stands for the record
+   */
+  addLarge (data) {
+    const splitter = new Splitter(data)
+    const most = layout.maxRecordSize(this.blockSize, this.checksum)
+    const leastRoom = Math.max(most / SMALL_REST, 2 * PART_HEADER)
+    let start = this.position
+    while (!splitter.isDone) {
+      const room = most - this.position
+      if (this.position > 0 && room < leastRoom && room < splitter.lastSize) this.startBlock()
+      else {
+        start = this.position
+        this.position = splitter.write(this.filling.buffer, start, room)
+      }
+    }
+    const seq = this.filling.number * this.blockSize + start
+    this.parts.push({ seq, count: splitter.count - 1 })
+    return seq
+  }
+
+  /**
+   * @param {number} end of what is acknowledged
+   * @returns {number} how many parts of large records are before it, since the last call
+   */
+  takeParts (end) {
+    let parts = 0
+    for (let first = this.parts[0]; first !== undefined && first.seq < end; first = this.parts[0]) {
+      parts += first.count
+      this.parts.shift()
+    }
+    return parts
   }
 
   /**
@@ -89,10 +134,21 @@ class Packer {
 
   /**
    * Adds records that have their lengths already.
-   * @param {Buffer} records as in the file, one after the other; each fits a block
+   * @param {Buffer[]} frames of records as in the file, one after the other; each fits a block
    * @returns {{ first: number, last: number }} the seqs of the first record and of the last one
    */
-  addFramed (records) {
+  addFramed (frames) {
+    const { first, last } = this.addFrame(frames[0])
+    let seq = last
+    for (let i = 1; i < frames.length; i++) seq = this.addFrame(frames[i]).last
+    return { first, last: seq }
+  }
+
+  /**
+   * @param {Buffer} records
+   * @returns {{ first: number, last: number }}
+   */
+  addFrame (records) {
     const most = this.blockSize - layout.paddingSize(this.checksum)
     let first = -1
     let last = -1
@@ -126,12 +182,12 @@ class Packer {
 
   /**
    * The same for records that have their lengths already.
-   * @param {Buffer} records as for `addFramed`
+   * @param {Buffer} records of one frame
    * @returns {{ first: number, last: number }}
    */
   addFramedAtomic (records) {
     this.startBatch(records.length)
-    return this.addFramed(records)
+    return this.addFrame(records)
   }
 
   /** @param {number} bytes of the records, with their lengths */
@@ -247,6 +303,7 @@ class Packer {
     this.filling = this.tail
     this.position = this.tail.end
     this.batchStarts = []
+    this.parts = []
     this.withheld = -1
   }
 }

@@ -46,6 +46,7 @@ class RecoveryPointKeeper {
     /** Called when none is in progress. @type {(() => void) | null} */
     this.onquiet = null
     this.isPublishing = false
+    this.isHandingOver = false
     this.isStopped = false
     /** Knows where the log starts. @type {import('../space/trimmer').Trimmer | null} */
     this.trimmer = null
@@ -203,6 +204,38 @@ class RecoveryPointKeeper {
     }
   }
 
+  /**
+   * Another file takes the log's place, in which all that was deleted is deleted. Until it has, its recovery point belongs to no file: it
+   * is behind the end of the log that is there.
+   * @param {Omit<import('../storage/recovery-point').NewPoint, 'deletions'>} next of that file
+   * @param {() => Promise<void>} takePlace
+   * @param {Done} cb
+   */
+  handOver (next, takePlace, cb) {
+    const point = /** @type {import('../storage/recovery-point').PointFile} */ (this.point)
+    this.whenFree((end) => {
+      this.isHandingOver = true
+      const done = (/** @type {Error | null} */ err) => {
+        this.isHandingOver = false
+        if (err === null) {
+          if (this.offset !== -1) this.offset = next.offset
+          this.dropped = this.lastNumber
+          this.keepOnly([])
+          this.isOutdated = this.hasFailed = this.hasUnsynced = false
+        }
+        this.publishSoon()
+        end(err)
+      }
+      const rename = () => { takePlace().then(() => done(null), done) }
+      if (this.offset === -1) return rename()
+      this.isOutdated = true
+      point.write({ ...next, deletions: [], dropped: this.lastNumber }, (err) => err ? done(err) : rename())
+    }, (err) => {
+      if (err && this.isOutdated) this.write(() => {})
+      cb(err)
+    })
+  }
+
   /** Tells readers in other processes what has been acknowledged; once per turn of the event loop. */
   publishSoon () {
     if (this.isPublishing || this.point === null || this.offset === -1) return
@@ -212,7 +245,7 @@ class RecoveryPointKeeper {
 
   publishNow () {
     this.isPublishing = false
-    if (this.point !== null && !this.isStopped) this.point.publish(this.progress.acknowledged)
+    if (this.point !== null && !this.isStopped && !this.isHandingOver) this.point.publish(this.progress.acknowledged)
   }
 
   /** The file is about to be closed: nothing more is published, and it is not moved any more. */

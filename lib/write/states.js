@@ -5,13 +5,14 @@
 
 /** What may follow each state. @type {Record<string, string[]>} */
 const TRANSITIONS = {
-  idle: ['preparing', 'writing', 'settling', 'rollingBack', 'deleting', 'trimming', 'closing', 'failed'],
+  idle: ['preparing', 'writing', 'settling', 'rollingBack', 'deleting', 'trimming', 'operating', 'closing', 'failed'],
   preparing: ['writing', 'rollingBack', 'failed'],
   writing: ['completing', 'settling', 'idle', 'rollingBack', 'failed'],
   completing: ['settling', 'idle', 'rollingBack', 'failed'],
   settling: ['idle', 'failed'],
   rollingBack: ['idle', 'failed'],
   deleting: ['idle', 'failed'],
+  operating: ['idle', 'failed'],
   trimming: ['idle', 'failed'],
   closing: ['closed'],
   failed: ['closing'],
@@ -24,6 +25,7 @@ const TRANSITIONS = {
  * @property {boolean} mustTruncate bytes of a failed write are still in the file
  * @property {boolean} hasDeletions they were asked for, or are to be made durable
  * @property {boolean} hasJustDeleted the last operation was a deletion
+ * @property {boolean} hasOperations of others, which need the file for themselves
  * @property {boolean} hasTrim blocks are to be trimmed
  * @property {boolean} hasJustTrimmed blocks were, since the last write
  * @property {boolean} hasUnwritten records are packed and not written
@@ -35,10 +37,11 @@ const TRANSITIONS = {
  * What the writer does next. Deletions, trims and writes take turns; the log closes when
  * nothing else is left to do.
  * @param {Work} work
- * @returns {'fail' | 'truncate' | 'delete' | 'trim' | 'write' | 'settle' | 'close' | 'rest'}
+ * @returns {'fail' | 'truncate' | 'delete' | 'trim' | 'operate' | 'write' | 'settle' | 'close' | 'rest'}
  */
 function nextStep (work) {
   if (work.hasFailed) return 'fail'
+  if (work.hasOperations && !(work.hasDeletions && !work.hasJustDeleted)) return 'operate'
   if (work.hasDeletions && !(work.hasUnwritten && work.hasJustDeleted)) return 'delete'
   if (work.hasTrim && !(work.hasUnwritten && work.hasJustTrimmed)) return 'trim'
   if (work.hasUnwritten) return work.mustTruncate ? 'truncate' : 'write'

@@ -64,6 +64,16 @@ class Waiters {
     this.newest = newest
   }
 
+  /**
+   * The log is another file now.
+   * @param {(offset: number) => number} moveOffset
+   * @param {(seq: number) => number} moveSeq
+   */
+  move (moveOffset, moveSeq) {
+    for (const group of [...this.groups, this.newest]) group.moveEach(moveOffset, moveSeq)
+    for (const wait of this.waits) wait.end = moveOffset(wait.end)
+  }
+
   get hasGroups () {
     return this.groups.length > 0 || !this.newest.isEmpty
   }

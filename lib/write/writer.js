@@ -27,6 +27,8 @@
 //     rollingBack   is truncated to `acknowledged`: a write failed    idle
 //     deleting      gets zeros, in up to 64 blocks, after these       idle; failed
 //                   deletions were recorded
+//     operating     is left alone for what another part of the log     idle; failed
+//                   does with it: see `exclusively`
 //     trimming      gets zeros for blocks at its head, after the recovery   idle; failed
 //                   point tells of it
 //     closing       is truncated and fsynced a last time, and its     closed
@@ -61,6 +63,7 @@ const UNREAD_SHARE = 1 / 4
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {import('../format/block').Block} Block
  * @typedef {import('./commit-group').CommitGroup} CommitGroup
+ * @typedef {{ run: () => Promise<void>, reject: (err: Error) => void }} Operation
  * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, smallLog?: number, trimBatch?: number } &
  *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. smallLog: see `countOnOpening`. trimBatch: see `Trimmer`
  */
@@ -100,6 +103,10 @@ class Writer {
     this.retention = null
     /** Told of blocks that a deletion has rewritten. @type {(numbers: number[]) => void} */
     this.onrewritten = () => {}
+    /** In progress; null: none is. @type {import('../space/compaction').Compaction | null} */
+    this.compaction = null
+    /** What waits until nothing else changes the file. @type {Operation[]} */
+    this.operations = []
     this.mustTruncate = false
     this.hasJustDeleted = false
     this.hasJustTrimmed = false
@@ -202,6 +209,27 @@ class Writer {
   }
 
   /**
+   * Runs what needs the log's file for itself, when nothing else changes it, and nothing else does meanwhile.
+   * @template T
+   * @param {() => Promise<T>} run
+   * @returns {Promise<T>} as `run`
+   */
+  exclusively (run) {
+    return new Promise((resolve, reject) => {
+      const { refusal } = this.appender
+      if (refusal !== null) return reject(refusal)
+      this.operations.push({ run: () => run().then(resolve, reject), reject })
+      this.schedule()
+    })
+  }
+
+  /** @param {number[]} numbers of blocks that a deletion has rewritten */
+  rewritten (numbers) {
+    this.onrewritten(numbers)
+    this.compaction?.rewritten(numbers)
+  }
+
+  /**
    * Trims blocks at the head of the log.
    * @param {number} start where it is to start, at most
    * @param {import('../space/trimmer').Trimmed} cb see `Trimmer`
@@ -263,6 +291,7 @@ class Writer {
     switch (nextStep(this.work())) {
       case 'fail': return this.enterFailed()
       case 'delete': return this.deleteSome()
+      case 'operate': return this.operate()
       case 'trim': return this.trimSome()
       case 'truncate': return this.truncateFirst()
       case 'write': return this.prepare()
@@ -279,6 +308,7 @@ class Writer {
       mustTruncate: this.mustTruncate,
       hasDeletions: this.deleter.hasWork,
       hasJustDeleted: this.hasJustDeleted,
+      hasOperations: this.operations.length > 0,
       hasTrim: this.trimmer.hasWork,
       hasJustTrimmed: this.hasJustTrimmed,
       hasUnwritten: packer.end > this.written,
@@ -398,7 +428,7 @@ class Writer {
     const groups = this.waiters.acknowledge(this.written)
     this.appender.countAcknowledged(groups)
     if (groups.length > 0) this.reveal(groups[groups.length - 1])
-    recordCount.add(counts.written.records - before)
+    recordCount.add(counts.written.records - before + this.packer.takeParts(this.acknowledged))
     if (this.synced >= this.acknowledged) {
       counts.synced = { ...counts.written }
       recordCount.allSynced()
@@ -461,6 +491,14 @@ class Writer {
     this.enter('deleting')
     this.hasJustDeleted = true
     this.deleter.run(() => this.becomeIdle())
+  }
+
+  /** One of those that others have asked for. */
+  operate () {
+    this.enter('operating')
+    this.hasJustDeleted = false
+    const { run } = /** @type {Operation} */ (this.operations.shift())
+    run().then(() => process.nextTick(() => this.becomeIdle()))
   }
 
   // Trimming
@@ -541,6 +579,7 @@ class Writer {
     this.forgetUnacknowledged()
     this.appender.countFailed(this.waiters.fail(this.acknowledged, failure))
     this.deleter.end(failure)
+    for (const { reject } of this.operations.splice(0)) reject(failure)
     this.trimmer.end(failure)
     this.step()
   }

@@ -3,6 +3,7 @@
 // flumelog dump: which records it prints. The last ones, new ones, and those from `start` or to `end`.
 
 const fs = require('fs')
+const { setTimeout } = require('timers/promises')
 const test = require('tape')
 const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
@@ -75,8 +76,12 @@ async function printNew (t, file, options) {
   const followers = options.map(args => start(t, ['dump', file, ...args]))
   const appender = start(t, ['append', file])
   let sent = 0
-  // what is appended before they have started is not new
-  while (followers.some(({ stdout }) => stdout === '')) await appender.send(`new ${sent++}\n`)
+  // what is appended before they have started is not new. The pause lets this process read what they print: on Bun and Deno
+  // the callbacks of writes follow each other before that
+  while (followers.some(({ stdout }) => stdout === '')) {
+    await appender.send(`new ${sent++}\n`)
+    await setTimeout(1)
+  }
   const last = `new ${sent - 1}\n`
   for (const [i, follower] of followers.entries()) {
     await follower.printed(({ stdout }) => stdout.endsWith(last))

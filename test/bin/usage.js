@@ -9,7 +9,7 @@ const { flumelog, inTurns } = require('../helpers/command-line')
 const { makeLog } = require('../helpers/logs')
 const { version } = require('../../package.json')
 
-const COMMANDS = ['dump', 'get', 'search', 'append', 'stat', 'verify', 'repair', 'serve', 'del', 'completion']
+const COMMANDS = ['dump', 'get', 'search', 'append', 'stat', 'verify', 'repair', 'serve', 'del', 'compact', 'cursors', 'import', 'export', 'completion']
 
 test('--help lists all commands, and the help of each command has examples', async (t) => {
   const { code, stdout, stderr } = await flumelog(['--help'])
@@ -93,12 +93,19 @@ test('wrong usage is reported in one line that refers to the help, with exit cod
     [['del', file], 'give at least one offset; see flumelog del --help'],
     [['del', file, '0', 'x'], "<seqs> must be an offset (0 or more), start or end, not 'x'; see flumelog del --help"],
     [['del', file, '0'], '--yes is required: del cannot ask, since standard input or stderr is not a terminal; see flumelog del --help'],
+    [['cursors', file, '--delete', 'a.b'], "--delete must be the name of a cursor: 1 to 64 letters, digits, - or _, not 'a.b'; see flumelog cursors --help"],
+    [['cursors', file, '--delete', 'a', '--json'], '--json cannot be used with --delete; see flumelog cursors --help'],
     [['search', file, '--value', '1'], '--path is missing; see flumelog search --help'],
     [['search', file, '--path', 'a'], '--value is missing; see flumelog search --help'],
     [['search', file, '--path', 'a..b', '--value', '1'], "--path must be keys separated by dots, such as value.timestamp, not 'a..b'; see flumelog search --help"],
     [['append', file, '--block-size', '31'], "--block-size must be an integer from 32 to 65536, not '31'; see flumelog append --help"],
     [['append', file, '--block-size', '65537'], "--block-size must be an integer from 32 to 65536, not '65537'; see flumelog append --help"],
     [['append', file, '--sync', 'some\ntimes'], "--sync must be always, interval or never, not 'some times'; see flumelog append --help"],
+    [['import', file], '<new> is missing; see flumelog import --help'],
+    [['import', file, 'new', '--from', 'xml'], "--from must be flumelog-offset, flumelog-offset-32, flumelog-offset-48, flumelog-offset-53, flumelog-aligned-offset, async-append-only-log, ndjson or csv, not 'xml'; see flumelog import --help"],
+    [['export', file], '--to is missing; see flumelog export --help'],
+    [['export', file, '--to', 'csv'], '--to csv needs --fields, such as --fields at,value.author; see flumelog export --help'],
+    [['export', file, '--to', 'ndjson', '--fields', 'a'], '--fields needs --to csv; see flumelog export --help'],
     [['completion', 'fish'], "<shell> must be bash or zsh, not 'fish'; see flumelog completion --help"]
   ]
   const before = fs.readFileSync(file)

@@ -89,11 +89,37 @@ function read (bytes, blockSize = 65536) {
 
 const isDeleted = ({ data }) => data.every(byte => byte === 0)
 
+const MAGIC = 'ff6368756e6b6564'
+const isChunk = ({ data }, kind) => data.toString('hex', 0, 8) === MAGIC && data[8] === kind && data.length >= 21
+const unescaped = (data) => data.toString('hex', 0, 8) === MAGIC && data[8] === 3 && data.toString('hex', 9, 17) === MAGIC ? data.subarray(9) : data
+
+/** The records of which `read` gives the stored ones; deleted ones are left out. */
+function wholeRecords (all) {
+  const whole = []
+  all.forEach((record, i) => {
+    if (isDeleted(record) || isChunk(record, 1)) return
+    if (!isChunk(record, 2)) return whole.push({ seq: record.seq, data: unescaped(record.data) })
+    const index = record.data.readUInt32LE(13)
+    const length = record.data.readUInt32LE(17)
+    const parts = all.slice(Math.max(0, i - index), i)
+    if (parts.some(isDeleted)) return
+    for (const [n, part] of [...parts, record].entries()) {
+      const { data } = part
+      const isRight = n === index || isChunk(part, 1)
+      if (!isRight || data.readUInt32LE(13) !== n || data.readUInt32LE(17) !== length || data.readUInt32LE(9) !== crc32(data.subarray(13))) throw new Error(`the chunk at ${part.seq} is damaged`)
+    }
+    const data = Buffer.concat([...parts.map(({ data }) => data.subarray(21)), record.data.subarray(25)])
+    if (data.length !== length || crc32(data) !== record.data.readUInt32LE(21)) throw new Error(`the record at ${record.seq} is damaged`)
+    whole.push({ seq: record.seq, data: unescaped(data) })
+  })
+  return whole
+}
+
 // The worked example
 
 /** The bytes between ```hex and ```, whose first column must count them. */
-function exampleBytes (t) {
-  const lines = page.match(/```hex\n([^]*?)```/)[1].split('\n').filter(line => line !== '')
+function exampleBytes (t, number = 0) {
+  const lines = [...page.matchAll(/```hex\n([^]*?)```/g)][number][1].split('\n').filter(line => line !== '')
   const parts = []
   let offset = 0
   for (const line of lines) {
@@ -139,6 +165,42 @@ test('a reader written from the page alone finds the records of the worked examp
   t.deepEqual(records.map(record => isDeleted(record) ? 'deleted' : String(record.data)), texts.with(1, 'deleted'))
   t.equal(records[1].data.length, texts[1].length)
   t.end()
+})
+
+test('the example of a large record is what appending produces, and a reader written from the page alone puts it together', async (t) => {
+  const file = testFolder(t)
+  const texts = page.match(/^"figs" {2}"one.*$/m)[0].match(/"[^"]*"/g).map(text => text.slice(1, -1))
+  const log = promises(FlumeLog(file('log'), { blockSize: 64, large: true }))
+  const seqs = []
+  for (const text of texts) seqs.push(await log.append(text))
+  await log.close()
+  const bytes = exampleBytes(t, 1)
+  t.equal(fs.readFileSync(file('log')).toString('hex'), bytes.toString('hex'))
+  t.ok(page.includes(`have the seqs ${seqs[0]}, ${seqs[1]} and ${seqs[2]}. The file has ${bytes.length} bytes`))
+  t.deepEqual(wholeRecords(read(bytes, findBlockSize(bytes))).map(({ seq, data }) => [seq, String(data)]), texts.map((text, i) => [seqs[i], text]))
+})
+
+test('a reader written from the page alone reads every log with large records', async (t) => {
+  const record = fc.record({ size: fc.nat({ max: 1500 }), isDeleted: fc.boolean(), byte: fc.integer({ min: 1, max: 255 }), isLikeChunk: fc.boolean() })
+  const life = fc.record({ blockSize: fc.integer({ min: 64, max: 400 }), checksum: fc.boolean(), records: fc.array(record, { maxLength: 20 }) })
+  const file = testFolder(t)
+  let run = 0
+  await fc.assert(fc.asyncProperty(life, async ({ blockSize, checksum, records }) => {
+    const name = file(`log-${run++}`)
+    const log = promises(FlumeLog(name, { blockSize, checksum, sync: 'never', large: true }))
+    const expected = []
+    for (const { size, isDeleted, byte, isLikeChunk } of records) {
+      const data = Buffer.concat([Buffer.from(isLikeChunk ? MAGIC : '', 'hex'), Buffer.alloc(1 + size, byte % 3 + 1)])
+      const seq = await log.append(data)
+      if (isDeleted) await log.del(seq)
+      else expected.push({ seq, data })
+    }
+    await log.close()
+    const bytes = fs.readFileSync(name)
+    fs.rmSync(name)
+    assertEqual(JSON.stringify(wholeRecords(read(bytes, blockSize))), JSON.stringify(expected))
+  }), { numRuns: 60 })
+  t.pass('60 of them')
 })
 
 test('the records placed by hand are where the page says', async (t) => {

@@ -10,7 +10,7 @@ const { promises } = require('./promises')
 const { modelOf } = require('./model')
 
 // A record consists of its number and padding, so that all are distinct and sorted.
-const size = fc.oneof({ weight: 6, arbitrary: fc.integer({ min: 3, max: 16 }) }, { weight: 3, arbitrary: fc.integer({ min: 3, max: 60 }) }, fc.constant(114))
+const size = fc.oneof({ weight: 6, arbitrary: fc.integer({ min: 3, max: 16 }) }, { weight: 3, arbitrary: fc.integer({ min: 3, max: 60 }) }, fc.constant(114), fc.integer({ min: 100, max: 1300 }))
 const anywhere = fc.double({ min: -0.1, max: 1.1, noNaN: true })
 const bounds = fc.record({ gt: anywhere, gte: anywhere, lt: anywhere, lte: anywhere }, { requiredKeys: [] })
 const options = fc.record({
@@ -18,7 +18,7 @@ const options = fc.record({
 }, { requiredKeys: [] })
 
 const step = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ do: fc.constant('append'), sizes: fc.array(size, { minLength: 1, maxLength: 1 }) }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('append'), sizes: fc.array(size, { minLength: 1, maxLength: 1 }), isLikeChunk: fc.integer({ min: 0, max: 9 }).map(n => n === 0) }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('batch'), sizes: fc.array(size, { maxLength: 12 }), sync: fc.boolean() }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('get'), at: anywhere, exact: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('previous'), at: anywhere, exact: fc.boolean() }) },
@@ -34,6 +34,7 @@ const setting = fc.record({
   blockSize: fc.constantFrom(128, 129, 160, 256, 1024),
   checksum: fc.boolean(),
   cacheSize: fc.constantFrom(0, 1500, 1 << 20),
+  large: fc.boolean(),
   sync: fc.constantFrom('always', 'interval', 'never')
 })
 
@@ -42,10 +43,10 @@ const setting = fc.record({
  * @param {(options: object) => Promise<import('../..').Log>} open opens the log, for the first time or again
  * @param {object} settings of the log
  * @param {any[]} steps
+ * @param {ReturnType<modelOf>} [model] the array
  */
-async function compareWithModel (open, settings, steps) {
+async function compareWithModel (open, settings, steps, model = modelOf(settings)) {
   let log = promises(await open(settings))
-  const model = modelOf(settings)
 
   for (const step of steps) {
     const { end } = model
@@ -55,10 +56,10 @@ async function compareWithModel (open, settings, steps) {
       return exact && seqs.length > 0 ? seqs[Math.min(seqs.length - 1, Math.max(0, Math.floor(part * seqs.length)))] : offset(part)
     }
     if (step.do === 'append') {
-      const value = model.make(step.sizes[0])
+      const value = model.make(step.sizes[0], step.isLikeChunk && settings.large)
       same(await log.append(value), model.append([value]))
     } else if (step.do === 'batch') {
-      const values = step.sizes.map(model.make)
+      const values = step.sizes.map(size => model.make(size))
       same(await log.append(values, { sync: step.sync }), model.append(values))
     } else if (step.do === 'get') {
       const seq = near(step.at, step.exact)
@@ -84,7 +85,7 @@ async function compareWithModel (open, settings, steps) {
       same(found, model.stream({ ...range, reverse: step.options.reverse }))
     } else if (step.do === 'search') {
       const wanted = Math.floor(step.at * model.records.length)
-      const compare = (value) => value.readUIntBE(0, 3) - 1 - wanted
+      const compare = (value) => model.numberOf(value) - 1 - wanted
       same(await outcome(log.search(compare)), model.search(compare))
     } else if (step.do === 'sync') {
       await log.sync()

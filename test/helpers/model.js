@@ -3,48 +3,85 @@
 // A model of a log, as an array: the seqs that records should get, and the expected results of
 // reads.
 
-/** @param {{ blockSize: number, checksum: boolean }} settings */
-function modelOf ({ blockSize, checksum }) {
+/** As in format.md, section "Large records". */
+const MAGIC = Buffer.from('\xffchunked', 'latin1')
+const PART_HEADER = 21
+const LAST_HEADER = 25
+
+/**
+ * @param {{ blockSize: number, checksum: boolean, large?: boolean }} settings
+ * @param {boolean} [isClient] of a shared log: it does not know where blocks end
+ */
+function modelOf ({ blockSize, checksum, large = false }, isClient = false) {
   const records = []
   const padding = checksum ? 10 : 6
+  const most = blockSize - padding - 4
   let made = 0
 
   const model = {
     records,
     end: 0,
 
-    /** A record of a given size that starts with its number, from 1. */
-    make (size) {
-      const value = Buffer.alloc(Math.min(size, blockSize - padding - 4), 7)
-      value.writeUIntBE(++made, 0, 3)
+    /** A record of a given size that starts with its number, from 1, or with what a chunk starts with and then its number. */
+    make (size, isLikeChunk = false) {
+      if (!large) size = Math.min(size, most)
+      const value = Buffer.alloc(isLikeChunk ? size + MAGIC.length + 1 : size, 7)
+      value.writeUIntBE(++made, isLikeChunk ? MAGIC.length + 1 : 0, 3)
+      if (isLikeChunk) MAGIC.copy(value)
       return value
     },
 
+    numberOf: (value) => value.readUIntBE(value[0] === MAGIC[0] ? MAGIC.length + 1 : 0, 3),
+
     append (values) {
       for (const value of values) {
-        const position = model.end % blockSize
-        const fits = position + value.length + 4 <= blockSize - padding
-        const seq = fits ? model.end : model.end - position + blockSize
-        records.push({ seq, value, deleted: false })
-        model.end = seq + value.length + 4
+        const size = large && value.subarray(0, MAGIC.length).equals(MAGIC) ? value.length + MAGIC.length + 1 : value.length
+        const parts = []
+        const seq = size > most ? model.placeChunks(size, parts) : model.place(size)
+        records.push({ seq, value, parts, deleted: false })
       }
       return model.since()
+    },
+
+    place (size) {
+      const position = model.end % blockSize
+      const fits = position + size + 4 <= blockSize - padding
+      const seq = fits ? model.end : model.end - position + blockSize
+      model.end = seq + size + 4
+      return seq
+    },
+
+    /** A part takes what is left of a block, if that is not too little, or a whole one. */
+    placeChunks (size, parts) {
+      for (let left = size; ;) {
+        const room = isClient ? most : most - model.end % blockSize
+        const isRest = room < most
+        if (left + LAST_HEADER <= room) return model.place(left + LAST_HEADER)
+        const usable = isRest && room < Math.max(most / 8, 2 * PART_HEADER) ? most : room
+        if (left + LAST_HEADER <= usable) return model.place(left + LAST_HEADER)
+        const taken = Math.min(left, usable - PART_HEADER)
+        parts.push(model.place(taken + PART_HEADER))
+        left -= taken
+      }
     },
 
     since: () => records.length === 0 ? -1 : records[records.length - 1].seq,
 
     isRecord: (seq) => records.some(record => record.seq === seq),
 
+    /** Whether a part of a large record was there, which is a deleted record now. */
+    isDeletedPart: (seq) => records.some(record => record.deleted && record.parts.includes(seq)),
+
     get (seq) {
       if (seq < 0) return 'flumelog:invalid'
       const record = records.find(record => record.seq === seq)
-      if (record === undefined) return 'flumelog:not-found'
+      if (record === undefined) return model.isDeletedPart(seq) ? 'flumelog:deleted' : 'flumelog:not-found'
       return record.deleted ? 'flumelog:deleted' : record.value
     },
 
     getPrevious (seq) {
       if (seq < 0) return 'flumelog:invalid'
-      if (seq !== model.end && !model.isRecord(seq)) return 'flumelog:not-found'
+      if (seq !== model.end && !model.isRecord(seq) && !model.isDeletedPart(seq)) return 'flumelog:not-found'
       const before = live().filter(record => record.seq < seq)
       return before.length === 0 ? 'flumelog:not-found' : plain(before[before.length - 1])
     },

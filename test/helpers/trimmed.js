@@ -4,7 +4,7 @@
 // there is nothing before them.
 
 const fs = require('fs')
-const { createHole } = require('../../lib/format/hole')
+const { holeOf } = require('../../lib/format/hole')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { pathFile } = require('../../lib/storage/path-file')
@@ -17,7 +17,7 @@ const { pathFile } = require('../../lib/storage/path-file')
  */
 function writeTrimmed (file, bytes, blockSize, base) {
   const fd = fs.openSync(file, 'w')
-  if (base > 0) fs.writeSync(fd, createHole(blockSize, true), 0, blockSize, 0)
+  if (base > 0) fs.writeSync(fd, holeOf(blockSize, true), 0, blockSize, 0)
   fs.writeSync(fd, bytes, 0, bytes.length, base)
   fs.closeSync(fd)
 }

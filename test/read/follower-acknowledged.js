@@ -17,7 +17,6 @@ const { watched, pointOf, until, frame } = require('../helpers/followers')
 const { numbered, numberOf, isIntact } = require('../helpers/numbered')
 const { promises } = require('../helpers/promises')
 const { event } = require('../helpers/reading')
-const { runtime } = require('../helpers/runtime')
 
 const BLOCK_SIZE = 512
 
@@ -88,8 +87,7 @@ tape('a reader that opens while several blocks are written shows none of them', 
   }
 })
 
-// there, in the process of the other tests, its watch tells nothing any more; in one of its own it does
-tape('a reader without a stream is woken by what is published, also after the recovery point was replaced or removed', { skip: runtime === 'bun' && 'fs.watch misses events' }, async (t) => {
+tape('a reader without a stream is woken by what is published, also after the recovery point was replaced or removed', async (t) => {
   const file = testFolder(t)('log')
   const point = pointOf(t, file)
   fs.writeFileSync(file, frames(1))

@@ -32,7 +32,7 @@ function journal (entries, salt = SALT) {
 
 /** The bytes of the second example in format.md. */
 function exampleBytes (t) {
-  const lines = [...page.matchAll(/```hex\n([^]*?)```/g)][1][1].split('\n').filter(line => line !== '')
+  const lines = [...page.matchAll(/```hex\n([^]*?)```/g)].at(-1)[1].split('\n').filter(line => line !== '')
   return lines.reduce((bytes, line) => {
     const [, count, hex] = line.match(/^ *(\d+) {2}((?:[0-9a-f]{2} )*[0-9a-f]{2})(?: {2,}|$)/)
     if (Number(count) !== bytes.length) t.fail(`the line "${line}" is at offset ${bytes.length}`)

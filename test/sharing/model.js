@@ -8,6 +8,7 @@ const fc = require('fast-check')
 const FlumeLog = require('../..')
 const { promises } = require('../helpers/promises')
 const { testFolder } = require('../helpers/folder')
+const { modelOf } = require('../helpers/model')
 const { compareWithModel, setting, step } = require('../helpers/model-steps')
 
 const RUNS = Number(process.env.RUNS ?? 150)
@@ -26,7 +27,7 @@ tape(`a client of a shared log behaves like an array, in ${RUNS} random runs`, a
       await client.onReady()
       if (client.log.role !== 'client') throw new Error(`it is the ${client.log.role}`)
       return client.log
-    }, settings, steps)
+    }, settings, steps, modelOf(settings, true))
     await owner.close()
   }), { numRuns: RUNS, seed: SEED })
   t.pass('no difference was found')

@@ -197,6 +197,20 @@ log.del(0)
 log.backup('folder/backup', (err, result) => { if (!err) console.log(result.bytes + result.copied + result.deleted, result.incremental) })
 log.backup('folder/backup', { full: true, onProgress: ({ step, bytes, total }) => console.log(step, bytes / total) }, (err) => console.log(err?.message))
 log.del([0, 9], (err) => err?.message)
+const cursor: FlumeLog.Cursor<Message> = log.cursor('mailer')
+const position: number | undefined = cursor.seq
+const cursorName: string = cursor.name
+cursor.stream({ live: true, limit: 5 })(null, (end, { seq, value }) => cursor.commit(seq, (err) => console.log(err?.message, value.text)))
+cursor.batches({ values: false })(null, (end, seqs) => cursor.commit(seqs[0], { sync: true, rewind: true }))
+cursor.onReady((err, seq) => seq.toFixed())
+cursor.close((err) => err?.message)
+log.cursors((err, list) => list.map(({ name, seq, held }) => held ? name : seq))
+// @ts-expect-error a cursor says where to start
+cursor.stream({ gt: 5 })
+// @ts-expect-error no such option
+cursor.commit(5, { synch: true })
+// @ts-expect-error it has a name
+log.cursor()
 log.onReady((err, cut) => console.log(cut?.offset, cut?.bytes, cut?.filename))
 // @ts-expect-error it may be null
 log.onReady((err, cut) => cut.offset)

@@ -3,7 +3,7 @@
 import { Readable, Transform, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import FlumeLog, { type Log } from 'flumelog-random-access-file'
-import { open, wrap, FlumeLog as PromiseLog, type Codec, type ErrorCode, type IteratorOptions, type LogError, type LogIterator, type LogRecord, type LogWriteStream, type Options, type Stats, type SystemError } from 'flumelog-random-access-file/promises'
+import { open, wrap, FlumeLog as PromiseLog, type Codec, type Cursor, type CursorInfo, type ErrorCode, type IteratorOptions, type LogError, type LogIterator, type LogRecord, type LogWriteStream, type Options, type Stats, type SystemError } from 'flumelog-random-access-file/promises'
 
 interface Message { text: string, time: number }
 
@@ -86,6 +86,20 @@ await log.search((value) => value.text)
 await bare.append(message)
 // @ts-expect-error a seq is a number
 await log.del('0')
+
+// cursors
+
+const cursor: Cursor<Message> = log.cursor('mailer')
+const position: number = await cursor.ready()
+const positionNow: number | undefined = cursor.seq
+for await (const { seq, value } of cursor.stream({ live: true, signal: new AbortController().signal })) await cursor.commit(seq, { sync: value.time > 5 })
+for await (const seqs of cursor.batches({ values: false })) await cursor.commit(seqs[0] ?? -1, { rewind: true })
+const cursors: CursorInfo[] = await log.cursors()
+await cursor.close()
+// @ts-expect-error a cursor says where to start
+cursor.stream({ gte: 5 })
+// @ts-expect-error it gives a promise
+await cursor.commit(5, () => {})
 
 // since
 

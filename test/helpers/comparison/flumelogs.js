@@ -19,6 +19,7 @@ const PROGRAM = path.join(__dirname, '..', '..', '..', 'bin', 'flumelog.js')
  * @property {(file: any) => any} [bare] the same without a wrapper, where it needs one
  * @property {(log: any, cb: () => void) => void} [settle] all that was appended or deleted is in the file
  * @property {(file: string) => void} [compactFile] if it cannot be done on an open log
+ * @property {(file: any) => any} [large] open for records that are larger than a block, if that is an option
  */
 
 /** @type {Kind[]} */
@@ -26,6 +27,7 @@ const KINDS = [
   {
     name: 'flumelog-random-access-file',
     open: (file) => require('../../..')(file, { codec, blockSize: BLOCK_SIZE }),
+    large: (file) => require('../../..')(file, { codec, blockSize: BLOCK_SIZE, large: true }),
     compactFile: (file) => execFileSync(process.execPath, [PROGRAM, 'repair', file, '--compact', '--in-place'])
   },
   {

@@ -1,0 +1,68 @@
+'use strict'
+
+// flumelog export: writes the records of a log to a file of another format.
+
+const { fileName, fileToWrite, jsonPaths, choiceOption } = require('../arguments')
+const { UserError, codeOf, explain, VERIFY } = require('../errors')
+const { counted, size } = require('../numbers')
+const { shownOn } = require('../style')
+const { withProgress } = require('../survey')
+const { helpText } = require('../usage')
+const { exportLog } = require('../../import')
+const { NAMES } = require('../../lib/import/formats')
+
+/** @typedef {{ to: any, fields?: string[] }} ExportOptions */
+
+const EXAMPLES = `
+Examples:
+  flumelog export my.log --to ndjson     writes my.log.ndjson
+  flumelog export my.log --to csv --fields at,text
+  flumelog export my.log log.offset --to flumelog-offset
+
+With ndjson and csv, records must be JSON; of other records, \`flumelog dump\` prints the text or the bytes. flumelog-offset is the one with offsets of 48 bits, which ssb uses. Deleted records are left out, so offsets differ from those of the log.
+
+The file appears when it is complete and fsynced; one that is there already is not overwritten. The log may be open in another program: what that has appended before the export started is exported.`
+
+/** @param {import('commander').Command} program */
+function define (program) {
+  program.command('export')
+    .summary('write the records to a file of another format')
+    .description('Exports a log to JSON lines, CSV, or the file of another log.')
+    .argument('<file>', 'the log', fileName)
+    .argument('[target]', 'the file to write; default: FILE.FORMAT', fileToWrite)
+    .addOption(choiceOption('--to <format>', 'format of the file', NAMES).makeOptionMandatory())
+    .option('--fields <paths>', 'columns of csv: paths separated by commas, such as at,value.author', jsonPaths)
+    .addHelpText('after', helpText(EXAMPLES))
+    .action(run)
+}
+
+/**
+ * @param {string} file
+ * @param {string | undefined} given
+ * @param {ExportOptions} options
+ * @param {import('commander').Command} command
+ */
+async function run (file, given, { to, fields }, command) {
+  if (to === 'csv' && fields === undefined) command.error('--to csv needs --fields, such as --fields at,value.author')
+  if (to !== 'csv' && fields !== undefined) command.error('--fields needs --to csv')
+  const target = given ?? `${file}.${to}`
+  const interrupt = new AbortController()
+  const oninterrupt = () => {
+    // removes what was written
+    interrupt.abort()
+    process.exit(130)
+  }
+  process.once('SIGINT', oninterrupt)
+  try {
+    const exported = await withProgress((onProgress) => exportLog(file, target, { to, fields, onProgress, signal: interrupt.signal }))
+    process.stdout.write(`${shownOn(process.stdout, target)}: exported ${counted(exported.records, 'record')}, ${size(exported.bytes)}, as ${to}\n`)
+  } catch (err) {
+    const isOfFile = ['ENOENT', 'EACCES'].includes(String(codeOf(err))) && /** @type {any} */ (err).syscall !== 'mkdir'
+    const text = explain(err, isOfFile || String(codeOf(err)).startsWith('flumelog:') ? file : target)
+    throw new UserError(codeOf(err) === 'flumelog:corrupt' ? `${text}; use ${VERIFY}` : text)
+  } finally {
+    process.removeListener('SIGINT', oninterrupt)
+  }
+}
+
+module.exports = { define }

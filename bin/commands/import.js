@@ -1,0 +1,106 @@
+'use strict'
+
+// flumelog import: makes a log of the file of another log, or of lines.
+
+const fs = require('fs')
+const { fileName, fileToWrite, blockSize, choiceOption } = require('../arguments')
+const { UserError, explain, reportError } = require('../errors')
+const { count, counted, size } = require('../numbers')
+const { paint, shownOn } = require('../style')
+const { withProgress } = require('../survey')
+const { helpText } = require('../usage')
+const { importLog } = require('../../import')
+const { NAMES } = require('../../lib/import/formats')
+
+/** @typedef {import('../../import').Imported} Imported */
+/** @typedef {{ from?: any, keepDeleted?: boolean, skip?: boolean, blockSize?: number }} ImportOptions */
+
+const EXAMPLES = `
+Examples:
+  flumelog import ~/.ssb/flume/log.offset new.log
+  flumelog import posts.ndjson new.log
+  flumelog import old.log new.log --keep-deleted --skip
+
+The format of the old file is detected: flumelog-offset (with offsets of 32, 48 or 53 bits), flumelog-aligned-offset (that of this program's own logs), async-append-only-log, JSON lines (each line is a record, as it is), or CSV (each row becomes a JSON object, with the names in the first row as keys). The old file is only read. What an interrupted write has left at its end is not imported.
+
+The new log appears when it is complete, fsynced, and has been read back and compared with what was read from the old file. If the import is interrupted, the same command continues it. NEW.import-map has the new offset of each record by its old one: see the page docs/moving.md.
+
+A record that cannot be stored, since it is too large, empty, or no JSON, stops the import. With --skip, such records, and ranges of the old file that are corrupt, go to NEW.skipped, a line of JSON each.`
+
+/** @param {import('commander').Command} program */
+function define (program) {
+  program.command('import')
+    .summary('make a log of the file of another one, or of lines')
+    .description('Imports the file of another log, JSON lines, or CSV into a new log.')
+    .argument('<old>', 'the file to import', fileName)
+    .argument('<new>', 'the new log', fileToWrite)
+    .addOption(choiceOption('--from <format>', 'format of the old file; default: it is detected', NAMES))
+    .option('--keep-deleted', 'keep deleted records as deleted ones of the same size; default: they are left out')
+    .option('--skip', 'put what cannot be stored into NEW.skipped')
+    .option('--block-size <bytes>', 'block size of the new log; default: 65536', blockSize)
+    .addHelpText('after', helpText(EXAMPLES))
+    .action(run)
+}
+
+/**
+ * @param {string} old
+ * @param {string} target
+ * @param {ImportOptions} options
+ */
+async function run (old, target, options) {
+  const interrupt = new AbortController()
+  const oninterrupt = () => interrupt.abort()
+  process.once('SIGINT', oninterrupt)
+  try {
+    const imported = await withProgress((onProgress) => importLog(old, target, { ...options, onProgress, signal: interrupt.signal }))
+    process.stdout.write(formatReport(old, target, imported).join('\n') + '\n')
+  } catch (err) {
+    const isKept = fs.existsSync(`${target}.importing.state`)
+    if (interrupt.signal.aborted) {
+      reportError(`${target}: interrupted; ${isKept ? 'the same command continues' : 'nothing is left of it'}`)
+      process.exitCode = 130
+      return
+    }
+    const text = explain(err, fileOf(err, old, target)).replace('`skip`', '--skip').replace('`from`', '--from')
+    throw new UserError(isKept ? `${text}; then the same command continues` : text)
+  } finally {
+    process.removeListener('SIGINT', oninterrupt)
+  }
+}
+
+/**
+ * @param {any} err
+ * @param {string} old
+ * @param {string} target
+ * @returns {string} the file that an error of the system is about
+ */
+function fileOf ({ code, syscall }, old, target) {
+  return ['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS'].includes(code) || ['mkdir', 'link', 'rename', 'fsync', 'write'].includes(syscall) ? target : old
+}
+
+/**
+ * @param {string} old
+ * @param {string} target
+ * @param {Imported} imported
+ * @returns {string[]} lines
+ */
+function formatReport (old, target, { format, records, bytes, deleted, skipped, corrupt, digest, torn, map, skippedFile, continued }) {
+  const { stdout } = process
+  const lines = [`${shownOn(stdout, target)}: imported ${counted(records, 'record')}, ${size(bytes)}, from ${shownOn(stdout, old)} (${format})`]
+  if (continued > 0) lines.push(`continued at offset ${continued}, where an earlier import had stopped`)
+  if (deleted > 0) lines.push(`${counted(deleted, 'deleted record')} ${process.argv.includes('--keep-deleted') ? 'kept' : 'left out'}`)
+  if (skippedFile !== null) {
+    const what = [skipped > 0 ? counted(skipped, 'record') : '', corrupt > 0 ? `${size(corrupt)} that ${corrupt === 1 ? 'is' : 'are'} corrupt` : ''].filter(Boolean).join(' and ')
+    lines.push(`${paint(stdout, 'yellow', 'skipped')} ${what}: see ${shownOn(stdout, skippedFile)}`)
+  }
+  if (torn !== null) lines.push(`${paint(stdout, 'yellow', 'not imported')}: ${counted(torn.bytes, 'byte')} of a torn write at offset ${torn.offset} of ${shownOn(stdout, old)}: ${torn.reason}`)
+  lines.push(`compared: ${count(records)} records of the same lengths and data in both (CRC-32 ${digest.toString(16).padStart(8, '0')})`)
+  // nothing refers to offsets of lines
+  if (map !== null && format !== 'ndjson') {
+    lines.push(paint(stdout, 'red', 'OFFSETS HAVE CHANGED: views contain offsets, so delete all views of the old log; flumedb rebuilds them'))
+    lines.push(`${shownOn(stdout, map)} has the new offsets`)
+  }
+  return lines
+}
+
+module.exports = { define }

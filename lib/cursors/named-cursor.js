@@ -1,0 +1,406 @@
+'use strict'
+
+// A named position in a log that survives restarts. Commits are gathered: those that are called while the file is being
+// written share the next write, the last one wins, and all of them are answered in order.
+
+const errors = require('../errors')
+const { callAll, mustBeFunction, optional, rethrowLater } = require('../callbacks')
+const { format } = require('../format-value')
+const { optionNames } = require('../option-names')
+const { problemOf } = require('../read/get')
+const { OpenStreams } = require('../read/open-streams')
+const { CursorFile } = require('./cursor-file')
+const { cursorStreamOptions } = require('./cursor-options')
+const { tieOf } = require('./cursor-tie')
+const { positionIn } = require('./generation')
+
+const checkCommitNames = optionNames('commit', ['sync', 'rewind'])
+
+/**
+ * @typedef {import('../types').Done} Done
+ * @typedef {import('../read/stream').Stream} Stream
+ * @typedef {import('../types').CommitOptions} CommitOptions
+ * @typedef {import('./cursor-text').Position} Position
+ *
+ * @typedef {object} Commit a call that waits
+ * @property {number | null} seq null: only waits for the calls before it
+ * @property {boolean} sync
+ * @property {boolean} rewind
+ * @property {Position | null} position where it is to go; null: nowhere
+ * @property {Error | null} error
+ * @property {Done | undefined} cb
+ */
+
+class NamedCursor {
+  /**
+   * @param {import('./named-cursors').NamedCursors} cursors of the log
+   * @param {string} name
+   * @param {string} filename
+   * @param {Promise<unknown>} previous settled when an earlier one of this name is closed
+   */
+  constructor (cursors, name, filename, previous) {
+    const { log } = cursors
+    const { settings, file } = log
+    this.cursors = cursors
+    this.log = log
+    this.name = name
+    this.file = new CursorFile(filename, name, {
+      folder: /** @type {import('../storage/location').Location} */ (file.location).folder,
+      logStatus: file.status,
+      isLocking: settings.lock !== false,
+      blocking: settings.blocking
+    })
+    this.isOpen = false
+    /** Why it takes no commits. @type {Error | null} */
+    this.refusal = null
+    /** Callbacks of `onReady`. @type {Array<(err: Error | null, seq?: number) => void>} */
+    this.waiting = []
+    /** Calls that wait for each other, in order. @type {Commit[]} */
+    this.commits = []
+    this.isScheduled = false
+    this.isRunning = false
+    /** Whether what was written is to be made durable without a call. */
+    this.isSyncDue = false
+    /** Whether a compaction has moved the position since it was written. */
+    this.isMoved = false
+    /** @type {import('../clock').Timer | null} */
+    this.timer = null
+    /** Whether the record at its position is known to be the one that was committed. */
+    this.isChecked = false
+    /** Callbacks of `close`; null: it was not called. @type {Done[] | null} */
+    this.closing = null
+    /** Its own streams, which end with it. */
+    this.streams = new OpenStreams()
+    log.whenOpen((err) => err ? this.failed(err) : this.open(previous))
+  }
+
+  // Opening
+
+  /** @param {Promise<unknown>} previous */
+  async open (previous) {
+    await previous
+    try {
+      await this.file.open(this.startOfLog())
+      await this.cursors.findMap(this.file.position.id)
+      this.isMoved = this.position !== this.file.position
+    } catch (err) {
+      return this.failed(/** @type {Error} */ (err))
+    }
+    this.isOpen = true
+    this.tellWaiting(null)
+    this.runSoon()
+  }
+
+  /** @param {Error} err why it cannot be opened */
+  failed (err) {
+    this.refusal = err
+    this.cursors.forget(this)
+    for (const commit of this.commits) commit.error ??= err
+    process.nextTick(() => {
+      this.tellWaiting(err)
+      this.answer(this.commits.splice(0))
+    })
+  }
+
+  /** @param {Error | null} err */
+  tellWaiting (err) {
+    const { seq } = this
+    callAll(this.waiting.splice(0).map(cb => () => cb(err, seq)), undefined)
+  }
+
+  /** @returns {Position} before all records that there are */
+  startOfLog () {
+    return { id: this.cursors.id, seq: -1, next: this.log.reading.blocks.start, tie: null }
+  }
+
+  /** Where it is in the log as it is now: a compaction may have moved its record. @returns {Position} */
+  get position () {
+    const { file: { position }, cursors: { id, map } } = this
+    return positionIn(position, id, map)
+  }
+
+  /** @returns {number | undefined} undefined: it is not open yet */
+  get seq () {
+    return this.isOpen ? this.position.seq : undefined
+  }
+
+  /** @param {(err: Error | null, seq?: number) => void} cb called when it is open, or cannot be opened */
+  onReady (cb) {
+    mustBeFunction('the callback', cb)
+    if (this.refusal !== null) process.nextTick(cb, this.refusal)
+    else if (this.isOpen) process.nextTick(cb, null, this.seq)
+    else this.waiting.push(cb)
+  }
+
+  // Reading
+
+  /**
+   * @param {typeof import('../read/stream').Stream} Kind or a subclass
+   * @param {string} of for messages
+   * @param {any} options
+   * @returns {import('../read/source').Source<any>} of what comes after the position
+   */
+  source (Kind, of, options) {
+    /** @type {import('../read/options').StreamOptions} */
+    let range
+    try {
+      range = cursorStreamOptions(of, options ?? {})
+    } catch (thrown) {
+      const err = errors.thrown('an option', thrown)
+      return (abort, cb) => cb(abort || err, undefined)
+    }
+    const { reading } = this.log
+    return new Kind(Object.create(reading, {
+      streams: { value: this },
+      whenOpen: {
+        value: (/** @type {Done} */ cb) => this.whenPositioned((err) => {
+          if (err === null) range.gt = this.startOfStream
+          cb(err)
+        })
+      }
+    }), range).source
+  }
+
+  /** The bound after which its streams start, which may be trimmed. */
+  get startOfStream () {
+    const { next } = this.position
+    // with -1, a stream would start wherever the log does
+    return next < this.log.reading.blocks.start ? Math.max(0, next - 1) : next - 1
+  }
+
+  /**
+   * Calls back when it is open, what was committed before is stored, and the position is one of this log.
+   * @param {Done} cb
+   */
+  whenPositioned (cb) {
+    if (this.refusal !== null) return process.nextTick(cb, this.refusal)
+    this.enqueue(null, {}, () => {
+      if (this.refusal !== null) return cb(this.refusal)
+      this.log.whenFresh((err) => {
+        if (err || this.isChecked) return cb(err)
+        this.checkPosition().then(() => null, err => err).then(err => process.nextTick(cb, err))
+      })
+    })
+  }
+
+  /** @throws flumelog:invalid */
+  async checkPosition () {
+    const { file: { filename }, position: { id, seq, tie }, name } = this
+    const { blocks } = this.log.reading
+    const outside = (/** @type {string} */ reason) => errors.cursorOutside(filename, name, seq, reason)
+    if (id !== this.cursors.id) throw outside('that is from before an earlier compaction')
+    if (seq >= blocks.end) throw outside(`the log ends at ${blocks.end}`)
+    // what was trimmed is the stream's to tell
+    if (seq >= blocks.start) {
+      const found = await tieOf(blocks, seq).catch((err) => {
+        if (err.code === 'flumelog:not-found') throw outside('no record starts there')
+        // the stream gets to this block itself, and may skip it
+        return { tie: null }
+      })
+      if (tie !== null && found.tie !== null && found.tie !== tie) throw outside('another record is there')
+    }
+    this.isChecked = true
+  }
+
+  // The streams of a cursor are also among those of its log
+
+  /** @param {Stream} stream */
+  add (stream) {
+    this.streams.add(stream)
+    this.log.streams.add(stream)
+  }
+
+  /** @param {Stream} stream */
+  delete (stream) {
+    this.streams.delete(stream)
+    this.log.streams.delete(stream)
+  }
+
+  /** @param {Stream} stream */
+  wait (stream) {
+    this.log.streams.wait(stream)
+  }
+
+  /** @param {Stream} stream */
+  stopWaiting (stream) {
+    this.log.streams.stopWaiting(stream)
+  }
+
+  // Committing
+
+  /**
+   * @param {number} seq
+   * @param {any} options
+   * @param {any} [callback]
+   */
+  commit (seq, options, callback) {
+    if (typeof options === 'function') {
+      callback = options
+      options = undefined
+    }
+    const cb = optional(callback)
+    const refusal = this.refusal ?? this.log.refusal
+    try {
+      if (refusal !== null) throw refusal
+      if (options !== undefined && options !== null) checkCommitNames(options)
+      if (!Number.isSafeInteger(seq) || seq < -1) throw errors.invalid(`commit takes the seq of a record, or -1 for none; it is ${format(seq)}`)
+      this.enqueue(seq, options ?? {}, cb)
+    } catch (err) {
+      const error = errors.thrown('an option', err)
+      if (this.isRunning || this.commits.length > 0) this.enqueue(null, {}, cb, error)
+      else if (cb !== undefined) process.nextTick(cb, error)
+    }
+  }
+
+  /**
+   * @param {number | null} seq
+   * @param {CommitOptions} options
+   * @param {Done | undefined} cb
+   * @param {Error | null} [error]
+   */
+  enqueue (seq, { sync = false, rewind = false }, cb, error = null) {
+    this.commits.push({ seq, sync: !!sync, rewind: !!rewind, position: null, error, cb })
+    this.runSoon()
+  }
+
+  /** Once the caller's own code has run, so that what it commits in one turn is written once. */
+  runSoon () {
+    if (this.isScheduled || this.isRunning || !this.isOpen) return
+    this.isScheduled = true
+    process.nextTick(() => {
+      this.isScheduled = false
+      this.run()
+    })
+  }
+
+  async run () {
+    this.isRunning = true
+    while (this.commits.length > 0 || this.isSyncDue || this.isMoved) {
+      const group = this.commits.splice(0)
+      await this.store(group)
+      this.answer(group)
+    }
+    this.isRunning = false
+  }
+
+  /** The log was compacted: the file has to say where the position is since, before that is done again. */
+  moved () {
+    this.isMoved = true
+    this.runSoon()
+  }
+
+  /** @param {Commit[]} group all but those with an error are stored, or the error is that of storing them */
+  async store (group) {
+    const { file, log: { settings: { sync } } } = this
+    let mustSync = this.isSyncDue || sync === 'always'
+    this.isSyncDue = this.isMoved = false
+    try {
+      let next = this.position
+      for (const commit of group) {
+        commit.error ??= await this.problemOf(commit, next)
+        if (commit.error !== null) continue
+        if (commit.position !== null) next = commit.position
+        mustSync ||= commit.sync
+      }
+      if (next !== file.position) {
+        // or it would be after the end of the log when a power cut takes the record
+        await this.cursors.makeDurable(next)
+        // the log may have been compacted meanwhile
+        await file.write(positionIn(next, this.cursors.id, this.cursors.map))
+        if (group.some(({ position }) => position !== null)) this.isChecked = true
+      }
+      if (mustSync) await file.sync()
+    } catch (err) {
+      for (const commit of group) commit.error ??= /** @type {Error} */ (err)
+    }
+    if (file.isUnsynced && sync === 'interval') this.startTimer()
+  }
+
+  /**
+   * @param {Commit} commit of which the position is set
+   * @param {Position} current the one before
+   * @returns {Promise<Error | null>}
+   */
+  async problemOf (commit, current) {
+    const { blocks } = this.log.reading
+    try {
+      const { id, map } = this.cursors
+      // a record that was read before a compaction
+      const isOld = commit.seq !== null && commit.seq !== -1 && map !== null && commit.seq < map.base
+      const seq = isOld ? positionIn({ id: String(map.previousId), seq: Number(commit.seq), next: 0, tie: null }, id, map).seq : commit.seq
+      if (seq === null || seq === current.seq) return null
+      if (seq < current.seq && !commit.rewind) {
+        return errors.invalid(`${this.file.filename}: the cursor '${this.name}' is at ${current.seq} already, after ${seq}; commit with rewind: true to go back`)
+      }
+      if (seq === -1) commit.position = this.startOfLog()
+      else if (seq < blocks.start) commit.position = { id, seq, next: seq + 1, tie: null }
+      else {
+        // the client of a shared log may not have read that far
+        if (seq >= blocks.end) await new Promise(resolve => this.log.whenFresh(resolve))
+        const problem = problemOf(blocks, seq)
+        if (problem !== null) return problem
+        commit.position = { id, seq, ...await tieOf(blocks, seq) }
+      }
+      return null
+    } catch (err) {
+      return /** @type {Error} */ (err)
+    }
+  }
+
+  /** @param {Commit[]} group */
+  answer (group) {
+    for (const { cb, error } of group) {
+      try {
+        if (cb !== undefined) cb(error)
+      } catch (err) {
+        rethrowLater(err)
+      }
+    }
+  }
+
+  startTimer () {
+    if (this.timer !== null) return
+    const { clock, log: { settings } } = this.cursors
+    this.timer = clock.setTimeout(() => {
+      this.timer = null
+      this.isSyncDue = true
+      this.runSoon()
+    }, settings.syncInterval)
+    this.timer.unref()
+  }
+
+  // Closing
+
+  /**
+   * What was committed is made durable, and another process may hold the cursor.
+   * @param {Done | null | undefined} callback
+   * @param {boolean} [endsStreams] false: the log does, when they have been given all of it
+   */
+  close (callback, endsStreams = true) {
+    const cb = optional(callback) ?? noop
+    if (this.closing !== null) this.closing.push(cb)
+    else if (this.refusal !== null) process.nextTick(cb, null)
+    else {
+      this.closing = [cb]
+      this.enqueue(null, { sync: true }, (err) => this.finishClosing(err))
+      this.refusal = errors.cursorClosed(this.file.filename, this.name)
+      if (endsStreams) this.streams.close()
+    }
+  }
+
+  /** @param {Error | null} failure */
+  async finishClosing (failure) {
+    if (this.timer !== null) this.cursors.clock.clearTimeout(this.timer)
+    const err = await this.file.close().then(() => null, err => err)
+    this.cursors.forget(this)
+    const callbacks = /** @type {Done[]} */ (this.closing)
+    this.closing = null
+    // of a cursor that could not be opened, nothing is lost
+    callAll(callbacks, this.isOpen ? failure ?? err : null)
+    this.isOpen = false
+  }
+}
+
+function noop () {}
+
+module.exports = { NamedCursor }

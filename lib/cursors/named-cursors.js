@@ -1,0 +1,189 @@
+'use strict'
+
+// The cursors of a log: those that this process holds, and the files of all.
+
+const fs = require('fs')
+const errors = require('../errors')
+const { callAll, mustBeFunction, promised } = require('../callbacks')
+const { replaceable } = require('../replaceable')
+const { BatchStream } = require('../read/batch-stream')
+const { Stream } = require('../read/stream')
+const { readCursor } = require('./cursor-file')
+const { cursorNames, cursorPath } = require('./cursor-name')
+const { NamedCursor } = require('./named-cursor')
+const { positionIn, withMap } = require('./generation')
+const { OffsetMap } = require('../space/offset-map')
+
+/**
+ * @typedef {import('../types').Done} Done
+ * @typedef {import('../types').Cursor<any>} Cursor
+ * @typedef {import('../types').CursorInfo} CursorInfo
+ */
+
+class NamedCursors {
+  /**
+   * @param {import('../log').Log} log
+   * @param {import('../clock').Clock} clock
+   */
+  constructor (log, clock) {
+    this.log = log
+    this.clock = clock
+    /** Those that are open, or being opened or closed, by name. @type {Map<string, { cursor: NamedCursor, members: Cursor }>} */
+    this.held = new Map()
+    /** Where another process writes the log: up to here it is durable. */
+    this.durableEnd = 0
+    /** Of the last compaction, if a cursor is from before it. @type {OffsetMap | null} */
+    this.foundMap = null
+    log.compacting.onCompact(() => this.moved())
+  }
+
+  /** That of the log, which changes with each compaction. */
+  get id () {
+    return String(this.log.compacting.id)
+  }
+
+  /** Of the last compaction, if there was one since the log was opened, or a cursor is from before it. @returns {OffsetMap | null} */
+  get map () {
+    return this.log.compacting.map ?? this.foundMap
+  }
+
+  /** @param {string} id of the log that a position is in */
+  async findMap (id) {
+    if (id !== this.id && this.map === null) this.foundMap = await OffsetMap.open(this.path)
+  }
+
+  /** The log was compacted: no cursor may miss that, since there is no way from a log to the one after the next. */
+  moved () {
+    for (const { cursor } of this.held.values()) cursor.moved()
+  }
+
+  /**
+   * @param {string} name
+   * @returns {Cursor} the same one for as long as it is not closed
+   * @throws flumelog:invalid
+   */
+  get (name) {
+    const filename = cursorPath(this.path, name)
+    const held = this.held.get(name)
+    if (held !== undefined && held.cursor.closing === null) return held.members
+    const previous = held === undefined ? Promise.resolve() : new Promise(resolve => held.cursor.close(resolve))
+    const cursor = new NamedCursor(this, name, filename, previous)
+    const members = membersOf(cursor)
+    if (cursor.refusal === null) this.held.set(name, { cursor, members })
+    return members
+  }
+
+  /** @throws flumelog:invalid */
+  get path () {
+    const { location } = this.log.file
+    if (location === null) throw errors.invalid('cursors are files beside the log, and this log is in a storage; open it by its path')
+    return location.path
+  }
+
+  /** @param {NamedCursor} cursor that is closed, or could not be opened */
+  forget (cursor) {
+    if (this.held.get(cursor.name)?.cursor === cursor) this.held.delete(cursor.name)
+  }
+
+  /** @param {(err: Error | null, cursors: CursorInfo[]) => void} cb */
+  list (cb) {
+    mustBeFunction('the callback', cb)
+    this.log.whenOpen((err) => {
+      const listing = err ? Promise.reject(err) : this.readAll()
+      listing.then(list => process.nextTick(cb, null, list), err => process.nextTick(/** @type {Function} */ (cb), err))
+    })
+  }
+
+  /** @returns {Promise<CursorInfo[]>} */
+  async readAll () {
+    const files = await this.readFiles()
+    return await withMap(this.path, map => files.map(({ name, position, isHeld }) => (
+      { name, seq: position && positionIn(position, this.id, map).seq, held: isHeld }
+    )))
+  }
+
+  /** The files of all cursors. */
+  async readFiles () {
+    const { path, log: { file: { location } } } = this
+    const names = cursorNames(path, await fs.promises.readdir(/** @type {import('../storage/location').Location} */ (location).folder))
+    const files = []
+    for (const name of names) {
+      const found = await readCursor(cursorPath(path, name))
+      // it may have been deleted meanwhile
+      if (found !== null) files.push({ name, ...found })
+    }
+    return files
+  }
+
+  /**
+   * Before a compaction, and after it: the files of all cursors get to know where their records are since the last one. There is no way
+   * to where they are since the one after that. Those that other processes hold are theirs to write.
+   */
+  async moveAll () {
+    for (const { name, position } of await this.readFiles()) {
+      if (position === null || position.id === this.id) continue
+      const held = this.held.get(name)?.cursor
+      if (held !== undefined) await promised(cb => held.enqueue(null, { sync: true }, cb))
+      else await promised(cb => new NamedCursor(this, name, cursorPath(this.path, name), Promise.resolve()).close(cb))
+    }
+  }
+
+  /**
+   * Before a cursor says that a record is done, a power cut must not be able to take it: another one could get its offset.
+   * @param {import('./cursor-text').Position} position of a record that readers see
+   */
+  async makeDurable ({ id, seq }) {
+    // a compaction has made the log durable meanwhile
+    if (id !== this.id) return
+    const { file, state: { opened } } = this.log
+    const { writer, follower, blocks } = /** @type {import('../opening').Opened} */ (opened)
+    if (follower === null) {
+      const { durability } = /** @type {import('../write/writer').Writer} */ (writer)
+      if (seq >= durability.safeEnd) await promised(cb => durability.syncTo(durability.acknowledged, cb))
+    } else if (seq >= this.durableEnd) {
+      // an fsync is of the file, whichever process has written it; what readers see is acknowledged
+      const { end } = blocks
+      await promised(cb => file.sync(cb))
+      this.durableEnd = end
+    }
+  }
+
+  /**
+   * The log is closing: commits are stored, and all cursors released.
+   * @param {Done} cb
+   */
+  close (cb) {
+    const cursors = [...this.held.values()].map(({ cursor }) => cursor)
+    const done = (/** @type {Error | null} */ err) => {
+      this.foundMap?.close()
+      cb(err)
+    }
+    let left = cursors.length
+    if (left === 0) return done(null)
+    /** @type {Error | null} */
+    let first = null
+    callAll(cursors.map(cursor => () => cursor.close((/** @type {Error | null} */ err) => {
+      first ??= err
+      if (--left === 0) done(first)
+    }, false)), undefined)
+  }
+}
+
+/**
+ * @param {NamedCursor} cursor
+ * @returns {Cursor} the members that callers have: ordinary properties, which may be called by themselves
+ */
+function membersOf (cursor) {
+  /** @type {Omit<Cursor, 'seq'>} */
+  const members = {
+    name: cursor.name,
+    stream: (/** @type {any} */ options) => cursor.source(Stream, 'stream', options),
+    batches: (/** @type {any} */ options) => cursor.source(BatchStream, 'batches', options),
+    commit: (/** @type {number} */ seq, /** @type {any} */ options, /** @type {any} */ cb = undefined) => cursor.commit(seq, options, cb),
+    onReady: (cb) => cursor.onReady(/** @type {any} */ (cb)),
+    close: (cb) => cursor.close(cb)
+  }
+  return /** @type {Cursor} */ (Object.defineProperty(members, 'seq', replaceable('seq', () => cursor.seq)))
+}
+
+module.exports = { NamedCursors }

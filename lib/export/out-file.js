@@ -1,0 +1,100 @@
+'use strict'
+
+// A file that is written from front to back: one buffer is filled while the other is written.
+
+const fs = require('fs')
+const { promisify } = require('util')
+
+const open = promisify(fs.open)
+const close = promisify(fs.close)
+const datasync = promisify(fs.fdatasync)
+const write = /** @type {(fd: number, buffer: Buffer, offset: number, length: number, position: number) => Promise<{ bytesWritten: number }>} */ (
+  promisify(fs.write))
+
+/** Bytes per write. */
+const CHUNK_SIZE = 4 * 1024 * 1024
+
+class OutFile {
+  /**
+   * @param {string} name of a file that is not there yet
+   */
+  static async create (name) {
+    return new OutFile(await open(name, 'wx', 0o600))
+  }
+
+  /** @param {number} fd */
+  constructor (fd) {
+    this.fd = fd
+    /** What is being filled, from `used` on. */
+    this.buffer = Buffer.allocUnsafeSlow(CHUNK_SIZE)
+    this.used = 0
+    this.other = Buffer.allocUnsafeSlow(CHUNK_SIZE)
+    /** Offset in the file of the buffer. */
+    this.offset = 0
+    this.writing = Promise.resolve()
+  }
+
+  /** Of the file, with what is not written yet. */
+  get size () {
+    return this.offset + this.used
+  }
+
+  /** @returns {boolean} whether to call `write` */
+  get isFull () {
+    return this.used >= CHUNK_SIZE
+  }
+
+  /** @param {number} size that `buffer` has to have room for, from `used` on */
+  reserve (size) {
+    if (this.used + size <= this.buffer.length) return
+    const larger = Buffer.allocUnsafeSlow(this.used + size + CHUNK_SIZE)
+    this.buffer.copy(larger, 0, 0, this.used)
+    this.buffer = larger
+  }
+
+  /** @param {string} text */
+  addText (text) {
+    // UTF-8 takes at most three bytes per UTF-16 code unit
+    this.reserve(text.length * 3)
+    this.used += this.buffer.write(text, this.used)
+  }
+
+  /** @returns {Promise<void>} what was added before the last call is written */
+  async write () {
+    await this.writing
+    const { buffer, used, offset } = this
+    this.buffer = this.other
+    this.other = buffer
+    this.offset += used
+    this.used = 0
+    this.writing = this.writeAll(buffer, used, offset)
+    // it is awaited by the next call
+    this.writing.catch(() => {})
+  }
+
+  /**
+   * @param {Buffer} buffer
+   * @param {number} size
+   * @param {number} offset
+   */
+  async writeAll (buffer, size, offset) {
+    for (let done = 0; done < size;) {
+      const { bytesWritten } = await write(this.fd, buffer, done, size - done, offset + done)
+      done += bytesWritten
+    }
+  }
+
+  /** @returns {Promise<void>} everything is durable */
+  async sync () {
+    await this.write()
+    await this.writing
+    await datasync(this.fd)
+  }
+
+  async close () {
+    await this.writing.catch(() => {})
+    await close(this.fd)
+  }
+}
+
+module.exports = { OutFile }

@@ -1,0 +1,188 @@
+'use strict'
+
+// Comma-separated values (RFC 4180): the first row has the names of the fields, each row after it becomes a JSON object of strings.
+// Own code, since an import needs the offset of each row, to continue at one after a crash.
+
+const { isUtf8 } = require('buffer')
+const errors = require('../errors')
+const { mustNotBeEndless } = require('./lines')
+
+const NEWLINE = 0x0a
+const QUOTE = 0x22
+/** Bytes of a last row that is taken for torn: a longer one has lost a quote somewhere. */
+const MAX_TORN = 64 * 1024
+const NOT_CLOSED = 'the quotes of a field are not closed'
+/** Bytes of the header, at most. */
+const MAX_HEADER = 1024 * 1024
+
+/** @typedef {import('./record-reader').Parser} Parser */
+
+/** @implements {Parser} */
+class CsvParser {
+  /**
+   * @param {string[]} names of the fields
+   * @param {number} start offset of the first row after the header
+   */
+  constructor (names, start) {
+    this.keys = names.map(name => JSON.stringify(name))
+    this.start = start
+    /** Rows become objects of other sizes. */
+    this.frame = 0
+    this.needed = 0
+    this.problem = ''
+    /** where the row after the last one starts */
+    this.next = 0
+  }
+
+  /** @type {Parser['parse']} */
+  parse (bytes, position, end, base, isLast, handler) {
+    while (position < end) {
+      let next = endOfRow(bytes, position, end)
+      const isWhole = next !== -1
+      if (!isWhole && !isLast) {
+        mustNotBeEndless(base + position, end - position)
+        this.needed = end - position + 1
+        break
+      }
+      if (!isWhole) next = end
+      this.next = next
+      const isPaused = !isBlank(bytes, position, next) && this.parseRow(bytes, position, next, base, isWhole, handler)
+      if (this.problem !== '') break
+      position = this.next
+      if (isPaused) break
+    }
+    return position
+  }
+
+  /**
+   * @param {Buffer} bytes
+   * @param {number} position
+   * @param {number} next
+   * @param {number} base
+   * @param {boolean} isWhole whether a newline ends it
+   * @param {import('./record-reader').Handler} handler
+   * @returns {boolean} whether the handler wants to be asked before the next one
+   */
+  parseRow (bytes, position, next, base, isWhole, handler) {
+    const row = fieldsOf(bytes, position, next)
+    if (typeof row !== 'string' && row.length === this.keys.length) {
+      const object = Buffer.from(`{${row.map((value, i) => `${this.keys[i]}:${JSON.stringify(value)}`).join(',')}}`)
+      return handler.record(object, 0, object.length, base + position, false)
+    }
+    const reason = typeof row === 'string' ? row : `the row has ${row.length} fields, the header ${this.keys.length}`
+    if (!isWhole && next - position <= MAX_TORN && (typeof row !== 'string' || row === NOT_CLOSED)) {
+      this.problem = `the last row has no newline, and ${reason}`
+      return true
+    }
+    // a quote too many may have made one row of many
+    const line = bytes.indexOf(NEWLINE, position)
+    this.next = typeof row === 'string' && line !== -1 && line < next ? line + 1 : next
+    return handler.problem(bytes, position, this.next, base + position, reason)
+  }
+
+  /** Only the last row can be torn. @type {Parser['resync']} */
+  async resync () {
+    return -1
+  }
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} position
+ * @param {number} end
+ * @returns {number} the position after the newline that ends the row; -1: it is not among the bytes
+ */
+function endOfRow (bytes, position, end) {
+  let isQuoted = false
+  for (; position < end; position++) {
+    const byte = bytes[position]
+    if (byte === QUOTE) isQuoted = !isQuoted
+    else if (byte === NEWLINE && !isQuoted) return position + 1
+  }
+  return -1
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} position
+ * @param {number} next
+ * @returns {boolean} whether nothing is in the line
+ */
+function isBlank (bytes, position, next) {
+  return bytes[position] === NEWLINE || (bytes[position] === 0x0d && position + 1 < next && bytes[position + 1] === NEWLINE)
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} position
+ * @param {number} end
+ * @returns {string[] | string} the fields of a row; or what is wrong with it
+ */
+function fieldsOf (bytes, position, end) {
+  if (!isUtf8(bytes.subarray(position, end))) return 'the row is not UTF-8'
+  const row = bytes.toString('utf8', position, end).replace(/\r?\n$/, '')
+  const fields = []
+  for (let at = 0; ; at++) {
+    const { value, after, problem } = row[at] === '"' ? quotedAt(row, at) : plainAt(row, at)
+    if (problem !== undefined) return problem
+    fields.push(value)
+    at = after
+    if (at === row.length) return fields
+  }
+}
+
+/**
+ * @param {string} row
+ * @param {number} at
+ * @returns {{ value: string, after: number, problem?: string }}
+ */
+function plainAt (row, at) {
+  const comma = row.indexOf(',', at)
+  const after = comma === -1 ? row.length : comma
+  const value = row.slice(at, after)
+  return value.includes('"') ? { value, after, problem: 'a field that does not start with a quote contains one' } : { value, after }
+}
+
+/**
+ * @param {string} row
+ * @param {number} at of the opening quote
+ * @returns {{ value: string, after: number, problem?: string }}
+ */
+function quotedAt (row, at) {
+  let value = ''
+  for (let from = at + 1; ;) {
+    const quote = row.indexOf('"', from)
+    if (quote === -1) return { value, after: row.length, problem: NOT_CLOSED }
+    value += row.slice(from, quote)
+    from = quote + 2
+    if (row[quote + 1] === '"') value += '"'
+    else if (quote + 1 === row.length || row[quote + 1] === ',') return { value, after: quote + 1 }
+    else return { value, after: quote + 1, problem: 'the closing quote of a field is followed by something else than a comma' }
+  }
+}
+
+/**
+ * @param {Buffer} head the first bytes of a file
+ * @returns {{ names: string[], start: number } | string} what the first row says; or what is wrong with it
+ */
+function headerOf (head) {
+  const mark = head.subarray(0, 3).equals(Buffer.from('\ufeff')) ? 3 : 0
+  const end = endOfRow(head, mark, head.length)
+  const names = fieldsOf(head, mark, end === -1 ? head.length : end)
+  if (typeof names === 'string') return names
+  if (names.includes('')) return 'a field has no name'
+  if (new Set(names).size < names.length) return 'two fields have the same name'
+  return { names, start: end === -1 ? head.length : end }
+}
+
+/**
+ * @param {string} filename
+ * @param {Buffer} head the first bytes of the file
+ */
+function csvParser (filename, head) {
+  const header = headerOf(head)
+  if (typeof header === 'string') throw errors.invalid(`${filename}: the first row has to name the fields, but ${header}`)
+  return new CsvParser(header.names, header.start)
+}
+
+module.exports = { csvParser, headerOf, MAX_HEADER }

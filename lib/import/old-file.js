@@ -1,0 +1,71 @@
+'use strict'
+
+// The file of another log, open for reading.
+
+const fs = require('fs')
+const { promisify } = require('util')
+const errors = require('../errors')
+
+const open = promisify(fs.open)
+const close = promisify(fs.close)
+const fstat = /** @type {(fd: number, options: { bigint: true }) => Promise<fs.BigIntStats>} */ (promisify(fs.fstat))
+const stat = promisify(fs.stat)
+const read = /** @type {(fd: number, buffer: Buffer, offset: number, length: number, position: number) => Promise<{ bytesRead: number }>} */ (
+  promisify(fs.read))
+
+class OldFile {
+  /**
+   * @param {string} filename
+   * @returns {Promise<OldFile>} the caller closes it
+   */
+  static async open (filename) {
+    // opening a FIFO would wait for a process at its other end
+    const found = await stat(filename)
+    if (!found.isFile() && !found.isDirectory()) throw errors.notRegular(filename)
+    const fd = await open(filename, 'r')
+    try {
+      const stats = await fstat(fd, { bigint: true })
+      // as the system says it: a directory can be opened, but not read
+      if (!stats.isFile()) await read(fd, Buffer.alloc(1), 0, 1, 0)
+      return new OldFile(fd, filename, stats)
+    } catch (err) {
+      await close(fd)
+      throw err
+    }
+  }
+
+  /**
+   * @param {number} fd
+   * @param {string} filename
+   * @param {fs.BigIntStats} stats
+   */
+  constructor (fd, filename, { size, ino, mtimeNs }) {
+    this.fd = fd
+    this.filename = filename
+    /** in bytes; what is appended later is not read */
+    this.size = Number(size)
+    /** of the file in this state */
+    this.identity = `${ino}:${size}:${mtimeNs}`
+  }
+
+  /**
+   * @param {number} offset
+   * @param {number} size
+   * @returns {Promise<Buffer>}
+   */
+  async read (offset, size) {
+    const bytes = Buffer.allocUnsafe(size)
+    for (let done = 0; done < size;) {
+      const { bytesRead } = await read(this.fd, bytes, done, size - done, offset + done)
+      if (bytesRead === 0) throw errors.shrunk(this.filename, this.size, offset + done)
+      done += bytesRead
+    }
+    return bytes
+  }
+
+  close () {
+    return close(this.fd)
+  }
+}
+
+module.exports = { OldFile }

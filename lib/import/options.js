@@ -1,0 +1,85 @@
+'use strict'
+
+// Checks the options of imports and exports.
+
+const errors = require('../errors')
+const { format } = require('../format-value')
+const layout = require('../format/layout')
+const { workFor } = require('../maintenance/work')
+const { DEFAULT_BLOCK_SIZE } = require('../options')
+const { NAMES } = require('./formats')
+
+/**
+ * @typedef {import('../maintenance/work').WorkOptions} WorkOptions
+ * @typedef {import('./formats').Format | 'flumelog-offset'} FormatName
+ *
+ * @typedef {object} FromOptions
+ * @property {FormatName} [from] the format of the file; with `flumelog-offset`, the number of bits is detected. Default: detected
+ *
+ * @typedef {object} ReadOnlyOptions
+ * @property {(torn: import('./record-reader').Torn) => void} [onTorn] called at the end if an interrupted write has left something there
+ * @typedef {FromOptions & ReadOnlyOptions & WorkOptions} ReadOptions
+ *
+ * @typedef {object} ImportOnlyOptions
+ * @property {boolean} [keepDeleted] keep deleted records, as deleted ones of the same size; default false: they are left out
+ * @property {boolean} [skip] put what cannot be stored, because it is too large, empty or corrupt, into `TARGET.skipped` (see format.md);
+ *   default false: the import stops there
+ * @property {number} [blockSize] of the new log, in bytes; default 65536
+ * @typedef {FromOptions & ImportOnlyOptions & WorkOptions} ImportOptions
+ *
+ * @typedef {object} ExportOnlyOptions
+ * @property {FormatName} to the format; `flumelog-offset` is the one with 48 bits
+ * @property {string[]} [fields] for CSV: paths in JSON records, such as `value.author`, one for each column
+ * @typedef {ExportOnlyOptions & WorkOptions} ExportOptions
+ */
+
+const readWork = workFor('readRecords', [], ['from', 'onTorn'])
+const importWork = workFor('importLog', ['keepDeleted', 'skip'], ['from', 'blockSize'])
+const exportWork = workFor('exportLog', [], ['to', 'fields'])
+
+/** @param {ReadOptions} options */
+function readOptions (options) {
+  const work = readWork(options)
+  const { from, onTorn } = options
+  if (from !== undefined) mustBeFormat('from', from)
+  if (onTorn !== undefined && typeof onTorn !== 'function') throw errors.invalid(`onTorn must be a function; it is ${format(onTorn)}`)
+  return work
+}
+
+/** @param {ImportOptions} options */
+function importOptions (options) {
+  const work = importWork(options)
+  const { from, keepDeleted = false, skip = false, blockSize = DEFAULT_BLOCK_SIZE } = options
+  if (from !== undefined) mustBeFormat('from', from)
+  if (!Number.isInteger(blockSize) || blockSize < layout.MIN_BLOCK_SIZE || blockSize > layout.MAX_BLOCK_SIZE) {
+    throw errors.invalid(`blockSize must be an integer from ${layout.MIN_BLOCK_SIZE} to ${layout.MAX_BLOCK_SIZE}; it is ${format(blockSize)}`)
+  }
+  return { work, settings: { from, keepDeleted, skip, blockSize } }
+}
+
+/** @param {ExportOptions} options */
+function exportOptions (options) {
+  const work = exportWork(options)
+  const { to, fields } = options
+  mustBeFormat('to', to)
+  if (to === 'csv' && (!Array.isArray(fields) || fields.length === 0 || !fields.every(isPath))) {
+    throw errors.invalid(`fields must be an array of paths, such as ['at', 'value.author']; it is ${format(fields)}`)
+  }
+  if (to !== 'csv' && fields !== undefined) throw errors.invalid('fields are for csv')
+  return work
+}
+
+/** @param {unknown} field */
+function isPath (field) {
+  return typeof field === 'string' && field.split('.').every(key => key !== '')
+}
+
+/**
+ * @param {string} option
+ * @param {unknown} name
+ */
+function mustBeFormat (option, name) {
+  if (!NAMES.includes(/** @type {string} */ (name))) throw errors.invalid(`${option} must be ${NAMES.slice(0, -1).join(', ')} or ${NAMES.at(-1)}; it is ${format(name)}`)
+}
+
+module.exports = { readOptions, importOptions, exportOptions }

@@ -1,0 +1,281 @@
+'use strict'
+
+// The file that is to take a log's place: gets the records that are kept, packed into blocks, and can delete
+// them again. It has the form of a log that was trimmed: a hole in its first block, nothing up to `base`, then records.
+
+const fs = require('fs')
+const { promisify } = require('util')
+const layout = require('../format/layout')
+const { writeChecksum } = require('../format/checksum')
+const { datasync } = require('../storage/datasync')
+const { holeOf } = require('../format/hole')
+const { writeAll } = require('./whole-writes')
+
+/** Bytes written at a time, about. */
+const CHUNK_SIZE = 1024 * 1024
+
+const open = promisify(fs.open)
+const read = promisify(fs.read)
+
+/** Decides about a record that is not deleted: its data is in the block between `start` and `end`. @typedef {(block: Buffer, start: number, end: number, seq: number) => boolean} Keep */
+
+class CompactedFile {
+  /**
+   * @param {string} filename
+   * @param {number} fd
+   * @param {{ blockSize: number, checksum: boolean, base: number, keep: Keep | null }} options
+   * @param {import('./offset-map-writer').OffsetMapWriter} map
+   */
+  constructor (filename, fd, { blockSize, checksum, base, keep }, map) {
+    this.filename = filename
+    this.fd = fd
+    this.blockSize = blockSize
+    this.keep = keep
+    this.map = map
+    /** Up to where records may reach in a block. */
+    this.most = blockSize - layout.paddingSize(checksum)
+    this.checksum = checksum
+    this.chunkSize = Math.max(1, Math.floor(CHUNK_SIZE / blockSize)) * blockSize
+    /** Chunks that are full, and not written. @type {Buffer[]} */
+    this.full = []
+    /** Memory of chunks that are written. @type {Buffer[]} */
+    this.spare = []
+    /** What is being filled, and its offset in the file. */
+    this.chunk = /** @type {Buffer} */ (Buffer.allocUnsafeSlow(this.chunkSize))
+    this.chunkOffset = base
+    /** The block that is being filled, by its position in the chunk, and where the next record starts in it. */
+    this.blockStart = 0
+    this.position = 0
+    /** Of the last record; -1: there is none. */
+    this.lastSeq = -1
+    /** Counts. */
+    this.records = 0
+    this.deleted = 0
+    this.dropped = 0
+    /** Bytes that were written since the last fsync. */
+    this.unsynced = 0
+  }
+
+  /**
+   * @param {string} filename
+   * @param {{ blockSize: number, checksum: boolean, base: number, keep: Keep | null }} options
+   * @param {import('./offset-map-writer').OffsetMapWriter} map
+   */
+  static async create (filename, options, map) {
+    const fd = await open(filename, 'wx+', 0o600)
+    const file = new this(filename, fd, /** @type {any} */ (options), map)
+    await writeAll(fd, [holeOf(options.blockSize, options.checksum)], 0)
+    return file
+  }
+
+  /** The offset at which the next record would start, if it fits into the block. */
+  get end () {
+    return this.chunkOffset + this.blockStart + this.position
+  }
+
+  // Copying
+
+  /**
+   * Adds the records of a block that are neither deleted nor dropped.
+   * @param {Buffer} block whose lengths are valid
+   * @param {number} end of its records
+   * @param {number} offset of it in the log
+   */
+  add (block, end, offset) {
+    const { keep } = this
+    // a run: records that are kept and fit into the block that is being filled
+    let start = 0
+    let last = 0
+    for (let position = 0; position < end;) {
+      const next = layout.nextPosition(block, position)
+      const isDeleted = block[position + layout.LENGTH_SIZE] === 0 && layout.isDeleted(block, position)
+      if (isDeleted || (keep !== null && !keep(block, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE, offset + position))) {
+        if (isDeleted) this.deleted++
+        else this.dropped++
+        this.addRun(block, start, position, last, offset)
+        start = next
+      } else {
+        this.records++
+        if (this.position + next - start > this.most && !(start === position && this.isLargest(next - start))) {
+          this.addRun(block, start, position, last, offset)
+          this.startBlock()
+          start = position
+        }
+        last = position
+      }
+      position = next
+    }
+    this.addRun(block, start, end, last, offset)
+  }
+
+  /**
+   * @param {number} size of a record, with its lengths
+   * @returns {boolean} whether it fills an empty block of a log that was written without checksums
+   */
+  isLargest (size) {
+    return this.position === 0 && size <= this.blockSize - layout.paddingSize(false)
+  }
+
+  /**
+   * @param {Buffer} block
+   * @param {number} start
+   * @param {number} end
+   * @param {number} last where the last record of it starts
+   * @param {number} offset of the block in the log
+   */
+  addRun (block, start, end, last, offset) {
+    if (start >= end) return
+    block.copy(this.chunk, this.blockStart + this.position, start, end)
+    const now = this.end
+    this.map.add({ old: offset + start, now, length: end - start, last: last - start })
+    this.lastSeq = now + last - start
+    this.position += end - start
+  }
+
+  /**
+   * Adds what there is of the block in which the log ends, in a block of its own and as it is: what follows it there is going to follow it here.
+   * @param {Buffer} block
+   * @param {number} end
+   * @param {number} offset of it in the log
+   * @returns {number[]} positions of the records in it that are dropped
+   */
+  addTail (block, end, offset) {
+    if (this.position > 0) this.startBlock()
+    const dropped = []
+    let last = 0
+    for (let position = 0; position < end;) {
+      const next = layout.nextPosition(block, position)
+      last = position
+      if (layout.isDeleted(block, position)) this.deleted++
+      else if (this.keep !== null && !this.keep(block, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE, offset + position)) {
+        dropped.push(position)
+        this.dropped++
+      } else this.records++
+      position = next
+    }
+    this.addRun(block, 0, end, last, offset)
+    for (const position of dropped) layout.zeroRecord(this.chunk, this.blockStart + position)
+    return dropped
+  }
+
+  /** Nothing was kept: a log ends with a block that is not all zeros. */
+  addHole () {
+    holeOf(this.blockSize, this.checksum).copy(this.chunk, this.blockStart)
+    this.lastSeq = this.end
+    this.nextBlock()
+  }
+
+  startBlock () {
+    const { blockStart, blockSize } = this
+    const block = this.chunk.subarray(blockStart, blockStart + blockSize)
+    layout.seal(block, this.position)
+    if (this.checksum) writeChecksum(block)
+    this.nextBlock()
+  }
+
+  nextBlock () {
+    this.position = 0
+    this.blockStart += this.blockSize
+    if (this.blockStart < this.chunkSize) return
+    this.full.push(this.chunk)
+    this.chunk = this.spare.pop() ?? Buffer.allocUnsafeSlow(this.chunkSize)
+    this.chunkOffset += this.chunkSize
+    this.blockStart = 0
+  }
+
+  // The file
+
+  /** Writes the chunks that are full. */
+  async write () {
+    const { full, chunkSize } = this
+    if (full.length === 0) return
+    this.full = []
+    await writeAll(this.fd, full, this.chunkOffset - full.length * chunkSize)
+    this.unsynced += full.length * chunkSize
+    if (this.spare.length === 0) this.spare.push(full[0])
+  }
+
+  /** Writes all of it. */
+  async flush () {
+    await this.write()
+    const size = this.blockStart + this.position
+    if (size > 0) await writeAll(this.fd, [this.chunk.subarray(0, size)], this.chunkOffset)
+  }
+
+  async sync () {
+    this.unsynced = 0
+    await datasync(this.fd, this.filename)
+  }
+
+  /** @returns {Buffer} a copy of the block that is being filled */
+  tailBuffer () {
+    const block = Buffer.allocUnsafeSlow(this.blockSize)
+    this.chunk.copy(block, 0, this.blockStart, this.blockStart + this.position)
+    return block
+  }
+
+  // Deleting
+
+  /**
+   * Deletes records that are deleted in the log by now. All of the file was flushed.
+   * @param {Buffer} block of the log
+   * @param {number} end of its records
+   * @param {number} offset of it in the log
+   * @param {Iterable<import('./offset-map').Run>} runs that were copied from it
+   */
+  async deleteAgain (block, end, offset, runs) {
+    const starts = undeleted(block, end)
+    for (const { old, now, length } of runs) {
+      const inBlock = now % this.blockSize
+      const copy = await this.blockAt(now - inBlock)
+      let hasChanged = false
+      for (let position = inBlock; position < inBlock + length;) {
+        if (!starts.has(old - offset + position - inBlock) && !layout.isDeleted(copy, position)) {
+          layout.zeroRecord(copy, position)
+          this.records--
+          this.deleted++
+          hasChanged = true
+        }
+        position = layout.nextPosition(copy, position)
+      }
+      if (hasChanged) await this.rewrite(now - inBlock, copy)
+    }
+  }
+
+  /**
+   * @param {number} offset
+   * @returns {Promise<Buffer>} the block there; up to what is being filled
+   */
+  async blockAt (offset) {
+    if (offset >= this.chunkOffset) return this.chunk.subarray(offset - this.chunkOffset, offset - this.chunkOffset + this.blockSize)
+    const block = Buffer.allocUnsafe(this.blockSize)
+    const { bytesRead } = await read(this.fd, block, 0, this.blockSize, offset)
+    if (bytesRead !== this.blockSize) throw new Error(`${this.filename}: ${bytesRead} bytes could be read at ${offset}, expected ${this.blockSize}`)
+    return block
+  }
+
+  /**
+   * @param {number} offset
+   * @param {Buffer} block
+   */
+  async rewrite (offset, block) {
+    const isFilling = offset === this.chunkOffset + this.blockStart
+    if (!isFilling && this.checksum) writeChecksum(block)
+    await writeAll(this.fd, [isFilling ? block.subarray(0, this.position) : block], offset)
+  }
+}
+
+/**
+ * @param {Buffer} block
+ * @param {number} end
+ * @returns {Set<number>} positions of the records that are not deleted
+ */
+function undeleted (block, end) {
+  const positions = new Set()
+  for (let position = 0; position < end; position = layout.nextPosition(block, position)) {
+    if (!layout.isDeleted(block, position)) positions.add(position)
+  }
+  return positions
+}
+
+module.exports = { CompactedFile }

@@ -1,0 +1,282 @@
+'use strict'
+
+// Compaction while the log is open: copies the records that are kept into another file,
+// which then takes the log's place.
+//
+//     copying     blocks are copied in rounds, each with what has come since the one before; records that were deleted
+//                 after they were copied are deleted in the copy, too. The last rounds are fsynced
+//     switching   an operation of the writer: while nothing is written, the rest is copied and made durable, and the file renamed;
+//                 see switch-over.js
+//
+// Up to the rename the log is not changed by it; an error, an abort or a kill leaves it as it was.
+
+const fs = require('fs')
+const { randomUUID } = require('crypto')
+const { CompactedFile } = require('./compacted-file')
+const { LargeCompactedFile } = require('./large-compacted-file')
+const { OffsetMapWriter } = require('./offset-map-writer')
+const { mustHaveRoom } = require('./room')
+const { switchOver } = require('./switch-over')
+const { filesOf, removeUnfinished } = require('./unfinished')
+
+/** Bytes read at a time, about: handling them takes the event loop a millisecond or two. */
+const PIECE_SIZE = 1024 * 1024
+/** Bytes written between two fsyncs: with more, appends would wait when the system writes them back. */
+const SYNC_STEP = 32 * 1024 * 1024
+/** Bytes, and blocks with deletions, that may be left for the switch. */
+const MAX_LEFT = 1024 * 1024
+const MAX_CHANGED = 16
+/** Milliseconds that the last fsync before the switch may take. */
+const QUICK_SYNC = 10
+/** Rounds that fulfil all of that; appends that come faster than they are copied are held back by the switch then. */
+const MAX_ROUNDS = 20
+/**
+ * Offsets for what is appended meanwhile: seqs from before the compaction are in front of all since. At least so many, or as many as the
+ * log has bytes; if that is not enough, the compaction starts again with so many times as many.
+ */
+const MIN_HEADROOM = 4 * 1024 * 1024
+const MORE_HEADROOM = 8
+
+/**
+ * @typedef {object} Compacted
+ * @property {string} id of the log since
+ * @property {number} before bytes from the log's start to its end
+ * @property {number} after the same since
+ * @property {number} records that were kept
+ * @property {number} deleted records that are not there any more
+ * @property {number} dropped records for which `keep` returned false
+ * @property {number} start of the log since
+ */
+
+class Compaction {
+  /**
+   * @param {import('./compacting').Compacting} compacting
+   * @param {import('../write/writer').Writer} writer
+   * @param {{ keep: import('./compacted-file').Keep | null, onProgress?: (progress: { done: number, total: number }) => void, signal?: AbortSignal }} options
+   */
+  constructor (compacting, writer, { keep, onProgress, signal }) {
+    const { file, blocks } = writer
+    this.compacting = compacting
+    this.writer = writer
+    this.file = file
+    this.blocks = blocks
+    this.keep = keep
+    this.onProgress = onProgress
+    this.signal = signal
+    this.clock = writer.clock
+    this.start = blocks.start
+    /** The first block that is not copied, the first one that is not being read, and the first one that is not known to be trimmed. */
+    this.next = this.requested = this.trimmed = 0
+    /** Copied blocks of which records were deleted since. @type {Set<number>} */
+    this.changed = new Set()
+    /** Why it has to end. @type {unknown} */
+    this.reason = null
+    /** Whether the new file has taken the log's place. */
+    this.isSwitched = false
+    this.done = 0
+    /** Open files that are to be closed if it fails. @type {number[]} */
+    this.fds = []
+    // see `create`
+    this.base = 0
+    this.map = /** @type {OffsetMapWriter} */ (/** @type {unknown} */ (null))
+    this.target = /** @type {CompactedFile} */ (/** @type {unknown} */ (null))
+  }
+
+  /** @returns {Promise<Compacted>} */
+  async run () {
+    const { file, writer } = this
+    const { path } = /** @type {import('../storage/location').Location} */ (file.location)
+    writer.compaction = this
+    try {
+      if (this.keep === null) await mustHaveRoom(this)
+      for (let factor = 1; ; factor *= MORE_HEADROOM) {
+        await removeUnfinished(path)
+        this.mustGoOn()
+        await this.create(path, factor)
+        await this.copy()
+        const compacted = await writer.exclusively(() => switchOver(this))
+        if (compacted !== null) return compacted
+        await this.undo(path)
+      }
+    } catch (err) {
+      if (!this.isSwitched) await this.undo(path)
+      throw err
+    } finally {
+      writer.compaction = null
+    }
+  }
+
+  /**
+   * @param {string} path
+   * @param {number} factor of the headroom
+   */
+  async create (path, factor) {
+    const { blocks, writer } = this
+    const { blockSize, checksum } = blocks
+    const headroom = factor * Math.max(MIN_HEADROOM, blocks.end - blocks.start)
+    this.base = Math.ceil((writer.packer.end + headroom) / blockSize) * blockSize
+    this.next = this.requested = this.trimmed = blocks.start / blockSize
+    this.changed.clear()
+    this.done = 0
+    const { unfinished, unfinishedMap } = filesOf(path)
+    this.map = await OffsetMapWriter.create(unfinishedMap, { id: randomUUID(), previousId: String(this.compacting.id), base: this.base })
+    this.fds.push(this.map.fd)
+    const File = this.keep !== null && blocks.large ? LargeCompactedFile : CompactedFile
+    this.target = await File.create(unfinished, { blockSize, checksum, base: this.base, keep: this.keep }, this.map)
+    this.fds.push(this.target.fd)
+    this.file.prepareSuccessor?.(this.target.fd)
+  }
+
+  /** @param {string} path */
+  async undo (path) {
+    for (const fd of this.fds.splice(0)) fs.closeSync(fd)
+    await removeUnfinished(path)
+  }
+
+  /** @param {number[]} numbers of blocks that were rewritten */
+  rewritten (numbers) {
+    for (const number of numbers) if (number < this.requested) this.changed.add(number)
+  }
+
+  /**
+   * The log closes, or the compaction is not wanted any more.
+   * @param {unknown} reason
+   */
+  stop (reason) {
+    this.reason ??= reason
+  }
+
+  /** @throws if it has to end */
+  mustGoOn () {
+    if (this.reason !== null) throw this.reason
+    if (this.signal?.aborted) throw this.signal.reason
+    if (this.writer.failure !== null) throw this.writer.failure
+  }
+
+  // Copying
+
+  async copy () {
+    for (let round = 1; round <= MAX_ROUNDS; round++) {
+      await this.catchUp()
+      const startedAt = this.clock.now()
+      await this.sync()
+      if (this.isNearlyDone() && this.clock.now() - startedAt <= QUICK_SYNC) return
+      if (this.writer.packer.end > this.base) return
+    }
+  }
+
+  /** Whether little is left to be copied. */
+  isNearlyDone () {
+    return this.changed.size <= MAX_CHANGED && this.blocks.end - this.next * this.blocks.blockSize <= MAX_LEFT + this.blocks.blockSize
+  }
+
+  /** Copies the full blocks that are acknowledged by now, and deletes what was deleted. */
+  async catchUp () {
+    await this.copyBlocks(this.blocks.tail.number)
+    await this.repeatDeletions()
+  }
+
+  async sync () {
+    await this.target.flush()
+    await this.map.finish(this.target.end)
+    // both have ended before one is closed
+    for (const { reason } of /** @type {any[]} */ (await Promise.allSettled([this.target.sync(), this.map.sync()]))) if (reason !== undefined) throw reason
+    this.mustGoOn()
+  }
+
+  /** @param {number} to the first block that is not to be copied */
+  async copyBlocks (to) {
+    this.skipTrimmed()
+    const step = Math.max(1, Math.floor(PIECE_SIZE / this.blocks.blockSize))
+    // one piece is read while another is written
+    const memory = [this.allocate(step), this.allocate(step)]
+    let coming = this.next < to ? this.read(Math.min(step, to - this.next), memory[0]) : null
+    for (let i = 1; coming !== null; i++) {
+      const loaded = await coming
+      this.mustGoOn()
+      for (const block of loaded) {
+        const offset = block.number * this.blocks.blockSize
+        this.next = block.number + 1
+        if (offset < this.blocks.start) continue
+        if (block.error !== null) throw block.error
+        this.target.add(block.buffer, block.end, offset)
+        if (this.keep !== null) await this.pauseIfLong()
+      }
+      this.skipTrimmed()
+      coming = this.next < to ? this.read(Math.min(step, to - this.next), memory[i % 2]) : null
+      await this.write(loaded.length * this.blocks.blockSize)
+    }
+  }
+
+  /** Blocks that are trimmed meanwhile are not copied; of those that were, the copies are deleted. */
+  skipTrimmed () {
+    const first = this.blocks.start / this.blocks.blockSize
+    for (; this.trimmed < Math.min(first, this.next); this.trimmed++) this.changed.add(this.trimmed)
+    this.next = Math.max(this.next, first)
+  }
+
+  /** @param {number} count of blocks */
+  allocate (count) {
+    return this.blocks.bufferSizes(count).map(size => Buffer.allocUnsafeSlow(size))
+  }
+
+  /**
+   * @param {number} count of blocks
+   * @param {Buffer[]} memory
+   * @returns {Promise<import('../format/block').Block[]>} each was verified, or has an error
+   */
+  read (count, memory) {
+    const sizes = this.blocks.bufferSizes(count)
+    const buffers = sizes.map((size, i) => size === memory[i].length ? memory[i] : memory[i].subarray(0, size))
+    this.requested = this.next + count
+    return new Promise(resolve => this.blocks.load(this.next, count, { cacheShare: 0, buffers }, resolve))
+  }
+
+  /** `keep` may take long. */
+  async pauseIfLong () {
+    const { turn } = this.compacting.log
+    if (turn.checkTime()) await new Promise(resolve => turn.defer(() => resolve(undefined)))
+  }
+
+  /** @param {number} bytes that were copied */
+  async write (bytes) {
+    const { target, map } = this
+    await target.write()
+    await map.write()
+    if (target.unsynced >= SYNC_STEP) await target.sync()
+    this.done += bytes
+    if (this.onProgress !== undefined) this.onProgress({ done: this.done, total: Math.max(this.done, this.blocks.end - this.start) })
+    this.mustGoOn()
+  }
+
+  /** Deletes in the new file what was deleted in the log after it had been copied. */
+  async repeatDeletions () {
+    const { changed, blocks, target } = this
+    if (changed.size === 0) return
+    this.changed = new Set()
+    await target.flush()
+    const map = await this.map.finish(target.end)
+    for (const number of changed) {
+      const offset = number * blocks.blockSize
+      const { buffer, end } = await this.block(number)
+      const runs = []
+      for (const run of map.runs(offset)) {
+        if (run.old >= offset + blocks.blockSize) break
+        runs.push(run)
+      }
+      await target.deleteAgain(buffer, end, offset, runs)
+      this.mustGoOn()
+    }
+  }
+
+  /**
+   * @param {number} number
+   * @returns {Promise<{ buffer: Buffer, end: number }>} the block as readers see it; nothing if it was trimmed
+   */
+  async block (number) {
+    if (number * this.blocks.blockSize < this.blocks.start) return { buffer: Buffer.alloc(0), end: 0 }
+    return new Promise((resolve, reject) => this.blocks.get(number, false, (err, block) => err ? reject(err) : resolve(/** @type {import('../format/block').Block} */ (block))))
+  }
+}
+
+module.exports = { Compaction }

@@ -1,0 +1,270 @@
+'use strict'
+
+// Maps the seqs of a log from before its last compaction to those since. In the file
+// FILE.offset-map, in pages of 4 KiB, each with a checksum, so that a lookup reads and
+// verifies a few of them, whatever the size of the log. The first page is the header; the others hold
+// runs of records that follow each other in both files, in their order:
+//
+//     header := line (see recovery-point-text.js) with { id, previousId, base, end, pages }, spaces
+//     page   := run{1,170} zeros count:LE32 checksum:LE32
+//     run    := old:LE64 new:LE64 length:LE32 last:LE32      last: where its last record starts, from its start
+//
+// `id` is that of the log since the compaction, `previousId` from before. All records of the compacted log are at `base` or
+// after it, and those of the log before it are in front of it: so a map is in effect if the log starts at `base` or after it.
+
+const fs = require('fs')
+const { promisify } = require('util')
+const { crc32 } = require('zlib')
+const { formatLine, parseLine } = require('../storage/recovery-point-text')
+
+const SUFFIX = '.offset-map'
+const PAGE_SIZE = 4096
+const RUN_SIZE = 24
+const RUNS_PER_PAGE = Math.floor((PAGE_SIZE - 8) / RUN_SIZE)
+const COUNT_AT = PAGE_SIZE - 8
+const CHECKSUM_AT = PAGE_SIZE - 4
+/** Checksum and blank before a line's text, newline after it. */
+const LINE_FRAME = 10
+
+/** A log whose name leaves no room for the suffix has no map. */
+const NO_FILE = new Set(['ENOENT', 'ENAMETOOLONG'])
+
+const openFile = promisify(fs.open)
+
+/**
+ * @typedef {object} Header
+ * @property {string} id of the log since the compaction
+ * @property {string | null} previousId of the log before it; null: the map has nothing to say of another log
+ * @property {number} base offset of the first record since the compaction
+ * @property {number} end offset after the last record that was copied
+ * @property {number} pages
+ *
+ * @typedef {object} Run
+ * @property {number} old offset of its first record
+ * @property {number} now the same in the compacted log
+ * @property {number} length in bytes
+ * @property {number} last its last record starts so many bytes after its start
+ */
+
+class OffsetMap {
+  /**
+   * @param {number} fd of the file, which is closed by `close`
+   * @param {Header} header
+   * @param {string} filename
+   */
+  constructor (fd, header, filename) {
+    this.fd = fd
+    this.id = header.id
+    this.previousId = header.previousId
+    this.base = header.base
+    this.end = header.end
+    this.pages = header.pages
+    this.filename = filename
+    /** The page that was read last: lookups often follow each other. */
+    this.page = Buffer.alloc(0)
+    this.pageNumber = -1
+  }
+
+  /**
+   * @param {string} log its path
+   * @returns {Promise<OffsetMap | null>} null: the log has none, since it was never compacted
+   */
+  static async open (log) {
+    const filename = log + SUFFIX
+    const fd = await openFile(filename, 'r').catch(err => { if (!NO_FILE.has(err.code)) throw err })
+    if (fd === undefined) return null
+    const header = readHeader(fd)
+    if (header !== null) return new OffsetMap(fd, header, filename)
+    fs.closeSync(fd)
+    return null
+  }
+
+  close () {
+    if (this.fd !== -1) fs.closeSync(this.fd)
+    this.fd = -1
+  }
+
+  /**
+   * @param {number} seq of a record before the compaction
+   * @returns {Promise<number | null>} its seq since; null: that record is gone
+   */
+  async map (seq) {
+    return this.at(seq)
+  }
+
+  /**
+   * @param {number} seq from before the compaction
+   * @returns {Promise<number>} the last record that was kept at or before it; -1: there is none
+   */
+  async mapDown (seq) {
+    return this.down(seq)
+  }
+
+  // The same at once, by synchronous I/O
+
+  /** @param {number} seq */
+  at (seq) {
+    const run = this.runBefore(seq)
+    return run !== null && seq < run.old + run.length ? run.now + seq - run.old : null
+  }
+
+  /** @param {number} seq */
+  down (seq) {
+    const run = this.runBefore(seq)
+    if (run === null) return -1
+    return run.now + Math.min(seq - run.old, run.last)
+  }
+
+  /**
+   * @param {number} seq from before the compaction; any offset
+   * @returns {number} of the first record that was kept at or after it; where the copied records end if there is none
+   */
+  up (seq) {
+    const run = this.runBefore(seq)
+    if (run !== null && seq < run.old + run.length) return run.now + seq - run.old
+    const next = this.runs(seq).next()
+    return next.done ? this.end : next.value.now
+  }
+
+  /**
+   * @param {number} from offset before the compaction
+   * @returns {Generator<Run, void, void>} the runs that start there or after it
+   */
+  * runs (from) {
+    for (let number = Math.max(0, this.pageBefore(from)); number < this.pages; number++) {
+      const page = this.read(number)
+      const count = page.readUInt32LE(COUNT_AT)
+      for (let i = 0; i < count; i++) if (startOf(page, i) >= from) yield runAt(page, i)
+    }
+  }
+
+  /**
+   * @param {number} seq
+   * @returns {Run | null} the last one that starts at or before it
+   */
+  runBefore (seq) {
+    const number = this.pageBefore(seq)
+    if (number === -1) return null
+    const page = this.read(number)
+    let low = 0
+    let high = page.readUInt32LE(COUNT_AT)
+    while (high - low > 1) {
+      const middle = (low + high) >>> 1
+      if (startOf(page, middle) <= seq) low = middle
+      else high = middle
+    }
+    return runAt(page, low)
+  }
+
+  /**
+   * @param {number} seq
+   * @returns {number} of the last page whose first run starts at or before it; -1 if there is none
+   */
+  pageBefore (seq) {
+    let low = -1
+    let high = this.pages
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2)
+      if (startOf(this.read(middle), 0) <= seq) low = middle
+      else high = middle
+    }
+    return low
+  }
+
+  /**
+   * @param {number} number from 0
+   * @returns {Buffer} valid until the next call
+   * @throws flumelog:corrupt
+   */
+  read (number) {
+    if (number === this.pageNumber) return this.page
+    const page = this.page.length === 0 ? Buffer.allocUnsafeSlow(PAGE_SIZE) : this.page
+    this.pageNumber = -1
+    const bytes = fs.readSync(this.fd, page, 0, PAGE_SIZE, (number + 1) * PAGE_SIZE)
+    if (bytes !== PAGE_SIZE || crc32(page.subarray(0, CHECKSUM_AT)) !== page.readUInt32LE(CHECKSUM_AT)) {
+      throw Object.assign(new Error(`${this.filename}: page ${number} is corrupt; the log itself is not affected`), { code: 'flumelog:corrupt', filename: this.filename })
+    }
+    this.page = page
+    this.pageNumber = number
+    return page
+  }
+}
+
+/**
+ * @param {Buffer} page
+ * @param {number} index of a run in it
+ */
+function startOf (page, index) {
+  return readOffset(page, index * RUN_SIZE)
+}
+
+/**
+ * @param {Buffer} page
+ * @param {number} index
+ * @returns {Run}
+ */
+function runAt (page, index) {
+  const at = index * RUN_SIZE
+  return { old: readOffset(page, at), now: readOffset(page, at + 8), length: page.readUInt32LE(at + 16), last: page.readUInt32LE(at + 20) }
+}
+
+/**
+ * @param {Buffer} page
+ * @param {number} at
+ */
+function readOffset (page, at) {
+  return page.readUInt32LE(at) + page.readUInt32LE(at + 4) * 2 ** 32
+}
+
+/**
+ * @param {Buffer} page
+ * @param {number} at
+ * @param {number} offset
+ */
+function writeOffset (page, at, offset) {
+  page.writeUInt32LE(offset % 2 ** 32, at)
+  page.writeUInt32LE(Math.floor(offset / 2 ** 32), at + 4)
+}
+
+/**
+ * @param {Buffer} page
+ * @param {number} index
+ * @param {Run} run
+ */
+function writeRun (page, index, { old, now, length, last }) {
+  const at = index * RUN_SIZE
+  writeOffset(page, at, old)
+  writeOffset(page, at + 8, now)
+  page.writeUInt32LE(length, at + 16)
+  page.writeUInt32LE(last, at + 20)
+}
+
+/**
+ * @param {Buffer} page
+ * @param {number} count of its runs
+ */
+function sealPage (page, count) {
+  page.writeUInt32LE(count, COUNT_AT)
+  page.writeUInt32LE(crc32(page.subarray(0, CHECKSUM_AT)), CHECKSUM_AT)
+}
+
+/**
+ * @param {Header} header
+ * @returns {Buffer}
+ */
+function headerPage (header) {
+  return Buffer.from(formatLine(JSON.stringify(header).padEnd(PAGE_SIZE - LINE_FRAME)), 'latin1')
+}
+
+/**
+ * @param {number} fd
+ * @returns {Header | null} null: it is not whole
+ */
+function readHeader (fd) {
+  const page = Buffer.allocUnsafe(PAGE_SIZE)
+  const bytes = fs.readSync(fd, page, 0, PAGE_SIZE, 0)
+  const json = parseLine(page.toString('latin1', 0, bytes).split('\n')[0])
+  return json === null ? null : JSON.parse(json)
+}
+
+module.exports = { OffsetMap, SUFFIX, PAGE_SIZE, RUNS_PER_PAGE, headerPage, sealPage, writeRun }

@@ -1,0 +1,106 @@
+'use strict'
+
+// The end of a compaction: the new file takes the log's place, while the writer writes nothing.
+// Killed after any of these steps, the next opening finds the log as it was, or compacted:
+//
+//     1  the log's file has all that is acknowledged and deleted, fsynced   as it was
+//     2  the rest is copied, the new file and its map are fsynced           as it was
+//     3  the map gets its name                                              as it was: a map is in effect if the log starts at its base or after it
+//     4  the recovery point, if there is one, is that of the new file       as it was: this point lies behind the end of the log, which is as if closed
+//     5  the new file is renamed to the log's name                          compacted
+//     6  the directory is fsynced
+//
+// After 5, all that is in memory moves to the new file in one step.
+
+const fs = require('fs')
+const errors = require('../errors')
+const { promised } = require('../callbacks')
+const { tieOf } = require('../recovery/count-records')
+const { syncFolder } = require('../storage/directory')
+const { MovingTail } = require('./moving-tail')
+const { moveWriter } = require('./move-writer')
+const { filesOf } = require('./unfinished')
+
+/**
+ * @param {import('./compaction').Compaction} compaction
+ * @returns {Promise<import('./compaction').Compacted | null>} null: so much was appended that offsets are in use which the new file has
+ */
+async function switchOver (compaction) {
+  const { writer, blocks, base, target } = compaction
+  const before = blocks.end - blocks.start
+  compaction.mustGoOn()
+  if (writer.acknowledged > base) return null
+  await completeLog(writer)
+  await compaction.catchUp()
+  const tail = new MovingTail(writer, target)
+  try {
+    await compaction.sync()
+    const map = await compaction.map.finish(target.end)
+    await rename(compaction, tail, map)
+  } catch (err) {
+    if (!compaction.isSwitched) tail.stay()
+    throw err
+  }
+  await syncName(compaction)
+  const { records, deleted, dropped } = target
+  return { id: compaction.map.ids.id, before, after: blocks.end - base, records, deleted, dropped, start: base }
+}
+
+/** @param {import('../write/writer').Writer} writer whose file gets all that it is to have, durably */
+async function completeLog (writer) {
+  const { durability, deleter, trimmer } = writer
+  if (writer.mustTruncate) await promised(cb => writer.truncate(cb))
+  await deleter.flush()
+  await trimmer.flush()
+  if (durability.isTruncated || deleter.hasUnsyncedZeros || trimmer.hasUnsynced) await promised(cb => durability.syncAll(cb))
+  await promised(cb => durability.confirmPath(cb))
+}
+
+/**
+ * @param {import('./compaction').Compaction} compaction
+ * @param {MovingTail} tail
+ * @param {import('./offset-map').OffsetMap} offsetMap
+ */
+async function rename (compaction, tail, offsetMap) {
+  const { file, target, writer } = compaction
+  const { block } = tail
+  const { path, folder } = /** @type {import('../storage/location').Location} */ (file.location)
+  const { unfinished, unfinishedMap, map } = filesOf(path)
+  await fs.promises.rename(unfinishedMap, map)
+  // otherwise, the recovery point is renamed and the directory fsynced
+  if (writer.recoveryPoint.offset === -1) await syncFolder(folder)
+  const counted = { end: target.end, records: target.records, tie: tieOf(block.buffer, block.end) }
+  const takePlace = async () => {
+    await fs.promises.rename(unfinished, path)
+    compaction.isSwitched = true
+    move(compaction, tail, offsetMap)
+  }
+  await promised(cb => writer.recoveryPoint.handOver({ offset: target.end, acknowledged: target.end, counted }, takePlace, cb))
+}
+
+/**
+ * Readers and the writer go on in the new file.
+ * @param {import('./compaction').Compaction} compaction
+ * @param {MovingTail} tail
+ * @param {import('./offset-map').OffsetMap} map
+ */
+function move (compaction, tail, map) {
+  const { writer, file, blocks, base, target, compacting } = compaction
+  file.moveTo?.(target.fd, base)
+  const before = writer.acknowledged
+  const { start } = blocks
+  blocks.moveTo(tail.move(), base)
+  moveWriter(writer, target, map, (offset) => offset <= before ? target.end : Math.min(offset + tail.distance, writer.packer.end))
+  // blocks that were trimmed meanwhile had been copied
+  if (start > compaction.start) writer.trim(map.up(start), () => {})
+  compacting.moved(map, target.lastSeq)
+}
+
+/** @param {import('./compaction').Compaction} compaction */
+async function syncName ({ writer, file }) {
+  const { folder } = /** @type {import('../storage/location').Location} */ (file.location)
+  await syncFolder(folder).catch(err => writer.durability.fail(errors.failed(file.filename, err)))
+  if (writer.failure !== null) throw writer.failure
+}
+
+module.exports = { switchOver }

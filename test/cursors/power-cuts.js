@@ -1,0 +1,103 @@
+'use strict'
+
+// Power cuts in a real process: its calls are recorded, some of those that were not fsynced are left out, and the cursor is
+// opened in what is left. It has to be at a position that was committed, not before the last durable one, and never at a
+// record that the log has lost.
+//
+//     node test/cursors/power-cuts.js [--seconds 2] [--seed 1]
+
+const fs = require('fs')
+const path = require('path')
+const tape = require('tape')
+const { parseArgs } = require('util')
+const { open } = require('../../promises')
+const { processFolder } = require('../helpers/folder')
+const { randomFrom } = require('../helpers/random')
+const { record, hasStrace } = require('../helpers/recorded-calls')
+const { ReplayedFolder } = require('../helpers/replayed-folder')
+
+const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'traced-cursor.js')
+/** Power cuts tried with the calls of one run of the program. */
+const CUTS_PER_RUN = 60
+
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: '2' }, seed: { type: 'string' } } })
+const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
+const RECORDERS = hasStrace() ? [false, true] : [false]
+const folder = processFolder()
+
+for (const strace of RECORDERS) {
+  tape(`whatever a power cut leaves, a cursor is at a committed position of the log (${strace ? 'strace' : 'the module fs'})`, async (t) => {
+    t.comment(`--seed ${SEED} repeats it`)
+    const until = Date.now() + Number(values.seconds) * 1000 / RECORDERS.length
+    const counts = { runs: 0, cuts: 0, moved: 0, durable: 0 }
+    for (let seed = SEED; Date.now() < until; seed++) {
+      const violation = await replay(seed, strace, counts)
+      if (violation !== null) t.fail(`${violation} (--seed ${seed}, ${strace ? 'strace' : 'fs'})`)
+      if (violation !== null) break
+    }
+    t.comment(JSON.stringify(counts))
+    t.ok(counts.moved > 0 && counts.durable > 0, `${counts.cuts} power cuts`)
+  })
+}
+
+/** @returns {Promise<string | null>} what is wrong */
+async function replay (seed, strace, counts) {
+  const root = path.join(folder, `${strace}-${seed}`)
+  fs.mkdirSync(root)
+  const events = record([PROGRAM, path.join(root, 'log'), String(seed)], { strace, output: path.join(folder, 'calls') })
+  const random = randomFrom(seed)
+  const moments = Array.from({ length: CUTS_PER_RUN }, () => random.below(events.length + 1)).sort((a, b) => a - b)
+  const replayed = new ReplayedFolder(root)
+  let at = 0
+  counts.runs++
+  for (const moment of moments) {
+    while (at < moment) replayed.apply(events[at++])
+    const violation = await cut(replayed, random, counts)
+    if (violation !== null) return `${violation}, cut after event ${at} of ${events.length}`
+  }
+  fs.rmSync(root, { recursive: true })
+  return null
+}
+
+/** @returns {Promise<string | null>} what is wrong */
+async function cut (replayed, random, counts) {
+  counts.cuts++
+  const positions = positionsAfter(replayed.told.map(line => JSON.parse(line)))
+  const left = fs.mkdtempSync(path.join(folder, 'left-'))
+  replayed.materialize(left, random)
+  try {
+    const log = await open(path.join(left, 'log'))
+    const cursor = log.cursor('consumer')
+    const seq = await cursor.ready()
+    if (!positions.includes(seq)) return `the cursor is at ${seq}; it may be at one of ${positions}`
+    for await (const next of cursor.stream({ values: false })) if (next <= seq) return `${next} comes after ${seq}`
+    if (seq !== -1) {
+      counts.moved++
+      const { value } = await log.get(seq).then(value => ({ value }))
+      if (!String(value).startsWith('record ')) return `the record at ${seq} is ${value}`
+    }
+    if (!positions.includes(-1)) counts.durable++
+    await log.close()
+  } catch (err) {
+    return err.stack
+  }
+  fs.rmSync(left, { recursive: true })
+  return null
+}
+
+/**
+ * @param {Array<{ what: string, details: any }>} told by the program until the power went
+ * @returns {number[]} where the cursor may be: at what was durable last, or at what was committed since
+ */
+function positionsAfter (told) {
+  let positions = [-1]
+  for (const { what, details } of told) {
+    if (what === 'committing') positions.push(details.seq)
+    if (what === 'committed' && details.isDurable) {
+      // of several commits that are gathered, the last one is stored
+      const from = positions.indexOf(details.seq)
+      if (from !== -1) positions = positions.slice(from)
+    }
+  }
+  return positions
+}

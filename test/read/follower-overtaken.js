@@ -1,0 +1,128 @@
+'use strict'
+
+// A reader in another process learns of deletions while it reads the block that they are in: it shows no record again
+// that it has shown as deleted, and does not take its own patches for a change of the log.
+
+const tape = require('tape')
+const fs = require('fs')
+const pull = require('pull-stream')
+const FlumeLog = require('../..')
+const { writeChecksum, storedChecksum } = require('../../lib/format/checksum')
+const layout = require('../../lib/format/layout')
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
+const { FollowedPoint } = require('../../lib/read/followed-point')
+const { deletionOf, patchesOf } = require('../../lib/recovery/deletions')
+const { pathFile } = require('../../lib/storage/path-file')
+const { testFolder } = require('../helpers/folder')
+const { pointOf, until } = require('../helpers/followers')
+const { promises } = require('../helpers/promises')
+const { codeOf } = require('../helpers/reading')
+
+const BLOCK_SIZE = 512
+/** Four of them fill a block. */
+const RECORD_SIZE = 100
+const SECOND = RECORD_SIZE + layout.FRAME_SIZE
+const RECORDS_END = 4 * SECOND
+
+/**
+ * Of block 1, with and without its second record.
+ * @param {string} file
+ */
+function deletionIn (file) {
+  const bytes = fs.readFileSync(file).subarray(BLOCK_SIZE, 2 * BLOCK_SIZE)
+  const after = Buffer.from(bytes)
+  layout.zeroRecord(after, SECOND)
+  writeChecksum(after)
+  const deletion = { ...deletionOf(BLOCK_SIZE, bytes, [SECOND], storedChecksum(after)), number: 1 }
+  return { deletion, patches: patchesOf([deletion], BLOCK_SIZE) }
+}
+
+/** A log of which block 0 has no checksum, so that its readers look at the recovery point, and block 2 has one record. */
+async function makeFile (file) {
+  for (const [count, checksum] of [[5, false], [4, true]]) {
+    const log = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, checksum }))
+    await log.append(Array.from({ length: count }, (_, i) => Buffer.alloc(RECORD_SIZE, i + 1)))
+    await log.close()
+  }
+}
+
+/** A reader that waits after it has read all of block 1 at once. */
+function readerOf (file, afterRead) {
+  const made = pathFile(file, { readOnly: true, lock: false })
+  const read = (offset, size, cb) => made.read(offset, size, (err, data) => {
+    if (offset === BLOCK_SIZE && size === BLOCK_SIZE) afterRead().then(() => cb(err, data))
+    else cb(err, data)
+  })
+  return promises(createLog({ ...made, read }, settingsOf({ readOnly: true, blockSize: BLOCK_SIZE })))
+}
+
+for (const isDropped of [false, true]) {
+  const what = isDropped ? 'that is dropped while the block is read' : 'that is listed before the end of its block is published'
+
+  tape(`a follower goes on after a deletion ${what}`, async (t) => {
+    const file = testFolder(t)('log')
+    await makeFile(file)
+    const { size } = fs.statSync(file)
+    const { deletion, patches } = deletionIn(file)
+    const point = pointOf(t, file)
+    const offset = BLOCK_SIZE + RECORDS_END
+    await point.write({ offset, deletions: [], acknowledged: offset })
+    /** The writer gives the deletion to the file, and drops it; and readers look at the recovery point. */
+    const drop = async () => {
+      const fd = fs.openSync(file, 'r+')
+      for (const { offset, data } of patches) fs.writeSync(fd, data, 0, data.length, offset)
+      fs.closeSync(fd)
+      await point.write({ offset, deletions: [], acknowledged: size, dropped: 1 })
+      await reader.get(0)
+    }
+    let isDue = isDropped
+    const reader = readerOf(file, async () => {
+      if (isDue) await drop(isDue = false)
+    })
+    await reader.onReady()
+    let failure = null
+    const shown = []
+    pull(reader.log.stream({ live: true, gte: offset, seqs: false }), pull.drain(value => shown.push(value[0]), err => { failure = err }))
+
+    // what is acknowledged is published in a later turn of the event loop
+    await point.record([deletion])
+    while (await codeOf(reader.get(BLOCK_SIZE + SECOND)) !== 'flumelog:deleted') await new Promise(resolve => setImmediate(resolve))
+    point.publish(size)
+    await until(() => failure !== null || shown.length > 0)
+    t.equal(failure?.message, undefined)
+    t.deepEqual(shown, [4])
+    t.equal(await codeOf(reader.get(BLOCK_SIZE + SECOND)), 'flumelog:deleted')
+    await reader.close()
+  })
+}
+
+tape('a recovery point that is read slowly does not take back a deletion of a later one', async (t) => {
+  const file = testFolder(t)('log')
+  await makeFile(file)
+  const { deletion } = deletionIn(file)
+  const before = { offset: 0, rewrites: [], deletions: [], id: 'a', writer: 'w', dropped: 0, acknowledged: 0, isHeld: true }
+  const after = { ...before, deletions: [deletion], id: 'a+1' }
+  /** Reads of the file in progress, which are answered with what it had when they were started. */
+  const reads = []
+  const answers = [before, after]
+  const io = { size: async () => 4 * BLOCK_SIZE, readPoint: () => new Promise(resolve => reads.push({ resolve, point: answers.shift() })) }
+  const blocks = { blockSize: BLOCK_SIZE, overrides: new Map(), tail: { number: 2 }, followedPoint: null, invalidate () {}, forget () {} }
+  const point = new FollowedPoint(io, blocks, before, () => {})
+  blocks.followedPoint = point
+  const turn = () => new Promise(resolve => setImmediate(resolve))
+  const first = point.read()
+  await turn()
+  const second = point.read()
+  for (let answered = 0; answered < 2;) {
+    await turn()
+    // the one that was started last comes first
+    const read = reads.pop()
+    if (read === undefined) continue
+    read.resolve(read.point)
+    answered++
+  }
+  await Promise.all([first, second])
+  t.equal(point.current.id, 'a+1')
+  t.deepEqual([...blocks.overrides.keys()], [1], 'the block is patched')
+})

@@ -1,0 +1,288 @@
+'use strict'
+
+// Compaction of a log that is open.
+
+const fs = require('fs')
+const tape = require('tape')
+const RAM = require('random-access-memory')
+const { open } = require('../../promises')
+const { OffsetMap } = require('../../lib/space/offset-map')
+const { testFolder } = require('../helpers/folder')
+const { codeOf, event } = require('../helpers/reading')
+
+const SMALL = { blockSize: 1024 }
+
+tape('compaction drops deleted records and keeps all others, in order, under new seqs that are greater than all old ones', async (t) => {
+  const file = testFolder(t)('log')
+  const log = await open(file, SMALL)
+  const seqs = await appendAll(log, 500)
+  await log.del(seqs.filter((_, i) => i % 3 === 0))
+  const before = log.stats().size
+  const progress = []
+  const compacted = await log.compact({ onProgress: (at) => progress.push(at) })
+  t.deepEqual({ records: compacted.records, deleted: compacted.deleted, dropped: compacted.dropped }, { records: 333, deleted: 167, dropped: 0 })
+  t.equal(compacted.before, before)
+  t.ok(compacted.after < 0.75 * before, `${before} bytes became ${compacted.after}`)
+  t.ok(progress.length > 0 && progress.every(({ done, total }) => done <= total), 'progress was told')
+  const kept = await all(log)
+  t.deepEqual(kept.map(({ value }) => value), numbers(500).filter((_, i) => i % 3 !== 0))
+  t.ok(kept[0].seq > seqs.at(-1))
+  t.equal(log.flumelog.start, kept[0].seq)
+  t.equal(log.since.value, kept.at(-1).seq)
+  t.equal(log.stats().records, 333)
+  for (const { seq, value } of kept) if (String(await log.get(seq)) !== value) t.fail(`the record at ${seq} is another one`)
+  t.equal(await codeOf(log.get(seqs[1])), 'flumelog:trimmed', 'a seq from before is refused')
+  t.equal(await codeOf(log.stream({ gt: seqs[1] }).next()), 'flumelog:trimmed')
+  const next = await log.append('next')
+  t.ok(next > kept.at(-1).seq)
+  await log.close()
+
+  t.deepEqual(fs.readdirSync(file.slice(0, -4)).sort(), ['log', 'log.offset-map'])
+  const again = await open(file)
+  t.deepEqual(await all(again), [...kept, { seq: next, value: 'next' }], 'the same when it is opened again')
+  t.equal(again.id, compacted.id)
+  t.equal(again.stats().records, 334)
+  await again.close()
+})
+
+tape('the id changes with each compaction, and the offset map leads from old seqs to new ones', async (t) => {
+  const file = testFolder(t)('log')
+  const log = await open(file, SMALL)
+  t.equal(log.id, '0')
+  const seqs = await appendAll(log, 300)
+  await log.del([seqs[0], seqs[150], seqs[151]])
+  const told = []
+  const stop = log.onCompact(map => told.push(map))
+  const { id } = await log.compact()
+  t.equal(log.id, id)
+  t.deepEqual(told.map(({ id, previousId }) => ({ id, previousId })), [{ id, previousId: '0' }])
+  const map = await OffsetMap.open(file)
+  const kept = await all(log)
+  const expected = new Map(kept.map(({ seq, value }) => [value, seq]))
+  for (let i = 0; i < 300; i++) {
+    const now = expected.get(String(i)) ?? null
+    if (await map.map(seqs[i]) !== now || await told[0].map(seqs[i]) !== now) t.fail(`record ${i} is at ${now}`)
+  }
+  t.equal(await map.mapDown(seqs[0]), -1)
+  t.equal(await map.mapDown(seqs[151]), expected.get('149'))
+  t.equal(await map.mapDown(1e15), kept.at(-1).seq)
+  map.close()
+  stop()
+  await log.compact()
+  t.equal(told.length, 1, 'a listener that was removed is not called')
+  t.notEqual(log.id, id)
+  await log.close()
+})
+
+tape('`keep` decides which records stay, those that are appended meanwhile among them', async (t) => {
+  const codec = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
+  const log = await open(testFolder(t)('log'), { ...SMALL, codec })
+  for (let n = 0; n < 300; n++) await log.append({ n })
+  const seen = []
+  const compacting = log.compact({
+    keep: ({ n }, seq) => {
+      seen.push(seq)
+      return n % 2 === 0
+    }
+  })
+  const appending = Promise.all(numbers(100).map((_, i) => log.append({ n: 300 + i })))
+  const { dropped } = await compacting
+  await appending
+  const kept = []
+  for await (const { value: { n } } of log.stream()) kept.push(n)
+  t.deepEqual(kept.filter(n => n < 300), Array.from({ length: 150 }, (_, i) => 2 * i))
+  const late = kept.filter(n => n >= 300 && n % 2 === 1).length
+  t.equal(kept.length, 200 + late)
+  t.equal(dropped, 200 - late, 'what was not acknowledged at the switch was not asked for')
+  t.equal(new Set(seen).size, seen.length, 'it is called once per record')
+  t.equal((await log.compact({ keep: () => false })).records, 0, 'nothing needs to stay')
+  t.equal(await log.stream().next().then(({ done }) => done), true)
+  await log.append({ n: 1 })
+  t.equal(log.stats().records, 1)
+  await log.close()
+})
+
+tape('a compaction that fails leaves the log as it was', async (t) => {
+  const folder = testFolder(t)
+  const log = await open(folder('log'), SMALL)
+  const seqs = await appendAll(log, 300)
+  const error = new Error('mine')
+  const failing = (options) => log.compact(options).then(() => t.fail('it did not fail'), err => err)
+  t.equal(await failing({ keep: () => { throw error } }), error, '`keep` throws')
+  t.equal((await failing({ keep: () => 1 })).code, 'flumelog:invalid', '`keep` returns no boolean')
+  t.equal(await failing({ onProgress: () => { throw error } }), error, '`onProgress` throws')
+  t.equal(await failing({ signal: AbortSignal.abort(error) }), error, 'aborted before it')
+  const interrupt = new AbortController()
+  t.equal(await failing({ onProgress: () => interrupt.abort(error), signal: interrupt.signal }), error, 'aborted in the middle')
+  for (const options of [{ keep: 1 }, { onProgress: 1 }, { signal: 1 }, { kept: () => true }]) t.equal((await failing(options)).code, 'flumelog:invalid', JSON.stringify(options))
+  const first = log.compact()
+  t.equal((await failing()).code, 'flumelog:invalid', 'one at a time')
+  await first
+  const { id } = log
+  t.equal((await failing({ keep: () => { throw error } })), error)
+  t.deepEqual([log.id, (await all(log)).length], [id, seqs.length])
+  t.deepEqual(fs.readdirSync(folder('')).filter(name => name.includes('compacting')), [])
+  const closing = log.compact().catch(err => err.code)
+  await log.close()
+  t.equal(await closing, 'flumelog:closed')
+  t.equal(await codeOf(log.compact()), 'flumelog:closed')
+  const reader = await open(folder('log'), { readOnly: true })
+  t.equal(await codeOf(reader.compact()), 'flumelog:read-only')
+  t.deepEqual([reader.id, (await all(reader)).length], [id, seqs.length])
+  await reader.close()
+  const shared = await open(folder('log'), { shared: true })
+  t.equal(await codeOf(shared.compact()), 'flumelog:invalid', 'shared')
+  t.equal(shared.id, id)
+  await shared.close()
+  const stored = await open(new RAM())
+  t.equal(await codeOf(stored.compact()), 'flumelog:invalid', 'in a storage')
+  await stored.close()
+})
+
+tape('a corrupt block ends a compaction with its error, and nothing is changed', async (t) => {
+  const folder = testFolder(t)
+  const log = await open(folder('log'), { ...SMALL, cacheSize: 0 })
+  await appendAll(log, 1000)
+  await log.sync()
+  const bytes = fs.readFileSync(folder('log'))
+  bytes[2500] ^= 1
+  fs.writeFileSync(folder('log'), bytes)
+  const err = await log.compact().catch(err => err)
+  t.deepEqual([err.code, err.block], ['flumelog:corrupt', 2])
+  t.ok(fs.readFileSync(folder('log')).equals(bytes))
+  t.equal(log.id, '0')
+  await log.close()
+  t.deepEqual(fs.readdirSync(folder('')).filter(name => /compacting|map/.test(name)), [])
+})
+
+tape('open streams go on at the record that comes next, in either direction, without skipping or repeating one', async (t) => {
+  const log = await open(testFolder(t)('log'), { ...SMALL, cacheSize: 4096 })
+  const seqs = await appendAll(log, 400)
+  const streams = [{}, { reverse: true }, { live: true }, { gt: seqs[20], lt: seqs[390] }, { reverse: true, live: true, gte: seqs[10] }, { limit: 300 }, { live: true, lte: seqs[350] }]
+    .map(options => ({ options, source: log.flumelog.stream(options), given: [] }))
+  for (const stream of streams) for (let i = 0; i < 123; i++) stream.given.push(await read(stream.source))
+  const unread = log.flumelog.stream({ old: false })
+  await log.del([50, 100, 200, 201, 202, 380].map(i => seqs[i]))
+  const waiting = log.flumelog.stream({ old: false })
+  const next = read(waiting)
+  for (let round = 0; round < 2; round++) {
+    await log.compact()
+    for (const stream of streams) for (let i = 0; i < 20; i++) stream.given.push(await read(stream.source))
+  }
+  await log.append('new')
+  t.equal(await next, 'new')
+  t.equal(await read(unread), 'new')
+  const left = numbers(400).filter(n => !['50', '100', '200', '201', '202', '380'].includes(n))
+  const from = (first, last) => numbers(400).slice(first, last)
+  const later = (list, given) => [...list.slice(0, given), ...list.slice(given).filter(n => left.includes(n))]
+  const expected = [
+    [...later(from(0), 123), 'new'],
+    later(from(0).reverse(), 123),
+    [...later(from(0), 123), 'new'],
+    later(from(21, 390), 123),
+    [...later(from(10).reverse(), 123), 'new'],
+    later(from(0), 123).slice(0, 300),
+    later(from(0, 351), 123)
+  ]
+  for (const [i, { options, source, given }] of streams.entries()) {
+    while (given.length < expected[i].length) given.push(await read(source).catch(err => { throw new Error(`${JSON.stringify(options)} ${given.length} of ${expected[i].length}, last ${given.at(-1)}: ${err.message}`) }))
+    t.deepEqual(given, expected[i], JSON.stringify(options))
+  }
+  await log.close()
+})
+
+tape('scans, searches, getPrevious and gets that are in progress when the log is compacted are answered right', async (t) => {
+  const log = await open(testFolder(t)('log'), { ...SMALL, cacheSize: 0, blocking: false })
+  for (let round = 0; round < 5; round++) {
+    const seqs = round === 0 ? await appendAll(log, 400) : (await all(log)).map(({ seq }) => seq)
+    const given = []
+    const compacting = log.compact()
+    const state = { isOver: false }
+    compacting.then(() => { state.isOver = true })
+    const scanning = event(resolve => log.flumelog.scan({}, (block, start, end) => { given.push(block.toString('utf8', start, end)) }, resolve))
+    const problems = []
+    let found = 0
+    while (!state.isOver) {
+      const i = found % 400
+      const check = (what) => (value) => { if (String(value?.value ?? value) !== String(what)) problems.push(`${value?.value ?? value} instead of ${what}`) }
+      const refused = (err) => { if (err.code !== 'flumelog:trimmed') problems.push(err.message) }
+      const reads = [
+        log.get(seqs[i]).then(check(i), refused),
+        i === 0 ? null : log.getPrevious(seqs[i]).then(check(i - 1), refused),
+        log.search(value => Number(value) - i).then(check(i), err => problems.push(err.message))
+      ]
+      await Promise.all(reads)
+      found += 7
+    }
+    await compacting
+    t.equal(await scanning, null)
+    t.deepEqual(given, numbers(400), `scan ${round}`)
+    t.deepEqual(problems, [], `${found / 7} rounds of reads`)
+  }
+  await log.close()
+})
+
+tape('a log beyond 4 GiB is compacted as any other', async (t) => {
+  const file = testFolder(t)('log')
+  let log = await open(file, SMALL)
+  await appendAll(log, 300)
+  await log.compact()
+  const { start } = log.flumelog
+  await log.close()
+  // the same blocks at 6 GiB
+  const bytes = fs.readFileSync(file)
+  const fd = fs.openSync(file, 'r+')
+  const base = 6 * 2 ** 30
+  fs.ftruncateSync(fd, 1024)
+  fs.writeSync(fd, bytes, start, bytes.length - start, base)
+  fs.closeSync(fd)
+  log = await open(file)
+  const kept = await all(log)
+  t.equal(kept[0].seq, base)
+  await log.del(kept.slice(0, 100).map(({ seq }) => seq))
+  const source = log.flumelog.stream({ gt: kept[119].seq })
+  t.equal(await read(source), '120')
+  const compacted = await log.compact()
+  t.ok(compacted.start > base)
+  t.equal(await read(source), '121')
+  t.deepEqual((await all(log)).map(({ value }) => value), numbers(300).slice(100))
+  await log.close()
+})
+
+tape('a compaction that is overtaken by appends starts again, with more room for offsets', async (t) => {
+  const log = await open(testFolder(t)('log'), { blockSize: 65536 })
+  const record = Buffer.alloc(60000, 1)
+  await log.append(record)
+  let calls = 0
+  const appended = []
+  const { records } = await log.compact({
+    keep: () => {
+      // while the first block is copied, more than the headroom
+      if (calls++ === 0) for (let i = 0; i < 80; i++) appended.push(log.append(record))
+      return true
+    }
+  })
+  const seqs = await Promise.all(appended)
+  t.equal((await all(log)).length, 81)
+  t.ok(records <= 81 && Math.max(...seqs) < log.since.value + 1)
+  await log.close()
+})
+
+function numbers (count) {
+  return Array.from({ length: count }, (_, i) => String(i))
+}
+
+async function appendAll (log, count) {
+  return Promise.all(numbers(count).map(n => log.append(n)))
+}
+
+async function all (log) {
+  const found = []
+  for await (const { seq, value } of log.stream()) found.push({ seq, value: String(value) })
+  return found
+}
+
+/** @returns {Promise<string>} the next value of a pull-stream */
+function read (source) {
+  return new Promise((resolve, reject) => source(null, (end, record) => end ? reject(end === true ? new Error('the stream has ended') : end) : resolve(String(record.value ?? record))))
+}

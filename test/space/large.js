@@ -1,0 +1,112 @@
+'use strict'
+
+// Large records in a log that is trimmed or compacted.
+
+const pull = require('pull-stream')
+const test = require('tape')
+const FlumeLog = require('../..')
+const { wrap } = require('../../promises')
+const { isIntact, numberOf, numbered } = require('../helpers/numbered')
+const { promises } = require('../helpers/promises')
+const { testFolder } = require('../helpers/folder')
+const { codeOf, collect, event } = require('../helpers/reading')
+
+const SIZES = [300, 20_000, 40, 5000, 900, 1011, 60_000, 30]
+const called = (start) => new Promise((resolve, reject) => start((err, result) => err ? reject(err) : resolve(result)))
+
+async function filled (file, rounds = 3, options = {}) {
+  const log = promises(FlumeLog(file, { blockSize: 1024, large: true, ...options }))
+  log.values = Array.from({ length: rounds * SIZES.length }, (_, i) => numbered(i + 1, SIZES[i % SIZES.length]))
+  log.seqs = []
+  for (const value of log.values) log.seqs.push(await log.append(value))
+  return log
+}
+
+test('a large record of which parts are trimmed is trimmed', async (t) => {
+  const log = await filled(testFolder(t)('log'))
+  const { seqs, values } = log
+  // in the middle of the second record
+  await called(cb => log.log.trim({ lt: seqs[1] - 5000 }, cb))
+  t.ok(log.log.start > 0 && log.log.start < seqs[1])
+  for (const i of [0, 1]) t.equal(await codeOf(log.get(seqs[i])), 'flumelog:trimmed')
+  t.deepEqual(await log.get(seqs[3]), values[3])
+  for (const reverse of [false, true]) {
+    const left = seqs.slice(2).map((seq, i) => ({ seq, value: values[i + 2] }))
+    t.deepEqual(await collect(log.log, { reverse }), reverse ? left.reverse() : left)
+    t.deepEqual(await collect(log.log, { reverse, values: false }), left.map(({ seq }) => seq))
+  }
+  t.equal(await codeOf(log.getPrevious(seqs[2])), 'flumelog:not-found')
+  t.deepEqual(await log.search(value => numberOf(value) - 1), { seq: seqs[2], value: values[2] })
+  await log.close()
+})
+
+test('compaction keeps large records whole, and open streams go on with them', async (t) => {
+  const file = testFolder(t)('log')
+  const log = await filled(file)
+  const { seqs, values } = log
+  const deleted = [1, 4, 8, 14]
+  await log.del(deleted.map(i => seqs[i]))
+  const left = values.filter((_, i) => !deleted.includes(i))
+
+  const streams = [false, true].map(reverse => {
+    const source = log.log.stream({ reverse, seqs: false })
+    const seen = []
+    const next = () => event(resolve => source(null, (end, value) => { if (!end) seen.push(value); resolve(end) }))
+    return { seen, next, reverse }
+  })
+  for (const { next } of streams) for (let i = 0; i < 4; i++) await next()
+  const gets = log.seqs.filter((_, i) => !deleted.includes(i)).map(seq => codeOf(log.get(seq).then(value => isIntact(value))))
+  await called(cb => log.log.compact({}, cb))
+  for (const result of await Promise.all(gets)) if (!['no error, but true', 'flumelog:trimmed'].includes(result)) t.fail(result)
+  for (const { seen, next, reverse } of streams) {
+    while (await next() === null);
+    t.deepEqual(seen, reverse ? [...left].reverse() : left, 'nothing is skipped, nothing comes twice')
+  }
+  t.deepEqual(await collect(log.log, { seqs: false }), left)
+  await log.append(numbered(100, 30_000))
+  const wrapped = wrap(log.log)
+  t.deepEqual(await wrapped.get(wrapped.since.value), numbered(100, 30_000))
+  await log.close()
+  const again = promises(FlumeLog(file, { large: true }))
+  t.deepEqual(await collect(again.log, { seqs: false }), [...left, numbered(100, 30_000)])
+  await again.close()
+})
+
+test('a stream that reads while the log is compacted gives each large record once', async (t) => {
+  const log = await filled(testFolder(t)('log'), 30)
+  for (const reverse of [false, true]) {
+    let compacted = null
+    const numbers = await event(resolve => {
+      const found = []
+      pull(log.log.stream({ reverse, cache: false }), pull.drain(({ value }) => {
+        if (!isIntact(value)) t.fail('a record is not whole')
+        found.push(numberOf(value))
+        if (found.length === 20) compacted = called(cb => log.log.compact({}, cb))
+      }, () => resolve(found)))
+    })
+    const expected = log.values.map(numberOf)
+    t.deepEqual(numbers, reverse ? expected.reverse() : expected)
+    await compacted
+  }
+  await log.close()
+})
+
+test('compaction asks for each large record once, with all of it, and drops all chunks of one', async (t) => {
+  for (const last of [30, 60_000]) {
+    const file = testFolder(t)(`log${last}`)
+    const log = await filled(file)
+    log.values.push(numbered(200, last), Buffer.concat([Buffer.from('\xffchunked', 'latin1'), Buffer.alloc(3000, 1)]))
+    for (const value of log.values.slice(-2)) log.seqs.push(await log.append(value))
+    const asked = []
+    const before = log.log.stats().records
+    await called(cb => log.log.compact({ keep: (value, seq) => asked.push({ seq, value }) % 2 === 1 }, cb))
+    t.deepEqual(asked, log.seqs.map((seq, i) => ({ seq, value: log.values[i] })))
+    const left = log.values.filter((_, i) => i % 2 === 0)
+    t.deepEqual(await collect(log.log, { seqs: false }), left)
+    t.deepEqual(await collect(log.log, { seqs: false, reverse: true }), [...left].reverse())
+    t.ok(log.log.stats().records < before * 0.9, 'the chunks are gone, too')
+    await called(cb => log.log.compact({ keep: () => false }, cb))
+    t.deepEqual(await collect(log.log), [])
+    await log.close()
+  }
+})
