@@ -14,12 +14,14 @@ const { deletionOf } = require('../recovery/deletions')
 const { promised } = require('../callbacks')
 const { punchHead } = require('../space/punch-head')
 const { pathFile } = require('../storage/path-file')
+const { BlockWriter } = require('./block-writer')
 const { compareBlocks } = require('./compare-blocks')
 const { readSummary } = require('./source-log')
-const { writeBlocks } = require('./write-blocks')
 
 /** Added to the name of a full backup while it is not complete. */
 const UNFINISHED = '.unfinished'
+/** Added to that for a clone of the log's file: a clone that fails removes the file that was there. */
+const CLONE = '.clone'
 /** Blocks whose last bytes are read together. */
 const SUMMARIES = 128
 /** Blocks of which records are deleted with one fsync. */
@@ -76,7 +78,7 @@ class EarlierBackup {
     })
     const earlier = new EarlierBackup(source, target, file, extent)
     // of a backup that was killed, since this one has the lock
-    fs.rmSync(earlier.path + UNFINISHED, { force: true })
+    for (const suffix of [UNFINISHED, UNFINISHED + CLONE, '.recovery-point.new']) fs.rmSync(earlier.path + suffix, { force: true })
     return earlier
   }
 
@@ -304,18 +306,25 @@ class EarlierBackup {
     if (part.offset < from) await io.truncate(this.end = part.offset)
     let end = part.offset + part.bytes.length
     let synced = part.offset
-    let copied = part.bytes.length === 0 ? 0 : await writeBlocks(file, { offset: part.offset, blocks: [part.bytes] })
-    for await (const piece of end < source.end ? source.pieces(end) : []) {
-      copied += await writeBlocks(file, piece)
-      end = Math.min(source.end, piece.offset + piece.blocks.length * blockSize)
-      onprogress(end - from, source.end - from)
-      if (end - synced < SYNC_SIZE || end === source.end) continue
-      await io.sync()
-      await this.writePoint(synced = end, [])
+    const writer = new BlockWriter(file)
+    try {
+      if (part.bytes.length > 0) await writer.write({ offset: part.offset, blocks: [part.bytes] })
+      for await (const piece of end < source.end ? source.pieces(end) : []) {
+        // trimmed since: a backup has no gaps
+        if (piece.offset > end) throw errors.trimmed(source.filename, end, piece.offset)
+        await writer.write(piece)
+        end = Math.min(source.end, piece.offset + piece.blocks.length * blockSize)
+        onprogress(end - from, source.end - from)
+        if (end - synced < SYNC_SIZE || end === source.end) continue
+        await writer.finish()
+        await this.writePoint(synced = end, [])
+      }
+      await writer.finish()
+    } finally {
+      await writer.syncing
     }
-    await io.sync()
     this.end = end
-    return copied
+    return writer.written
   }
 
   /** @returns {Promise<{ offset: number, bytes: Buffer }>} what comes first: the rest of the block in which it ends */
@@ -351,4 +360,4 @@ function changeOf (offset, copy, positions, blockSize) {
   return { deletion: deletionOf(offset, copy, positions, hasChecksum ? storedChecksum(after) : null), after }
 }
 
-module.exports = { EarlierBackup, UNFINISHED }
+module.exports = { EarlierBackup, CLONE, UNFINISHED }

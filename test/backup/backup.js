@@ -310,6 +310,44 @@ test('a full disk leaves nothing of a first backup, and the earlier one of anoth
   await log.close()
 })
 
+/** Makes a file system that can clone files of one that cannot: other than there, the log may change meanwhile. */
+function cloneByCopying (t) {
+  const { copyFile } = fs.promises
+  let clones = 0
+  fs.promises.copyFile = (from, to, mode = 0) => {
+    if ((mode & fs.constants.COPYFILE_FICLONE_FORCE) === 0) return copyFile(from, to, mode)
+    clones++
+    return copyFile(from, to, fs.constants.COPYFILE_EXCL)
+  }
+  t.teardown(() => { fs.promises.copyFile = copyFile })
+  return () => clones
+}
+
+test('a backup by a clone of the file is the same: without what is not acknowledged or deleted, and verified', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'), { blockSize: 256, sync: 'never' })
+  const countClones = cloneByCopying(t)
+  await log.append(lines(500))
+  const seqs = await seqsOf(log)
+  await log.del(seqs.filter((_, i) => i % 5 === 0))
+  const unfinished = log.append(lines(100, 500))
+  t.ok((await log.backup(file('backup'))).copied < 20000, 'few bytes are written')
+  t.equal(countClones(), 1, 'by a clone')
+  const records = await recordsIn(file('backup'))
+  t.ok(records.size >= 400 && ![...records.keys()].some(seq => seqs.indexOf(seq) % 5 === 0), 'deletions are there before the log has them')
+  await unfinished
+  await log.trim({ lt: seqs[300] })
+  await log.backup(file('trimmed'))
+  await log.close()
+  t.ok(fs.readFileSync(file('trimmed')).equals(fs.readFileSync(file('log'))), 'byte for byte')
+  t.deepEqual(fs.readdirSync(file('.')).filter(name => !name.startsWith('log')).sort(), ['backup', 'trimmed'])
+  overwrite(file('log'), fs.statSync(file('log')).size - 1000, 'XX')
+  const damaged = await open(file('log'), { readOnly: true })
+  t.equal((await damaged.backup(file('damaged')).catch(err => err)).code, 'flumelog:corrupt')
+  t.notOk(fs.existsSync(file('damaged')))
+  await damaged.close()
+})
+
 // What is asked of a log at a time; backups are not waited for
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ what: fc.constant('append'), sizes: fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 12 }) }) },
@@ -379,34 +417,37 @@ class Writer {
   }
 }
 
-test('a backup taken at any moment, of a log that is written, has what was acknowledged before, and is a prefix', async (t) => {
-  const file = testFolder(t)
-  let runs = 0
-  let backups = 0
-  const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), fc.constantFrom(64, 256, 4096), fc.boolean(), fc.constantFrom('always', 'interval', 'never'), async (steps, blockSize, checksum, sync) => {
-    const folder = file(String(runs++))
-    const inRun = (name) => path.join(folder, name)
-    const log = await open(inRun('log'), { blockSize, checksum, sync, cacheSize: 1024 })
-    await log.append('first')
-    const reader = await open(inRun('log'), { readOnly: true, checksum })
-    const writer = new Writer(log, reader, inRun)
-    writer.records.set(0, { value: 'first', isAcknowledged: true })
-    for (const { what, sizes, at, target, full, byReader } of steps) {
-      if (what === 'append') writer.append(sizes, false)
-      else if (what === 'atomic') writer.append(sizes, true)
-      else if (what === 'del') writer.del(at)
-      else if (what === 'backup') writer.backup(target, full, byReader)
-      else await Promise.race([new Promise(resolve => setImmediate(resolve)), ...writer.pending])
-    }
-    writer.backup('a', false, false)
-    await Promise.all(writer.pending)
-    writer.check()
-    backups += writer.backups
-    await reader.close()
-    await log.close()
-    fs.rmSync(folder, { recursive: true })
-    return true
+for (const canClone of [false, true]) {
+  test(`a backup taken at any moment, of a log that is written, has what was acknowledged before, and is a prefix${canClone ? ' (by clones)' : ''}`, async (t) => {
+    const file = testFolder(t)
+    if (canClone) cloneByCopying(t)
+    let runs = 0
+    let backups = 0
+    const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), fc.constantFrom(64, 256, 4096), fc.boolean(), fc.constantFrom('always', 'interval', 'never'), async (steps, blockSize, checksum, sync) => {
+      const folder = file(String(runs++))
+      const inRun = (name) => path.join(folder, name)
+      const log = await open(inRun('log'), { blockSize, checksum, sync, cacheSize: 1024 })
+      await log.append('first')
+      const reader = await open(inRun('log'), { readOnly: true, checksum })
+      const writer = new Writer(log, reader, inRun)
+      writer.records.set(0, { value: 'first', isAcknowledged: true })
+      for (const { what, sizes, at, target, full, byReader } of steps) {
+        if (what === 'append') writer.append(sizes, false)
+        else if (what === 'atomic') writer.append(sizes, true)
+        else if (what === 'del') writer.del(at)
+        else if (what === 'backup') writer.backup(target, full, byReader)
+        else await Promise.race([new Promise(resolve => setImmediate(resolve)), ...writer.pending])
+      }
+      writer.backup('a', false, false)
+      await Promise.all(writer.pending)
+      writer.check()
+      backups += writer.backups
+      await reader.close()
+      await log.close()
+      fs.rmSync(folder, { recursive: true })
+      return true
+    })
+    await fc.assert(property, { numRuns: Number(process.env.RUNS ?? 40), includeErrorInReport: true })
+    t.pass(`${backups} backups`)
   })
-  await fc.assert(property, { numRuns: Number(process.env.RUNS ?? 60), includeErrorInReport: true })
-  t.pass(`${backups} backups`)
-})
+}

@@ -81,7 +81,11 @@ async function check (left, told, log) {
     compare(await recordsIn(copy), before, after)
   } else if (before.size > 0) throw new Error('the backup is not there')
   const source = await open(log, { readOnly: true })
-  await source.backup(backup)
+  await source.backup(backup).catch((err) => {
+    // all that it has may have been trimmed since
+    if (!/nothing in it is in the log/.test(err.message)) throw err
+    return source.backup(backup, { full: true })
+  })
   compare(await recordsIn(backup), new Map(await recordsOf(source)), null)
   const expected = fs.readFileSync(log)
   await source.close()

@@ -59,6 +59,8 @@ const value: Message = await log.get(seq)
 const previous: LogRecord<Message> = await log.getPrevious(seq)
 const found: { seq: number, value: Message } = await log.search((value, seq) => value.time - seq)
 const nothing: void = await log.del(seq)
+const { bytes, copied, deleted, incremental } = await log.backup('folder/backup', { full: false, signal: new AbortController().signal })
+console.log(bytes + copied + deleted, incremental, (await log.backup('folder/backup')).bytes)
 await log.del([seq, last])
 await log.del({ gt: seq, lte: last })
 const freed: number = (await log.reclaim()).bytes + (await log.reclaim({ onProgress: ({ bytes }) => bytes })).blocks
