@@ -20,7 +20,7 @@ const { mustBePath } = require('./lib/maintenance/work')
  * @typedef {import('./lib/errors').ErrorCode} ErrorCode
  * @typedef {import('./lib/import/formats').Format} Format
  * @typedef {import('./lib/import/import-log').Imported} Imported
- * @typedef {import('./lib/import/import-map').ImportMap} ImportMap
+ * @typedef {import('./lib/import/import-map').ImportMapMembers} ImportMap
  * @typedef {import('./lib/import/options').ImportOptions} ImportOptions
  * @typedef {import('./lib/import/options').ReadOptions} ReadOptions
  * @typedef {import('./lib/import/options').ExportOptions} ExportOptions

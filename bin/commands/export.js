@@ -15,8 +15,8 @@ const { NAMES } = require('../../lib/import/formats')
 
 const EXAMPLES = `
 Examples:
-  flumelog export my.log --to ndjson                 writes my.log.ndjson
-  flumelog export my.log posts.csv --to csv --fields at,value.author
+  flumelog export my.log --to ndjson     writes my.log.ndjson
+  flumelog export my.log --to csv --fields at,text
   flumelog export my.log log.offset --to flumelog-offset
 
 With ndjson and csv, records must be JSON; of other records, \`flumelog dump\` prints the text or the bytes. flumelog-offset is the one with offsets of 48 bits, which ssb uses. Deleted records are left out, so offsets differ from those of the log.

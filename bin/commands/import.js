@@ -4,7 +4,7 @@
 
 const fs = require('fs')
 const { fileName, fileToWrite, blockSize, choiceOption } = require('../arguments')
-const { UserError, explain } = require('../errors')
+const { UserError, explain, reportError } = require('../errors')
 const { count, counted, size } = require('../numbers')
 const { paint, shownOn } = require('../style')
 const { withProgress } = require('../survey')
@@ -57,8 +57,9 @@ async function run (old, target, options) {
   } catch (err) {
     const isKept = fs.existsSync(`${target}.importing.state`)
     if (interrupt.signal.aborted) {
+      reportError(`${target}: interrupted; ${isKept ? 'the same command continues' : 'nothing is left of it'}`)
       process.exitCode = 130
-      throw new UserError(`${target}: interrupted; ${isKept ? 'the same command continues' : 'nothing is left of it'}`)
+      return
     }
     const text = explain(err, fileOf(err, old, target)).replace('`skip`', '--skip').replace('`from`', '--from')
     throw new UserError(isKept ? `${text}; then the same command continues` : text)
@@ -94,7 +95,8 @@ function formatReport (old, target, { format, records, bytes, deleted, skipped, 
   }
   if (torn !== null) lines.push(`${paint(stdout, 'yellow', 'not imported')}: ${counted(torn.bytes, 'byte')} of a torn write at offset ${torn.offset} of ${shownOn(stdout, old)}: ${torn.reason}`)
   lines.push(`compared: ${count(records)} records of the same lengths and data in both (CRC-32 ${digest.toString(16).padStart(8, '0')})`)
-  if (map !== null) {
+  // nothing refers to offsets of lines
+  if (map !== null && format !== 'ndjson') {
     lines.push(paint(stdout, 'red', 'OFFSETS HAVE CHANGED: views contain offsets, so delete all views of the old log; flumedb rebuilds them'))
     lines.push(`${shownOn(stdout, map)} has the new offsets`)
   }

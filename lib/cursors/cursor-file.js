@@ -40,17 +40,15 @@ class CursorFile {
   /**
    * @param {string} filename
    * @param {string} name the cursor's
-   * @param {string} id the log's
    * @param {CursorFileOptions} options
    */
-  constructor (filename, name, id, options) {
+  constructor (filename, name, options) {
     this.filename = filename
     this.name = name
-    this.id = id
     this.options = options
     this.fd = -1
     /** What it says. @type {Position} */
-    this.position = { seq: -1, tie: null }
+    this.position = { id: '', seq: -1, next: 0, tie: null }
     /** Of the line that says so. */
     this.number = 1
     /** The line that is durable, and stays as it is until the other one is, too. */
@@ -61,11 +59,14 @@ class CursorFile {
     this.isTorn = false
   }
 
-  /** Opens and locks it; creates it if there is none. */
-  async open () {
+  /**
+   * Opens and locks it.
+   * @param {Position} initial with which it is created if there is none
+   */
+  async open (initial) {
     for (;;) {
       const fd = await open(this.filename, 'r+').catch(nullIfMissing)
-      const isOwn = fd === null ? await this.create() : await this.take(fd)
+      const isOwn = fd === null ? await this.create(initial) : await this.take(fd)
       // otherwise the cursor was deleted, or another process has created it meanwhile
       if (isOwn) return
     }
@@ -84,16 +85,18 @@ class CursorFile {
       if (line.name !== this.name && line.name.toLowerCase() === this.name.toLowerCase()) throw errors.otherCase(this.filename, this.name, line.name)
       // a process that was killed may not have come to that
       await datasync(fd, this.filename)
-      this.position = { seq: line.seq, tie: line.tie }
-      this.id = line.id
+      this.position = { id: line.id, seq: line.seq, next: line.next, tie: line.tie }
       this.number = line.number
       this.durableLine = index
       return true
     })
   }
 
-  /** @returns {Promise<boolean>} false: another process has created it */
-  async create () {
+  /**
+   * @param {Position} initial
+   * @returns {Promise<boolean>} false: another process has created it
+   */
+  async create (initial) {
     const unfinished = this.filename + UNFINISHED
     const fd = await open(unfinished, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600)
     return await this.own(fd, unfinished, async () => {
@@ -103,7 +106,7 @@ class CursorFile {
           return false
         }
         await shareAsLog(fd, this.options.logStatus())
-        const lines = Buffer.concat([this.lineOf(this.position, 0), this.lineOf(this.position, 1)])
+        const lines = Buffer.concat([this.lineOf(initial, 0), this.lineOf(initial, 1)])
         const { bytesWritten } = await write(fd, lines, 0, lines.length, 0)
         if (bytesWritten < lines.length) throw noSpace()
         await datasync(fd, unfinished)
@@ -113,6 +116,7 @@ class CursorFile {
         throw named(err, this.filename)
       }
       await syncFolder(this.options.folder)
+      this.position = initial
       return true
     })
   }
@@ -192,7 +196,7 @@ class CursorFile {
    * @param {number} number
    */
   lineOf (position, number) {
-    return encodeLine({ name: this.name, id: this.id, ...position, number })
+    return encodeLine({ name: this.name, ...position, number })
   }
 
   /** Releases the lock. */

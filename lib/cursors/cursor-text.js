@@ -14,13 +14,14 @@ const FRAMING = 10
 /**
  * Where a cursor is.
  * @typedef {object} Position
+ * @property {string} id of the log that it is in
  * @property {number} seq of the last record that was committed; -1: none
+ * @property {number} next records from this offset on are to come
  * @property {number | null} tie CRC-32 of the first bytes of that record, by which it is told from one of another log; null: there is
  *   none, or it was deleted
  *
  * @typedef {object} Line
  * @property {string} name the cursor's
- * @property {string} id of the log that the position is in
  * @property {number} number counts the writes of the file
  */
 
@@ -28,8 +29,8 @@ const FRAMING = 10
  * @param {Position & Line} line
  * @returns {Buffer}
  */
-function encodeLine ({ name, seq, id, tie, number }) {
-  return Buffer.from(formatLine(JSON.stringify({ name, seq, id, tie, number }).padEnd(LINE_SIZE - FRAMING)), 'latin1')
+function encodeLine ({ name, id, seq, next, tie, number }) {
+  return Buffer.from(formatLine(JSON.stringify({ name, id, seq, next, tie, number }).padEnd(LINE_SIZE - FRAMING)), 'latin1')
 }
 
 /**
@@ -51,9 +52,9 @@ function decodeLine (bytes, index) {
   const text = parseLine(bytes.toString('latin1', index * LINE_SIZE, (index + 1) * LINE_SIZE - 1))
   if (text === null) return null
   try {
-    const { name, seq, id, tie = null, number } = JSON.parse(text)
-    const isValid = typeof name === 'string' && typeof id === 'string' && Number.isSafeInteger(seq) && seq >= -1 && Number.isSafeInteger(number)
-    return isValid ? { name, seq, id, tie, number } : null
+    const { name, id, seq, next = seq + 1, tie = null, number } = JSON.parse(text)
+    const isValid = typeof name === 'string' && typeof id === 'string' && [seq, next, number].every(Number.isSafeInteger) && seq >= -1
+    return isValid ? { name, id, seq, next, tie, number } : null
   } catch {
     return null
   }

@@ -15,7 +15,7 @@ const TIE_SIZE = 64
 /**
  * @param {import('../read/block-cache').BlockCache} blocks
  * @param {number} seq before the end of the log
- * @returns {Promise<number | null>} the tie of the record; null: it was deleted. Rejects with `flumelog:not-found` if none starts there
+ * @returns {Promise<{ tie: number | null, next: number }>} of the record: see Position. Rejects with `flumelog:not-found` if none starts there
  */
 function tieOf (blocks, seq) {
   const number = Math.floor(seq / blocks.blockSize)
@@ -25,8 +25,12 @@ function tieOf (blocks, seq) {
     const block = /** @type {Block} */ (found)
     if (block.startsAt(position)) {
       const data = block.dataAt(position)
-      resolve(layout.isStorable(data) ? crc32(data.subarray(0, TIE_SIZE)) : null)
-    } else if (isDeleted(block)) resolve(null)
+      const isLast = block.sealed && layout.nextPosition(block.buffer, position) === block.end
+      resolve({
+        tie: layout.isStorable(data) ? crc32(data.subarray(0, TIE_SIZE)) : null,
+        next: isLast ? (number + 1) * blocks.blockSize : seq + 1
+      })
+    } else if (isDeleted(block)) resolve({ tie: null, next: (number + 1) * blocks.blockSize })
     else reject(errors.noRecordStarts(blocks.file.filename, seq))
   }))
 }

@@ -12,9 +12,7 @@ const { OpenStreams } = require('../read/open-streams')
 const { CursorFile } = require('./cursor-file')
 const { cursorStreamOptions } = require('./cursor-options')
 const { tieOf } = require('./cursor-tie')
-
-/** `id` of a log: a cursor's offsets are those of one log. */
-const LOG_ID = '0'
+const { positionIn } = require('./generation')
 
 const checkCommitNames = optionNames('commit', ['sync', 'rewind'])
 
@@ -28,7 +26,7 @@ const checkCommitNames = optionNames('commit', ['sync', 'rewind'])
  * @property {number | null} seq null: only waits for the calls before it
  * @property {boolean} sync
  * @property {boolean} rewind
- * @property {number | null} tie of the record at `seq`
+ * @property {Position | null} position where it is to go; null: nowhere
  * @property {Error | null} error
  * @property {Done | undefined} cb
  */
@@ -46,7 +44,7 @@ class NamedCursor {
     this.cursors = cursors
     this.log = log
     this.name = name
-    this.file = new CursorFile(filename, name, LOG_ID, {
+    this.file = new CursorFile(filename, name, {
       folder: /** @type {import('../storage/location').Location} */ (file.location).folder,
       logStatus: file.status,
       isLocking: settings.lock !== false,
@@ -63,6 +61,8 @@ class NamedCursor {
     this.isRunning = false
     /** Whether what was written is to be made durable without a call. */
     this.isSyncDue = false
+    /** Whether a compaction has moved the position since it was written. */
+    this.isMoved = false
     /** @type {import('../clock').Timer | null} */
     this.timer = null
     /** Whether the record at its position is known to be the one that was committed. */
@@ -80,7 +80,9 @@ class NamedCursor {
   async open (previous) {
     await previous
     try {
-      await this.file.open()
+      await this.file.open(this.startOfLog())
+      await this.cursors.findMap(this.file.position.id)
+      this.isMoved = this.position !== this.file.position
     } catch (err) {
       return this.failed(/** @type {Error} */ (err))
     }
@@ -106,9 +108,20 @@ class NamedCursor {
     callAll(this.waiting.splice(0).map(cb => () => cb(err, seq)), undefined)
   }
 
+  /** @returns {Position} before all records that there are */
+  startOfLog () {
+    return { id: this.cursors.id, seq: -1, next: this.log.reading.blocks.start, tie: null }
+  }
+
+  /** Where it is in the log as it is now: a compaction may have moved its record. @returns {Position} */
+  get position () {
+    const { file: { position }, cursors: { id, map } } = this
+    return positionIn(position, id, map)
+  }
+
   /** @returns {number | undefined} undefined: it is not open yet */
   get seq () {
-    return this.isOpen ? this.file.position.seq : undefined
+    return this.isOpen ? this.position.seq : undefined
   }
 
   /** @param {(err: Error | null, seq?: number) => void} cb called when it is open, or cannot be opened */
@@ -141,11 +154,18 @@ class NamedCursor {
       streams: { value: this },
       whenOpen: {
         value: (/** @type {Done} */ cb) => this.whenPositioned((err) => {
-          range.gt = this.seq
+          if (err === null) range.gt = this.startOfStream
           cb(err)
         })
       }
     }), range).source
+  }
+
+  /** The bound after which its streams start, which may be trimmed. */
+  get startOfStream () {
+    const { next } = this.position
+    // with -1, a stream would start wherever the log does
+    return next < this.log.reading.blocks.start ? Math.max(0, next - 1) : next - 1
   }
 
   /**
@@ -165,18 +185,19 @@ class NamedCursor {
 
   /** @throws flumelog:invalid */
   async checkPosition () {
-    const { file: { filename, position: { seq, tie }, id }, name } = this
+    const { file: { filename }, position: { id, seq, tie }, name } = this
     const { blocks } = this.log.reading
     const outside = (/** @type {string} */ reason) => errors.cursorOutside(filename, name, seq, reason)
-    if (id !== LOG_ID) throw outside('of another log')
+    if (id !== this.cursors.id) throw outside('that is from before an earlier compaction')
     if (seq >= blocks.end) throw outside(`the log ends at ${blocks.end}`)
-    if (seq !== -1) {
+    // what was trimmed is the stream's to tell
+    if (seq >= blocks.start) {
       const found = await tieOf(blocks, seq).catch((err) => {
         if (err.code === 'flumelog:not-found') throw outside('no record starts there')
         // the stream gets to this block itself, and may skip it
-        return null
+        return { tie: null }
       })
-      if (tie !== null && found !== null && found !== tie) throw outside('another record is there')
+      if (tie !== null && found.tie !== null && found.tie !== tie) throw outside('another record is there')
     }
     this.isChecked = true
   }
@@ -238,7 +259,7 @@ class NamedCursor {
    * @param {Error | null} [error]
    */
   enqueue (seq, { sync = false, rewind = false }, cb, error = null) {
-    this.commits.push({ seq, sync: !!sync, rewind: !!rewind, tie: null, error, cb })
+    this.commits.push({ seq, sync: !!sync, rewind: !!rewind, position: null, error, cb })
     this.runSoon()
   }
 
@@ -254,7 +275,7 @@ class NamedCursor {
 
   async run () {
     this.isRunning = true
-    while (this.commits.length > 0 || this.isSyncDue) {
+    while (this.commits.length > 0 || this.isSyncDue || this.isMoved) {
       const group = this.commits.splice(0)
       await this.store(group)
       this.answer(group)
@@ -262,24 +283,31 @@ class NamedCursor {
     this.isRunning = false
   }
 
+  /** The log was compacted: the file has to say where the position is since, before that is done again. */
+  moved () {
+    this.isMoved = true
+    this.runSoon()
+  }
+
   /** @param {Commit[]} group all but those with an error are stored, or the error is that of storing them */
   async store (group) {
     const { file, log: { settings: { sync } } } = this
-    let next = file.position
     let mustSync = this.isSyncDue || sync === 'always'
-    this.isSyncDue = false
-    for (const commit of group) {
-      commit.error ??= await this.problemOf(commit, next.seq)
-      if (commit.error !== null) continue
-      if (commit.seq !== null && commit.seq !== next.seq) next = { seq: commit.seq, tie: commit.tie }
-      mustSync ||= commit.sync
-    }
+    this.isSyncDue = this.isMoved = false
     try {
+      let next = this.position
+      for (const commit of group) {
+        commit.error ??= await this.problemOf(commit, next)
+        if (commit.error !== null) continue
+        if (commit.position !== null) next = commit.position
+        mustSync ||= commit.sync
+      }
       if (next !== file.position) {
         // or it would be after the end of the log when a power cut takes the record
-        await this.cursors.makeDurable(next.seq)
-        await file.write(next)
-        this.isChecked = true
+        await this.cursors.makeDurable(next)
+        // the log may have been compacted meanwhile
+        await file.write(positionIn(next, this.cursors.id, this.cursors.map))
+        if (group.some(({ position }) => position !== null)) this.isChecked = true
       }
       if (mustSync) await file.sync()
     } catch (err) {
@@ -289,24 +317,30 @@ class NamedCursor {
   }
 
   /**
-   * @param {Commit} commit
-   * @param {number} current seq of the one before
+   * @param {Commit} commit of which the position is set
+   * @param {Position} current the one before
    * @returns {Promise<Error | null>}
    */
   async problemOf (commit, current) {
-    const { seq, rewind } = commit
-    if (seq === null || seq === current) return null
-    if (seq < current && !rewind) {
-      return errors.invalid(`${this.file.filename}: the cursor '${this.name}' is at ${current} already, after ${seq}; commit with rewind: true to go back`)
-    }
-    if (seq === -1) return null
     const { blocks } = this.log.reading
     try {
-      // the client of a shared log may not have read that far
-      if (seq >= blocks.end) await new Promise(resolve => this.log.whenFresh(resolve))
-      const problem = problemOf(blocks, seq)
-      if (problem !== null) return problem
-      commit.tie = await tieOf(blocks, seq)
+      const { id, map } = this.cursors
+      // a record that was read before a compaction
+      const isOld = commit.seq !== null && commit.seq !== -1 && map !== null && commit.seq < map.base
+      const seq = isOld ? positionIn({ id: String(map.previousId), seq: Number(commit.seq), next: 0, tie: null }, id, map).seq : commit.seq
+      if (seq === null || seq === current.seq) return null
+      if (seq < current.seq && !commit.rewind) {
+        return errors.invalid(`${this.file.filename}: the cursor '${this.name}' is at ${current.seq} already, after ${seq}; commit with rewind: true to go back`)
+      }
+      if (seq === -1) commit.position = this.startOfLog()
+      else if (seq < blocks.start) commit.position = { id, seq, next: seq + 1, tie: null }
+      else {
+        // the client of a shared log may not have read that far
+        if (seq >= blocks.end) await new Promise(resolve => this.log.whenFresh(resolve))
+        const problem = problemOf(blocks, seq)
+        if (problem !== null) return problem
+        commit.position = { id, seq, ...await tieOf(blocks, seq) }
+      }
       return null
     } catch (err) {
       return /** @type {Error} */ (err)
@@ -369,4 +403,4 @@ class NamedCursor {
 
 function noop () {}
 
-module.exports = { NamedCursor, LOG_ID }
+module.exports = { NamedCursor }

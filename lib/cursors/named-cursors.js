@@ -11,6 +11,8 @@ const { Stream } = require('../read/stream')
 const { readCursor } = require('./cursor-file')
 const { cursorNames, cursorPath } = require('./cursor-name')
 const { NamedCursor } = require('./named-cursor')
+const { positionIn, withMap } = require('./generation')
+const { OffsetMap } = require('../space/offset-map')
 
 /**
  * @typedef {import('../types').Done} Done
@@ -30,6 +32,29 @@ class NamedCursors {
     this.held = new Map()
     /** Where another process writes the log: up to here it is durable. */
     this.durableEnd = 0
+    /** Of the last compaction, if a cursor is from before it. @type {OffsetMap | null} */
+    this.foundMap = null
+    log.compacting.onCompact(() => this.moved())
+  }
+
+  /** That of the log, which changes with each compaction. */
+  get id () {
+    return String(this.log.compacting.id)
+  }
+
+  /** Of the last compaction, if there was one since the log was opened, or a cursor is from before it. @returns {OffsetMap | null} */
+  get map () {
+    return this.log.compacting.map ?? this.foundMap
+  }
+
+  /** @param {string} id of the log that a position is in */
+  async findMap (id) {
+    if (id !== this.id && this.map === null) this.foundMap = await OffsetMap.open(this.path)
+  }
+
+  /** The log was compacted: no cursor may miss that, since there is no way from a log to the one after the next. */
+  moved () {
+    for (const { cursor } of this.held.values()) cursor.moved()
   }
 
   /**
@@ -71,22 +96,45 @@ class NamedCursors {
 
   /** @returns {Promise<CursorInfo[]>} */
   async readAll () {
+    const files = await this.readFiles()
+    return await withMap(this.path, map => files.map(({ name, position, isHeld }) => (
+      { name, seq: position && positionIn(position, this.id, map).seq, held: isHeld }
+    )))
+  }
+
+  /** The files of all cursors. */
+  async readFiles () {
     const { path, log: { file: { location } } } = this
     const names = cursorNames(path, await fs.promises.readdir(/** @type {import('../storage/location').Location} */ (location).folder))
-    const list = []
+    const files = []
     for (const name of names) {
       const found = await readCursor(cursorPath(path, name))
       // it may have been deleted meanwhile
-      if (found !== null) list.push({ name, seq: found.position?.seq ?? null, held: found.isHeld })
+      if (found !== null) files.push({ name, ...found })
     }
-    return list
+    return files
+  }
+
+  /**
+   * Before a compaction, and after it: the files of all cursors get to know where their records are since the last one. There is no way
+   * to where they are since the one after that. Those that other processes hold are theirs to write.
+   */
+  async moveAll () {
+    for (const { name, position } of await this.readFiles()) {
+      if (position === null || position.id === this.id) continue
+      const held = this.held.get(name)?.cursor
+      if (held !== undefined) await promised(cb => held.enqueue(null, { sync: true }, cb))
+      else await promised(cb => new NamedCursor(this, name, cursorPath(this.path, name), Promise.resolve()).close(cb))
+    }
   }
 
   /**
    * Before a cursor says that a record is done, a power cut must not be able to take it: another one could get its offset.
-   * @param {number} seq of a record that readers see
+   * @param {import('./cursor-text').Position} position of a record that readers see
    */
-  async makeDurable (seq) {
+  async makeDurable ({ id, seq }) {
+    // a compaction has made the log durable meanwhile
+    if (id !== this.id) return
     const { file, state: { opened } } = this.log
     const { writer, follower, blocks } = /** @type {import('../opening').Opened} */ (opened)
     if (follower === null) {
@@ -106,13 +154,17 @@ class NamedCursors {
    */
   close (cb) {
     const cursors = [...this.held.values()].map(({ cursor }) => cursor)
+    const done = (/** @type {Error | null} */ err) => {
+      this.foundMap?.close()
+      cb(err)
+    }
     let left = cursors.length
-    if (left === 0) return cb(null)
+    if (left === 0) return done(null)
     /** @type {Error | null} */
     let first = null
     callAll(cursors.map(cursor => () => cursor.close((/** @type {Error | null} */ err) => {
       first ??= err
-      if (--left === 0) cb(first)
+      if (--left === 0) done(first)
     }, false)), undefined)
   }
 }

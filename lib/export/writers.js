@@ -244,4 +244,4 @@ function writerOf (to, file, filename, fields) {
   }
 }
 
-module.exports = { writerOf }
+module.exports = { OffsetWriter, writerOf }

@@ -8,10 +8,28 @@ const { nextPosition, readLength } = require('../format/layout')
 const { headerOf, readUInt64, ENTRY_SIZE, MAX_HEADER, SUFFIX } = require('./map-file')
 const { OldFile } = require('./old-file')
 
-/** @typedef {{ old: number, seq: number }} Entry */
+/**
+ * @typedef {{ old: number, seq: number }} Entry
+ *
+ * @typedef {object} ImportMapMembers
+ * @property {string} from the format of the old file
+ * @property {(old: number) => Promise<number | null>} mapOffset finds a record by its offset in the old file: its seq in the log, as the import has
+ *   written it; null: no record starts at the old offset, or it was not imported, since it was deleted or skipped
+ * @property {() => Promise<void>} close closes its files
+ */
 
-/** Where the records of an imported file are in the log. Reads a few blocks per look-up, and keeps nothing in memory. */
+/**
+ * Where the records of an imported file are in the log. Reads a few blocks per look-up, and keeps nothing in memory.
+ * @implements {ImportMapMembers}
+ */
 class ImportMap {
+  #map
+  #log
+  #frame
+  #blockSize
+  #start
+  #entries
+
   /**
    * @param {string} filename of the log
    * @returns {Promise<ImportMap>}
@@ -34,76 +52,64 @@ class ImportMap {
    * @param {import('./map-file').MapHeader & { start: number }} header
    */
   constructor (map, log, { from, frame, blockSize, start }) {
-    /** @private */
-    this.map = map
-    /** @private */
-    this.log = log
-    /** @private */
-    this.frame = frame
-    /** @private */
-    this.blockSize = blockSize
-    /** @private */
-    this.start = start
-    /** @private */
-    this.entries = Math.floor((map.size - start) / ENTRY_SIZE)
+    this.#map = map
+    this.#log = log
+    this.#frame = frame
+    this.#blockSize = blockSize
+    this.#start = start
+    this.#entries = Math.floor((map.size - start) / ENTRY_SIZE)
     /** the format of the old file */
     this.from = from
   }
 
-  /**
-   * @param {number} old the offset of a record in the old file
-   * @returns {Promise<number | null>} its seq in the log, as the import has written it; null: no record starts at the old offset, or
-   *   it was not imported, since it was deleted or skipped
-   */
+  /** @type {ImportMapMembers['mapOffset']} */
   async mapOffset (old) {
     if (!Number.isSafeInteger(old) || old < 0) throw errors.invalid(`an offset must be an integer, 0 or more; it is ${String(old)}`)
-    const { entry, next } = await this.entriesAround(old)
+    const { entry, next } = await this.#entriesAround(old)
     if (entry === null) return null
-    const blockEnd = entry.seq - entry.seq % this.blockSize + this.blockSize
-    const end = Math.min(next === null ? Infinity : next.seq, blockEnd, this.log.size)
-    const bytes = await this.log.read(entry.seq, Math.max(0, end - entry.seq))
+    const blockEnd = entry.seq - entry.seq % this.#blockSize + this.#blockSize
+    const end = Math.min(next === null ? Infinity : next.seq, blockEnd, this.#log.size)
+    const bytes = await this.#log.read(entry.seq, Math.max(0, end - entry.seq))
     let at = entry.old
     for (let position = 0; frameProblem(bytes, position, bytes.length) === null; position = nextPosition(bytes, position)) {
       if (at >= old) return at === old ? entry.seq + position : null
-      at += readLength(bytes, position) + this.frame
+      at += readLength(bytes, position) + this.#frame
     }
     return null
   }
 
   /**
-   * @private
    * @param {number} old
    * @returns {Promise<{ entry: Entry | null, next: Entry | null }>} the last entry at or before it, and the one after that
    */
-  async entriesAround (old) {
+  async #entriesAround (old) {
     let low = 0
-    let high = this.entries
+    let high = this.#entries
     while (low < high) {
       const middle = Math.floor((low + high) / 2)
-      const { old: there } = await this.entryAt(middle)
+      const { old: there } = await this.#entryAt(middle)
       if (there <= old) low = middle + 1
       else high = middle
     }
     return {
-      entry: low === 0 ? null : await this.entryAt(low - 1),
-      next: low === this.entries ? null : await this.entryAt(low)
+      entry: low === 0 ? null : await this.#entryAt(low - 1),
+      next: low === this.#entries ? null : await this.#entryAt(low)
     }
   }
 
   /**
-   * @private
    * @param {number} index
    * @returns {Promise<Entry>}
    */
-  async entryAt (index) {
-    const bytes = await this.map.read(this.start + index * ENTRY_SIZE, ENTRY_SIZE)
+  async #entryAt (index) {
+    const bytes = await this.#map.read(this.#start + index * ENTRY_SIZE, ENTRY_SIZE)
     return { old: readUInt64(bytes, 0), seq: readUInt64(bytes, 8) }
   }
 
-  /** Closes its files. */
+  /** @type {ImportMapMembers['close']} */
   async close () {
-    await this.map.close()
-    await this.log.close()
+    await this.#map.close()
+    await this.#log.close()
   }
 }
 

@@ -5,7 +5,8 @@
 
 const layout = require('../format/layout')
 const { crc32 } = require('../format/crc32')
-const { writeChecksum } = require('../format/checksum')
+const { combine } = require('../format/crc32-combine')
+const { checksumAfter } = require('./block-checksum')
 
 /** Bytes written at a time, about. */
 const PIECE_SIZE = 1024 * 1024
@@ -108,9 +109,11 @@ class PackedLog {
   startBlock () {
     const { memory, block, blockSize, from } = this
     const bytes = memory.subarray(block, block + blockSize)
-    this.digest = crc32(memory.subarray(block, this.position), this.digest)
-    layout.seal(bytes, this.position - block)
-    writeChecksum(bytes)
+    const end = this.position - block
+    const checksum = crc32(bytes.subarray(0, end))
+    this.digest = combine(this.digest, checksum, end)
+    layout.seal(bytes, end)
+    bytes.writeUInt32LE(checksumAfter(bytes, end, checksum), blockSize - 8)
     const size = pieceSize(blockSize)
     const start = from + this.piece * size
     const isFull = block + blockSize === start + size
@@ -151,7 +154,7 @@ class PackedLog {
     const { memory, from, piece, blockSize, position } = this
     const start = from + piece * pieceSize(blockSize)
     if (position > start) await this.io.write(this.base + start, memory.subarray(start, position))
-    return { size: this.offset, digest: crc32(memory.subarray(this.block, position), this.digest) }
+    return { size: this.offset, digest: combine(this.digest, crc32(memory.subarray(this.block, position)), position - this.block) }
   }
 }
 

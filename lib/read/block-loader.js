@@ -3,6 +3,7 @@
 // Reads sealed blocks from the file and verifies each one, once. Concurrent requests
 // for the same blocks share one read.
 
+const { isHole } = require('../format/hole')
 const layout = require('../format/layout')
 const { storedChecksum } = require('../format/checksum')
 const { findProblem } = require('../format/validation')
@@ -170,10 +171,11 @@ class BlockLoader {
 
   /**
    * @param {Block} block
-   * @returns {boolean} whether its own checksum shows that it was not read in the middle of a rewrite
+   * @returns {boolean} whether its own checksum shows that it was not read in the middle of a rewrite; a hole in the first
+   *   place may be all that is left of more blocks
    */
   isSelfVerified (block) {
-    return block.error === null && this.blocks.checksum && storedChecksum(block.buffer) !== 0
+    return block.error === null && this.blocks.checksum && storedChecksum(block.buffer) !== 0 && !(block.number === 0 && isHole(block.buffer))
   }
 }
 

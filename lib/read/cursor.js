@@ -3,6 +3,7 @@
 // A cursor over records, forward or backward: what streams, scans and getPrevious share.
 
 const errors = require('../errors')
+const { isHole } = require('../format/hole')
 const layout = require('../format/layout')
 const { textOf } = require('./block-text')
 const { Readahead } = require('./readahead')
@@ -98,7 +99,7 @@ class Cursor {
     this.blockText = null
     this.untilBlockText = RECORDS_BEFORE_BLOCK
     // from now on, records would be missing
-    this.mayJump = this.fromStart
+    if (this.mayJump && !this.fromStart && !isFirstHole(block)) this.mayJump = false
   }
 
   /** @returns {number} RECORD if the block is there now */
@@ -112,6 +113,8 @@ class Cursor {
     const furthest = Math.min(Math.max(reverse ? this.min : this.max, this.blocks.start), this.blocks.end)
     const block = this.readahead.take(number, Math.floor(furthest / blockSize), this.onready)
     if (block === undefined) return WAITING
+    // this process may have learned it from reading the block
+    if (number * blockSize < this.blocks.start) return this.leaveTrimmed()
     if (block.error !== null) {
       this.error = block.error
       return FAILED
@@ -372,6 +375,14 @@ class BackwardCursor extends Cursor {
  */
 function openCursor (blocks, range, onready) {
   return range.reverse ? new BackwardCursor(blocks, range, onready) : new ForwardCursor(blocks, range, onready)
+}
+
+/**
+ * @param {Block} block
+ * @returns {boolean} whether it may be all that is left of blocks of which this process does not know yet that they were trimmed
+ */
+function isFirstHole ({ number, sealed, error, buffer }) {
+  return number === 0 && sealed && error === null && isHole(buffer)
 }
 
 /**

@@ -4,6 +4,9 @@
 // deletions in it that the log's file may not have yet.
 
 const { isDeepStrictEqual } = require('util')
+const { isHoleLength } = require('../format/hole')
+const layout = require('../format/layout')
+const { findEnd } = require('../recovery/find-end')
 const { ownPatches } = require('../recovery/own-patches')
 
 /**
@@ -81,7 +84,13 @@ class FollowedPoint {
       this.patchedSize = blockSize
       this.override()
     }
-    if (this.mayHaveMissed(point, state)) {
+    const hasMissed = this.mayHaveMissed(point, state)
+    const start = await this.startOf(point, hasMissed)
+    // as above
+    if (this.blocks.followedPoint !== this) return point
+    // a point that tells of more than there is belongs to the file to which a compaction has moved the log
+    if (start > this.blocks.start && start <= await this.io.size()) this.blocks.trim(start)
+    if (hasMissed) {
       this.blocks.forget()
       this.isTailOutdated = true
     }
@@ -107,6 +116,28 @@ class FollowedPoint {
         // a writer has truncated the file since its size was read
         if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EPARTIALREAD') throw err
       }
+    }
+  }
+
+  /**
+   * @param {RecoveryPoint | null} point
+   * @param {boolean} hasMissed whether blocks may have been trimmed of which the point does not tell
+   * @returns {Promise<number>} where the log starts
+   */
+  async startOf (point, hasMissed) {
+    const { io, blocks } = this
+    if (point?.isHeld) return point.start ?? 0
+    if (!hasMissed && point?.start === undefined) return blocks.start
+    try {
+      const size = await io.size()
+      // two bytes tell it of nearly every log that was not trimmed
+      if (size < 2 * blocks.blockSize || !isHoleLength(layout.readLength(await io.read(0, layout.LENGTH_SIZE), 0), blocks.blockSize)) return 0
+      const options = { blockSize: blocks.blockSize, checksum: true, isWhole: () => true, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero }
+      return (await findEnd(io.read, size, point, options)).start
+    } catch (err) {
+      // a writer has truncated the file since its size was read
+      if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EPARTIALREAD') throw err
+      return blocks.start
     }
   }
 

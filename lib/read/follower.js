@@ -6,6 +6,7 @@
 const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
 const { storedChecksum } = require('../format/checksum')
 const { detectBlockSize } = require('../format/block-size')
+const { isHole } = require('../format/hole')
 const layout = require('../format/layout')
 const errors = require('../errors')
 const { systemClock } = require('../clock')
@@ -166,6 +167,7 @@ class Follower {
     const { blocks } = this
     const { tail, blockSize, checksum } = blocks
     const start = tail.number * blockSize
+    if (start < blocks.start) return this.leaveTrimmed(tail, bounds.limit)
     const available = Math.min(blockSize, bounds.limit - start)
     const isOutdated = this.point.isTailOutdated && tail.error === null
     if (available < tail.end || (available === tail.end && !(isOutdated && available > 0))) return false
@@ -176,6 +178,7 @@ class Follower {
       if (isOutdated) this.point.isTailOutdated = true
       return false
     }
+    if (start < blocks.start) return true
     const shown = { start, bytes, shownBytes: tail.buffer, shownEnd: tail.end }
     const isErased = (/** @type {number} */ position) => this.point.deleted.has(start + position)
     const { state, end, problem } = visibleTail(shown, bounds, { blockSize, checksum, isWhole: this.isWhole, isErased })
@@ -204,10 +207,10 @@ class Follower {
     const { blocks, io } = this
     const bytes = await io.read(offset, size)
     // acknowledged, with a valid checksum, and without deletions that the file does not have yet, or had not when it was read:
-    // nothing changes that
+    // nothing changes that. A hole may be all that is left of more blocks
     const isCertain = point !== null && point.isHeld && blocks.checksum && size === blocks.blockSize &&
       !blocks.overrides.has(offset / size) && !this.point.isTailOutdated &&
-      storedChecksum(bytes) !== 0 && findProblem(bytes, true) === null
+      storedChecksum(bytes) !== 0 && findProblem(bytes, true) === null && !isHole(bytes)
     if (isCertain) return bytes
     const after = await this.point.read()
     if (after?.id !== point?.id) {
@@ -261,6 +264,25 @@ class Follower {
     if (tail.error === null) blocks.add(tail)
     blocks.tail = new Block(tail.number + 1, Buffer.alloc(0), 0, false)
     this.corruptReads = 0
+  }
+
+  /**
+   * The tail was trimmed before all of it was shown.
+   * @param {Block} tail
+   * @param {number} size of what may be read, in bytes
+   * @returns {Promise<boolean>} whether to go on with the first block that is there
+   */
+  async leaveTrimmed (tail, size) {
+    const { blocks, file } = this
+    const { start } = blocks
+    if (tail.number === 0) await this.correctBlockSize(size)
+    // the block size is a guess still: the first block is just being rewritten
+    if (start % blocks.blockSize !== 0) return false
+    tail.sealed = true
+    tail.error = errors.trimmed(file.filename, tail.number * blocks.blockSize + tail.end, start)
+    blocks.tail = new Block(start / blocks.blockSize, Buffer.alloc(0), 0, false)
+    this.corruptReads = 0
+    return true
   }
 
   /**

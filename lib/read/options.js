@@ -50,7 +50,7 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
  *
  * @typedef {RangeOptions & StreamOnlyOptions & IgnoredOptions} StreamOptions
  *
- * @typedef {Pick<RangeOptions & StreamOnlyOptions, 'live' | 'limit' | 'seqs' | 'values' | 'cache' | 'skipCorrupt' | 'onSkip'>} CursorStreamOptions
+ * @typedef {Pick<RangeOptions & StreamOnlyOptions, 'live' | 'limit' | 'seqs' | 'values' | 'cache' | 'skipCorrupt' | 'onSkip' | 'fromStart'>} CursorStreamOptions
  *
  * @typedef {object} ScanOnlyOptions
  * @property {boolean} [reuse] reuse the memory of earlier blocks, which is faster if the log does not fit into the

@@ -69,7 +69,9 @@ async function ownTrim (read, size, point, blockSize) {
   // a live writer made it for the log that it has open
   if (isHeld) return trim
   if (start % blockSize !== 0 || trimming.from % blockSize !== 0 || start >= size) return null
-  return isThere(trimming.tie, await read(start, Math.min(blockSize, size - start)), start) ? trim : null
+  const block = await read(start, Math.min(blockSize, size - start))
+  // all of the block may have been deleted since
+  return isThere(trimming.tie, block, start) || (block.length === blockSize && isHole(block)) ? trim : null
 }
 
 module.exports = { findStart, ownTrim }

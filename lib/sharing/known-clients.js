@@ -66,9 +66,10 @@ class KnownClients {
    * @param {number} end of the log
    * @param {import('./stored-runs').Read} read
    * @param {number} blockSize
+   * @param {number} start of the log
    * @throws the system's error if the journal cannot be read or replaced
    */
-  async load (end, read, blockSize) {
+  async load (end, read, blockSize, start) {
     const entries = this.journal.read()
     if (entries.length === 0) {
       // a file without a valid entry: no later owner may read it either
@@ -76,7 +77,7 @@ class KnownClients {
       if (err !== null) throw err
       return
     }
-    const stored = await storedRuns(entries, end, read, blockSize)
+    const stored = await storedRuns(entries, end, read, blockSize, start)
     const now = this.clock.now()
     for (const [key, client] of stored) {
       this.clients.set(key, new KnownClient(client.id, client.stored, client.runs, now))

@@ -48,7 +48,7 @@ class Owner {
     const { checksum } = settings
     const wanted = before?.blocks.blockSize ?? settings.blockSize
     const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole, large: settings.large })
-    await clients.load(found.kept, io.read, blockSize)
+    await clients.load(found.kept, io.read, blockSize, found.start)
     const { blocks, reader } = before ?? openBlocks(context, blockSize)
     if (found.start > blocks.start) blocks.trim(found.start)
     await moveTail(blocks, found.tail, file.filename)

@@ -32,15 +32,17 @@ const { CLIENT, FORGET, RUN, VOID } = require('./journal-entries')
  * @param {number} end where the log ends, after recovery
  * @param {Read} read of the log; only what is in front of `end`
  * @param {number} blockSize in bytes
+ * @param {number} [start] of the log
  * @returns {Promise<Map<string, StoredClient>>} by id, in hex
  */
-async function storedRuns (entries, end, read, blockSize) {
+async function storedRuns (entries, end, read, blockSize, start = 0) {
   const { clients, candidates } = replay(entries)
   clip(candidates, end)
   const blockAt = blocksOf(read, end, blockSize)
   for (const { run, client, limit } of candidates) {
     if (client === undefined || clients.get(client.id.toString('hex')) !== client) continue // forgotten
-    const count = limit === Infinity ? run.count : await countRecords(run, limit, blockAt, blockSize)
+    // only what was acknowledged is trimmed, and a run is as a whole
+    const count = limit === Infinity || run.seq < start ? run.count : await countRecords(run, limit, blockAt, blockSize)
     if (count === 0) continue
     client.runs.push({ ...run, count })
     client.stored = Math.max(client.stored, run.first + count - 1)

@@ -74,13 +74,23 @@ class Compacting {
     const writer = this.writer()
     if (this.current !== null) throw errors.invalid('the log is being compacted already; wait until that has ended')
     const compaction = new Compaction(this, writer, { keep: keep === undefined ? null : this.keeping(keep), onProgress, signal })
-    const ended = compaction.run()
+    const ended = this.run(compaction)
     this.current = { compaction, ended }
     try {
       return await ended
     } finally {
       this.current = null
     }
+  }
+
+  /** @param {Compaction} compaction */
+  async run (compaction) {
+    const { cursors } = this.log
+    await cursors.moveAll()
+    const compacted = await compaction.run()
+    // if that fails, it is tried again before the next compaction
+    await cursors.moveAll().catch(() => {})
+    return compacted
   }
 
   /**

@@ -36,7 +36,8 @@ const MAX_COUNTED = 64
  *
  * @typedef {object} Known what was read already
  * @property {Block | null} block that starts there; null: it cannot be read
- * @property {number} records in the blocks before it that are not trimmed
+ * @property {number} from where the log started then
+ * @property {number} records in the blocks between
  * @property {number} generation of the cache then: if it is another one now, something was deleted since
  */
 
@@ -134,7 +135,8 @@ class Trimmer {
     if (start <= Math.max(blocks.start, blockSize)) return
     // a log that a power cut shortens must not lose all that is left of it
     if (durability.safeEnd <= start) await promised(cb => durability.syncTo(writer.acknowledged, cb))
-    if (known !== null && known.block !== null && known.generation === blocks.generation && start === wanted) return this.moveTo(known.block, known.records)
+    const isCurrent = known !== null && known.from === blocks.start && known.generation === blocks.generation && start === wanted
+    if (isCurrent && known.block !== null) return this.moveTo(known.block, known.records)
     const block = await this.firstValid(start)
     if (block === null) return
     await this.moveTo(block, await this.countBefore(block.number))
@@ -213,6 +215,8 @@ class Trimmer {
     const { recoveryPoint, durability } = writer
     if (this.recorded < blocks.start && file.point !== null) await promised(cb => recoveryPoint.write(cb))
     if (file.point === null) this.recorded = blocks.start
+    // clients that have the first block take it for a hole
+    if (punched < this.recorded) writer.onrewritten([0])
     const to = Math.min(this.recorded, punched + SLICE_SIZE - SLICE_SIZE % blocks.blockSize)
     if (to <= punched) return
     await punchHead({

@@ -46,6 +46,17 @@ up-to-date  ${seqs[999]}  no    0 records, 0 bytes
   await log.close()
 })
 
+test('the lag of a cursor that is behind the start of a trimmed log is the whole log', async (t) => {
+  const name = testFolder(t)
+  const { log, seqs } = await withCursors(name)
+  await log.cursor('indexer').commit(seqs[5])
+  const start = await log.trim({ lt: seqs[980] })
+  await log.close()
+  const { cursors: [indexer, mailer], end } = JSON.parse((await flumelog(['cursors', name('log'), '--json'])).stdout)
+  t.deepEqual(indexer.lag, { bytes: end - start, records: seqs.filter(seq => seq >= start).length })
+  t.deepEqual(mailer.lag, { bytes: 140, records: 10 })
+})
+
 test('cursors --delete deletes a cursor that nobody holds', async (t) => {
   const name = testFolder(t)
   const { log } = await withCursors(name)

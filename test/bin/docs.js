@@ -26,7 +26,7 @@ test('the examples of docs/command-line.md print what the page says', (t) => {
 
 test('the page describes every command and every option', async (t) => {
   const { stdout } = await flumelog(['--help'])
-  const commands = [...stdout.matchAll(/^ {2}(\w+) .*<file>/gm)].map(([, command]) => command)
+  const commands = [...stdout.matchAll(/^ {2}(\w+) .*<(?:file|old)>/gm)].map(([, command]) => command)
   t.ok(commands.length > 0)
   for (const command of commands) {
     t.ok(page.includes(`\n## ${command}\n`), command)

@@ -9,7 +9,7 @@ const { flumelog, inTurns } = require('../helpers/command-line')
 const { makeLog } = require('../helpers/logs')
 const { version } = require('../../package.json')
 
-const COMMANDS = ['dump', 'get', 'search', 'append', 'stat', 'verify', 'repair', 'serve', 'del', 'cursors', 'completion']
+const COMMANDS = ['dump', 'get', 'search', 'append', 'stat', 'verify', 'repair', 'serve', 'del', 'compact', 'cursors', 'import', 'export', 'completion']
 
 test('--help lists all commands, and the help of each command has examples', async (t) => {
   const { code, stdout, stderr } = await flumelog(['--help'])
@@ -101,6 +101,11 @@ test('wrong usage is reported in one line that refers to the help, with exit cod
     [['append', file, '--block-size', '31'], "--block-size must be an integer from 32 to 65536, not '31'; see flumelog append --help"],
     [['append', file, '--block-size', '65537'], "--block-size must be an integer from 32 to 65536, not '65537'; see flumelog append --help"],
     [['append', file, '--sync', 'some\ntimes'], "--sync must be always, interval or never, not 'some times'; see flumelog append --help"],
+    [['import', file], '<new> is missing; see flumelog import --help'],
+    [['import', file, 'new', '--from', 'xml'], "--from must be flumelog-offset, flumelog-offset-32, flumelog-offset-48, flumelog-offset-53, flumelog-aligned-offset, async-append-only-log, ndjson or csv, not 'xml'; see flumelog import --help"],
+    [['export', file], '--to is missing; see flumelog export --help'],
+    [['export', file, '--to', 'csv'], '--to csv needs --fields, such as --fields at,value.author; see flumelog export --help'],
+    [['export', file, '--to', 'ndjson', '--fields', 'a'], '--fields needs --to csv; see flumelog export --help'],
     [['completion', 'fish'], "<shell> must be bash or zsh, not 'fish'; see flumelog completion --help"]
   ]
   const before = fs.readFileSync(file)

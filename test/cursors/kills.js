@@ -10,7 +10,7 @@ const { testFolder } = require('../helpers/folder')
 const { start } = require('../helpers/processes')
 const { randomFrom } = require('../helpers/random')
 
-const KILLS = Number(process.env.RUNS ?? 15)
+const KILLS = Number(process.env.RUNS ?? 9)
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
 const VARIANTS = {

@@ -54,6 +54,13 @@ class Crashing {
     // so that most are not read when they are opened
     this.settings.smallLog = random.pick([0, 1000, undefined])
     // the smallest pages only where there are not thousands of them per write
+    this.trimmingPart = random.pick([0, 0, 0.02, 0.1])
+    this.settings.trimBatch = random.pick([0, 1000, undefined])
+    const retained = random.pick([1, 3000, 100000])
+    this.settings.retain = random.pick([null, null, null, { bytes: retained }, { records: Math.ceil(retained / 100) }])
+    this.model.retain = this.settings.retain
+    /** So much may have been trimmed at once that its records were not counted. */
+    this.mayBeUncounted = this.settings.retain !== null
     this.pageSize = random.pick(this.settings.blockSize > 1024 ? [512, 4096] : [64, 512, 4096])
     this.atomicPart = random.pick([0, 0.1, 0.6])
     // a plain record that lost a page is told from others by where it stands, so nothing else may be missing
@@ -62,6 +69,8 @@ class Crashing {
     this.deletedPart = random.pick([0.1, 0.1, 0.5])
     this.disk = this.wired(new Disk({ random, pageSize: this.pageSize, clock: this.simulation.clock, maxRecorded: random.pick([300, 3000, 32768]), delay: () => random() * 2 }))
     this.moment = 0
+    /** The one that was open before the crash. @type {import('../../lib/log').FlumeLog<any> | null} */
+    this.log = null
     /** Writes have failed since the log was last compared. */
     this.hasFailed = false
     /** Deletions could not be recorded. */
@@ -90,11 +99,11 @@ class Crashing {
     disk.note = (line) => this.simulation.note(line)
     disk.fateOf = (kind) => {
       if (kind === 'sync') isSyncing = true
-      if (!['write', 'point.record', 'point.sync'].includes(kind)) return undefined
+      if (!['write', 'punch', 'point.record', 'point.sync'].includes(kind)) return undefined
       const chance = isSyncing ? this.failing : this.failing / 10
       isSyncing = false
       if (!this.isWorking || !(this.random() < chance)) return undefined
-      if (kind !== 'write') {
+      if (kind.startsWith('point.')) {
         this.count('failed')
         this.hasFailedPoint = true
         return this.random.pick(['fail', 'tear'])
@@ -125,9 +134,10 @@ class Crashing {
   async untilCrash () {
     const { disk, random, settings, simulation } = this
     this.isWorking = false
+    if (this.log !== null) this.model.reached(this.log.stats().size)
     disk.kinds = LAST
     disk.plan.set(1 + random.below(random.pick([20, 60, 400])), 'off')
-    const log = createLog(disk.file('log'), settings, simulation.clock)
+    const log = this.log = createLog(disk.file('log'), settings, simulation.clock)
     if (!await this.survives(called(cb => log.onReady(cb)))) return
     if (log.stats().cut !== null) this.count('cut')
     if (!await this.survives(this.compare(log))) return
@@ -138,6 +148,7 @@ class Crashing {
   /** The power stays on, and nothing fails. */
   async lastTime () {
     this.isWorking = false
+    this.model.reached(this.log.stats().size)
     const log = createLog(this.disk.file('log'), this.settings, this.simulation.clock)
     await called(cb => log.onReady(cb))
     await this.compare(log)
@@ -172,7 +183,7 @@ class Crashing {
   async compare (log) {
     const shown = await called(cb => pull(log.stream(), pull.collect(cb)))
     const { model, settings, disk } = this
-    const stored = framesOf(disk.get('log').bytes, settings.blockSize, model.violate)
+    const stored = framesOf(disk.get('log').bytes, settings.blockSize, model.violate, log.start)
     const frames = settings.large ? wholeFrames(stored, model) : stored
     const live = frames.filter(({ isDeleted }) => !isDeleted)
     const { encode } = model.values
@@ -182,10 +193,11 @@ class Crashing {
     this.count('found', frames.length)
     const { records } = log.stats()
     const there = stored.filter(({ isDeleted }) => !isDeleted).length
-    if (records !== there) model.violate(`stats() counts ${records} records, and there are ${there}`)
+    if (records !== there && !(this.mayBeUncounted && records === null)) model.violate(`stats() counts ${records} records, and there are ${there}`)
     if (settings.large && live.length > 0 && !live.some(({ seq }) => seq === log.since.value) && frames.at(-1).seq !== log.since.value) model.violate(`since is ${log.since.value}, where no record is`)
     if (this.isPlain) this.fillHoles(frames)
-    reconcile(model, frames, { isCrash: true, isCertain: false, hasFaults: this.hasFailed })
+    if (log.start > 0) this.count('trimmed')
+    reconcile(model, frames, { isCrash: true, isCertain: false, hasFaults: this.hasFailed, start: log.start })
     for (const record of model.records) record.isOnlyWritten = false
     this.hasFailed = false
   }
@@ -193,8 +205,9 @@ class Crashing {
   /** Nothing covers a plain record that was not synced: a page of it may be missing, but not all of it. */
   fillHoles (frames) {
     const { records } = this.model
+    const trimmed = Math.max(0, records.findIndex(({ seq }) => seq === frames[0]?.seq))
     frames.forEach((frame, i) => {
-      const { data, isDurable } = records[i] ?? {}
+      const { data, isDurable } = records[trimmed + i] ?? {}
       if (data === undefined || frame.isDeleted || data.length !== frame.data.length) return
       // a hole stays: what was found once is durable from then on
       if (isDurable && !this.holes.get(frame.seq)?.equals(frame.data)) return
@@ -214,6 +227,7 @@ class Crashing {
       if (what < 0.85 - this.deletedPart) pending.add(this.append(log))
       else if (what < 0.85) pending.add(this.del(log))
       else if (what < 0.9) pending.add(this.sync(log))
+      else if (what < 0.9 + this.trimmingPart) pending.add(this.trim(log))
       if (random() < 0.4) {
         await this.survives(Promise.all(pending))
         pending = new Set()
@@ -299,9 +313,28 @@ class Crashing {
     return new Promise(resolve => log.del(seqs, (err) => {
       this.simulation.note(`  deleted ${seqs} ${err?.code ?? ''}`)
       resolve()
+      model.reached(log.stats().size)
+      if (err?.code === 'flumelog:trimmed' && records.some(record => model.mayBeTrimmed(record))) return
       if (err) return this.checkError(err)
       const moment = ++this.moment
       for (const record of records) record.deletedAt = Math.min(record.deletedAt, moment)
+    }))
+  }
+
+  trim (log) {
+    const { random, model, settings } = this
+    const from = random() < 0.5 ? 0 : Math.max(0, model.records.length - 10)
+    const lt = random() < 0.1 ? Infinity : model.records[from + random.below(model.records.length - from)]?.seq ?? 0
+    model.trimmingTo = Math.max(model.trimmingTo, lt)
+    if (lt - log.start > 64 * settings.blockSize) this.mayBeUncounted = true
+    this.simulation.note(`trim ${lt}`)
+    return new Promise(resolve => log.trim({ lt }, (err, start) => {
+      this.simulation.note(`  trimmed ${err?.code ?? start}`)
+      resolve()
+      if (err) return this.checkError(err)
+      model.reached(log.stats().size)
+      if (start > model.trimmingTo) model.violate(`trimmed to ${start}`)
+      model.trimmedTo = Math.max(model.trimmedTo, start)
     }))
   }
 

@@ -320,8 +320,9 @@ function clone (point) {
 /** As it is read. */
 function shown (point) {
   if (point === null) return null
-  const { recorded, synced, isBroken, deletions, ...rest } = structuredClone(point)
-  return { ...rest, deletions: [...deletions, ...recorded.flat()].map(withBuffers), id: `${rest.id}+${recorded.length}` }
+  const { recorded, synced, isBroken, deletions, trimming, ...rest } = structuredClone(point)
+  const trim = trimming === undefined ? {} : { trimming: { ...trimming, tie: withBuffers({ records: [trimming.tie] }).records[0] } }
+  return { ...rest, ...trim, deletions: [...deletions, ...recorded.flat()].map(withBuffers), id: `${rest.id}+${recorded.length}` }
 }
 
 /** A copy by structuredClone has no Buffers. */

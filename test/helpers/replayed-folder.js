@@ -25,6 +25,8 @@ class ReplayedFolder {
 
   /** @param {import('./recorded-calls').CallEvent} event */
   apply (event) {
+    // at once: another file may get the descriptor before the program knows that this one is closed
+    if (event.start === 'close') this.descriptors.delete(event.fd)
     if (event.start !== undefined) return this.pending.set(event.id, { ...event, covered: this.coveredBy(event) })
     const call = this.pending.get(event.id)
     this.pending.delete(event.id)
@@ -44,8 +46,7 @@ class ReplayedFolder {
     if (start === 'open') return this.open(result, path.resolve(name), creates, empties)
     if (start === 'write' && fd === 1) return this.told.push(...data.toString().split('\n').filter(line => line !== ''))
     if (start === 'rename' || start === 'unlink' || start === 'mkdir') return this.changeNames(start, path.resolve(name), from && path.resolve(from))
-    if (open === undefined) return
-    if (start === 'close') return this.descriptors.delete(fd)
+    if (open === undefined || start === 'close') return
     if (start === 'write') {
       const at = offset ?? open.position
       if (offset === null) open.position += data.length

@@ -19,7 +19,7 @@ const USE = `
   for await (const { value } of log.stream()) console.log(String(value))
   push(log.flumelog).stream({ seqs: false }).pipe({ paused: false, write: value => console.log(String(value)), end () {} })
   await log.close()
-  console.log((await verify('log')).counts.records)
+  console.log((await verify('log')).counts.records, await detectFormat('log'))
   const flumelog = FlumeLog('log', { readOnly: true })
   flumelog.get(seq, (err, value) => {
     console.log(String(err ?? value))
@@ -32,9 +32,10 @@ tape('every entry point can be required', (t) => {
     const { open } = require('${name}/promises')
     const push = require('${name}/push')
     const { verify } = require('${name}/maintenance')
+    const { detectFormat } = require('${name}/import')
     async function main () {${USE}}
     main()`)
-  t.equal(output, 'stored\nstored\nstored\n1\nstored\n')
+  t.equal(output, 'stored\nstored\nstored\n1 flumelog-aligned-offset\nstored\n')
   t.end()
 })
 
@@ -44,8 +45,9 @@ tape('every entry point can be imported', (t) => {
     import { open } from '${name}/promises'
     import push from '${name}/push'
     import { verify } from '${name}/maintenance'
+    import { detectFormat } from '${name}/import'
     ${USE}`)
-  t.equal(output, 'stored\nstored\nstored\n1\nstored\n')
+  t.equal(output, 'stored\nstored\nstored\n1 flumelog-aligned-offset\nstored\n')
   t.end()
 })
 
@@ -60,14 +62,14 @@ tape('import and require return the same', (t) => {
       const names = Object.keys(required)
       console.log(entry, imported.default === required && names.every(name => imported[name] === required[name]), ...names)
     }`)
-  t.equal(output, '. true\n./promises true open wrap FlumeLog\n./push true\n./maintenance true verify repair copy\n')
+  t.equal(output, '. true\n./promises true open wrap FlumeLog\n./push true\n./maintenance true verify repair copy\n./import true detectFormat readRecords importLog openImportMap exportLog\n')
   t.end()
 })
 
 tape('the package contains the code and the types of each entry point', (t) => {
   const isPacked = (file) => files.some(packed => file === packed || file.startsWith(packed + '/'))
   const modules = Object.entries(entries ?? {}).filter(([entry]) => !entry.endsWith('.json'))
-  t.deepEqual(modules.map(([entry]) => entry), ['.', './promises', './push', './maintenance'])
+  t.deepEqual(modules.map(([entry]) => entry), ['.', './promises', './push', './maintenance', './import'])
   for (const [entry, { types, default: code }] of modules) {
     t.ok(fs.existsSync(path.join(ROOT, code)), `${entry}: ${code} is there`)
     t.ok(isPacked(path.normalize(code)), `${code} is packed`)

@@ -181,9 +181,10 @@ class Life {
     const log = world.open({ ...this.options })
     const opened = await new Promise(resolve => log.onReady(err => resolve(err)))
     if (opened) return world.violate(`the log cannot be opened: ${opened.stack}`)
+    const { start } = log
     const closed = await new Promise(resolve => log.close(err => resolve(err)))
     if (closed) return world.violate(`the log cannot be closed: ${closed.stack}`)
-    reconcile(this.model, framesOf(world.bytes(), this.options.blockSize, world.violate), how)
+    reconcile(this.model, framesOf(world.bytes(), this.options.blockSize, world.violate, start), { ...how, start })
   }
 
   checkMisuses () {

@@ -36,6 +36,12 @@ class Model {
     /** Those of which the seq is known. @type {Map<number, Record>} */
     this.bySeq = new Map()
     this.lastSeq = -1
+    /** Records before this offset may have been trimmed. */
+    this.trimmingTo = 0
+    /** Blocks before this one have been. */
+    this.trimmedTo = 0
+    /** What the log trims by itself; null: nothing. @type {{ bytes?: number, records?: number } | null} */
+    this.retain = null
     /** Moments at which onDrain, sync or close told of an error, each with the moment of its call. */
     this.reports = []
     /** Those that were called back without one. */
@@ -86,6 +92,21 @@ class Model {
     if (last === undefined) return
     if (!(last.seq > this.lastSeq)) this.violate(`record ${last.number} is acknowledged at ${last.seq}, after one at ${this.lastSeq}`)
     this.lastSeq = last.seq
+  }
+
+  /** @param {number} end up to which the log has been acknowledged: it may have trimmed what it is not to retain */
+  reached (end) {
+    if (this.retain === null) return
+    const { bytes = Infinity, records = Infinity } = this.retain
+    // the log may have counted them before callers were told, and before they were deleted
+    const made = this.records.filter(({ isFailed }) => !isFailed)
+    const first = made[made.length - records]
+    this.trimmingTo = Math.max(this.trimmingTo, end - bytes, first === undefined ? 0 : first.seq ?? end)
+  }
+
+  /** @param {Record} record */
+  mayBeTrimmed ({ seq }) {
+    return seq !== undefined && seq < this.trimmingTo
   }
 
   /**
@@ -145,7 +166,7 @@ class Model {
       if (shown[i].seq <= shown[i - 1].seq || shown[i].number <= shown[i - 1].number) return this.violate(`record ${shown[i].number} is shown after record ${shown[i - 1].number}`)
     }
     for (const record of this.records) {
-      if (record.seq === undefined || record.seq < min || record.seq > max || record.deletingAt < Infinity) continue
+      if (record.seq === undefined || record.seq < min || record.seq > max || record.deletingAt < Infinity || this.mayBeTrimmed(record)) continue
       const isBetween = record.acknowledgedAt < Infinity && record.number > first && record.number < last
       if ((isBetween || record.acknowledgedAt < before) && !numbers.has(record.number)) {
         return this.violate(`record ${record.number} at ${record.seq} was acknowledged, and is not shown`)
@@ -155,7 +176,7 @@ class Model {
 
   /** @returns {Record[]} acknowledged, with a seq, and never asked to be deleted */
   get kept () {
-    return this.records.filter(record => record.acknowledgedAt < Infinity && record.seq !== undefined && record.deletingAt === Infinity)
+    return this.records.filter(record => record.acknowledgedAt < Infinity && record.seq !== undefined && record.deletingAt === Infinity && !this.mayBeTrimmed(record))
   }
 
   /**

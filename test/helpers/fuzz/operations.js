@@ -10,12 +10,12 @@ const { drawSink } = require('./sinks')
 /** Each operation and how often it is drawn. @type {Array<[number, (session: Session) => void]>} */
 const OPERATIONS = [
   [30, appendOne], [12, appendBatch], [4, appendAtomic], [2, appendEmpty], [3, appendInvalid], [0.15, appendHuge],
-  [6, del], [1, delInvalid], [4, sync], [4, onDrain], [2, onReady],
+  [6, del], [1, delInvalid], [0.5, trim], [4, sync], [4, onDrain], [2, onReady],
   [6, get], [3, getPrevious], [5, stream], [2, liveStream], [3, scan], [3, search],
   [2, sink], [3, stats], [2, changeLimits], [1, world]
 ]
 /** Those that a callback may call. */
-const NESTED = [[4, appendOne], [1, appendBatch], [1, appendAtomic], [1, appendEmpty], [2, del], [2, sync], [2, onDrain], [2, get], [1, stream], [1, stats], [0.3, close]]
+const NESTED = [[4, appendOne], [1, appendBatch], [1, appendAtomic], [1, appendEmpty], [2, del], [0.2, trim], [2, sync], [2, onDrain], [2, get], [1, stream], [1, stats], [0.3, close]]
 
 /** @param {Session} session */
 function operate (session) {
@@ -167,7 +167,7 @@ function del (session) {
     for (const record of records) record.deletingAt = Math.min(record.deletingAt, session.moment)
     log.del(seqs.length === 1 ? seqs[0] : seqs, cb)
   }, (call, err) => {
-    if (err) return session.checkError(call, err)
+    if (err) return session.checkError(call, err, { codes: trimmed(session, seqs) })
     for (const record of records) record.deletedAt = Math.min(record.deletedAt, session.moment)
     if (session.settings.sync === 'always') session.checkErased(call, records)
   })
@@ -178,9 +178,30 @@ function delInvalid (session) {
   const { log, random } = session
   const seq = random.pick([-1, 1.5, 'a', 2 ** 40, 3])
   session.call(`del ${seq}`, cb => log.del(seq, cb), (call, err) => {
-    if (err) session.checkError(call, err, { codes: ['flumelog:invalid', 'flumelog:not-found'] })
+    if (err) session.checkError(call, err, { codes: ['flumelog:invalid', 'flumelog:not-found', ...trimmed(session, [seq])] })
     else session.violate(`${call.name} succeeded`)
   })
+}
+
+// Trimming
+
+function trim (session) {
+  const { log, model, random } = session
+  const lt = random() < 0.05 ? Infinity : random.below(model.lastSeq + 100)
+  // it may take effect while it is pending
+  session.call(`trim ${lt}`, cb => {
+    model.trimmingTo = Math.max(model.trimmingTo, lt)
+    log.trim({ lt }, cb)
+  }, (call, err, start) => {
+    if (err) return session.checkError(call, err)
+    model.trimmedTo = Math.max(model.trimmedTo, start)
+    if (start > model.trimmingTo || log.start < start) session.violate(`${call.name} was given ${start}`)
+  })
+}
+
+/** The code of the error that a call with these seqs may get since they were trimmed. */
+function trimmed ({ model }, seqs) {
+  return seqs.some(seq => seq < model.trimmingTo) ? ['flumelog:trimmed'] : []
 }
 
 // Waiting
@@ -254,7 +275,7 @@ function get (session) {
     if (!err) return model.show(seq, value, call.madeAt)
     const isDeleted = err.code === 'flumelog:deleted'
     if (isDeleted && (model.bySeq.get(seq)?.deletingAt ?? 0) === Infinity) session.violate(`${call.name}: deleted, and nobody asked for that`)
-    session.checkError(call, err, { isRead: true, codes: ['flumelog:deleted', ...(seq === record?.seq ? [] : ['flumelog:invalid', 'flumelog:not-found'])] })
+    session.checkError(call, err, { isRead: true, codes: ['flumelog:deleted', ...trimmed(session, [seq]), ...(seq === record?.seq ? [] : ['flumelog:invalid', 'flumelog:not-found'])] })
   })
 }
 
@@ -264,7 +285,7 @@ function getPrevious (session) {
   if (from === undefined) return
   const before = (call) => model.kept.filter(({ seq, acknowledgedAt }) => seq < from.seq && acknowledgedAt < call.madeAt)
   session.call(`getPrevious ${from.seq}`, cb => log.getPrevious(from.seq, cb), (call, err, value, seq) => {
-    if (err && err.code !== 'flumelog:not-found') return session.checkError(call, err, { isRead: true })
+    if (err && err.code !== 'flumelog:not-found') return session.checkError(call, err, { isRead: true, codes: trimmed(session, [from.seq]) })
     if (!err) model.show(seq, value, call.madeAt)
     const missed = before(call).find(record => err || record.seq > seq)
     if (missed !== undefined) session.violate(`${call.name} passed over record ${missed.number} at ${missed.seq}`)
@@ -272,7 +293,7 @@ function getPrevious (session) {
 }
 
 function drawRange ({ random, model }) {
-  const range = { reverse: random() < 0.4, cache: random() < 0.7 }
+  const range = { reverse: random() < 0.4, cache: random() < 0.7, fromStart: random() < 0.5 }
   if (random() < 0.3) range.gte = random.below(model.lastSeq + 20)
   if (random() < 0.3) range.lte = random.below(model.lastSeq + 20)
   return range
@@ -314,7 +335,7 @@ function scan (session) {
       return shown.length < stopAfter
     }, cb)
   }, (call, err) => {
-    if (err) session.checkError(call, err, { isRead: true })
+    if (err) session.checkError(call, err, { isRead: true, codes: trimmed(session, [0]) })
     const isComplete = !err && shown.length < stopAfter
     model.checkGaps(range.reverse ? [...shown].reverse() : shown, { min: range.gte ?? 0, max: range.lte ?? Infinity }, isComplete ? call.madeAt : -1)
   })

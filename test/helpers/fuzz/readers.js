@@ -99,7 +99,7 @@ class Reader {
     this.hasEnded = true
     this.isLooping = false
     session.readers.delete(this)
-    if (end !== true) session.checkError(this.call, end, { isRead: true })
+    if (end !== true) session.checkError(this.call, end, { isRead: true, codes: session.model.trimmingTo > 0 && !options.fromStart ? ['flumelog:trimmed'] : [] })
     if (this.isLive && options.reverse) return
     const isComplete = end === true && shown.length < this.manner.stopAfter && !(options.limit > 0)
     const before = !isComplete ? -1 : this.isLive ? session.moment : this.startedAt

@@ -16,11 +16,13 @@ const { LAST, PART, indexAt, joinAll, kindOf } = require('../../../lib/format/ch
  * @param {Buffer} bytes of a log that has been recovered
  * @param {number} blockSize
  * @param {(message: string) => void} violate
+ * @param {number} [first] where the log starts
  * @returns {Frame[]} its records, the deleted ones too
  */
-function framesOf (bytes, blockSize, violate) {
+function framesOf (bytes, blockSize, violate, first = 0) {
   const frames = []
-  for (let start = 0; start < bytes.length; start += blockSize) {
+  if (!bytes.subarray(blockSize, first).every(byte => byte === 0)) violate(`there is something before the log's start at ${first}`)
+  for (let start = first; start < bytes.length; start += blockSize) {
     const block = bytes.subarray(start, start + blockSize)
     const end = block.length === blockSize ? layout.paddingStart(block) : block.length
     if (endOfRecords(block, 0, Math.min(end, block.length)) !== end) {
@@ -38,24 +40,30 @@ function framesOf (bytes, blockSize, violate) {
  * @param {Model} model
  * @param {Frame[]} frames
  * @param {object} how the log ended
+ * @param {number} [how.start] where the log starts
  * @param {boolean} how.isCrash the power went
  * @param {boolean} how.isCertain false: what failed may be there, since the log could not be closed without an error
  * @param {boolean} how.hasFaults operations have failed, so that appends may have been rolled back that nobody was told of
  */
-function reconcile (model, frames, { isCrash, isCertain, hasFaults }) {
+function reconcile (model, frames, { isCrash, isCertain, hasFaults, start = 0 }) {
+  if (start < model.trimmedTo) model.violate(`the log was trimmed to ${model.trimmedTo}, and starts at ${start}`)
+  if (start > model.trimmingTo) model.violate(`the log was to be trimmed to ${model.trimmingTo}, and starts at ${start}`)
   const found = matchFrames(model, frames)
+  const firstFound = Math.min(Infinity, ...found.keys())
+  // one that is not acknowledged does not know where it is
+  const isTrimmed = (/** @type {Record} */ { seq, number }) => seq !== undefined ? seq < start : start > 0 && number < firstFound
   const lastFound = Math.max(-1, ...found.keys())
   let previous = -1
   for (const record of model.records) {
     const frame = found.get(record.number)
-    if (frame === undefined) checkMissing(model, record, { isCrash, hasFaults, isBefore: record.number < lastFound })
+    if (frame === undefined) checkMissing(model, record, { isCrash, hasFaults, isBefore: record.number < lastFound, isTrimmed: isTrimmed(record) })
     else {
       if (frame.seq <= previous) model.violate(`record ${record.number} stands before an earlier one`)
       previous = frame.seq
       checkFound(model, record, frame, isCertain && !isCrash)
     }
   }
-  if (isCrash) checkAtomic(model, found)
+  if (isCrash) checkAtomic(model, found, isTrimmed)
   adopt(model, found)
 }
 
@@ -92,12 +100,12 @@ function numberOf ({ values }, data) {
 /**
  * @param {Model} model
  * @param {Record} record
- * @param {{ isCrash: boolean, hasFaults: boolean, isBefore: boolean }} how
+ * @param {{ isCrash: boolean, hasFaults: boolean, isBefore: boolean, isTrimmed: boolean }} how
  */
-function checkMissing (model, record, { isCrash, hasFaults, isBefore }) {
+function checkMissing (model, record, { isCrash, hasFaults, isBefore, isTrimmed }) {
   const name = `record ${record.number} at ${record.seq}`
   const isAcknowledged = record.acknowledgedAt < Infinity
-  if (record.isFailed) return
+  if (record.isFailed || isTrimmed) return
   if (record.isDurable) return model.violate(`${name} was synced, and is lost`)
   if (!isCrash && isAcknowledged) return model.violate(`${name} was acknowledged, and is lost`)
   if (!isCrash && record.isShown) return model.violate(`${name} was shown, and is lost`)
@@ -122,10 +130,12 @@ function checkFound (model, record, frame, isCertain) {
 /**
  * @param {Model} model
  * @param {Map<number, Frame>} found
+ * @param {(record: Record) => boolean} isTrimmed
  */
-function checkAtomic (model, found) {
-  for (const { batch, number } of model.records) {
-    if (!batch.isAtomic || found.has(number)) continue
+function checkAtomic (model, found, isTrimmed) {
+  for (const record of model.records) {
+    const { batch, number } = record
+    if (!batch.isAtomic || found.has(number) || isTrimmed(record)) continue
     if (model.records.some(other => other.batch === batch && found.has(other.number))) {
       return model.violate(`an atomic batch is there in part, without record ${number}`)
     }

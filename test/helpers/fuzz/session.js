@@ -86,7 +86,7 @@ class Session {
     const { world, model } = this
     for (const record of model.records) {
       if (record.batch.madeAt > call.madeAt) break
-      if (record.isDurable || record.isFailed || record.deletingAt < Infinity) continue
+      if (record.isDurable || record.isFailed || record.deletingAt < Infinity || model.mayBeTrimmed(record)) continue
       if (record.acknowledgedAt < Infinity) record.isDurable = true
       if (record.seq !== undefined && !world.isDurable(record.seq, record.data)) {
         return this.violate(`${call.name} was called back, and a power cut may take record ${record.number} at ${record.seq}`)
@@ -100,8 +100,10 @@ class Session {
    * @param {import('./model').Record[]} records
    */
   checkErased (call, records) {
-    const { world } = this
-    for (const { seq, data, number } of records) {
+    const { world, model } = this
+    for (const record of records) {
+      const { seq, data, number } = record
+      if (model.mayBeTrimmed(record)) continue
       if (!world.isDurable(seq, Buffer.alloc(data.length)) && !world.isRecorded(seq)) {
         return this.violate(`${call.name} was called back, and a power cut may bring record ${number} back`)
       }

@@ -1,0 +1,77 @@
+'use strict'
+
+// flumelog compact: rewrites a log without its deleted records.
+
+const { fileToWrite } = require('../arguments')
+const { UserError, codeOf, reportRecovery } = require('../errors')
+const { printable } = require('../escapes')
+const { counted, size } = require('../numbers')
+const { close, openToWrite } = require('../open')
+const { byteProgress } = require('../progress')
+const { isShared } = require('../shared')
+const { helpText } = require('../usage')
+
+const INTERRUPTED = 130
+
+const EXAMPLES = `
+Examples:
+  flumelog compact my.log                 frees what deleted records take
+
+OFFSETS CHANGE: records get new ones, greater than all before, so an offset
+from before never leads to another record. my.log.offset-map leads from the
+old ones to the new ones; views under flumedb are rebuilt when they are opened.
+
+The log is copied into my.log.compacting, which then takes its place: until
+then, Ctrl-C, a crash or a full disk leave it as it was. It takes as much free
+space as the records that stay. No other process may have the log open for
+writing; readers follow. A program that has it open can call log.compact().`
+
+/** @param {import('commander').Command} program */
+function define (program) {
+  program.command('compact')
+    .summary('free what deleted records take: offsets change')
+    .description('Rewrites a log without its deleted records.')
+    .argument('<file>', 'the log', fileToWrite)
+    .addHelpText('after', helpText(EXAMPLES))
+    .action(compact)
+}
+
+/** @param {string} file */
+async function compact (file) {
+  const interrupt = new AbortController()
+  const oninterrupt = () => interrupt.abort()
+  process.once('SIGINT', oninterrupt)
+  const bar = byteProgress('compacting')
+  const log = await openAlone(file)
+  try {
+    const { before, after, records, deleted } = await new Promise((resolve, reject) => {
+      log.compact({ signal: interrupt.signal, onProgress: ({ done, total }) => bar.update(done, total) }, (err, compacted) => err ? reject(err) : resolve(compacted))
+    })
+    bar.stop()
+    process.stdout.write(`${printable(file)}: ${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record')} dropped; offsets have changed\n`)
+  } catch (err) {
+    bar.stop()
+    if (!interrupt.signal.aborted) throw err
+    process.exitCode = INTERRUPTED
+    process.stderr.write(`${printable(file)}: interrupted; the log is as it was\n`)
+  } finally {
+    process.removeListener('SIGINT', oninterrupt)
+    await close(log)
+  }
+}
+
+/** @param {string} file */
+async function openAlone (file) {
+  try {
+    const { log, cut } = await openToWrite(file, { cacheSize: 0 })
+    if (cut !== null) reportRecovery(file, cut)
+    return log
+  } catch (err) {
+    if (codeOf(err) !== 'flumelog:locked') throw err
+    throw new UserError(await isShared(file)
+      ? `${file}: several programs may share this log, and one of them has it open; compact needs it for itself: close it in all of them first`
+      : `${file}: another program has this log open for writing; close it there first, or have that program call log.compact()`)
+  }
+}
+
+module.exports = { define }

@@ -1,0 +1,40 @@
+'use strict'
+
+// A compaction moves records: where a position is since.
+
+const { OffsetMap } = require('../space/offset-map')
+
+/** @typedef {import('./cursor-text').Position} Position */
+
+/**
+ * @param {Position} position
+ * @param {string} id of the log now
+ * @param {OffsetMap | null} map of its last compaction
+ * @returns {Position} the same one in the log as it is now; or as it is, if it is from before another compaction
+ */
+function positionIn (position, id, map) {
+  if (position.id === id || map === null || map.id !== id) return position
+  if (position.seq === -1) return { id, seq: -1, next: map.base, tie: null }
+  if (map.previousId !== position.id) return position
+  const seq = map.at(position.seq)
+  if (seq !== null) return { id, seq, next: seq + 1, tie: position.tie }
+  const before = map.down(position.seq)
+  return { id, seq: before, next: before === -1 ? map.base : before + 1, tie: null }
+}
+
+/**
+ * @template T
+ * @param {string} log its path
+ * @param {(map: OffsetMap | null) => T} run given the map of its last compaction, if there was one
+ * @returns {Promise<T>}
+ */
+async function withMap (log, run) {
+  const map = await OffsetMap.open(log)
+  try {
+    return run(map)
+  } finally {
+    map?.close()
+  }
+}
+
+module.exports = { positionIn, withMap }

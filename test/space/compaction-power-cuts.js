@@ -1,0 +1,78 @@
+'use strict'
+
+// What a power cut leaves of a compaction, by the calls that were made and fsynced: the log is as it was or compacted, with all
+// that was durable.
+//
+//     node test/space/compaction-power-cuts.js [--seconds 3] [--seed 1]
+
+const fs = require('fs')
+const path = require('path')
+const tape = require('tape')
+const { parseArgs } = require('util')
+const { open } = require('../../promises')
+const { processFolder } = require('../helpers/folder')
+const { randomFrom } = require('../helpers/random')
+const { record } = require('../helpers/recorded-calls')
+const { ReplayedFolder } = require('../helpers/replayed-folder')
+
+const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'traced-compactor.js')
+const CUTS_PER_RUN = 25
+
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: '3' }, seed: { type: 'string' } } })
+const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
+const folder = processFolder()
+
+tape('a power cut during a compaction leaves the log as it was, or compacted, with all that was durable', async (t) => {
+  t.comment(`--seed ${SEED} repeats it`)
+  const until = Date.now() + Number(values.seconds) * 1000
+  const counts = { cuts: 0, compacted: 0, found: 0 }
+  let problem = null
+  for (let seed = SEED; (seed === SEED || Date.now() < until) && problem === null; seed++) problem = await replay(seed, counts)
+  t.comment(JSON.stringify(counts))
+  t.equal(problem, null, `${counts.cuts} power cuts`)
+  t.ok(counts.found > 0)
+})
+
+async function replay (seed, counts) {
+  const root = path.join(folder, `run-${seed}`)
+  fs.mkdirSync(root)
+  const events = record([PROGRAM, path.join(root, 'log'), String(seed)], { strace: false, output: path.join(folder, 'calls') })
+  const random = randomFrom(seed)
+  // most of them while it is compacted: there are renames
+  const first = events.findIndex(({ path: name }) => String(name).endsWith('.compacting'))
+  const moments = Array.from({ length: CUTS_PER_RUN }, () => first + random.below(events.length + 1 - first)).sort((a, b) => a - b)
+  const replayed = new ReplayedFolder(root)
+  let at = 0
+  for (const moment of moments) {
+    while (at < moment) replayed.apply(events[at++])
+    counts.cuts++
+    const left = fs.mkdtempSync(path.join(folder, 'left-'))
+    replayed.materialize(left, random)
+    const problem = await problemOf(path.join(left, 'log'), replayed.told.map(line => JSON.parse(line)), counts).catch(err => err.stack)
+    if (problem !== null) return `${problem} (--seed ${seed}, cut after event ${at} of ${events.length}, left in ${left})`
+    fs.rmSync(left, { recursive: true })
+  }
+  fs.rmSync(root, { recursive: true })
+  return null
+}
+
+/** @returns {Promise<string | null>} what is wrong */
+async function problemOf (file, told, counts) {
+  const all = (name) => told.filter(({ what }) => what === name).flatMap(({ details }) => details)
+  const [durable, deleting, deleted] = ['appended', 'deleting', 'deleted'].map(name => new Set(all(name)))
+  const log = await open(file, all('settings')[0])
+  const found = []
+  for await (const value of log.stream({ seqs: false })) found.push(String(value))
+  if (log.id !== '0') counts.compacted++
+  await log.append('after it')
+  await log.close()
+  counts.found += found.length
+  let at = 0
+  for (const value of all('appending')) {
+    if (found[at] === value) {
+      if (deleted.has(value)) return `${value} was deleted`
+      at++
+    } else if (durable.has(value) && !deleting.has(value)) return `${value} is not there, but ${found[at]}`
+  }
+  return at === found.length ? null : `${found[at]} is there`
+}

@@ -1,0 +1,131 @@
+'use strict'
+
+// What reads a log that another part of the program, or another process, compacts: read-only logs, and the views of flumedb.
+
+const fs = require('fs')
+const tape = require('tape')
+const Flume = require('flumedb')
+const Level = require('flumeview-level')
+const Reduce = require('flumeview-reduce')
+const codec = require('flumecodec').json
+const FlumeLog = require('../..')
+const { open } = require('../../promises')
+const { testFolder } = require('../helpers/folder')
+const { codeOf } = require('../helpers/reading')
+
+const SMALL = { blockSize: 1024 }
+
+tape('a read-only log follows a compaction: its streams go on where they were, live ones among them', async (t) => {
+  const file = testFolder(t)('log')
+  const log = await open(file, SMALL)
+  const seqs = []
+  for (let n = 0; n < 500; n++) seqs.push(await log.append(`record ${n}`))
+  const reader = await open(file, { readOnly: true })
+  const ids = []
+  reader.onCompact(({ id, previousId }) => ids.push([previousId, id]))
+  const forward = reader.stream()
+  const backward = reader.stream({ reverse: true })
+  const live = reader.stream({ live: true })
+  const [ahead, behind, seen] = [[], [], []]
+  for (let n = 0; n < 200; n++) {
+    ahead.push(await next(forward))
+    behind.push(await next(backward))
+  }
+  for (let n = 0; n < 500; n++) seen.push(await next(live))
+  const expectedIds = []
+  for (let round = 0; round < 2; round++) {
+    const before = log.id
+    // what nobody has read yet
+    for (const n of round === 0 ? [250, 251, 299] : []) await log.del(seqs[n])
+    await log.compact()
+    await log.append(`after ${round}`)
+    expectedIds.push([before, log.id])
+    seen.push(await next(live))
+    ahead.push(await next(forward))
+    behind.push(await next(backward))
+  }
+  t.deepEqual(ids, expectedIds)
+  t.equal(reader.id, log.id)
+  t.equal(reader.since.value, log.since.value)
+  t.equal(reader.flumelog.start, log.flumelog.start)
+  const left = numbers(500).filter(n => ![250, 251, 299].includes(n)).map(n => `record ${n}`)
+  t.deepEqual(seen, [...numbers(500).map(n => `record ${n}`), 'after 0', 'after 1'])
+  for await (const { value } of forward) ahead.push(String(value))
+  for await (const { value } of backward) behind.push(String(value))
+  t.deepEqual(ahead, [...left, 'after 0', 'after 1'])
+  t.deepEqual(behind, [...left].reverse())
+  t.equal(await codeOf(reader.get(seqs[5])), 'flumelog:trimmed')
+  for await (const { seq, value } of log.stream()) if (!value.equals(await reader.get(seq))) t.fail(`${seq} has another value`)
+  await log.close()
+  await reader.close()
+})
+
+tape('a read-only log whose file is replaced by another one fails, as it does without compactions', async (t) => {
+  const folder = testFolder(t)
+  const log = await open(folder('log'), SMALL)
+  await log.append(['a', 'b'])
+  await log.compact()
+  await log.close()
+  const reader = await open(folder('log'), { readOnly: true })
+  const live = reader.stream({ live: true })
+  await next(live)
+  await next(live)
+  fs.copyFileSync(folder('log'), folder('copy'))
+  fs.renameSync(folder('copy'), folder('log'))
+  t.equal(await codeOf(next(live)), 'flumelog:replaced')
+  await reader.close()
+})
+
+tape('the views of flumedb are rebuilt by themselves when the log is compacted, and when it was compacted while they were closed', async (t) => {
+  const folder = testFolder(t)
+  fs.mkdirSync(folder('db'))
+  const { error } = console
+  // flumedb tells why it rebuilds a view
+  console.error = () => {}
+  t.teardown(() => { console.error = error })
+  const file = folder('db/log')
+  const make = () => {
+    const log = FlumeLog(file, { ...SMALL, codec })
+    return { log, db: Flume(log).use('sum', Reduce(1, (sum, { n }) => sum + n, null, null, 0)).use('index', Level(1, ({ n }) => [n])) }
+  }
+  const appended = []
+  let { log, db } = make()
+  const append = (n) => promised(cb => db.append({ n }, cb)).then(seq => { appended[n] = seq })
+  const check = async (what, expected) => {
+    t.equal(await promised(cb => db.sum.get({}, cb)), expected.reduce((a, b) => a + b, 0), `${what}: flumeview-reduce`)
+    const found = []
+    for (const n of expected) found.push((await promised(cb => db.index.get(n, cb))).n)
+    t.deepEqual(found, expected, `${what}: flumeview-level`)
+  }
+  for (let n = 0; n < 100; n++) await append(n)
+  await check('before', numbers(100))
+  for (let n = 0; n < 100; n += 10) await promised(cb => db.del(appended[n], cb))
+  await promised(cb => log.compact(cb))
+  await append(100)
+  const kept = numbers(101).filter(n => n === 100 || n % 10 !== 0)
+  await check('online', kept)
+  await promised(cb => db.close(cb))
+
+  const alone = await open(file, { ...SMALL, codec })
+  await alone.compact({ keep: ({ n }) => n < 50 })
+  await alone.close()
+  ;({ log, db } = make())
+  await check('after a restart', kept.filter(n => n < 50))
+  await append(500)
+  await check('and goes on', [...kept.filter(n => n < 50), 500])
+  await promised(cb => db.close(cb))
+})
+
+function numbers (count) {
+  return Array.from({ length: count }, (_, i) => i)
+}
+
+async function next (stream) {
+  const { value, done } = await stream.next()
+  if (done) throw new Error('the stream has ended')
+  return String(value.value)
+}
+
+function promised (start) {
+  return new Promise((resolve, reject) => start((err, value) => err ? reject(err) : resolve(value)))
+}

@@ -1,0 +1,161 @@
+'use strict'
+
+// Readers in other processes, and processes that share a log, beside one that trims it.
+
+const tape = require('tape')
+const fs = require('fs')
+const pull = require('pull-stream')
+const FlumeLog = require('../..')
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
+const { pathFile } = require('../../lib/storage/path-file')
+const maintenance = require('../../maintenance')
+const { testFolder } = require('../helpers/folder')
+const { until, published, watched } = require('../helpers/followers')
+const { promises } = require('../helpers/promises')
+const { codeOf, collect, event } = require('../helpers/reading')
+
+const BLOCK_SIZE = 512
+const data = (i) => Buffer.alloc(100, i + 1)
+const indexes = async (log, options) => (await collect(log.log, { seqs: false, ...options })).map(value => value[0] - 1)
+const range = (from, to) => Array.from({ length: to - from }, (_, i) => from + i)
+
+async function filled (log, count = 60) {
+  const seqs = []
+  for (let i = 0; i < count; i++) seqs.push(await log.append(data(i)))
+  return seqs
+}
+
+/** What a reader sees of a log that starts with this record. */
+async function check (t, reader, seqs, first, count = 60) {
+  t.deepEqual(await indexes(reader), range(first, count))
+  t.deepEqual(await indexes(reader, { reverse: true }), range(first, count).reverse())
+  t.equal(await codeOf(collect(reader.log, { gt: seqs[1] })), 'flumelog:trimmed')
+  t.deepEqual(await indexes(reader, { gt: seqs[1], fromStart: true }), range(first, count))
+  t.equal(await codeOf(reader.get(seqs[first - 1])), 'flumelog:trimmed')
+  t.equal(await codeOf(reader.get(0)), 'flumelog:trimmed')
+  t.equal((await reader.search(value => value[0] - 1 - first + 1)).seq, seqs[first])
+  t.equal(reader.log.start, seqs[first])
+}
+
+for (const checksum of [true, false]) {
+  const options = { blockSize: BLOCK_SIZE, checksum }
+  const how = checksum ? 'with checksums' : 'without checksums'
+
+  tape(`a reader that is open when a log is trimmed gets to know, and so does one that is opened then: ${how}`, async (t) => {
+    for (const cacheSize of [0, 1 << 20]) {
+      const file = testFolder(t)('log')
+      const writer = promises(FlumeLog(file, options))
+      const seqs = await filled(writer)
+      await published(file, seqs.at(-1))
+      const before = promises(FlumeLog(file, { ...options, cacheSize, readOnly: true }))
+      t.deepEqual(await indexes(before), range(0, 60))
+      await writer.trim({ lt: seqs[40] })
+      const after = promises(FlumeLog(file, { ...options, cacheSize, readOnly: true }))
+      await after.onReady()
+      await check(t, after, seqs, 40)
+      await until(() => before.log.start > 0)
+      await check(t, before, seqs, 40)
+      await writer.close()
+      const closed = promises(FlumeLog(file, { ...options, cacheSize, readOnly: true }))
+      await closed.onReady()
+      await check(t, closed, seqs, 40)
+      const { valid, start } = await maintenance.verify(file)
+      t.deepEqual([valid, start], [true, seqs[40]])
+      await Promise.all([before, after, closed].map(log => log.close()))
+    }
+  })
+
+  tape(`a reader that knows of no trim yet takes no block of zeros for a corrupt one: ${how}`, async (t) => {
+    const file = testFolder(t)('log')
+    const writer = promises(FlumeLog(file, options))
+    const seqs = await filled(writer)
+    await published(file, seqs.at(-1))
+    // nothing tells it that the file has changed
+    const readers = Array.from({ length: 3 }, () => promises(createLog({ ...pathFile(file, { readOnly: true, lock: false }), watch: null }, settingsOf({ ...options, readOnly: true, cacheSize: 0 }))))
+    const [reader, streaming, opened] = readers
+    await Promise.all(readers.map(reader => reader.onReady()))
+    await writer.trim({ lt: seqs[40] })
+    t.equal(await codeOf(reader.get(seqs[20])), 'flumelog:trimmed')
+    await check(t, reader, seqs, 40)
+    t.deepEqual(await indexes(streaming), range(40, 60), 'a stream from the start')
+    await writer.close()
+    t.deepEqual(await indexes(opened), range(40, 60), 'when the writer is gone')
+    await Promise.all(readers.map(reader => reader.close()))
+  })
+
+  tape(`a live stream in another process that a trim overtakes ends with an error, or goes on at the start of the log: ${how}`, async (t) => {
+    const file = testFolder(t)('log')
+    const writer = promises(FlumeLog(file, options))
+    const seqs = await filled(writer, 2)
+    await published(file, seqs.at(-1))
+    let gate = Promise.resolve()
+    const reader = promises(watched(file, { beforeSize: () => gate }, options))
+    await reader.onReady()
+    const shown = { fails: [], jumps: [] }
+    const ends = []
+    pull(reader.log.stream({ live: true, seqs: false }), pull.drain(value => shown.fails.push(value[0] - 1), end => ends.push(end?.code)))
+    pull(reader.log.stream({ live: true, seqs: false, fromStart: true }), pull.drain(value => shown.jumps.push(value[0] - 1), () => {}))
+    await until(() => shown.jumps.length === 2)
+    let release
+    gate = new Promise(resolve => { release = resolve })
+    for (let i = 2; i < 60; i++) seqs.push(await writer.append(data(i)))
+    await writer.trim({ lt: seqs[40] })
+    await published(file, seqs.at(-1))
+    release()
+    await until(() => shown.jumps.at(-1) === 59)
+    t.deepEqual(shown, { fails: [0, 1], jumps: [0, 1, ...range(40, 60)] })
+    await until(() => ends.length === 1)
+    t.deepEqual(ends, ['flumelog:trimmed'])
+    await Promise.all([reader.close(), writer.close()])
+  })
+
+  tape(`a reader notices a trim by a process that has opened and closed the log since: ${how}`, async (t) => {
+    const file = testFolder(t)('log')
+    const first = promises(FlumeLog(file, options))
+    const seqs = await filled(first)
+    await first.close()
+    const reader = promises(FlumeLog(file, { ...options, readOnly: true, cacheSize: 0 }))
+    t.deepEqual(await indexes(reader), range(0, 60))
+    const writer = promises(FlumeLog(file, options))
+    await writer.trim({ lt: seqs[40] })
+    await writer.close()
+    await until(() => reader.log.start > 0)
+    await check(t, reader, seqs, 40)
+    await reader.close()
+  })
+
+  tape(`readers of a log whose writer was killed in the middle of a trim do not see what it trimmed: ${how}`, async (t) => {
+    const file = testFolder(t)
+    const writer = promises(FlumeLog(file('log'), options))
+    const seqs = await filled(writer)
+    fs.copyFileSync(file('log'), file('copy'))
+    await writer.trim({ lt: seqs[40] })
+    fs.copyFileSync(file('log.recovery-point'), file('copy.recovery-point'))
+    await writer.close()
+    for (const readOnly of [true, false, true]) {
+      const log = promises(FlumeLog(file('copy'), { ...options, readOnly }))
+      await log.onReady()
+      await check(t, log, seqs, 40)
+      t.equal(fs.readFileSync(file('copy')).subarray(BLOCK_SIZE, seqs[40]).every(byte => byte === 0), !(readOnly && fs.existsSync(file('copy.recovery-point'))))
+      await log.close()
+    }
+  })
+
+  tape(`all processes that share a log see that it is trimmed: ${how}`, async (t) => {
+    const file = testFolder(t)('log')
+    const owner = promises(FlumeLog(file, { ...options, shared: true }))
+    await owner.onReady()
+    const client = promises(FlumeLog(file, { ...options, shared: true }))
+    const seqs = await filled(client)
+    t.deepEqual(await indexes(client), range(0, 60))
+    await owner.trim({ lt: seqs[20] })
+    await event(setTimeout)
+    t.equal(await codeOf(client.get(0)), 'flumelog:trimmed')
+    await check(t, client, seqs, 20)
+    const late = promises(FlumeLog(file, { ...options, shared: true }))
+    await late.onReady()
+    await check(t, late, seqs, 20)
+    await Promise.all([owner, client, late].map(log => log.close()))
+  })
+}

@@ -1,0 +1,300 @@
+'use strict'
+
+// Trimming: what readers see of it, and what becomes of it when operations fail or the machine stops.
+
+const tape = require('tape')
+const fs = require('fs')
+const pull = require('pull-stream')
+const RAM = require('random-access-memory')
+const FlumeLog = require('../..')
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
+const { Disk, randomFrom } = require('../helpers/disk')
+const { testFolder } = require('../helpers/folder')
+const { promises } = require('../helpers/promises')
+const { codeOf, collect, event } = require('../helpers/reading')
+
+const BLOCK_SIZE = 256
+/** Records per block. */
+const PER_BLOCK = 5
+const data = (i) => Buffer.alloc(40, i + 1)
+const open = (disk, options = {}) => promises(createLog(disk.file('log'), settingsOf({ blockSize: BLOCK_SIZE, ...options })))
+const indexes = async (log, options) => (await collect(log.log, { seqs: false, ...options })).map(value => value[0] - 1)
+const range = (from, to) => Array.from({ length: to - from }, (_, i) => from + i)
+
+/** A log with this many records. */
+async function filled (log, count = 50) {
+  const seqs = []
+  for (let i = 0; i < count; i++) seqs.push(await log.append(data(i)))
+  return seqs
+}
+
+const PLACES = {
+  'a file': (t) => {
+    const file = testFolder(t)('log')
+    return (options) => FlumeLog(file, { blockSize: BLOCK_SIZE, ...options })
+  },
+  'a storage': () => {
+    let storage = new RAM()
+    return (options) => {
+      storage = storage.clone()
+      return FlumeLog(storage, { blockSize: BLOCK_SIZE, ...options })
+    }
+  }
+}
+
+for (const [place, placeOf] of Object.entries(PLACES)) {
+  for (const checksum of [true, false]) {
+    tape(`whole blocks before an offset are trimmed, and nothing else: ${place}, ${checksum ? 'with' : 'without'} checksums`, async (t) => {
+      const openLog = placeOf(t)
+      let log = promises(openLog({ checksum }))
+      const seqs = await filled(log)
+      t.equal(log.log.start, 0)
+      for (const isOpenedAgain of [false, true]) {
+        const start = await log.trim({ lt: seqs[isOpenedAgain ? 38 : 23] })
+        const first = isOpenedAgain ? 35 : 20
+        t.equal(start, seqs[first])
+        if (isOpenedAgain) {
+          await log.close()
+          log = promises(openLog({ checksum }))
+          await log.onReady()
+        }
+        t.equal(log.log.start, start)
+        t.equal(log.log.stats().start, start)
+        t.equal(log.log.stats().records, 50 - first)
+        t.equal(log.log.stats().blocks, 10 - first / PER_BLOCK)
+        t.deepEqual(await indexes(log), range(first, 50))
+        t.deepEqual(await indexes(log, { reverse: true }), range(first, 50).reverse())
+        t.deepEqual(await indexes(log, { gt: -1 }), range(first, 50), 'as flumedb starts a view')
+        t.deepEqual(await indexes(log, { gte: 0, lte: seqs[first] }), [first])
+        t.deepEqual(await indexes(log, { lt: seqs[first] }), [])
+        t.equal(await codeOf(collect(log.log, { gte: 1 })), 'flumelog:trimmed')
+        t.equal(await codeOf(collect(log.log, { gt: seqs[first - 1] })), 'flumelog:trimmed')
+        t.deepEqual(await indexes(log, { gt: seqs[3], fromStart: true }), range(first, 50))
+        t.deepEqual(await indexes(log, { gt: seqs[3], lt: seqs[5], fromStart: true }), [])
+        t.equal(await codeOf(log.get(seqs[first - 1])), 'flumelog:trimmed')
+        t.equal(await codeOf(log.get(0)), 'flumelog:trimmed')
+        t.equal(await codeOf(log.del(seqs[1])), 'flumelog:trimmed')
+        t.equal(await codeOf(log.getPrevious(seqs[1])), 'flumelog:trimmed')
+        t.equal(await codeOf(log.getPrevious(seqs[first])), 'flumelog:not-found')
+        t.equal((await log.getPrevious(seqs[first + 1])).seq, seqs[first])
+        t.equal((await log.search(value => value[0] - 1 - 10)).seq, seqs[first], 'the first that is left is after what was trimmed')
+        t.equal((await log.search(value => value[0] - 1 - 45)).seq, seqs[45])
+      }
+      await log.close()
+    })
+  }
+
+  tape(`the block with the last record stays, however much is to be trimmed: ${place}`, async (t) => {
+    const openLog = placeOf(t)
+    const log = promises(openLog())
+    t.equal(await log.trim({ lt: 1000 }), 0, 'an empty log')
+    const seqs = await filled(log, 45)
+    t.equal(await log.trim({ lt: Infinity }), seqs[40])
+    t.deepEqual(await indexes(log), range(40, 45))
+    t.equal(await log.append(data(45)), 9 * BLOCK_SIZE)
+    t.equal(await log.trim({ lt: 1e9 }), 9 * BLOCK_SIZE)
+    t.deepEqual(await indexes(log), [45])
+    t.equal(await log.trim({ lt: -5 }), 9 * BLOCK_SIZE, 'it never goes back')
+    await log.close()
+    const again = promises(openLog())
+    t.deepEqual(await indexes(again), [45])
+    t.equal(await again.append(data(46)), 9 * BLOCK_SIZE + 44, 'offsets go on')
+    await again.close()
+  })
+}
+
+tape('the first block alone is not trimmed: it would look like one whose records were deleted', async (t) => {
+  const log = promises(FlumeLog(new RAM(), { blockSize: BLOCK_SIZE }))
+  const seqs = await filled(log)
+  t.equal(await log.trim({ lt: seqs[5] }), 0)
+  t.deepEqual(await indexes(log), range(0, 50))
+  t.equal(await log.trim({ lt: seqs[10] }), seqs[10])
+  await log.close()
+})
+
+tape('a trim with wrong options is refused, and a read-only log is not trimmed', async (t) => {
+  const file = testFolder(t)('log')
+  const log = promises(FlumeLog(file))
+  await log.append('one')
+  for (const options of [undefined, null, 5, {}, { lt: 'a' }, { lt: 1.5 }, { lt: NaN }, { lt: 1, gt: 2 }, { lte: 1 }]) {
+    t.equal(await codeOf(log.trim(options)), 'flumelog:invalid', JSON.stringify(options))
+  }
+  t.throws(() => log.log.trim({ lt: 1 }, 'a'), { code: 'flumelog:invalid' })
+  await log.close()
+  t.equal(await codeOf(log.trim({ lt: 1 })), 'flumelog:closed')
+  const reader = promises(FlumeLog(file, { readOnly: true }))
+  t.equal(await codeOf(reader.trim({ lt: 1 })), 'flumelog:read-only')
+  await reader.close()
+})
+
+tape('a stream that a trim overtakes ends with an error, or goes on at the start of the log', async (t) => {
+  for (const cacheSize of [0, 1 << 20]) {
+    const log = promises(FlumeLog(new RAM(), { blockSize: BLOCK_SIZE, cacheSize }))
+    const seqs = await filled(log)
+    const next = (source) => event(resolve => source(null, (end, item) => resolve(end?.code ?? end ?? item.value[0] - 1)))
+    const sources = { fails: log.log.stream(), jumps: log.log.stream({ fromStart: true }), waits: log.log.stream(), back: log.log.stream({ reverse: true }), live: log.log.stream({ live: true, gt: seqs[48] }) }
+    t.deepEqual([await next(sources.fails), await next(sources.jumps), await next(sources.back), await next(sources.live)], [0, 0, 49, 49])
+    await log.trim({ lt: seqs[30] })
+    const rest = async (name) => {
+      const all = []
+      for (let found = await next(sources[name]); found !== true; found = await next(sources[name])) {
+        all.push(found)
+        if (typeof found === 'string') break
+      }
+      return all
+    }
+    t.deepEqual(await rest('fails'), [1, 2, 3, 4, 'flumelog:trimmed'], 'with what it had read already')
+    t.deepEqual(await rest('jumps'), [1, 2, 3, 4, ...range(30, 50)])
+    t.deepEqual(await rest('waits'), range(30, 50), 'one of which nothing was read yet starts there')
+    t.deepEqual(await rest('back'), range(30, 49).reverse())
+    const live = next(sources.live)
+    await log.append(data(50))
+    t.equal(await live, 50, 'one that is behind the trim goes on')
+    await log.close()
+  }
+})
+
+tape('batches and scans start where the log does', async (t) => {
+  const log = promises(FlumeLog(new RAM(), { blockSize: BLOCK_SIZE }))
+  const seqs = await filled(log)
+  await log.trim({ lt: seqs[30] })
+  const batches = await new Promise((resolve, reject) => pull(log.log.batches({ values: false }), pull.collect((err, all) => err ? reject(err) : resolve(all))))
+  t.deepEqual(batches.flat(), seqs.slice(30))
+  const scanned = []
+  const scan = (options) => new Promise((resolve, reject) => log.log.scan(options, (block, start, end, seq) => { scanned.push(seq) }, err => err ? reject(err) : resolve()))
+  await scan({})
+  t.deepEqual(scanned.splice(0), seqs.slice(30))
+  t.equal(await codeOf(scan({ gte: seqs[2] })), 'flumelog:trimmed')
+  await scan({ gte: seqs[2], fromStart: true })
+  t.deepEqual(scanned.splice(0), seqs.slice(30))
+  await log.close()
+})
+
+tape('appends, deletions and reads go on while a log is trimmed', async (t) => {
+  const log = open(new Disk())
+  const seqs = await filled(log)
+  await log.del([seqs[3], seqs[41]])
+  const [start, seq] = await Promise.all([log.trim({ lt: seqs[40] }), log.append(data(50)), log.del(seqs[42]), log.trim({ lt: seqs[20] })])
+  t.equal(start, seqs[40])
+  t.equal(seq, 10 * BLOCK_SIZE)
+  const left = [40, 43, 44, ...range(45, 51)]
+  t.deepEqual(await indexes(log), left)
+  t.equal(log.log.stats().records, left.length)
+  await log.close()
+})
+
+tape('the number of records is exact after a trim of some blocks, and an estimate after one of many', async (t) => {
+  for (const count of [300, 2000]) {
+    const disk = new Disk()
+    const log = open(disk)
+    const seqs = []
+    for (let i = 0; i < count; i++) seqs.push(await log.append(data(i % 200)))
+    await log.del([seqs[0], seqs[count - 1]])
+    await log.trim({ lt: seqs[count - 3] })
+    const { records, recordsEstimate } = log.log.stats()
+    const left = (await collect(log.log)).length
+    t.equal(records, count === 300 ? left : null)
+    t.ok(Math.abs(recordsEstimate - left) <= 5, `${recordsEstimate} of ${left}`)
+    await log.close()
+  }
+})
+
+tape('a trim that was acknowledged holds after a power cut, and takes nothing else', async (t) => {
+  for (let seed = 1; seed <= 20; seed++) {
+    for (const sync of ['always', 'interval', 'never']) {
+      const disk = new Disk({ random: randomFrom(seed), pageSize: 64 })
+      const log = open(disk, { sync })
+      const seqs = await filled(log)
+      await log.del([seqs[2], seqs[33]])
+      await log.trim({ lt: seqs[30] })
+      const after = disk.afterPowerLoss()
+      const again = open(after)
+      const found = await indexes(again)
+      if (again.log.start !== seqs[30] || String(found.filter(i => i !== 33)) !== String(range(30, 50).filter(i => i !== 33))) t.fail(`${sync}, seed ${seed}: ${again.log.start}, ${found}`)
+      await again.close()
+      if (after.misuses.length > 0) t.fail(after.misuses.join())
+    }
+  }
+  t.pass('whatever the power cut leaves')
+})
+
+tape('a trim that a power cut interrupts at any operation is done or not, as a whole', async (t) => {
+  const starts = new Set()
+  for (let operation = 1; operation < 30; operation++) {
+    for (let seed = 1; seed <= 6; seed++) {
+      const disk = new Disk({ random: randomFrom(seed * 7919 + operation), pageSize: 64 })
+      const log = open(disk)
+      const seqs = await filled(log)
+      await log.trim({ lt: seqs[12] })
+      await log.sync()
+      disk.kinds = ['write', 'punch', 'sync', 'point.write', 'point.remove']
+      disk.operations = 0
+      disk.plan.set(operation, 'off')
+      await Promise.race([log.trim({ lt: seqs[33] }).then(() => log.close()), disk.off])
+      const again = open(seed % 2 === 0 ? disk.afterPowerLoss() : disk.afterKill())
+      await again.onReady()
+      const { start } = again.log
+      starts.add(start)
+      const first = seqs.indexOf(start)
+      const found = await indexes(again)
+      if (![10, 30].includes(first) || String(found) !== String(range(first, 50))) t.fail(`operation ${operation}, seed ${seed}: ${start}, ${found}`)
+      const { records } = again.log.stats()
+      if (records !== 50 - first) t.fail(`${records} records`)
+      await again.close()
+    }
+  }
+  t.equal(starts.size, 2)
+})
+
+tape('a trim whose operations fail is told of that, and is made up for when the log is closed', async (t) => {
+  for (const kind of ['point.write', 'punch', 'write']) {
+    const disk = new Disk()
+    const log = open(disk)
+    const seqs = await filled(log)
+    await log.sync()
+    disk.kinds = [kind]
+    disk.operations = 0
+    disk.plan.set(1, 'fail')
+    t.equal(await codeOf(log.trim({ lt: seqs[30] })), 'EIO', kind)
+    t.equal(await log.append(data(50)), 10 * BLOCK_SIZE, 'appends go on')
+    t.deepEqual(await indexes(log), range(30, 51))
+    await log.close()
+    t.deepEqual(disk.points, [null])
+    const again = open(disk)
+    t.deepEqual(await indexes(again), range(30, 51))
+    t.ok(disk.get('log').bytes.subarray(BLOCK_SIZE, seqs[30]).every(byte => byte === 0))
+    await again.close()
+  }
+})
+
+tape('a recovery point that was made for another file trims nothing', async (t) => {
+  const file = testFolder(t)
+  const log = promises(FlumeLog(file('log'), { blockSize: BLOCK_SIZE }))
+  const seqs = await filled(log)
+  await log.trim({ lt: seqs[30] })
+  fs.copyFileSync(`${file('log')}.recovery-point`, `${file('other')}.recovery-point`)
+  await log.close()
+  const made = promises(FlumeLog(file('made'), { blockSize: BLOCK_SIZE }))
+  for (let i = 0; i < 50; i++) await made.append(Buffer.alloc(40, 100 + i))
+  await made.close()
+  fs.copyFileSync(file('made'), file('other'))
+  const other = promises(FlumeLog(file('other')))
+  t.deepEqual(await collect(other.log, { values: false }), seqs)
+  t.equal(other.log.start, 0)
+  await other.close()
+})
+
+tape('what is trimmed takes no space', async (t) => {
+  const file = testFolder(t)('log')
+  const log = promises(FlumeLog(file))
+  let seq
+  for (let i = 0; i < 1000; i++) seq = await log.append(Buffer.alloc(10000, 1))
+  await log.sync()
+  const before = fs.statSync(file)
+  await log.trim({ lt: seq })
+  const after = fs.statSync(file)
+  t.equal(after.size, before.size)
+  if (log.log.stats().holes) t.ok(after.blocks * 512 < 400_000, `${before.blocks * 512} bytes before, ${after.blocks * 512} after`)
+  await log.close()
+})
