@@ -203,8 +203,9 @@ class Deleter {
       if (!layout.isDeleted(block.buffer, seq - start)) positions.add(seq - start)
       callbacks.push(cb)
     }
-    // a storage may have failed to get the zeros
-    const mustRetry = this.file.point === null && this.pending.has(block.number)
+    // a storage may have failed to get the zeros, or to make them durable
+    const isInDoubt = this.pending.has(block.number) || (this.options.sync === 'always' && this.hasUnsyncedZeros)
+    const mustRetry = this.file.point === null && isInDoubt
     if (positions.size === 0 && !mustRetry) return answer(callbacks, null)
     const isWhole = this.writer.written >= start + blockSize
     const hasChecksum = isWhole && storedChecksum(block.buffer) !== 0
