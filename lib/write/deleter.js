@@ -297,8 +297,9 @@ class Deleter {
       changes.push({ block, after: holeOf(blockSize, deletion.checksum !== null), callbacks, deletion })
       return
     }
-    // a storage may have failed to get the zeros
-    const mustRetry = this.file.point === null && this.pending.has(block.number)
+    // a storage may have failed to get the zeros, or to make them durable
+    const isInDoubt = this.pending.has(block.number) || (this.options.sync === 'always' && this.hasUnsyncedZeros)
+    const mustRetry = this.file.point === null && isInDoubt
     if (positions.size === 0 && !mustRetry) {
       if (isHole && !this.pending.has(block.number)) this.holes.rewritten(block.number, 0)
       return answer(callbacks, null)
