@@ -10,7 +10,7 @@ const { CommanderError } = require('commander')
 const { reportError, explain } = require('./errors')
 const { UsageCommand, helpText } = require('./usage')
 
-const COMMANDS = ['dump', 'get', 'search', 'append', 'del', 'reclaim', 'serve', 'stat', 'verify', 'repair', 'completion']
+const COMMANDS = ['dump', 'get', 'search', 'append', 'del', 'trim', 'reclaim', 'serve', 'stat', 'verify', 'repair', 'completion']
 const FAILED = 1
 const WRONG_USAGE = 2
 
