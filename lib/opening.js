@@ -8,6 +8,7 @@ const { findVisibleEnd } = require('./read/visible-end')
 const { openBlocks } = require('./read/open-blocks')
 const { recoverEnd } = require('./recovery/recover-end')
 const { removeJournal } = require('./sharing/journal')
+const { retain } = require('./space/retention')
 const { promises } = require('./storage/promisified-file')
 const { Writer } = require('./write/writer')
 
@@ -72,7 +73,7 @@ async function openWriter (context, io) {
   blocks.tail = found.tail
   blocks.start = found.start
   const writer = new Writer(file, blocks, { ...settings, blockSize, counted }, limits, found.lastSeq, listeners.onadvance, clock)
-  writer.retain(settings, records)
+  retain(writer, settings, records)
   return { opened: { blocks, reader, writer, follower: null, sharing: null, cut, recovered }, lastSeq: found.lastSeq }
 }
 

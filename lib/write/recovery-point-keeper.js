@@ -51,7 +51,7 @@ class RecoveryPointKeeper {
     this.onquiet = null
     this.isPublishing = false
     this.isStopped = false
-    /** Knows where the log starts. @type {import('../space/trimmer').Trimmer | null} */
+    /** Knows where the log starts. @type {import('./trimmer').Trimmer | null} */
     this.trimmer = null
     this.publishNow = this.publishNow.bind(this)
   }
