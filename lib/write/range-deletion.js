@@ -52,6 +52,20 @@ class RangeDeletion {
     if (this.pending === 0 && !this.hasNext) this.cb(this.failure)
   }
 
+  /**
+   * The log is another file now.
+   * @param {import('../space/offset-map').OffsetMap} map
+   * @param {number} blockSize
+   */
+  move (map, blockSize) {
+    this.min = map.up(Math.max(this.min, this.next * blockSize))
+    this.max = map.down(this.max)
+    this.next = Math.floor(this.min / blockSize)
+    this.last = Math.floor(this.max / blockSize)
+    this.isSettled = false
+    if (this.max < this.min) this.fail(null)
+  }
+
   /** Nothing more is asked for. */
   stop () {
     this.next = Infinity
