@@ -16,6 +16,7 @@ const { punchHead } = require('../space/punch-head')
 const { pathFile } = require('../storage/path-file')
 const { BlockWriter } = require('./block-writer')
 const { compareBlocks } = require('./compare-blocks')
+const { isOfEarlierGeneration } = require('./earlier-generation')
 const { readSummary } = require('./source-log')
 
 /** Added to the name of a full backup while it is not complete. */
@@ -97,6 +98,7 @@ class EarlierBackup {
   async mustBeReplaced (work) {
     const { source, extent } = this
     const { blockSize } = source
+    if (extent.end > 0 && await isOfEarlierGeneration(source, this.path, extent)) return true
     // less than a block does not tell its size
     if (extent.blockSize !== blockSize && extent.end >= Math.min(blockSize, extent.blockSize)) throw this.isOther(`it has blocks of ${extent.blockSize} bytes, the log of ${blockSize}`)
     if (extent.end > source.end) throw this.isOther(`it has ${extent.end} bytes, the log has ${source.end}`)
@@ -113,7 +115,7 @@ class EarlierBackup {
       }
     }
     if (!isRelated) throw this.isOther('nothing in it is in the log any more')
-    return isOlder || extent.start > source.start
+    return isOlder || extent.start > source.start || source.start > this.end
   }
 
   /** @param {string} reason */
