@@ -211,6 +211,10 @@ cursor.stream({ gt: 5 })
 cursor.commit(5, { synch: true })
 // @ts-expect-error it has a name
 log.cursor()
+log.del({ gte: 0, lt: 9 }, (err) => err?.message)
+log.reclaim()
+log.reclaim((err, { blocks, bytes }) => blocks + bytes)
+log.reclaim({ onProgress: ({ bytes, total }) => bytes / total, signal: new AbortController().signal }, (err, { bytes }) => bytes)
 log.onReady((err, cut) => console.log(cut?.offset, cut?.bytes, cut?.filename))
 // @ts-expect-error it may be null
 log.onReady((err, cut) => cut.offset)

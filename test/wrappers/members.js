@@ -37,6 +37,7 @@ const COUNTERPARTS = {
   trim: 'trim',
   cursor: 'cursor',
   cursors: 'cursors',
+  reclaim: 'reclaim',
   onReady: 'ready',
   onDrain: 'drained',
   sync: 'sync',
