@@ -1,9 +1,9 @@
 // The log with promises, from an ES module.
 
-import { type BackedUp, Readable, Transform, Writable } from 'node:stream'
+import { Readable, Transform, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import FlumeLog, { type Log } from 'flumelog-random-access-file'
-import { open, wrap, FlumeLog as PromiseLog, type Codec, type Cursor, type CursorInfo, type ErrorCode, type IteratorOptions, type LogError, type LogIterator, type LogRecord, type LogWriteStream, type Options, type Stats, type SystemError } from 'flumelog-random-access-file/promises'
+import { open, wrap, FlumeLog as PromiseLog, type BackedUp, type Codec, type Cursor, type CursorInfo, type ErrorCode, type IteratorOptions, type LogError, type LogIterator, type LogRecord, type LogWriteStream, type Options, type Stats, type SystemError } from 'flumelog-random-access-file/promises'
 
 interface Message { text: string, time: number }
 
