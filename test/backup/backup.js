@@ -211,6 +211,25 @@ test('what is trimmed in the log takes no space in a backup, the first and the n
   }
 })
 
+test('a block of which all is deleted becomes a hole in a backup, too', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'))
+  await log.append(lines(40000))
+  await log.backup(file('earlier'))
+  const seqs = await seqsOf(log)
+  await log.del({ gte: seqs[2000], lt: seqs[39000] })
+  await log.reclaim()
+  t.ok((await log.backup(file('earlier'))).deleted === 37000)
+  await log.backup(file('first'))
+  t.deepEqual(await log.backup(file('earlier')), { bytes: log.stats().size, copied: 0, deleted: 0, incremental: true })
+  const { holes } = log.stats()
+  await log.close()
+  for (const name of ['first', 'earlier']) {
+    t.ok(fs.readFileSync(file(name)).equals(fs.readFileSync(file('log'))), `${name}: byte for byte`)
+    if (holes) t.ok(fs.statSync(file(name)).blocks * 512 < fs.statSync(file(name)).size / 2, `${name}: sparse`)
+  }
+})
+
 test('a log that is trimmed while it is backed up is backed up from where it starts then', async (t) => {
   const file = testFolder(t)
   const log = await open(file('log'), { blockSize: 4096 })
