@@ -140,7 +140,7 @@ class Deleter {
   }
 
   /**
-   * The log is another file now. No range is being deleted.
+   * The log is another file now.
    * @param {import('../space/offset-map').OffsetMap} map
    */
   moveRequests (map) {
