@@ -3,11 +3,12 @@
 
 'use strict'
 
-// Verifies, repairs and copies the file of a log, as the commands of these names do.
+// Verifies, repairs and copies the file of a log, and makes one of a backup, as the commands of these names do.
 
 const { pathFile } = require('./lib/storage/path-file')
 const copyFile = require('./lib/maintenance/copy-file')
 const repairFile = require('./lib/maintenance/repair')
+const restoreFile = require('./lib/backup/restore')
 const verifyFile = require('./lib/maintenance/verify')
 const { mustBePath, workFor } = require('./lib/maintenance/work')
 
@@ -21,6 +22,8 @@ const { mustBePath, workFor } = require('./lib/maintenance/work')
  * @typedef {import('./lib/maintenance/copy').Copied} Copied
  * @typedef {import('./lib/maintenance/copy').Salvaged} Salvaged
  * @typedef {import('./lib/maintenance/repair').Repaired} Repaired
+ * @typedef {import('./lib/backup/restore').Restored} Restored
+ * @typedef {import('./lib/backup/restore').RestoreOptions} RestoreOptions
  * @typedef {import('./lib/maintenance/work').Progress} Progress
  * @typedef {import('./lib/maintenance/work').WorkOptions} VerifyOptions
  * @typedef {import('./lib/maintenance/repair').RepairOptions} RepairOptions
@@ -70,4 +73,17 @@ async function copy (file, target, options) {
   return copyFile.copy(file, target, options ?? {})
 }
 
-module.exports = { verify, repair, copy }
+/**
+ * Makes a log of a backup, which `log.backup` has made. The file appears when it is complete, fsynced and verified.
+ * @param {string} backup
+ * @param {string} file a path where no log is, nor a file of an earlier one (`EEXIST`), unless `force` replaces it; missing parent directories
+ *   are created
+ * @param {RestoreOptions} [options]
+ * @returns {Promise<Restored>} what was restored. Rejects, with the file as it was, with `flumelog:corrupt` if the backup is, with
+ *   `flumelog:locked` if a process has the log open for writing that is to be replaced, and as `verify` does
+ */
+async function restore (backup, file, options) {
+  return restoreFile.restore(backup, file, options ?? {})
+}
+
+module.exports = { verify, repair, copy, restore }

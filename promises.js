@@ -33,6 +33,9 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
  * @typedef {import('./lib/types').Stored} Stored
  * @typedef {import('./lib/backup/backup').BackupOptions} BackupOptions
  * @typedef {import('./lib/backup/backup').BackedUp} BackedUp
+ * @typedef {import('./lib/space/deletion-range').DeletionRange} DeletionRange
+ * @typedef {import('./lib/space/reclaim').Reclaimed} Reclaimed
+ * @typedef {import('./lib/space/reclaim').ReclaimOptions} ReclaimOptions
  * @typedef {import('./lib/errors').LogError} LogError
  * @typedef {import('./lib/errors').SystemError} SystemError
  * @typedef {import('./lib/errors').ErrorCode} ErrorCode
@@ -222,9 +225,9 @@ class FlumeLog {
   }
 
   /**
-   * Overwrites one or more records with zeros. Deleting a deleted record is not an error. Errors: `flumelog:not-found`,
-   * `flumelog:invalid`, `flumelog:read-only`.
-   * @param {number | number[]} seq
+   * Overwrites one or more records, or all in a range of offsets, with zeros. Blocks in which nothing is left are freed. Deleting a
+   * deleted record is not an error, nor is an empty range. Errors: `flumelog:not-found`, `flumelog:invalid`, `flumelog:read-only`.
+   * @param {number | number[] | DeletionRange} seq
    * @returns {Promise<void>}
    */
   del (seq) {
@@ -268,6 +271,16 @@ class FlumeLog {
    */
   backup (target, options = {}) {
     return new Promise((resolve, reject) => this.flumelog.backup(target, options, (err, result) => err ? reject(err) : resolve(result)))
+  }
+
+  /**
+   * Frees the space of all blocks whose records are deleted, now. The log can be used meanwhile. Errors: `flumelog:read-only`,
+   * `flumelog:invalid`, `flumelog:closed`, the reason of the signal.
+   * @param {ReclaimOptions} [options]
+   * @returns {Promise<Reclaimed>} what was freed
+   */
+  reclaim (options = {}) {
+    return new Promise((resolve, reject) => this.flumelog.reclaim(options, (err, reclaimed) => err ? reject(err) : resolve(reclaimed)))
   }
 
   /**

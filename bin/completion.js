@@ -25,7 +25,7 @@
  */
 
 /** Names of arguments that are files. */
-const FILE_ARGUMENTS = ['file', 'old', 'new', 'target']
+const FILE_ARGUMENTS = ['file', 'old', 'new', 'target', 'backup']
 
 /**
  * @param {import('commander').Command} program

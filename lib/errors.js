@@ -155,6 +155,14 @@ exports.corrupt = (filename, block, blockSize, position, reason, cause) => creat
 exports.corruptLarge = (filename, seq, reason) => createError('flumelog:corrupt',
   `${nameOf(filename)}: the large record at offset ${seq} is corrupt: ${reason}`, { filename, offset: seq })
 
+/**
+ * @param {string} filename of a backup
+ * @param {import('./maintenance/ranges').Range} range of it
+ */
+exports.corruptBackup = (filename, { start, offset, reason }) => createError('flumelog:corrupt',
+  `${filename}: the backup is corrupt at offset ${offset}: ${reason}; nothing was restored (flumelog verify lists what is corrupt, flumelog repair makes a valid log of the rest)`,
+  { filename, offset: start })
+
 /** @param {string} filename of a copy that was just written */
 exports.copyDiffers = (filename) => createError('flumelog:corrupt',
   `${filename}: the copy differs from what was written when read back; check the disk`, { filename })
@@ -176,7 +184,7 @@ exports.backupInUse = (filename) => createError('flumelog:locked',
  * @param {string} reason what is different
  */
 exports.notABackup = (filename, log, reason) => createError('flumelog:invalid',
-  `${filename}: is not a backup of ${nameOf(log)}: ${reason}; choose another name, or replace it by a full backup`, { filename })
+  `${filename}: is not a backup of ${nameOf(log)}: ${reason}; choose another name, or replace it with \`full\``, { filename })
 
 /**
  * @param {string} filename
@@ -455,7 +463,7 @@ exports.cannotImport = (filename, offset, length, most, blockSize, reason) => cr
  * @param {string} reason what was found at the start
  */
 exports.corruptOldFile = (filename, start, end, reason) => createError('flumelog:corrupt',
-  `${filename}: corrupt from offset ${start} to ${end}, where whole records follow: ${reason}; \`skip\` imports the others`, { filename, offset: start })
+  `${filename}: corrupt from offset ${start} to ${end}: ${reason}; \`skip\` imports what is before and after it`, { filename, offset: start })
 
 /** @param {string} filename of async-append-only-log */
 exports.unfinishedCompaction = (filename) => createError('flumelog:invalid',

@@ -21,6 +21,8 @@ const { Stream } = require('./read/stream')
 const { TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
 const { Compacting } = require('./space/compacting')
+const { deleteRange, isDeletionRange } = require('./space/deletion-range')
+const { startReclaim } = require('./space/reclaim')
 const { search } = require('./read/search')
 const { searchLarge } = require('./read/large-search')
 const { EarlyAppends } = require('./write/early-appends')
@@ -246,8 +248,9 @@ class Log {
       if (err) return cb(err)
       const writer = this.state.opened?.writer ?? null
       if (writer === null) return process.nextTick(cb, errors.readOnly(this.filename, 'delete'))
-      const list = Array.isArray(seqs) ? seqs : [seqs]
       const { blocks } = /** @type {import('./opening').Opened} */ (this.state.opened)
+      if (isDeletionRange(seqs)) return deleteRange(writer, seqs, blocks.end, cb)
+      const list = Array.isArray(seqs) ? seqs : [seqs]
       const problem = list.map(seq => problemOf(blocks, seq)).find(problem => problem !== null)
       if (problem) return process.nextTick(cb, problem)
       let left = list.length
@@ -275,6 +278,16 @@ class Log {
       if (err) cb(err)
       else this.compacting.compact(options ?? {}).then(compacted => process.nextTick(cb, null, compacted), err => process.nextTick(cb, err))
     })
+  }
+
+  /**
+   * @param {any} options
+   * @param {any} [callback]
+   */
+  reclaim (options, callback) {
+    const isCallback = typeof options === 'function'
+    const cb = optional(isCallback ? options : callback) ?? noop
+    this.whenOpen((err) => err ? cb(err) : startReclaim(this.state.opened?.writer ?? null, this.filename, isCallback ? {} : options ?? {}, cb))
   }
 
   // Reading
@@ -461,6 +474,7 @@ function createLog (file, settings, clock = systemClock) {
     cursors: (cb) => log.cursors.list(cb),
     // loaded then: few programs make backups
     backup: (/** @type {string} */ target, /** @type {any} */ options, /** @type {any} */ cb = undefined) => require('./backup/backup').startBackup(log, target, options, cb),
+    reclaim: (/** @type {any} */ options, /** @type {any} */ cb = undefined) => log.reclaim(options, cb),
     onReady: (cb) => log.onReady(cb),
     onDrain: (cb) => log.onDrain(cb),
     sync: (cb) => log.sync(cb),

@@ -6,6 +6,7 @@ import type { StreamOptions } from './read/options'
 import type { LogRecord, Source } from './read/source'
 import type { CompactOptions } from './space/compacting'
 import type { Compacted } from './space/compaction'
+import type { Reclaimed, ReclaimOptions } from './space/reclaim'
 import type { AppendOptions, CallbackError, CommitOptions, Done } from './types'
 
 export interface Append<A> {
@@ -92,4 +93,15 @@ export interface Backup {
 
   /** Copies the log to a file, with options. The callback gets the reason of the signal if that ends it; the target is as it was then. */
   (target: string, options: BackupOptions, cb: BackupCallback): void
+}
+
+export interface Reclaim {
+  /**
+   * Frees the space of all blocks whose records are deleted, now. The log can be used meanwhile. The callback is called when it is
+   * free, with what was freed. Errors: `flumelog:read-only`, `flumelog:closed`.
+   */
+  (cb?: (err: CallbackError | null, reclaimed: Reclaimed) => void): void
+
+  /** The same, with progress and a signal that ends it. Errors: also `flumelog:invalid`, and the reason of the signal. */
+  (options: ReclaimOptions, cb?: (err: CallbackError | null, reclaimed: Reclaimed) => void): void
 }

@@ -34,6 +34,7 @@ function statsOf (file, opened, appender, streams) {
     clients: opened?.sharing?.owner?.server.stats() ?? [],
     refused: opened?.sharing?.owner?.server.refusals ?? 0,
     size,
+    allocated: file.allocated(),
     holes: file.canPunch(),
     start,
     blocks: Math.ceil((size - start) / blockSize),

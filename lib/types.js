@@ -49,6 +49,7 @@
  * @property {ClientStats[]} clients with `shared`, in the owner: the other processes; empty otherwise
  * @property {number} refused with `shared`, in the owner: connections that were closed because of what they had sent
  * @property {number} size of the log in bytes
+ * @property {number | null} allocated bytes that the file takes: fewer than `size` where it has holes. Null: the log is not open, or in a storage
  * @property {boolean | null} holes whether the space of deleted blocks is freed; false: the file system, the runtime or a storage cannot. Null: not known yet
  * @property {number} start offset of the first block that is not trimmed; 0 if none was
  * @property {number} blocks in the log that are not trimmed, including the last one
@@ -139,8 +140,9 @@
  * @property {(compare: (value: T, seq: number) => number | bigint, cb: (err: CallbackError | null, seq: number, value: T) => void) => void} search
  *   binary search for the first record for which `compare` returns >= 0, in a log that is ordered by what it compares.
  *   Errors: `flumelog:not-found` if there is none; `flumelog:invalid` if it does not return a number; what it throws
- * @property {(seq: number | number[], cb?: Done) => void} del overwrites one or more records with zeros. Deleting
- *   a deleted record is not an error. When it calls back, the deletion is as durable as an append without options. Errors:
+ * @property {(seq: number | number[] | import('./space/deletion-range').DeletionRange, cb?: Done) => void} del overwrites one or more records,
+ *   or all records in a range of offsets, with zeros. Blocks in which nothing is left are freed. Deleting
+ *   a deleted record is not an error, nor is an empty range. When it calls back, the deletion is as durable as an append without options. Errors:
  *   `flumelog:not-found`, `flumelog:invalid`, `flumelog:read-only`
  * @property {string | null} id identity of the log, which changes with each compaction: seqs that were kept elsewhere are only good for the log
  *   with the id that it had then. `'0'` for a log that was never compacted; null until the log is open
@@ -160,11 +162,15 @@
  * @property {(cb: (err: CallbackError | null, cursors: CursorInfo[]) => void) => void} cursors lists the cursors of the log, by name
  * @property {import('./overloads').Backup} backup copies the log, which can be used meanwhile, to a file that is a valid log, or brings an earlier
  *   backup up to date
+ * @property {import('./overloads').Reclaim} reclaim frees the space of all blocks whose records are deleted, now. The log can be used
+ *   meanwhile. Errors: `flumelog:read-only`, `flumelog:invalid`, `flumelog:closed`, the reason of the signal
  * @property {(cb: (err: CallbackError | null, cut: Cut | null) => void) => void} onReady called when the log is open, or cannot be
  *   opened; `cut` is what recovery truncated
  * @property {(cb: Done) => void} onDrain called when everything appended so far is written
  * @property {(cb?: Done) => void} sync fsyncs everything appended and deleted so far
  * @property {(cb?: Done) => void} close fsyncs everything appended and releases the lock. Closing twice is not an error
+ * @property {import('./overloads').Backup} backup copies the log, which can be used meanwhile, to a file that is a valid log, or brings an earlier
+ *   backup up to date
  * @property {() => Stats} stats what the log counts, since it was opened, and its size
  * @property {Methods} methods those that flumedb exposes
  */

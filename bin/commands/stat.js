@@ -2,6 +2,7 @@
 
 // flumelog stat: counts what a log consists of.
 
+const fs = require('fs')
 const { fileName } = require('../arguments')
 const { histogram } = require('../histogram')
 const { count, counted, percent, size } = require('../numbers')
@@ -11,6 +12,9 @@ const { helpText } = require('../usage')
 
 /** @typedef {import('../../maintenance').Report} Report */
 /** @typedef {ReturnType<figuresOf>} Figures */
+
+/** Bytes of the blocks that a file's status counts. */
+const STAT_BLOCK_SIZE = 512
 
 const EXAMPLES = `
 Examples:
@@ -33,7 +37,9 @@ function define (program) {
  * @param {{ json?: boolean }} options
  */
 async function stat (file, { json }) {
-  const figures = figuresOf(file, await survey(file, 'stat'))
+  const report = await survey(file, 'stat')
+  const { blocks } = await fs.promises.stat(file)
+  const figures = figuresOf(file, report, blocks * STAT_BLOCK_SIZE)
   if (json) process.stdout.write(JSON.stringify(figures, null, 2) + '\n')
   else process.stdout.write(formatReport(figures).join('\n') + '\n')
 }
@@ -41,13 +47,15 @@ async function stat (file, { json }) {
 /**
  * @param {string} file
  * @param {Report} report
+ * @param {number} allocated bytes that the file takes
  */
-function figuresOf (file, report) {
+function figuresOf (file, report, allocated) {
   const { counts } = report
   const torn = report.size - report.end
   return {
     file,
     size: report.size,
+    allocated,
     blockSize: report.blockSize,
     blocks: report.blocks,
     sealed: report.sealed,
@@ -92,6 +100,7 @@ function formatReport (figures) {
   const lines = [
     row('file', shownOn(stdout, figures.file)),
     row('size', figures.size < 1000 ? counted(figures.size, 'byte') : `${counted(figures.size, 'byte')} (${size(figures.size)})`),
+    row('allocated', share(figures.allocated)),
     row('block size', counted(figures.blockSize, 'byte')),
     row('blocks', `${count(figures.blocks)}${sealedNote(figures)}`),
     row('records', count(records)),

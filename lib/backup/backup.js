@@ -35,6 +35,9 @@ const { EarlierBackup } = require('./earlier-backup')
  * @typedef {(err: import('../errors').CallbackError | null, result: BackedUp) => void} BackupCallback
  */
 
+/** How often a backup is started again of a log that is trimmed faster than it is copied. */
+const MAX_TRIES = 5
+
 const workOf = workFor('backup', ['full'])
 
 /**
@@ -63,6 +66,25 @@ async function backup (log, target, options) {
   work.mustGoOn()
   // resolved now: the process may change its directory meanwhile
   const name = path.resolve(target)
+  for (let tries = 1; ; tries++) {
+    try {
+      return await backUpOnce(log, name, target, options, work)
+    } catch (err) {
+      // all of the log as it was has been trimmed meanwhile
+      if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'flumelog:trimmed' || tries === MAX_TRIES) throw err
+    }
+  }
+}
+
+/**
+ * @param {Log} log
+ * @param {string} name absolute
+ * @param {string} target
+ * @param {BackupOptions} options
+ * @param {import('./write-backup').Work} work
+ * @returns {Promise<BackedUp>}
+ */
+async function backUpOnce (log, name, target, options, work) {
   await promised(cb => log.whenFresh(cb))
   const source = await openSource(log)
   mustBeAnother(source.file, name, target)

@@ -26,12 +26,13 @@ function compareBlocks (block, copy, end, unsure) {
   let isOlder = false
   let position = 0
   while (position < end && hasSameFrame(block, copy, position, end)) {
-    const isDeleted = layout.isDeleted(block, position)
-    const wasDeleted = layout.isDeleted(copy, position)
-    if (isDeleted && !wasDeleted) deleted.push(position)
-    else if (wasDeleted && !isDeleted) isOlder = true
-    else if (!isDeleted && !layout.dataAt(block, position).equals(layout.dataAt(copy, position))) break
-    position = layout.nextPosition(copy, position)
+    const next = layout.nextPosition(copy, position)
+    if (block.compare(copy, position, next, position, next) !== 0) {
+      if (layout.isDeleted(block, position)) deleted.push(position)
+      else if (layout.isDeleted(copy, position)) isOlder = true
+      else break
+    }
+    position = next
   }
   // a full block has no more records than its copy
   if (position === end && (end === copy.length || layout.paddingStart(block) === end)) return { deleted, isRelated: end > 0, isOlder, conflict: -1 }

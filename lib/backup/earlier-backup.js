@@ -1,9 +1,10 @@
 'use strict'
 
 // An earlier backup, which is brought up to date in place, as a writer would do it: with a recovery point beside it. So it is a valid log
-// at every moment, and what is left of a backup that was killed is completed by the next one. Records that were deleted in the log
-// are deleted first; then what is new is appended.
+// at every moment, and what is left of a backup that was killed is completed by the next one. What was trimmed or deleted in the log
+// is trimmed and deleted first; then what is new is appended.
 
+const fs = require('fs')
 const { findProblem } = require('../format/validation')
 const { storedChecksum, writeChecksum } = require('../format/checksum')
 const layout = require('../format/layout')
@@ -11,11 +12,16 @@ const errors = require('../errors')
 const { openExtent } = require('../maintenance/extent')
 const { deletionOf } = require('../recovery/deletions')
 const { promised } = require('../callbacks')
+const { punchHead } = require('../space/punch-head')
 const { pathFile } = require('../storage/path-file')
+const { BlockWriter } = require('./block-writer')
 const { compareBlocks } = require('./compare-blocks')
 const { readSummary } = require('./source-log')
-const { writeBlocks } = require('./write-blocks')
 
+/** Added to the name of a full backup while it is not complete. */
+const UNFINISHED = '.unfinished'
+/** Added to that for a clone of the log's file: a clone that fails removes the file that was there. */
+const CLONE = '.clone'
 /** Blocks whose last bytes are read together. */
 const SUMMARIES = 128
 /** Blocks of which records are deleted with one fsync. */
@@ -49,6 +55,8 @@ class EarlierBackup {
     this.path = /** @type {import('../storage/location').Location} */ (file.location).path
     /** Its end. What is after the recovery point of a backup that was killed may be incomplete, and is written again. */
     this.end = Math.min(extent.end, extent.point?.offset ?? Infinity)
+    /** Where it starts. */
+    this.start = extent.start
     this.hasPoint = !extent.closed
     /** Whether it is valid only with its recovery point. */
     this.needsPoint = this.hasPoint
@@ -68,7 +76,10 @@ class EarlierBackup {
     const extent = await openExtent(file, true).catch((err) => {
       throw err.code === 'flumelog:locked' ? errors.backupInUse(target) : err
     })
-    return new EarlierBackup(source, target, file, extent)
+    const earlier = new EarlierBackup(source, target, file, extent)
+    // of a backup that was killed, since this one has the lock
+    for (const suffix of [UNFINISHED, UNFINISHED + CLONE, '.recovery-point.new']) fs.rmSync(earlier.path + suffix, { force: true })
+    return earlier
   }
 
   close () {
@@ -102,7 +113,7 @@ class EarlierBackup {
       }
     }
     if (!isRelated) throw this.isOther('nothing in it is in the log any more')
-    return isOlder
+    return isOlder || extent.start > source.start
   }
 
   /** @param {string} reason */
@@ -125,12 +136,15 @@ class EarlierBackup {
       const count = Math.min(SUMMARIES, fullBlocks - number)
       const equal = await Promise.all(Array.from({ length: count }, (_, i) => this.isEqual(number + i)))
       if (equal.some(isEqual => isEqual)) yield { number, copy: Buffer.alloc(0), difference: null }
-      for (let i = 0; i < count; i++) if (!equal[i]) yield this.compare(number + i, end)
+      for (let i = 0; i < count; i++) {
+        const compared = equal[i] ? null : await this.compare(number + i, end).catch(err => source.skipTrimmed(err))
+        if (compared !== null) yield compared
+      }
       // small reads may have been made at once
       await new Promise(resolve => setImmediate(resolve))
       onprogress((number + count) * blockSize, end)
     }
-    if (end % blockSize > 0 && fullBlocks >= first) yield this.compare(fullBlocks, end)
+    if (end % blockSize > 0 && fullBlocks >= first) yield await this.compare(fullBlocks, end)
   }
 
   /**
@@ -173,6 +187,7 @@ class EarlierBackup {
     const { source } = this
     await this.settle()
     try {
+      if (source.start > this.start) await this.trim()
       const deleted = this.mustDelete ? await this.deleteAll(work) : 0
       const copied = this.end < source.end ? await this.append(work) : 0
       await this.removePoint()
@@ -196,18 +211,19 @@ class EarlierBackup {
   /** Completes what a backup that was killed has left, as opening it would. It is valid without its recovery point afterwards. */
   async settle () {
     const { io, extent, end } = this
-    const { size, rewrites } = extent
-    if (rewrites.length > 0) {
+    const { size, rewrites, trim, blockSize } = extent
+    if (rewrites.length > 0 || trim !== null) {
       await io.sync()
       await io.syncPoint()
     }
     for (const { offset, data } of rewrites) if (offset < end) await io.write(offset, data)
+    if (trim !== null) await punchHead(io, trim.from, trim.start, blockSize)
     if (size > end) {
       // another program has left that
       if (extent.point === null) await io.keepCut(end, size)
       await io.truncate(end)
     }
-    if (rewrites.length > 0 || size > end) await io.sync()
+    if (rewrites.length > 0 || trim !== null || size > end) await io.sync()
     this.needsPoint = false
   }
 
@@ -215,11 +231,28 @@ class EarlierBackup {
    * Before the file is changed.
    * @param {number} offset up to here, all is durable
    * @param {Deletion[]} deletions that are about to be made
+   * @param {import('../storage/recovery-point').Trimming} [trimming]
    */
-  async writePoint (offset, deletions) {
+  async writePoint (offset, deletions, trimming) {
     const point = /** @type {import('../storage/recovery-point').PointFile} */ (this.file.point)
-    await promised(cb => point.write({ offset, deletions, acknowledged: offset }, cb))
+    const start = this.start > 0 ? this.start : undefined
+    await promised(cb => point.write({ offset, deletions, acknowledged: offset, start, trimming }, cb))
     this.hasPoint = true
+  }
+
+  /** Frees the blocks that have been trimmed in the log. */
+  async trim () {
+    const { source, io, extent, end, start: from } = this
+    const { blockSize } = source
+    const start = Math.min(source.start, Math.floor((end - 1) / blockSize) * blockSize)
+    if (start <= from) return
+    const [tie] = deletionOf(start, await extent.read(start, Math.min(blockSize, end - start)), [0], null).records
+    this.start = start
+    await this.writePoint(end, [], { from, tie })
+    this.needsPoint = true
+    await punchHead(io, from, start, blockSize)
+    await io.sync()
+    this.needsPoint = false
   }
 
   /** All that was written is durable. */
@@ -273,18 +306,25 @@ class EarlierBackup {
     if (part.offset < from) await io.truncate(this.end = part.offset)
     let end = part.offset + part.bytes.length
     let synced = part.offset
-    let copied = part.bytes.length === 0 ? 0 : await writeBlocks(file, { offset: part.offset, blocks: [part.bytes] })
-    for await (const piece of end < source.end ? source.pieces(end) : []) {
-      copied += await writeBlocks(file, piece)
-      end = Math.min(source.end, piece.offset + piece.blocks.length * blockSize)
-      onprogress(end - from, source.end - from)
-      if (end - synced < SYNC_SIZE || end === source.end) continue
-      await io.sync()
-      await this.writePoint(synced = end, [])
+    const writer = new BlockWriter(file)
+    try {
+      if (part.bytes.length > 0) await writer.write({ offset: part.offset, blocks: [part.bytes] })
+      for await (const piece of end < source.end ? source.pieces(end) : []) {
+        // trimmed since: a backup has no gaps
+        if (piece.offset > end) throw errors.trimmed(source.filename, end, piece.offset)
+        await writer.write(piece)
+        end = Math.min(source.end, piece.offset + piece.blocks.length * blockSize)
+        onprogress(end - from, source.end - from)
+        if (end - synced < SYNC_SIZE || end === source.end) continue
+        await writer.finish()
+        await this.writePoint(synced = end, [])
+      }
+      await writer.finish()
+    } finally {
+      await writer.syncing
     }
-    await io.sync()
     this.end = end
-    return copied
+    return writer.written
   }
 
   /** @returns {Promise<{ offset: number, bytes: Buffer }>} what comes first: the rest of the block in which it ends */
@@ -320,4 +360,4 @@ function changeOf (offset, copy, positions, blockSize) {
   return { deletion: deletionOf(offset, copy, positions, hasChecksum ? storedChecksum(after) : null), after }
 }
 
-module.exports = { EarlierBackup }
+module.exports = { EarlierBackup, CLONE, UNFINISHED }

@@ -31,6 +31,7 @@ class SourceLog {
     this.file = file
     this.filename = file.filename
     this.blockSize = blocks.blockSize
+    /** Offset of the first block; it moves if the log is trimmed while it is backed up. */
     this.start = blocks.start
     this.end = blocks.end
   }
@@ -52,13 +53,28 @@ class SourceLog {
       reading.catch(() => {})
       return reading
     }
-    let coming = start(first, 0)
-    for (let number = first, turn = 1; coming !== null; number += count, turn++) {
-      const read = await coming
-      coming = start(number + count, turn)
-      yield { offset: number * blockSize, blocks: read }
+    let number = first
+    let turn = 0
+    for (let coming = start(number, turn++); coming !== null;) {
+      const read = await coming.catch(err => this.skipTrimmed(err))
+      const next = read === null ? this.start / blockSize : number + count
+      coming = start(next, turn++)
+      if (read !== null) yield { offset: number * blockSize, blocks: read }
+      number = next
     }
     if (end % blockSize > 0) yield { offset: fullBlocks * blockSize, blocks: [await this.lastPart()] }
+  }
+
+  /**
+   * @param {any} err
+   * @returns {null} the log was trimmed, and goes on at `start`
+   * @throws any other error, and if nothing is left of the log as it was
+   */
+  skipTrimmed (err) {
+    const { start } = this.blocks
+    if (err.code !== 'flumelog:trimmed' || start >= this.end) throw err
+    this.start = start
+    return null
   }
 
   /**

@@ -3,6 +3,7 @@
 // A block in memory, and where records start in it.
 
 const layout = require('./layout')
+const { isHole } = require('./hole')
 
 /** Records end at `end`; in the tail block, `end` grows. */
 class Block {
@@ -74,6 +75,11 @@ class Block {
     if (this.recordStarts === null || this.indexedUntil < this.end) this.index()
     const recordStarts = /** @type {Uint8Array} */ (this.recordStarts)
     return (recordStarts[position >>> 3] & (1 << (position & 7))) !== 0
+  }
+
+  /** Whether all of its records were deleted, and it is one deleted record now: records that started in it start there no longer. */
+  get isHole () {
+    return this.sealed && this.error === null && isHole(this.buffer)
   }
 
   /** @param {number} position */

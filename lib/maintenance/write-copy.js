@@ -28,7 +28,7 @@ const { verify } = require('./verify')
  * @param {string} original whose permissions the copy gets
  * @param {CopyOptions} options
  * @param {Work} work
- * @param {() => Promise<T>} finish gives the copy its name
+ * @param {(copied: Copied) => Promise<T>} finish gives the copy its name
  * @returns {Promise<{ copied: Copied, finished: T }>} if it fails, nothing is left
  */
 async function writeCopy (extent, unfinished, original, options, work, finish) {
@@ -45,7 +45,7 @@ async function writeCopy (extent, unfinished, original, options, work, finish) {
     await fs.promises.chmod(unfinished, mode & 0o777).catch(() => {})
     work.mustGoOn()
     stopListening()
-    return { copied, finished: await finish() }
+    return { copied, finished: await finish(copied) }
   } catch (err) {
     remove()
     // when the file is gone, that fails first

@@ -304,6 +304,7 @@ class ForwardCursor extends Cursor {
   /** @param {Block} block */
   enterBlock (block) {
     super.enterBlock(block)
+    if (this.position > 0 && block.isHole) this.position = block.end
     const first = Math.min(block.end, this.min - this.base)
     while (this.position < first) this.position = layout.nextPosition(this.buffer, this.position)
     this.bound = Math.min(block.end, this.max - this.base + 1)
@@ -363,6 +364,7 @@ class BackwardCursor extends Cursor {
   enterBlock (block) {
     super.enterBlock(block)
     if (this.position === -1) this.position = endOfLastAtMost(block, this.max - this.base)
+    else if (block.isHole) this.position = 0
     this.bound = this.min - this.base
   }
 }

@@ -78,12 +78,12 @@ class RecordReader {
    * @param {Block} block
    * @param {number} seq
    * @returns {Buffer} the record's data
-   * @throws flumelog:not-found, flumelog:corrupt
+   * @throws flumelog:not-found, flumelog:deleted, flumelog:corrupt
    */
   dataIn (block, seq) {
     if (block.error !== null) throw block.error
     const position = seq - block.number * this.blocks.blockSize
-    if (!block.startsAt(position)) throw errors.noRecordStarts(this.filename, seq)
+    if (!block.startsAt(position)) throw block.isHole ? errors.deleted(this.filename, seq) : errors.noRecordStarts(this.filename, seq)
     return block.dataAt(position)
   }
 
@@ -109,8 +109,9 @@ class RecordReader {
     if (problem !== null) return process.nextTick(cb, problem)
     const number = Math.floor(seq / blocks.blockSize)
     blocks.get(number, true, (err, block) => {
-      if (err) cb(err)
-      else if (this.startsAt(/** @type {Block} */ (block), seq)) this.getBefore(seq, cb)
+      if (err) return cb(err)
+      const { isHole } = /** @type {Block} */ (block)
+      if (isHole || this.startsAt(/** @type {Block} */ (block), seq)) this.getBefore(seq, cb)
       else cb(errors.noRecordStarts(this.filename, seq))
     })
   }

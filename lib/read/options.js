@@ -135,4 +135,4 @@ function checkLimit (options) {
   throw errors.invalid(`limit must be a number of records, an integer; it is ${format(limit)}`)
 }
 
-module.exports = { scanRangeOf, streamRangeOf, STREAM_NAMES, LEGACY_STREAM_NAMES }
+module.exports = { rangeOf, scanRangeOf, streamRangeOf, STREAM_NAMES, LEGACY_STREAM_NAMES }

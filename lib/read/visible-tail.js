@@ -6,6 +6,7 @@
 
 const layout = require('../format/layout')
 const { storedChecksum } = require('../format/checksum')
+const { isHole } = require('../format/hole')
 const { endOfRecords, findProblem } = require('../format/validation')
 
 /**
@@ -94,6 +95,8 @@ function visibleTail (tail, bounds, options) {
   const from = Math.max(shownEnd, bounds.validateFrom - start)
   const framed = endOfRecords(bytes, 0, Math.min(bytes.length, blockSize - layout.paddingSize(false)))
   if (problem !== null && start + blockSize <= bounds.complete) return { state: 'corrupt', end: Math.min(framed, shownEnd), problem }
+  // what was shown of it was deleted, with all that came after it
+  if (isFull && problem === null && isHole(bytes)) return { state: 'sealed', end: layout.paddingStart(bytes), problem: null }
   if (!isStillThere(shownBytes, bytes, shownEnd)) return { state: 'changed', end: Math.min(framed, shownEnd), problem: null }
   if (isFull && problem === null) {
     const end = layout.paddingStart(bytes)

@@ -6,6 +6,7 @@
 const { FRAME_SIZE, MAX_BLOCK_SIZE, paddingSize } = require('../format/layout')
 const { blockSizeOfSample, blockSizesUpTo, firstPadding, isSealed } = require('../format/block-size')
 const errors = require('../errors')
+const { blockSizeOfDeletions } = require('./deletions')
 const { isUnfinishedBatch, lastFrame } = require('./whole-records')
 
 /** Bytes read in one place of the file. */
@@ -34,6 +35,8 @@ async function findBlockSize (read, size, given, usual, filename, point = null) 
   if (size === 0) return given ?? usual
   const head = await read(0, Math.min(size, SAMPLE_SIZE))
   if (given !== undefined && isSealed(head, given)) return given
+  const recorded = await blockSizeOfDeletions(read, size, point?.deletions ?? [])
+  if (recorded !== undefined) return confirmed(recorded, given, filename)
 
   const { blockSize: found, end } = firstPadding(head)
   if (found !== undefined) return confirmed(found, given, filename)

@@ -10,11 +10,14 @@
 const { crc32 } = require('zlib')
 const layout = require('../format/layout')
 const { checksumOf, storedChecksum } = require('../format/checksum')
+const { holeOf } = require('../format/hole')
 const { isZeros } = require('../format/zeros')
 
 /** Bytes; lines start at multiples of it in the file. */
 const LINE_SIZE = 64
 const CHECKSUM_SIZE = 4
+/** Lines at the start of a block, and at its end, that tie a deletion of the whole block to the file. */
+const EDGE_LINES = 2
 /** A block's last bytes: checksum and start of the padding. */
 const CHECKSUM_FROM_END = 8
 
@@ -26,9 +29,15 @@ const CHECKSUM_FROM_END = 8
  *
  * @typedef {object} Deletion records of one block that were deleted together
  * @property {number} block offset of the block
- * @property {DeletedRecord[]} records in the order of their seqs
+ * @property {DeletedRecord[]} records in the order of their seqs; none if all of the block is deleted
  * @property {number | null} checksum that the block has without their data; null: it is not full, or has none
+ * @property {WholeBlock} [whole] the block becomes a hole
  * @property {number} [number] in the order in which their writer recorded them; missing: an earlier version recorded it
+ *
+ * @typedef {object} WholeBlock
+ * @property {number} size of the block in bytes: the file may not show it while the first blocks are rewritten
+ * @property {number} live number of records in it that had not been deleted before
+ * @property {Buffer} replaces CRC-32 (uint32, little-endian) of each of its edge lines, as they were
  *
  * @typedef {{ offset: number, data: Buffer }} Patch bytes that belong at this offset in the file
  * @typedef {(offset: number, size: number) => Promise<Buffer>} Read
@@ -51,6 +60,57 @@ function deletionOf (block, bytes, positions, checksum) {
     return { seq, length: data.length, replaces }
   })
   return { block, records, checksum }
+}
+
+/**
+ * @param {number} block offset of the block
+ * @param {Buffer} bytes of the block, before the deletion
+ * @param {number} live number of records in it that are not deleted
+ * @returns {Deletion} of all of its records
+ */
+function wholeDeletionOf (block, bytes, live) {
+  const lines = edgeLines(block, bytes.length)
+  const replaces = Buffer.allocUnsafe(lines.length * CHECKSUM_SIZE)
+  lines.forEach(({ start, end }, i) => replaces.writeUInt32LE(crc32(bytes.subarray(start, end)), i * CHECKSUM_SIZE))
+  const checksum = storedChecksum(bytes) === 0 ? null : storedChecksum(holeOf(bytes.length, true))
+  return { block, records: [], checksum, whole: { size: bytes.length, live, replaces } }
+}
+
+/**
+ * @param {number} block offset of the block
+ * @param {number} blockSize
+ * @returns {Array<{ start: number, end: number }>} its first and last lines, as positions in the block
+ */
+function edgeLines (block, blockSize) {
+  const first = Math.floor(block / LINE_SIZE)
+  const last = Math.floor((block + blockSize - 1) / LINE_SIZE)
+  const lines = []
+  for (let line = first; line <= last; line++) {
+    if (line === first + EDGE_LINES) line = Math.max(line, last - EDGE_LINES + 1)
+    lines.push({ start: Math.max(0, line * LINE_SIZE - block), end: Math.min(blockSize, (line + 1) * LINE_SIZE - block) })
+  }
+  return lines
+}
+
+/**
+ * @param {Deletion & { whole: WholeBlock }} deletion
+ * @param {Buffer} bytes of its block, as they are in the file
+ * @returns {boolean} whether the block is there: as it was, a hole, or a hole in part
+ */
+function isWholeThere ({ block, checksum, whole: { size, replaces } }, bytes) {
+  if (size !== bytes.length) return false
+  const lines = edgeLines(block, bytes.length)
+  if (replaces.length !== lines.length * CHECKSUM_SIZE) return false
+  const hole = holeOf(bytes.length, checksum !== null)
+  // where the write stopped
+  let mayBeTorn = true
+  return lines.every(({ start, end }, i) => {
+    const isNew = bytes.compare(hole, start, end, start, end) === 0
+    if (isNew || crc32(bytes.subarray(start, end)) === replaces.readUInt32LE(i * CHECKSUM_SIZE)) return true
+    const isTorn = mayBeTorn && bytes[start] === hole[start]
+    mayBeTorn = false
+    return isTorn
+  })
 }
 
 /**
@@ -104,17 +164,42 @@ function isThere ({ seq, length, replaces }, bytes, block) {
  */
 async function ownDeletions (read, size, deletions, blockSize) {
   const own = []
-  for (const { block, records, checksum } of deletions) {
+  for (const deletion of deletions) {
+    const { block, records, checksum, whole } = deletion
     if (block % blockSize !== 0 || block >= size) continue
     const bytes = await read(block, Math.min(blockSize, size - block))
+    if (whole !== undefined) {
+      if (bytes.length === blockSize && isWholeThere(/** @type {Deletion & { whole: WholeBlock }} */ (deletion), bytes)) own.push(deletion)
+      continue
+    }
     const found = records.filter(record => isThere(record, bytes, block))
     // the block has them already, and perhaps later ones that change the checksum: nothing is left to be done
-    const isDone = found.length > 0 && bytes.length === blockSize && hasOwnChecksum(bytes) && found.every(({ seq }) => layout.isDeleted(bytes, seq - block))
+    const isDone = bytes.length === blockSize && (isValidHole(bytes) ||
+      (found.length > 0 && hasOwnChecksum(bytes) && found.every(({ seq }) => layout.isDeleted(bytes, seq - block))))
     if (bytes.length < blockSize || isDone) own.push({ block, records: found, checksum: null })
     // the checksum is for all of them; a block that was sealed after a deletion has its zeros in its checksum
     else if (checksum === null ? !hasOwnChecksum(bytes) : found.length === records.length) own.push({ block, records: found, checksum })
   }
   return own
+}
+
+/**
+ * @param {Read} read
+ * @param {number} size the file's, in bytes
+ * @param {Deletion[]} deletions of its recovery point
+ * @returns {Promise<number | undefined>} the block size, by a whole block that is being deleted
+ */
+async function blockSizeOfDeletions (read, size, deletions) {
+  for (const deletion of deletions) {
+    const blockSize = deletion.whole?.size
+    if (blockSize === undefined || !(blockSize >= layout.MIN_BLOCK_SIZE && blockSize <= layout.MAX_BLOCK_SIZE)) continue
+    if ((await ownDeletions(read, size, [deletion], blockSize)).length > 0) return blockSize
+  }
+}
+
+/** @param {Buffer} block in any state */
+function isValidHole (block) {
+  return [true, false].some(checksum => block.equals(holeOf(block.length, checksum)))
 }
 
 /** @param {Buffer} block */
@@ -133,7 +218,9 @@ function patchesOf (deletions, blockSize) {
   const patches = []
   /** @type {Map<number, number | null>} */
   const checksums = new Map()
-  const records = deletions.flatMap(({ records }) => records).sort((a, b) => a.seq - b.seq)
+  const holes = new Map(deletions.filter(({ whole }) => whole !== undefined).map(deletion => [deletion.block, deletion]))
+  const others = deletions.filter(({ block }) => !holes.has(block))
+  const records = others.flatMap(({ records }) => records).sort((a, b) => a.seq - b.seq)
   for (let first = 0; first < records.length;) {
     let last = first
     while (last + 1 < records.length && endOf(records[last]) === records[last + 1].seq) last++
@@ -146,13 +233,14 @@ function patchesOf (deletions, blockSize) {
     patches.push({ offset: seq, data: run })
     first = last + 1
   }
-  for (const { block, checksum } of deletions) checksums.set(block, checksum)
+  for (const { block, checksum } of others) checksums.set(block, checksum)
   for (const [block, checksum] of checksums) {
     if (checksum === null) continue
     const data = Buffer.alloc(CHECKSUM_SIZE)
     data.writeUInt32LE(checksum)
     patches.push({ offset: block + blockSize - CHECKSUM_FROM_END, data })
   }
+  for (const [block, { checksum }] of holes) patches.push({ offset: block, data: holeOf(blockSize, checksum !== null) })
   return patches
 }
 
@@ -176,4 +264,4 @@ function applyPatches (bytes, offset, patches) {
   return bytes
 }
 
-module.exports = { deletionOf, isThere, ownDeletions, patchesOf, applyPatches, LINE_SIZE, CHECKSUM_SIZE }
+module.exports = { deletionOf, wholeDeletionOf, isThere, ownDeletions, blockSizeOfDeletions, patchesOf, applyPatches, LINE_SIZE, CHECKSUM_SIZE }

@@ -6,6 +6,7 @@
 const layout = require('../format/layout')
 const errors = require('../errors')
 const { ATOMIC, FORCED } = require('./frames')
+const { execute } = require('./requests')
 
 /**
  * @typedef {import('./frame-packer').Frame} Frame
@@ -33,13 +34,14 @@ function adopt (remote, writer, known, { blockSize, checksum }) {
   }
   Object.assign(writer.counts, startingCounts(remote.counts))
   for (const frame of [...packer.frames]) append(remote, writer, frame, { blockSize, checksum })
-  for (const [id, { seq }] of remote.requests.requests) {
-    const cb = (/** @type {Error | null | undefined} */ err) => {
-      remote.onreply(id, err ?? null)
+  for (const [id, { ask }] of remote.requests.requests) {
+    /** @type {import('./requests').Request['cb']} */
+    const cb = (err, result) => {
+      remote.onreply(id, err ?? null, result)
       remote.settle()
     }
-    if (seq === null) writer.sync(cb)
-    else writer.delete(seq, cb)
+    if ('sync' in ask) writer.sync(cb)
+    else execute(writer, ask, cb)
   }
 }
 

@@ -135,6 +135,42 @@ function parseDelete (body) {
 
 /**
  * @param {Buffer} body
+ * @returns {{ request: number, first: number, last: number }}
+ */
+function parseDeleteRange (body) {
+  mustHave(body, 20)
+  return { request: body.readUInt32LE(0), first: readU64(body, 4), last: readU64(body, 12) }
+}
+
+/**
+ * @param {Buffer} body
+ * @returns {{ request: number, trim: number }}
+ */
+function parseTrim (body) {
+  mustHave(body, 12)
+  return { request: body.readUInt32LE(0), trim: readU64(body, 4) }
+}
+
+/**
+ * @param {Buffer} body
+ * @returns {{ request: number, start: number }}
+ */
+function parseTrimmed (body) {
+  mustHave(body, 12)
+  return { request: body.readUInt32LE(0), start: readU64(body, 4) }
+}
+
+/**
+ * @param {Buffer} body
+ * @returns {{ request: number, reclaimed: import('../space/reclaim').Reclaimed }}
+ */
+function parseReclaimed (body) {
+  mustHave(body, 20)
+  return { request: body.readUInt32LE(0), reclaimed: { blocks: readU64(body, 4), bytes: readU64(body, 12) } }
+}
+
+/**
+ * @param {Buffer} body of SYNC or RECLAIM
  * @returns {number} the request
  */
 function parseSync (body) {
@@ -187,6 +223,10 @@ module.exports = {
   parseEnd,
   parseAppend,
   parseDelete,
+  parseDeleteRange,
+  parseReclaimed,
+  parseTrim,
+  parseTrimmed,
   parseSync,
   parseReply,
   parseNack,

@@ -3,14 +3,14 @@
 // The frames that the owner of a log and its clients send each other: docs/protocol.md in
 // code. What is received is read in frame-bodies.js. Pure.
 
-const VERSION = 1
+const VERSION = 2
 const MAGIC = Buffer.from('flumelog', 'latin1')
 
 /** Bytes of a frame, with its length; a connection on which more is announced is closed before it is received. */
 const MAX_FRAME = 1024 * 1024
 /** Bytes of frames that belong together: the chunks of the largest record, in the smallest blocks. */
 const MAX_TOGETHER = 512 * 1024 * 1024
-/** APPENDs that a client may have on their way, and DELETEs and SYNCs. */
+/** APPENDs that a client may have on their way, and requests. */
 const MAX_APPENDS = 256
 const MAX_REQUESTS = 4096
 const LENGTH_SIZE = 4
@@ -30,6 +30,9 @@ const DELETE = 3
 const SYNC = 4
 const PING = 5
 const BYE = 6
+const DELETE_RANGE = 7
+const RECLAIM = 8
+const TRIM = 9
 const WELCOME = 16
 const END = 17
 const ACK = 18
@@ -38,6 +41,8 @@ const REPLY = 20
 const DELETED = 21
 const PONG = 22
 const REFUSED = 23
+const RECLAIMED = 24
+const TRIMMED = 25
 
 /** Flags of APPEND. */
 const FORCED = 1
@@ -195,6 +200,61 @@ function del (request, seq) {
   return bytes
 }
 
+/**
+ * @param {number} request
+ * @param {number} first offset
+ * @param {number} last offset
+ */
+function delRange (request, first, last) {
+  const bytes = frame(DELETE_RANGE, 20)
+  writeU64(bytes, last, writeU64(bytes, first, bytes.writeUInt32LE(request, HEADER_SIZE)))
+  return bytes
+}
+
+/**
+ * @param {number} request
+ * @param {number} offset
+ */
+function trim (request, offset) {
+  return requestFrame(TRIM, request, offset)
+}
+
+/**
+ * @param {number} request
+ * @param {number} start of the log
+ */
+function trimmed (request, start) {
+  return requestFrame(TRIMMED, request, start)
+}
+
+/**
+ * @param {number} type
+ * @param {number} request
+ * @param {number} offset
+ */
+function requestFrame (type, request, offset) {
+  const bytes = frame(type, 12)
+  writeU64(bytes, offset, bytes.writeUInt32LE(request, HEADER_SIZE))
+  return bytes
+}
+
+/** @param {number} request */
+function reclaim (request) {
+  const bytes = frame(RECLAIM, 4)
+  bytes.writeUInt32LE(request, HEADER_SIZE)
+  return bytes
+}
+
+/**
+ * @param {number} request
+ * @param {import('../space/reclaim').Reclaimed} freed
+ */
+function reclaimed (request, { blocks, bytes: freedBytes }) {
+  const bytes = frame(RECLAIMED, 20)
+  writeU64(bytes, freedBytes, writeU64(bytes, blocks, bytes.writeUInt32LE(request, HEADER_SIZE)))
+  return bytes
+}
+
 /** @param {number} request */
 function sync (request) {
   const bytes = frame(SYNC, 4)
@@ -288,6 +348,9 @@ module.exports = {
   SYNC,
   PING,
   BYE,
+  DELETE_RANGE,
+  RECLAIM,
+  TRIM,
   WELCOME,
   END,
   ACK,
@@ -296,6 +359,8 @@ module.exports = {
   DELETED,
   PONG,
   REFUSED,
+  RECLAIMED,
+  TRIMMED,
   FORCED,
   ATOMIC,
   CONTINUED,
@@ -307,6 +372,11 @@ module.exports = {
   ack,
   writeAppendHeader,
   del,
+  delRange,
+  reclaim,
+  trim,
+  reclaimed,
+  trimmed,
   sync,
   reply,
   nack,

@@ -4,6 +4,8 @@
 // no more than the writer can store soon. So a flood of one client delays neither the
 // others nor what the owner itself appends.
 
+const { execute } = require('./requests')
+
 /** Bytes of a client per round. */
 const QUANTUM = 64 * 1024
 /** Bytes of all clients that may be with the writer: what one write takes, and the next one. */
@@ -73,7 +75,7 @@ class Intake {
         this.append(session, item.batch)
       } else {
         left -= REQUEST_COST
-        this.execute(session, item.request, item.seq)
+        this.execute(session, item.request, item.ask)
       }
     }
   }
@@ -105,14 +107,15 @@ class Intake {
   /**
    * @param {Session} session
    * @param {number} request
-   * @param {number | null} seq of a record to be deleted; null: a sync
+   * @param {import('./requests').Ask} ask
    */
-  execute (session, request, seq) {
-    const cb = (/** @type {Error | null | undefined} */ err) => session.reply(request, err ?? null)
-    if (seq === null) return this.writer.syncForeign(cb)
-    const problem = this.problemOf(seq)
+  execute (session, request, ask) {
+    /** @type {import('./requests').Request['cb']} */
+    const cb = (err, result) => session.reply(request, err ?? null, result)
+    if ('sync' in ask) return this.writer.syncForeign(cb)
+    const problem = 'seq' in ask ? this.problemOf(ask.seq) : null
     if (problem !== null) cb(problem)
-    else this.writer.delete(seq, cb)
+    else execute(this.writer, ask, cb)
   }
 
   stop () {

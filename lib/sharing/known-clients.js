@@ -3,6 +3,7 @@
 // What the owner knows about its clients: which of their records are stored, and where.
 // It outlives their connections, and through the journal the owner.
 
+const { MAX_FRAME } = require('./frames')
 const { storedRuns } = require('./stored-runs')
 
 /** Milliseconds after which a client that does not come back is forgotten. */
@@ -149,6 +150,20 @@ class KnownClients {
     const { onsettled } = client
     client.onsettled = null
     onsettled()
+  }
+
+  /**
+   * What a client has not said that it knows is counted by the next owner, by the lengths of the records.
+   * @param {number} start offset
+   * @param {number} end offset
+   * @param {number} blockSize
+   * @returns {boolean} whether such records may be between these offsets
+   */
+  mayAskFor (start, end, blockSize) {
+    const overlaps = (/** @type {Run} */ { seq, count }) =>
+      seq < end && seq + Math.min(count * blockSize, 2 * (MAX_FRAME + blockSize)) > start
+    for (const { runs, packed } of this.clients.values()) if (runs.some(overlaps) || packed.some(overlaps)) return true
+    return false
   }
 
   /**

@@ -47,7 +47,7 @@ class Owner {
     const { file, settings, records, limits, listeners, clock } = context
     const { checksum } = settings
     const wanted = before?.blocks.blockSize ?? settings.blockSize
-    const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole, large: settings.large })
+    const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole, large: settings.large, retain: settings.retain })
     await clients.load(found.kept, io.read, blockSize, found.start)
     const { blocks, reader } = before ?? openBlocks(context, blockSize)
     if (found.start > blocks.start) blocks.trim(found.start)
@@ -59,6 +59,7 @@ class Owner {
     writer.retain(settings, records)
     writer.journal = clients.journal
     writer.onrewritten = (numbers) => server.rewritten(numbers)
+    writer.isClientWaitingFor = (start, end) => clients.mayAskFor(start, end, blockSize)
     this.writer = writer
     return { blocks, reader, writer, cut, recovered }
   }

@@ -23,6 +23,9 @@ const { Requests } = require('./requests')
  * @typedef {import('./frames').Welcome} Welcome
  */
 
+/** @type {import('./requests').SyncAsk} */
+const SYNC = { sync: true }
+
 /** @extends {Appender<FramePacker>} */
 class RemoteAppender extends Appender {
   /**
@@ -118,7 +121,7 @@ class RemoteWriter {
       if (cb !== undefined) process.nextTick(cb, this.waiters.takeUntold())
       return
     }
-    this.request(null, (err) => {
+    this.request(SYNC, (err) => {
       if (err && cb !== undefined) cb(err)
       // the error of an append before it that had no callback goes to this one
       else if (!err) {
@@ -143,9 +146,39 @@ class RemoteWriter {
    * @param {Done} cb
    */
   delete (seq, cb) {
+    this.ask({ seq }, cb)
+  }
+
+  /**
+   * @param {number} first
+   * @param {number} last
+   * @param {Done} cb
+   */
+  deleteRange (first, last, cb) {
+    this.ask({ first, last }, cb)
+  }
+
+  /**
+   * @param {number} start
+   * @param {import('../space/trimmer').Trimmed} cb
+   */
+  trim (start, cb) {
+    this.ask({ trim: Math.min(Math.max(start, 0), Number.MAX_SAFE_INTEGER) }, (err, start) => err ? cb(err) : cb(null, start))
+  }
+
+  /** @param {import('../space/reclaim').ReclaimCallback} cb */
+  reclaim (cb) {
+    this.ask({ reclaim: true }, (err, reclaimed) => cb(err ?? null, reclaimed))
+  }
+
+  /**
+   * @param {import('./requests').Ask} ask
+   * @param {import('./requests').Request['cb']} cb
+   */
+  ask (ask, cb) {
     const { refusal } = this.appender
     if (refusal !== null) return process.nextTick(cb, refusal)
-    this.request(seq, cb)
+    this.request(ask, cb)
   }
 
   /** @param {Done} cb */
@@ -156,12 +189,12 @@ class RemoteWriter {
   }
 
   /**
-   * @param {number | null} seq
-   * @param {Done} cb
+   * @param {import('./requests').Ask} ask
+   * @param {import('./requests').Request['cb']} cb
    */
-  request (seq, cb) {
+  request (ask, cb) {
     if (this.failure !== null) return process.nextTick(cb, this.failure)
-    this.requests.add(seq, this.packer.end, cb)
+    this.requests.add(ask, this.packer.end, cb)
     this.flushSoon()
   }
 
@@ -399,13 +432,14 @@ class RemoteWriter {
   /**
    * @param {number} id
    * @param {Error | null} error
+   * @param {import('./requests').Result} [result]
    */
-  onreply (id, error) {
+  onreply (id, error, result) {
     const request = this.requests.take(id)
     // given up
     if (request === undefined) return
-    if (request.seq === null && error === null) this.onsynced(request.end)
-    this.waiters.ready.push({ answer: () => request.cb(error) })
+    if ('sync' in request.ask && error === null) this.onsynced(request.end)
+    this.waiters.ready.push({ answer: () => request.cb(error, result) })
   }
 
   /** @param {number} end the number of the last record that is durable for certain */
@@ -447,7 +481,7 @@ class RemoteWriter {
     if (this.onclosed === null || this.waits || this.isSyncingToClose) return
     this.isSyncingToClose = true
     if (this.synced >= this.acknowledged || this.isAdopted) return this.closed(null)
-    this.request(null, (err) => this.closed(err ?? null))
+    this.request(SYNC, (err) => this.closed(err ?? null))
   }
 
   /** @param {Error | null} err */

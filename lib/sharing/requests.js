@@ -1,16 +1,61 @@
 'use strict'
 
-// The deletions and syncs of a client that the owner has not answered. Pure.
+// What a client has asked of the owner besides appends, and the owner has not answered. Pure.
 
 const frames = require('./frames')
+const { startReclaim } = require('../space/reclaim')
 
 /**
+ * @typedef {{ sync: true }} SyncAsk
+ * @typedef {{ seq: number }} DeleteAsk a record
+ * @typedef {{ first: number, last: number }} DeleteRangeAsk the records that start at these offsets or between them
+ * @typedef {{ reclaim: true }} ReclaimAsk
+ * @typedef {{ trim: number }} TrimAsk blocks before this offset
+ * @typedef {SyncAsk | DeleteAsk | DeleteRangeAsk | ReclaimAsk | TrimAsk} Ask
+ * @typedef {import('../space/reclaim').Reclaimed | number} Result what was freed, or where the log starts
+ *
  * @typedef {object} Request
- * @property {number | null} seq of the record to delete; null: a sync
+ * @property {Ask} ask
  * @property {number} end the number of the last record that was appended before
  * @property {boolean} isSent
- * @property {(err?: Error | null) => void} cb
+ * @property {(err?: Error | null, result?: any) => void} cb given a `Result`, if there is one
  */
+
+/**
+ * @param {number} id
+ * @param {Ask} ask
+ * @returns {Buffer}
+ */
+function frameOf (id, ask) {
+  if ('sync' in ask) return frames.sync(id)
+  if ('reclaim' in ask) return frames.reclaim(id)
+  if ('trim' in ask) return frames.trim(id, ask.trim)
+  return 'seq' in ask ? frames.del(id, ask.seq) : frames.delRange(id, ask.first, ask.last)
+}
+
+/**
+ * In the owner.
+ * @param {import('../write/writer').Writer} writer
+ * @param {Exclude<Ask, SyncAsk>} ask
+ * @param {Request['cb']} cb
+ */
+function execute (writer, ask, cb) {
+  if ('reclaim' in ask) startReclaim(writer, writer.file.filename, {}, cb)
+  else if ('trim' in ask) writer.trim(ask.trim, cb)
+  else if ('seq' in ask) writer.delete(ask.seq, cb)
+  else deleteRange(writer, ask, cb)
+}
+
+/**
+ * @param {import('../write/writer').Writer} writer
+ * @param {DeleteRangeAsk} ask
+ * @param {Request['cb']} cb
+ */
+function deleteRange (writer, { first, last }, cb) {
+  const max = Math.min(last, writer.blocks.end - 1)
+  if (max < first) process.nextTick(cb, null)
+  else writer.deleteRange(first, max, cb)
+}
 
 class Requests {
   constructor () {
@@ -27,12 +72,12 @@ class Requests {
   }
 
   /**
-   * @param {number | null} seq
+   * @param {Ask} ask
    * @param {number} end
    * @param {Request['cb']} cb
    */
-  add (seq, end, cb) {
-    this.requests.set(++this.lastId, { seq, end, isSent: false, cb })
+  add (ask, end, cb) {
+    this.requests.set(++this.lastId, { ask, end, isSent: false, cb })
     this.unsent++
   }
 
@@ -50,7 +95,7 @@ class Requests {
       if (underWay++ >= frames.MAX_REQUESTS || firstUnsent <= request.end) break
       request.isSent = true
       this.unsent--
-      buffers.push(request.seq === null ? frames.sync(id) : frames.del(id, request.seq))
+      buffers.push(frameOf(id, request.ask))
     }
     return buffers
   }
@@ -83,4 +128,4 @@ class Requests {
   }
 }
 
-module.exports = { Requests }
+module.exports = { Requests, execute }

@@ -36,7 +36,7 @@ const REFUSAL_TIMEOUT = 1000
  * @property {boolean} isAtomic
  * @property {number} size bytes of the frames
  *
- * @typedef {{ batch: Batch } | { request: number, seq: number | null }} Item seq null: a sync
+ * @typedef {{ batch: Batch } | { request: number, ask: import('./requests').Ask }} Item
  */
 
 class Session {
@@ -126,7 +126,10 @@ class Session {
     switch (type) {
       case frames.APPEND: return this.onappend(bodies.parseAppend(body), body.length + frames.HEADER_SIZE)
       case frames.DELETE: return this.onrequest(bodies.parseDelete(body))
-      case frames.SYNC: return this.onrequest({ request: bodies.parseSync(body), seq: null })
+      case frames.DELETE_RANGE: return this.onrequest(bodies.parseDeleteRange(body))
+      case frames.RECLAIM: return this.onrequest({ request: bodies.parseSync(body), reclaim: true })
+      case frames.TRIM: return this.onrequest(bodies.parseTrim(body))
+      case frames.SYNC: return this.onrequest({ request: bodies.parseSync(body), sync: true })
     }
   }
 
@@ -187,11 +190,11 @@ class Session {
     this.enqueue({ batch })
   }
 
-  /** @param {{ request: number, seq: number | null }} request */
-  onrequest (request) {
+  /** @param {{ request: number } & import('./requests').Ask} asked */
+  onrequest ({ request, ...ask }) {
     if (this.requestsInFlight === frames.MAX_REQUESTS) throw errors.protocol(`more than ${frames.MAX_REQUESTS} requests are pending`)
     this.requestsInFlight++
-    this.enqueue(request)
+    this.enqueue({ request, ask })
   }
 
   /** @param {Item} item */
@@ -264,10 +267,12 @@ class Session {
   /**
    * @param {number} request
    * @param {Error | null} err
+   * @param {import('./requests').Result} [result]
    */
-  reply (request, err) {
+  reply (request, err, result) {
     this.requestsInFlight--
-    this.answer(frames.reply(request, err))
+    if (result === undefined) this.answer(frames.reply(request, err))
+    else this.answer(typeof result === 'number' ? frames.trimmed(request, result) : frames.reclaimed(request, result))
   }
 
   /** @param {Buffer} bytes */

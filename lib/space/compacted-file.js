@@ -13,6 +13,8 @@ const { writeAll } = require('./whole-writes')
 
 /** Bytes written at a time, about. */
 const CHUNK_SIZE = 1024 * 1024
+/** Bytes at the start and the end of a hole that are not all zeros. */
+const HOLE_EDGE = 16
 
 const open = promisify(fs.open)
 const read = promisify(fs.read)
@@ -64,7 +66,10 @@ class CompactedFile {
   static async create (filename, options, map) {
     const fd = await open(filename, 'wx+', 0o600)
     const file = new this(filename, fd, /** @type {any} */ (options), map)
-    await writeAll(fd, [holeOf(options.blockSize, options.checksum)], 0)
+    // its zeros take no space if they are not written
+    const hole = holeOf(options.blockSize, options.checksum)
+    await writeAll(fd, [hole.subarray(0, HOLE_EDGE)], 0)
+    await writeAll(fd, [hole.subarray(-HOLE_EDGE)], hole.length - HOLE_EDGE)
     return file
   }
 

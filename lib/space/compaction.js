@@ -69,6 +69,8 @@ class Compaction {
     this.next = this.requested = this.trimmed = 0
     /** Copied blocks of which records were deleted since. @type {Set<number>} */
     this.changed = new Set()
+    /** What blocks are read into. @type {Buffer[][] | null} */
+    this.memory = null
     /** Why it has to end. @type {unknown} */
     this.reason = null
     /** Whether the new file has taken the log's place. */
@@ -95,6 +97,8 @@ class Compaction {
         await this.create(path, factor)
         await this.copy()
         const compacted = await writer.exclusively(() => switchOver(this))
+        await writer.durability.named
+        if (writer.failure !== null) throw writer.failure
         if (compacted !== null) return compacted
         await this.undo(path)
       }
@@ -176,12 +180,14 @@ class Compaction {
     await this.repeatDeletions()
   }
 
+  /** @returns {Promise<import('./offset-map').OffsetMap>} of what is copied, which is durable */
   async sync () {
     await this.target.flush()
-    await this.map.finish(this.target.end)
+    const map = await this.map.finish(this.target.end)
     // both have ended before one is closed
     for (const { reason } of /** @type {any[]} */ (await Promise.allSettled([this.target.sync(), this.map.sync()]))) if (reason !== undefined) throw reason
     this.mustGoOn()
+    return map
   }
 
   /** @param {number} to the first block that is not to be copied */
@@ -189,7 +195,7 @@ class Compaction {
     this.skipTrimmed()
     const step = Math.max(1, Math.floor(PIECE_SIZE / this.blocks.blockSize))
     // one piece is read while another is written
-    const memory = [this.allocate(step), this.allocate(step)]
+    const memory = this.memory ??= [this.allocate(step), this.allocate(step)]
     let coming = this.next < to ? this.read(Math.min(step, to - this.next), memory[0]) : null
     for (let i = 1; coming !== null; i++) {
       const loaded = await coming

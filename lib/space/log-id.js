@@ -20,4 +20,4 @@ async function readId (log, start) {
   return map.base <= start ? map.id : map.previousId ?? FIRST_ID
 }
 
-module.exports = { readId }
+module.exports = { readId, FIRST_ID }

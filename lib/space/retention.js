@@ -19,7 +19,7 @@ const MAX_BLOCKS = 64
  * @property {number} generation of the cache when it was read
  * @property {import('../format/block').Block | null} block null: it cannot be read
  * @property {number} records in it that are not deleted
- * @property {number} time of its last record; -Infinity if it has none, Infinity if it is not known
+ * @property {number} time of its last record; -Infinity if it has none. One that is not known counts as that of the block before
  */
 
 class Retention {
@@ -39,6 +39,8 @@ class Retention {
     this.clock = clock
     /** null: it has to be read. @type {Head | null} */
     this.head = null
+    /** Of the last block that told one. */
+    this.lastTime = clock.date()
     /** The blocks from `after` up to this one do not tell a time, and count as having its. */
     this.later = { after: 0, number: 0, time: Infinity }
     this.isRunning = false
@@ -131,28 +133,32 @@ class Retention {
     const generation = number === blocks.tail.number ? -1 : blocks.generation
     const block = await new Promise(resolve => blocks.get(number, false, (err, block) => resolve(err ? null : block)))
     const records = block === null ? 0 : recordsIn(block)
-    let time = this.retain.age === undefined ? Infinity : block === null ? null : await this.timeOf(block)
-    // one that does not tell goes with the one after it
-    if (time === null) time = await this.timeAfter(number)
+    const told = this.retain.age === undefined ? Infinity : block === null ? null : await this.timeOf(block)
+    // parts of a large record are as old as its last chunk
+    const time = told ?? (this.codec.large ? await this.timeAfter(number) : this.lastTime)
+    if (time !== -Infinity) this.lastTime = time
     return { number, generation, block, records, time }
   }
 
   /**
    * @param {number} number of a block that does not tell
-   * @returns {Promise<number>} of the first one after it that does; Infinity if none does
+   * @returns {Promise<number>} of the first one after it that does, if a large record may reach to that; otherwise of the one before it
    */
   async timeAfter (number) {
     const { blocks, later } = this
     // a large record may fill thousands of blocks
     if (number < later.number && number >= later.after) return later.time
-    for (let next = number + 1; next <= blocks.tail.number; next++) {
-      const block = await new Promise(resolve => blocks.get(next, false, (err, block) => resolve(err ? null : block)))
-      const time = block === null ? null : await this.timeOf(block)
-      if (time === null) continue
-      this.later = { after: number, number: next, time }
-      return time
+    // nearly all of a block between the first chunk and the last is data, in the smallest more than a third
+    const most = Math.ceil(chunk.MAX_LENGTH / (blocks.blockSize / 3))
+    const last = Math.min(blocks.tail.number, number + most)
+    let next = number
+    let time = null
+    while (time === null && next < last) {
+      const block = await new Promise(resolve => blocks.get(++next, false, (err, block) => resolve(err ? null : block)))
+      time = block === null ? null : await this.timeOf(block)
     }
-    return Infinity
+    this.later = { after: number, number: next, time: time ?? this.lastTime }
+    return this.later.time
   }
 
   /**

@@ -10,10 +10,9 @@
 //     5  the new file is renamed to the log's name                          compacted
 //     6  the directory is fsynced
 //
-// After 5, all that is in memory moves to the new file in one step.
+// After 5, all that is in memory moves to the new file in one step, and the writer goes on: what it writes is durable after 6.
 
 const fs = require('fs')
-const errors = require('../errors')
 const { promised } = require('../callbacks')
 const { tieOf } = require('../recovery/count-records')
 const { syncFolder } = require('../storage/directory')
@@ -26,22 +25,33 @@ const { filesOf } = require('./unfinished')
  * @returns {Promise<import('./compaction').Compacted | null>} null: so much was appended that offsets are in use which the new file has
  */
 async function switchOver (compaction) {
+  const { recoveryPoint, acknowledged } = compaction.writer
+  compaction.mustGoOn()
+  if (acknowledged > compaction.base) return null
+  recoveryPoint.setHandingOver(true)
+  try {
+    return await copyAndMove(compaction)
+  } finally {
+    recoveryPoint.setHandingOver(false)
+  }
+}
+
+/**
+ * @param {import('./compaction').Compaction} compaction
+ * @returns {Promise<import('./compaction').Compacted>}
+ */
+async function copyAndMove (compaction) {
   const { writer, blocks, base, target } = compaction
   const before = blocks.end - blocks.start
-  compaction.mustGoOn()
-  if (writer.acknowledged > base) return null
   await completeLog(writer)
   await compaction.catchUp()
   const tail = new MovingTail(writer, target)
   try {
-    await compaction.sync()
-    const map = await compaction.map.finish(target.end)
-    await rename(compaction, tail, map)
+    await rename(compaction, tail, await compaction.sync())
   } catch (err) {
     if (!compaction.isSwitched) tail.stay()
     throw err
   }
-  await syncName(compaction)
   const { records, deleted, dropped } = target
   return { id: compaction.map.ids.id, before, after: blocks.end - base, records, deleted, dropped, start: base }
 }
@@ -86,6 +96,8 @@ async function rename (compaction, tail, offsetMap) {
  */
 function move (compaction, tail, map) {
   const { writer, file, blocks, base, target, compacting } = compaction
+  const { folder } = /** @type {import('../storage/location').Location} */ (file.location)
+  writer.durability.waitForName(syncFolder(folder))
   file.moveTo?.(target.fd, base)
   const before = writer.acknowledged
   const { start } = blocks
@@ -94,13 +106,6 @@ function move (compaction, tail, map) {
   // blocks that were trimmed meanwhile had been copied
   if (start > compaction.start) writer.trim(map.up(start), () => {})
   compacting.moved(map, target.lastSeq)
-}
-
-/** @param {import('./compaction').Compaction} compaction */
-async function syncName ({ writer, file }) {
-  const { folder } = /** @type {import('../storage/location').Location} */ (file.location)
-  await syncFolder(folder).catch(err => writer.durability.fail(errors.failed(file.filename, err)))
-  if (writer.failure !== null) throw writer.failure
 }
 
 module.exports = { switchOver }

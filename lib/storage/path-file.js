@@ -25,6 +25,8 @@ const { isRoot } = require('./user')
 const { SyncIoBudget, MAX_SYNC_BYTES } = require('./sync-io')
 const { watch } = require('./watch')
 
+/** Bytes of the blocks that a file's status counts, on all platforms. */
+const STAT_BLOCK_SIZE = 512
 /** How often the file is opened again that was replaced before its lock was taken. */
 const MAX_OPENS = 10
 
@@ -52,6 +54,7 @@ const MAX_OPENS = 10
  * @property {((cb: (err: Error | null, fd?: number) => void) => void) | null} openSuccessor opens the file that has the log's name by now, for reading
  * @property {((fd: number, base: number) => void) | null} moveTo that file has the log's name by now: what is at `base` or after it is read from there,
  *   what is before it from the file that it has replaced, for as long as reads of that are pending
+ * @property {() => number | null} allocated bytes that the file takes; null: not known, or not open. Uses synchronous I/O
  * @property {() => boolean | null} canPunch whether space is freed; false: zeros are written. null: not known yet
  * @property {(cb: Done) => void} sync makes durable what was written before the call
  * @property {(cb: Done) => void} close
@@ -302,6 +305,16 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     else datasync(storage.fd, location.path).then(() => done(null), done)
   }
 
+  /** @type {LogFile['allocated']} */
+  function allocated () {
+    if (identity.ino === 0n || closeStorage !== null) return null
+    try {
+      return fs.fstatSync(storage.fd).blocks * STAT_BLOCK_SIZE
+    } catch {
+      return null
+    }
+  }
+
   /** @type {(offset: number, length: number) => Promise<void>} */
   async function punch (offset, length) {
     if (closeStorage !== null) throw errors.closed(filename)
@@ -332,6 +345,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     writeMany,
     punch: callbackify(punch),
     canPunch: () => holes.arePossible,
+    allocated,
     readMany: (offset, sizes, into, cb) => readInto(offset, into ?? sizes.map(size => Buffer.allocUnsafeSlow(size)), cb),
     close (cb) {
       closeStorage = () => {

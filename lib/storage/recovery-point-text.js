@@ -73,9 +73,11 @@ function acknowledgedLine (acknowledged) {
  */
 function deletionsLine (deletions) {
   if (deletions.length === 0) return ''
-  return formatLine(JSON.stringify(deletions.map(({ block, records, checksum, number }) => ({
+  return formatLine(JSON.stringify(deletions.map(({ block, records, checksum, number, whole }) => ({
     block,
-    records: records.map(recordAsText),
+    ...whole === undefined
+      ? { records: records.map(recordAsText) }
+      : { whole: true, size: whole.size, live: whole.live, replaces: whole.replaces.toString('base64') },
     checksum,
     number
   }))))
@@ -90,10 +92,11 @@ function parseDeletions (lines) {
   for (const line of lines) {
     const json = parseLine(line)
     if (json === null) break
-    parsed.push(JSON.parse(json).map((/** @type {any} */ { block, records, checksum, number }) => ({
+    parsed.push(JSON.parse(json).map((/** @type {any} */ { block, records = [], checksum, number, whole, size, live, replaces }) => ({
       block,
       records: records.map(parseRecord),
       checksum,
+      ...(whole === undefined ? {} : { whole: { size, live, replaces: Buffer.from(replaces, 'base64') } }),
       ...(number === undefined ? {} : { number })
     })))
   }

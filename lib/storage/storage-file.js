@@ -66,6 +66,7 @@ function storageFile (storage, { readOnly }) {
     prepareSuccessor: null,
     openSuccessor: null,
     moveTo: null,
+    allocated: () => null,
     sync: (cb) => {
       if (typeof storage.sync === 'function') storage.sync(cb)
       else if (storage instanceof RandomAccessFile && storage.fd) fs.fdatasync(storage.fd, cb)

@@ -13,14 +13,18 @@
 //     'interval'  -                                  within `syncInterval`; `sync`, `close`
 //     'never'     -                                  `sync`, `close`
 //
-// A storage without a recovery point gets the zeros at once.
+// A storage without a recovery point gets the zeros at once. Of a block in which no other record is
+// left, all is deleted: it becomes a hole (see hole-maker.js).
 
 const layout = require('../format/layout')
 const { storedChecksum, writeChecksum } = require('../format/checksum')
+const { holeOf } = require('../format/hole')
 const errors = require('../errors')
 const { Block } = require('../format/block')
-const { deletionOf, patchesOf } = require('../recovery/deletions')
+const { deletionOf, patchesOf, wholeDeletionOf } = require('../recovery/deletions')
 const { promised } = require('../callbacks')
+const { HoleMaker } = require('./hole-maker')
+const { RangeDeletion } = require('./range-deletion')
 
 /** The most blocks changed at a time, so that appends do not wait long. */
 const MAX_BLOCKS = 64
@@ -31,7 +35,7 @@ const MAX_PATCHES = 8
 
 /**
  * @typedef {(err?: Error | null) => void} Done
- * @typedef {{ seq: number, cb: Done }} Request
+ * @typedef {{ seq: number, cb: Done } | import('./range-deletion').RangeRequest} Request
  * @typedef {import('../recovery/deletions').Deletion} Deletion
  *
  * @typedef {object} Change a block of which records are being deleted
@@ -55,6 +59,8 @@ class Deleter {
     this.clock = clock
     /** Deletions that were asked for and not started, by block. @type {Map<number, Request[]>} */
     this.requests = new Map()
+    /** Ranges that are not deleted yet, the first one first. @type {RangeDeletion[]} */
+    this.ranges = []
     /** Those that the log's file does not have yet, by block. @type {Map<number, Deletion[]>} */
     this.pending = new Map()
     /** Number of the fsync that makes durable what the log's file has. */
@@ -65,10 +71,15 @@ class Deleter {
     this.waiting = []
     /** @type {import('../clock').Timer | null} */
     this.timer = null
+    this.holes = new HoleMaker(this)
+  }
+
+  get hasRequests () {
+    return this.requests.size > 0 || this.ranges.length > 0
   }
 
   get hasWork () {
-    return this.requests.size > 0 || this.mustFlush
+    return this.hasRequests || this.mustFlush || this.holes.isDue
   }
 
   /** Whether a power cut may undo deletions. */
@@ -87,24 +98,59 @@ class Deleter {
    * @param {Done} cb
    */
   request (seq, cb) {
-    const number = Math.floor(seq / this.blocks.blockSize)
-    const requests = this.requests.get(number)
-    if (requests === undefined) this.requests.set(number, [{ seq, cb }])
-    else requests.push({ seq, cb })
+    this.add(Math.floor(seq / this.blocks.blockSize), { seq, cb })
   }
 
   /**
-   * The log is another file now.
+   * @param {number} min the least seq
+   * @param {number} max the greatest seq; in the log
+   * @param {Done} cb
+   */
+  requestRange (min, max, cb) {
+    const { blocks, writer } = this
+    const first = Math.max(min, blocks.start)
+    const done = (/** @type {Error | null | undefined} */ err) => {
+      if (err || min >= blocks.start || writer.trimmer.recorded === blocks.start) return cb(err)
+      // what was trimmed must not come back after a crash
+      writer.trimmer.request(blocks.start, cb)
+      writer.schedule()
+    }
+    if (first > max) process.nextTick(done, null)
+    else this.ranges.push(new RangeDeletion(first, max, blocks.blockSize, done))
+  }
+
+  /**
+   * @param {number} number of a block that becomes a hole if nothing is left in it
+   * @param {Done} cb
+   */
+  requestHole (number, cb) {
+    this.add(number, { min: Infinity, max: -Infinity, cb })
+  }
+
+  /**
+   * @param {number} number of a block
+   * @param {Request} request
+   */
+  add (number, request) {
+    const requests = this.requests.get(number)
+    if (requests === undefined) this.requests.set(number, [request])
+    else requests.push(request)
+  }
+
+  /**
+   * The log is another file now. No range is being deleted.
    * @param {(seq: number) => number | null} move where a record is now; null: it is gone
    */
   moveRequests (move) {
     const all = [...this.requests.values()].flat()
     this.requests.clear()
-    for (const { seq, cb } of all) {
-      const now = move(seq)
-      if (now === null) answer([cb], null)
-      else this.request(now, cb)
+    for (const request of all) {
+      // a block that was to become a hole is gone
+      const now = 'seq' in request ? move(request.seq) : null
+      if (now === null) answer([request.cb], null)
+      else this.request(now, request.cb)
     }
+    this.holes.moved()
   }
 
   /**
@@ -113,7 +159,7 @@ class Deleter {
    * @returns {((err: Error | null) => void) | undefined} what to call when all else is durable
    */
   syncFirst (cb) {
-    if (!this.hasUnsynced && this.requests.size === 0) return cb
+    if (!this.hasUnsynced && !this.hasRequests) return cb
     this.mustFlush = true
     return cb === undefined ? cb : (err) => this.callWhenDurable(cb, err)
   }
@@ -138,6 +184,8 @@ class Deleter {
     this.mustFlush = false
     for (const requests of this.requests.values()) answer(requests.map(({ cb }) => cb), err)
     this.requests.clear()
+    for (const range of this.ranges.splice(0)) range.fail(err)
+    this.holes.end(err)
     answer(this.waiting.splice(0), err)
   }
 
@@ -150,18 +198,36 @@ class Deleter {
   }
 
   async step () {
+    if (this.ranges.length > 0) await this.settleRange(this.ranges[0])
     const changes = await this.load()
     if (changes.length > 0) await this.commit(changes)
-    if (this.mustFlush && this.writer.failure === null) await this.flushSome()
+    if (this.writer.failure !== null) return
+    if (this.mustFlush) await this.flushSome()
+    else if (this.holes.isDue && !this.hasRequests) await this.holes.makeSome()
+  }
+
+  /**
+   * Before it is deleted by whole blocks.
+   * @param {RangeDeletion} range
+   */
+  async settleRange (range) {
+    const { blockSize, tail } = this.blocks
+    const isSettled = range.isSettled
+    range.isSettled = true
+    if (isSettled) return
+    this.holes.update()
+    const mustSettle = this.holes.mustSettle(range.next * blockSize, Math.min(range.last + 1, tail.number) * blockSize)
+    if (mustSettle) await this.settle().catch(err => range.fail(err))
   }
 
   /** @returns {Promise<Change[]>} */
   async load () {
     /** @type {Change[]} */
     const changes = []
-    await Promise.all(this.takeRequests().map(([number, requests]) => new Promise((resolve) => {
-      this.blocks.get(number, true, (err, block) => {
-        if (err) answer(requests.map(({ cb }) => cb), err)
+    this.holes.update()
+    await Promise.all([...this.takeRequests()].map(([number, requests]) => new Promise((resolve) => {
+      this.blocks.get(number, requests.some(request => 'seq' in request), (err, block) => {
+        if (err) this.refuse(number, requests, err)
         else this.prepare(/** @type {Block} */ (block), requests, changes)
         resolve(null)
       })
@@ -169,17 +235,37 @@ class Deleter {
     return changes
   }
 
-  /** @returns {Array<[number, Request[]]>} what to do next, by block */
+  /**
+   * @param {number} number of a block that cannot be read
+   * @param {Request[]} requests
+   * @param {Error} err
+   */
+  refuse (number, requests, err) {
+    const isTrimmed = number * this.blocks.blockSize < this.blocks.start
+    // of a range, nothing is left there that has to be deleted
+    for (const request of requests) answer([request.cb], isTrimmed && !('seq' in request) ? null : err)
+  }
+
+  /** @returns {Map<number, Request[]>} what to do next, by block */
   takeRequests () {
-    /** @type {Array<[number, Request[]]>} */
-    const taken = []
+    /** @type {Map<number, Request[]>} */
+    const taken = new Map()
     let records = 0
     for (const [number, requests] of this.requests) {
-      if (taken.length === MAX_BLOCKS || records > MAX_RECORDS) break
-      taken.push([number, requests])
+      if (taken.size === MAX_BLOCKS || records > MAX_RECORDS) break
+      taken.set(number, requests)
       records += requests.length
       this.requests.delete(number)
     }
+    for (const range of this.ranges) {
+      while (range.hasNext && taken.size < MAX_BLOCKS) {
+        const [number, request] = range.take()
+        const requests = taken.get(number)
+        if (requests === undefined) taken.set(number, [request])
+        else requests.push(request)
+      }
+    }
+    this.ranges = this.ranges.filter(({ hasNext }) => hasNext)
     return taken
   }
 
@@ -195,19 +281,30 @@ class Deleter {
     /** @type {Set<number>} */
     const positions = new Set()
     const callbacks = []
-    for (const { seq, cb } of requests) {
-      if (!block.startsAt(seq - start)) {
-        answer([cb], errors.noRecordStarts(this.file.filename, seq))
+    const { isHole } = block
+    for (const request of requests) {
+      if (!('seq' in request)) addBetween(positions, block, request.min - start, request.max - start)
+      else if (!isHole && !block.startsAt(request.seq - start)) {
+        answer([request.cb], errors.noRecordStarts(this.file.filename, request.seq))
         continue
-      }
-      if (!layout.isDeleted(block.buffer, seq - start)) positions.add(seq - start)
-      callbacks.push(cb)
+      } else if (!isHole && !layout.isDeleted(block.buffer, request.seq - start)) positions.add(request.seq - start)
+      callbacks.push(request.cb)
+    }
+    const isWhole = this.writer.written >= start + blockSize
+    const isEmptied = isWhole && !isHole && !hasOthers(block, positions)
+    if (isEmptied && this.holes.canBecomeHole(block.number)) {
+      const deletion = wholeDeletionOf(start, block.buffer, positions.size)
+      changes.push({ block, after: holeOf(blockSize, deletion.checksum !== null), callbacks, deletion })
+      return
     }
     // a storage may have failed to get the zeros, or to make them durable
     const isInDoubt = this.pending.has(block.number) || (this.options.sync === 'always' && this.hasUnsyncedZeros)
     const mustRetry = this.file.point === null && isInDoubt
-    if (positions.size === 0 && !mustRetry) return answer(callbacks, null)
-    const isWhole = this.writer.written >= start + blockSize
+    if (positions.size === 0 && !mustRetry) {
+      if (isHole && !this.pending.has(block.number)) this.holes.rewritten(block.number, 0)
+      return answer(callbacks, null)
+    }
+    if (isEmptied || !isWhole) this.holes.consider(block.number)
     const hasChecksum = isWhole && storedChecksum(block.buffer) !== 0
     const after = isWhole ? copyWithout(block.buffer, positions) : null
     if (after !== null && hasChecksum) writeChecksum(after)
@@ -225,7 +322,7 @@ class Deleter {
     /** @type {Error | null} */
     let failure = null
     try {
-      if (recoveryPoint.isLong) await this.shorten()
+      if (recoveryPoint.isLong) await this.settle()
       await promised(cb => recoveryPoint.record(deletions, cb))
       try {
         if (isAlways) await Promise.all([promised(cb => recoveryPoint.sync(cb)), promised(cb => durability.confirmPath(cb))])
@@ -262,6 +359,8 @@ class Deleter {
     blocks.invalidate(number)
     const whole = after ?? copyWithout(block.buffer, deletion.records.map(({ seq }) => seq - deletion.block))
     this.writer.recordCount.remove(deletion, whole)
+    // a hole has nothing that anybody reads
+    if (deletion.whole !== undefined) return
     if (block !== blocks.tail) return blocks.add(new Block(number, whole, block.end, true))
     const isFull = block !== this.writer.packer.filling
     if (isFull && after === null && blocks.checksum) writeChecksum(whole)
@@ -279,6 +378,8 @@ class Deleter {
       answer(waiting.splice(0), null)
       await this.writeZeros(MAX_BLOCKS)
       if (this.pending.size > 0) this.mustFlush = true
+      // there is no timer
+      else if (this.options.sync === 'never') this.holes.isDue ||= this.holes.hasSome
     } catch (err) {
       // what is recorded and durable is done; only the zeros are tried again, later
       answer(waiting, /** @type {Error} */ (err))
@@ -298,17 +399,25 @@ class Deleter {
     if (this.hasUnsyncedZeros) await promised(cb => durability.syncAll(cb))
   }
 
+  /** Makes durable what was deleted, and gives a part of it to the log's file. */
+  async flushBlocks () {
+    await this.makeDurable()
+    await this.writeZeros(MAX_BLOCKS)
+  }
+
   /** Gives the log's file all that was deleted; it need not be durable there. */
   async flush () {
     await this.makeDurable()
     await this.writeZeros(Infinity)
   }
 
-  /** Drops what is recorded, once it is durable in the log's file. */
-  async shorten () {
-    const { recoveryPoint, durability } = this.writer
+  /** Moves the recovery point up to where the log ends, without what was recorded: that is durable in the log's file first. */
+  async settle () {
+    const { writer } = this
+    const { recoveryPoint, durability } = writer
     await this.flush()
     if (this.hasUnsyncedZeros) await promised(cb => durability.syncAll(cb))
+    if (writer.synced >= writer.acknowledged) writer.recordCount.allSynced()
     await promised(cb => recoveryPoint.write(cb))
   }
 
@@ -321,6 +430,7 @@ class Deleter {
       writer.recoveryPoint.applied(deletions, this.coveredBy)
       this.pending.delete(number)
       blocks.overrides.delete(number)
+      if (deletions.some(({ whole }) => whole !== undefined)) this.holes.rewritten(number, this.coveredBy)
       // what is being read of it may be half old
       blocks.loader.invalidate(number)
     }
@@ -359,6 +469,9 @@ class Deleter {
       this.pending.delete(number)
       this.blocks.overrides.delete(number)
     }
+    for (const range of this.ranges) range.skipTo(first)
+    this.ranges = this.ranges.filter(({ hasNext }) => hasNext)
+    this.holes.trim(first)
   }
 
   /** The log's file was truncated. */
@@ -370,11 +483,14 @@ class Deleter {
   }
 
   startTimer () {
-    if (this.options.sync !== 'interval' || this.timer !== null || this.writer.failure !== null) return
-    if (!this.hasUnsynced && this.pending.size === 0) return
+    const { sync } = this.options
+    if (sync === 'never' || this.timer !== null || this.writer.failure !== null) return
+    const mustFlush = sync === 'interval' && (this.hasUnsynced || this.pending.size > 0)
+    if (!mustFlush && !this.holes.hasSome) return
     this.timer = this.clock.setTimeout(() => {
       this.timer = null
-      this.mustFlush = true
+      this.mustFlush ||= mustFlush
+      this.holes.isDue ||= this.holes.hasSome
       this.writer.schedule()
     }, this.options.syncInterval)
     this.timer.unref()
@@ -395,6 +511,30 @@ function copyWithout (block, positions) {
   block.copy(copy)
   for (const position of positions) layout.zeroRecord(copy, position)
   return copy
+}
+
+/**
+ * @param {Set<number>} positions gets those of records that are not deleted
+ * @param {Block} block
+ * @param {number} min the least position
+ * @param {number} max the greatest position
+ */
+function addBetween (positions, { buffer, end }, min, max) {
+  for (let position = 0; position < end && position <= max; position = layout.nextPosition(buffer, position)) {
+    if (position >= min && !layout.isDeleted(buffer, position)) positions.add(position)
+  }
+}
+
+/**
+ * @param {Block} block
+ * @param {Set<number>} positions
+ * @returns {boolean} whether records are in it that are neither deleted nor at these positions
+ */
+function hasOthers ({ buffer, end }, positions) {
+  for (let position = 0; position < end; position = layout.nextPosition(buffer, position)) {
+    if (!positions.has(position) && !layout.isDeleted(buffer, position)) return true
+  }
+  return false
 }
 
 /**

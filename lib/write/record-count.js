@@ -47,7 +47,7 @@ class RecordCount {
    */
   remove (deletion, block) {
     this.removed.add(deletion)
-    this.add(-deletion.records.length)
+    this.add(-recordsBefore(Infinity, deletion))
     for (const mark of new Set([this.durable, this.syncing])) {
       if (mark.records !== null) mark.records -= recordsBefore(mark.end, deletion)
       const position = mark.end - deletion.block
@@ -105,7 +105,9 @@ class RecordCount {
  * @param {Deletion} deletion
  * @returns {number} deleted records in front of it
  */
-function recordsBefore (end, { records }) {
+function recordsBefore (end, { records, whole }) {
+  // the block lies in front of every mark: see `HoleMaker.canBecomeHole`
+  if (whole !== undefined) return whole.live
   return records.filter(({ seq }) => seq < end).length
 }
 

@@ -11,6 +11,8 @@
 
 /** Bytes that a record takes besides its checksums, about. */
 const RECORD_SIZE = 40
+/** Bytes of a deletion of a whole block, about. */
+const WHOLE_SIZE = 120
 
 class RecoveryPointKeeper {
   /**
@@ -26,6 +28,8 @@ class RecoveryPointKeeper {
     this.progress = progress
     /** What the recovery point in the file says; -1: there is none. */
     this.offset = -1
+    /** Records in front of this offset are counted in it; Infinity: it has no number of records. */
+    this.countedEnd = Infinity
     /** Those that the file has, in order, with the number of the fsync that makes them durable in the log. @type {Map<Deletion, number>} */
     this.deletions = new Map()
     /** The number of the last deletion. */
@@ -102,10 +106,12 @@ class RecoveryPointKeeper {
     const deletions = [...this.deletions.keys()].filter(isNeeded)
     for (const deletion of this.deletions.keys()) if (!isNeeded(deletion)) this.dropped = Math.max(this.dropped, deletion.number ?? 0)
     const point = /** @type {import('../storage/recovery-point').PointFile} */ (this.point)
-    point.write({ offset: safeEnd, deletions, acknowledged, dropped: this.dropped, counted: recordCount.markWithout(deletions), ...trim }, (err) => {
+    const counted = recordCount.markWithout(deletions)
+    point.write({ offset: safeEnd, deletions, acknowledged, dropped: this.dropped, counted, ...trim }, (err) => {
       if (!err) {
         this.offset = safeEnd
         this.trimmer?.isRecorded(start)
+        this.countedEnd = counted?.end ?? Infinity
         this.keepOnly(deletions)
         this.isOutdated = this.hasFailed = this.hasUnsynced = false
       }
@@ -120,7 +126,7 @@ class RecoveryPointKeeper {
    * @param {number} step bytes
    */
   considerMove (step) {
-    if (this.offset === -1 || this.isBusy || this.isStopped) return
+    if (this.offset === -1 || this.isBusy || this.isStopped || this.isHandingOver) return
     if (this.progress.safeEnd - this.offset < step) return
     // should it fail, the one that is there still holds
     this.write(() => {})
@@ -191,6 +197,14 @@ class RecoveryPointKeeper {
     for (const deletion of deletions) if (this.deletions.has(deletion)) this.deletions.set(deletion, sync)
   }
 
+  /** @returns {Set<number>} offsets of blocks that the log may have with and without the records that are deleted in them, after a power cut */
+  blocksInDoubt () {
+    const { lastSync } = this.progress
+    const blocks = new Set()
+    for (const [{ block }, sync] of this.deletions) if (sync > lastSync) blocks.add(block)
+    return blocks
+  }
+
   /**
    * The log was truncated: of the block in which it ends now, no deletion knows the checksum.
    * @param {number} end offset
@@ -204,6 +218,12 @@ class RecoveryPointKeeper {
     }
   }
 
+  /** @param {boolean} isHandingOver from now on: nothing is published, and it is not moved, while another file takes the log's place */
+  setHandingOver (isHandingOver) {
+    this.isHandingOver = isHandingOver
+    if (!isHandingOver) this.publishSoon()
+  }
+
   /**
    * Another file takes the log's place, in which all that was deleted is deleted. Until it has, its recovery point belongs to no file: it
    * is behind the end of the log that is there.
@@ -214,16 +234,13 @@ class RecoveryPointKeeper {
   handOver (next, takePlace, cb) {
     const point = /** @type {import('../storage/recovery-point').PointFile} */ (this.point)
     this.whenFree((end) => {
-      this.isHandingOver = true
       const done = (/** @type {Error | null} */ err) => {
-        this.isHandingOver = false
         if (err === null) {
           if (this.offset !== -1) this.offset = next.offset
           this.dropped = this.lastNumber
           this.keepOnly([])
           this.isOutdated = this.hasFailed = this.hasUnsynced = false
         }
-        this.publishSoon()
         end(err)
       }
       const rename = () => { takePlace().then(() => done(null), done) }
@@ -284,7 +301,10 @@ class RecoveryPointKeeper {
  */
 function sizeOf (deletions) {
   let size = 0
-  for (const { records } of deletions) for (const { replaces } of records) size += RECORD_SIZE + replaces.length * 4 / 3
+  for (const { records, whole } of deletions) {
+    if (whole !== undefined) size += WHOLE_SIZE
+    for (const { replaces } of records) size += RECORD_SIZE + replaces.length * 4 / 3
+  }
   return size
 }
 

@@ -107,6 +107,8 @@ class Writer {
     this.compaction = null
     /** What waits until nothing else changes the file. @type {Operation[]} */
     this.operations = []
+    /** Whether a client may ask the next owner of a shared log for records between two offsets. @type {(start: number, end: number) => boolean} */
+    this.isClientWaitingFor = () => false
     this.mustTruncate = false
     this.hasJustDeleted = false
     this.hasJustTrimmed = false
@@ -243,12 +245,34 @@ class Writer {
   }
 
   /**
+   * Deletes all records that start in a range.
+   * @param {number} min the least seq
+   * @param {number} max the greatest seq; in the log
+   * @param {Done} cb
+   */
+  deleteRange (min, max, cb) {
+    const { refusal } = this.appender
+    if (refusal !== null) return process.nextTick(cb, refusal)
+    this.deleter.requestRange(min, max, cb)
+    this.schedule()
+  }
+
+  /** @param {Done} cb called when the space of all blocks that are known to be empty is freed */
+  finishHoles (cb) {
+    const { refusal } = this.appender
+    if (refusal !== null) return process.nextTick(cb, refusal)
+    this.deleter.holes.finish(cb)
+    this.schedule()
+  }
+
+  /**
    * All that was accepted is stored and made durable, and the recovery point is removed.
    * @param {Done} cb
    */
   close (cb) {
     this.onclosed = cb
     this.appender.refusal ??= errors.closed(this.file.filename)
+    this.deleter.holes.finishAll()
     this.schedule()
   }
 
@@ -308,7 +332,7 @@ class Writer {
       mustTruncate: this.mustTruncate,
       hasDeletions: this.deleter.hasWork,
       hasJustDeleted: this.hasJustDeleted,
-      hasOperations: this.operations.length > 0,
+      hasOperations: this.operations.length > 0 && this.deleter.ranges.length === 0,
       hasTrim: this.trimmer.hasWork,
       hasJustTrimmed: this.hasJustTrimmed,
       hasUnwritten: packer.end > this.written,

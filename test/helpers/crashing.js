@@ -67,6 +67,7 @@ class Crashing {
     this.failing = this.isPlain ? 0 : random.pick([0, 0, 0.2])
     this.isAligning = random() < 0.3
     this.deletedPart = random.pick([0.1, 0.1, 0.5])
+    this.rangePart = random.pick([0, 0.1, 0.3])
     this.disk = this.wired(new Disk({ random, pageSize: this.pageSize, clock: this.simulation.clock, maxRecorded: random.pick([300, 3000, 32768]), delay: () => random() * 2 }))
     this.moment = 0
     /** The one that was open before the crash. @type {import('../../lib/log').FlumeLog<any> | null} */
@@ -137,12 +138,18 @@ class Crashing {
     if (this.log !== null) this.model.reached(this.log.stats().size)
     disk.kinds = LAST
     disk.plan.set(1 + random.below(random.pick([20, 60, 400])), 'off')
-    const log = this.log = createLog(disk.file('log'), settings, simulation.clock)
+    const log = this.log = createLog(disk.file('log'), this.mayFindBlockSize() ? { ...settings, blockSize: undefined } : settings, simulation.clock)
     if (!await this.survives(called(cb => log.onReady(cb)))) return
     if (log.stats().cut !== null) this.count('cut')
     if (!await this.survives(this.compare(log))) return
     this.isWorking = true
     await this.survives(this.work(log))
+  }
+
+  /** Whether the block size is to be found: the first blocks are durable, but may be about to become holes. */
+  mayFindBlockSize () {
+    const { disk: { points }, random, settings: { blockSize } } = this
+    return random() < 0.3 && points.every(point => point !== null && point.offset > 2 * blockSize)
   }
 
   /** The power stays on, and nothing fails. */
@@ -191,6 +198,7 @@ class Crashing {
       model.violate('the log does not show what is in the file')
     }
     this.count('found', frames.length)
+    this.count('holes', frames.filter(({ end }) => end !== undefined).length)
     const { records } = log.stats()
     const there = stored.filter(({ isDeleted }) => !isDeleted).length
     if (records !== there && !(this.mayBeUncounted && records === null)) model.violate(`stats() counts ${records} records, and there are ${there}`)
@@ -205,7 +213,9 @@ class Crashing {
   /** Nothing covers a plain record that was not synced: a page of it may be missing, but not all of it. */
   fillHoles (frames) {
     const { records } = this.model
-    const trimmed = Math.max(0, records.findIndex(({ seq }) => seq === frames[0]?.seq))
+    // of batches, the model knows the last seq only
+    const known = frames.findIndex(({ seq }) => this.model.bySeq.has(seq))
+    const trimmed = known === -1 ? 0 : records.indexOf(this.model.bySeq.get(frames[known].seq)) - known
     frames.forEach((frame, i) => {
       const { data, isDurable } = records[trimmed + i] ?? {}
       if (data === undefined || frame.isDeleted || data.length !== frame.data.length) return
@@ -225,9 +235,10 @@ class Crashing {
     for (let i = 0; i < 200 && !disk.isOff; i++) {
       const what = random()
       if (what < 0.85 - this.deletedPart) pending.add(this.append(log))
-      else if (what < 0.85) pending.add(this.del(log))
+      else if (what < 0.85) pending.add(random() < this.rangePart ? this.delRange(log) : this.del(log))
       else if (what < 0.9) pending.add(this.sync(log))
-      else if (what < 0.9 + this.trimmingPart) pending.add(this.trim(log))
+      else if (what < 0.91) pending.add(this.reclaim(log))
+      else if (what < 0.91 + this.trimmingPart) pending.add(this.trim(log))
       if (random() < 0.4) {
         await this.survives(Promise.all(pending))
         pending = new Set()
@@ -298,6 +309,44 @@ class Crashing {
     const position = end % blockSize
     const fits = position + length + FRAME_SIZE <= blockSize - PADDING_SIZE
     this.end = (fits ? end : end - position + blockSize) + length + FRAME_SIZE
+  }
+
+  /** All records between two, or of the log's first blocks. */
+  async delRange (log) {
+    const { random, model } = this
+    this.simulation.note('list')
+    // of batches, the model knows the last seq only
+    const shown = await called(cb => pull(log.stream({ fromStart: true }), pull.collect(cb)))
+    for (const { seq, value } of shown) model.show(seq, value, 0)
+    const known = model.records.filter(({ seq, isFailed }) => seq !== undefined && !isFailed)
+    if (known.length === 0) return
+    const [first, last] = [random.below(known.length), random.below(known.length)].sort((a, b) => a - b)
+    const range = random.pick([
+      { gte: known[first].seq, lte: known[last].seq },
+      { gt: known[first].seq, lt: known[last].seq },
+      { lt: known[first].seq }
+    ])
+    const within = known.filter(({ seq }) => !(seq <= range.gt) && !(seq < range.gte) && !(seq >= range.lt) && !(seq > range.lte))
+    for (const record of within) record.deletingAt = Math.min(record.deletingAt, this.moment)
+    const name = `del ${JSON.stringify(range)}`
+    this.simulation.note(name)
+    this.count('ranges')
+    await new Promise(resolve => log.del(range, (err) => {
+      this.simulation.note(`  deleted ${name} ${err?.code ?? ''}`)
+      resolve()
+      if (err) return this.checkError(err)
+      const moment = ++this.moment
+      for (const record of within) record.deletedAt = Math.min(record.deletedAt, moment)
+    }))
+  }
+
+  reclaim (log) {
+    this.simulation.note('reclaim')
+    return new Promise(resolve => log.reclaim((err) => {
+      this.simulation.note(`  reclaimed ${err?.code ?? ''}`)
+      resolve()
+      if (err) this.checkError(err)
+    }))
   }
 
   del (log) {

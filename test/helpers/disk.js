@@ -168,6 +168,7 @@ class Disk {
         })
       },
       canPunch: () => true,
+      allocated: () => null,
       truncate: (length, cb) => start('truncate', cb, () => this.get(name).truncate(length, pageSize)),
       sync: (cb) => {
         // what was written before the call is synced, not what comes while it runs
@@ -326,8 +327,12 @@ function shown (point) {
 }
 
 /** A copy by structuredClone has no Buffers. */
-function withBuffers ({ records, ...deletion }) {
-  return { ...deletion, records: records.map(({ replaces, ...record }) => ({ ...record, replaces: Buffer.from(replaces) })) }
+function withBuffers ({ records, whole, ...deletion }) {
+  return {
+    ...deletion,
+    records: records.map(({ replaces, ...record }) => ({ ...record, replaces: Buffer.from(replaces) })),
+    ...(whole === undefined ? {} : { whole: { ...whole, replaces: Buffer.from(whole.replaces) } })
+  }
 }
 
 module.exports = { Disk, randomFrom }

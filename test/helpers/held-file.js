@@ -82,6 +82,7 @@ class HeldFile {
       truncate: (length, cb) => this.operation('truncate', () => { this.bytes = Buffer.from(this.bytes.subarray(0, length)) }, cb),
       punch: (offset, length, cb) => write(offset, Buffer.alloc(length), cb),
       canPunch: () => false,
+      allocated: () => null,
       sync: (cb) => {
         // covers what was written before the call
         const { bytes } = this

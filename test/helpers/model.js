@@ -90,6 +90,13 @@ function modelOf ({ blockSize, checksum, large = false }, isClient = false) {
       records.find(record => record.seq === seq).deleted = true
     },
 
+    /** Whether the block at this offset may be a hole, in which no record starts any longer. */
+    mayBeInHole (seq) {
+      const block = Math.floor(seq / blockSize)
+      const within = records.filter(record => Math.floor(record.seq / blockSize) === block)
+      return within.length > 0 && within.every(({ deleted }) => deleted) && block < Math.floor(model.since() / blockSize)
+    },
+
     stream ({ gt = -Infinity, gte = -Infinity, lt = Infinity, lte = Infinity, reverse, limit, seqs, values }) {
       const found = live().filter(({ seq }) => seq > gt && seq >= gte && seq < lt && seq <= lte)
       if (reverse) found.reverse()

@@ -7,7 +7,7 @@ const crypto = require('crypto')
 const { once } = require('events')
 const { frame, u32, u64 } = require('./plain-client')
 
-const NAMES = { 16: 'WELCOME', 17: 'END', 18: 'ACK', 19: 'NACK', 20: 'REPLY', 21: 'DELETED', 22: 'PONG', 23: 'REFUSED' }
+const NAMES = { 16: 'WELCOME', 17: 'END', 18: 'ACK', 19: 'NACK', 20: 'REPLY', 21: 'DELETED', 22: 'PONG', 23: 'REFUSED', 24: 'RECLAIMED' }
 
 class RawClient {
   /**
@@ -92,7 +92,7 @@ class RawClient {
   }
 }
 
-const hello = (id, sent = 0, answered = 0, version = 1) =>
+const hello = (id, sent = 0, answered = 0, version = 2) =>
   frame(1, Buffer.from('flumelog'), Buffer.from([version]), id, u64(answered), u64(sent), u32(1))
 
 const u16 = (value) => Buffer.from([value & 255, value >> 8])
@@ -103,8 +103,9 @@ const append = (first, records, { epoch = 1, count = records.length, answered = 
   frame(2, u32(epoch), u64(first), u32(count), u64(answered), Buffer.from([flags]), bytes)
 
 const del = (request, seq) => frame(3, u32(request), u64(seq))
+const delRange = (request, first, last) => frame(7, u32(request), u64(first), u64(last))
 const sync = (request) => frame(4, u32(request))
 const ping = () => frame(5)
 const bye = () => frame(6)
 
-module.exports = { RawClient, hello, append, framed, del, sync, ping, bye, frame, u32, u64 }
+module.exports = { RawClient, hello, append, framed, del, delRange, sync, ping, bye, frame, u32, u64 }

@@ -8,7 +8,7 @@ const path = require('path')
 const { spawnSync } = require('child_process')
 const { preloading } = require('./runtime')
 
-const CALLS = ['open', 'openat', 'creat', 'close', 'write', 'pwrite64', 'writev', 'pwritev', 'pwritev2', 'ftruncate', 'fsync', 'fdatasync', 'rename', 'renameat', 'renameat2', 'unlink', 'unlinkat', 'mkdir', 'mkdirat']
+const CALLS = ['open', 'openat', 'creat', 'close', 'write', 'pwrite64', 'writev', 'pwritev', 'pwritev2', 'ftruncate', 'fsync', 'fdatasync', 'rename', 'renameat', 'renameat2', 'link', 'linkat', 'unlink', 'unlinkat', 'mkdir', 'mkdirat']
 const PRELOAD = path.join(__dirname, 'programs', 'record-calls.js')
 /** Of a write of no bytes, strace shows an address. */
 const NOTHING = Buffer.alloc(0)
@@ -17,11 +17,11 @@ const NOTHING = Buffer.alloc(0)
  * The start or the end of a call. A call's effect comes at some moment between the two.
  * @typedef {object} CallEvent
  * @property {number} id of the call
- * @property {string} [start] its name: open, close, write, ftruncate, fsync, rename, unlink or mkdir
+ * @property {string} [start] its name: open, close, write, ftruncate, fsync, rename, link, unlink or mkdir
  * @property {string} [end]
  * @property {number} [fd]
  * @property {string} [path]
- * @property {string} [from] of a rename
+ * @property {string} [from] of a rename or link
  * @property {boolean} [creates] of an open
  * @property {boolean} [empties] of an open
  * @property {Buffer} [data] of a write
@@ -110,6 +110,7 @@ function callOf (name, args) {
   if (name === 'ftruncate') return { start: 'ftruncate', fd, size: Number(numbers[1]) }
   if (/sync$/.test(name)) return { start: 'fsync', fd }
   if (/^rename/.test(name)) return { start: 'rename', from: paths[0], path: paths[1] }
+  if (/^link/.test(name)) return { start: 'link', from: paths[0], path: paths[1] }
   if (/^unlink/.test(name)) return { start: 'unlink', path: paths[0] }
   return { start: 'mkdir', path: paths[0] }
 }

@@ -48,7 +48,8 @@ for (const name of ['get', 'getPrevious', 'del']) {
   test(`${name} of an invalid offset is flumelog:invalid, of an offset without a record flumelog:not-found`, async (t) => {
     const log = await tenRecords()
     for (const seq of NO_SEQS) {
-      if (name === 'del' && Array.isArray(seq)) continue
+      // a list, or a range: see test/space/range-deletion.js
+      if (name === 'del' && ['[object Array]', '[object Object]'].includes(Object.prototype.toString.call(seq))) continue
       const err = await log[name](seq).then(() => null, err => err)
       t.equal(err?.code, 'flumelog:invalid', `${typeof seq} ${String(seq)}`)
       t.match(err?.message ?? '', /^seq must be the offset of a record, an integer of 0 or more; it is /)

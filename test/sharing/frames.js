@@ -49,8 +49,8 @@ const records = fc.array(fc.uint8Array({ minLength: 1, maxLength: 100 }).map(byt
 
 /** type -> [what is encoded, encode, decode] */
 const CODECS = {
-  HELLO: [hello, frames.hello, (bytes) => { const { version, ...rest } = bodies.parseHello(bytes); return version === 1 && rest }],
-  WELCOME: [welcome, frames.welcome, (bytes) => { const { version, ...rest } = bodies.parseWelcome(bytes); return version === 1 && rest }],
+  HELLO: [hello, frames.hello, (bytes) => { const { version, ...rest } = bodies.parseHello(bytes); return version === 2 && rest }],
+  WELCOME: [welcome, frames.welcome, (bytes) => { const { version, ...rest } = bodies.parseWelcome(bytes); return version === 2 && rest }],
   END: [record({ end: u64, lastSeq }), ({ end, lastSeq }) => frames.end(end, lastSeq), bodies.parseEnd],
   ACK: [run, frames.ack, bodies.parseAck],
   APPEND: [
@@ -59,6 +59,17 @@ const CODECS = {
     (bytes) => { const { records, ...header } = bodies.parseAppend(bytes); return [header, recordsIn(records)] }
   ],
   DELETE: [record({ request: u32, seq: u64 }), ({ request, seq }) => frames.del(request, seq), bodies.parseDelete],
+  DELETE_RANGE: [
+    record({ request: u32, first: u64, last: u64 }),
+    ({ request, first, last }) => frames.delRange(request, first, last),
+    bodies.parseDeleteRange
+  ],
+  RECLAIM: [u32, frames.reclaim, bodies.parseSync],
+  RECLAIMED: [
+    record({ request: u32, reclaimed: record({ blocks: u64, bytes: u64 }) }),
+    ({ request, reclaimed }) => frames.reclaimed(request, reclaimed),
+    bodies.parseReclaimed
+  ],
   SYNC: [u32, frames.sync, bodies.parseSync],
   DELETED: [fc.array(u64), frames.deleted, bodies.parseDeleted]
 }
@@ -97,9 +108,11 @@ test('errors arrive with their codes and properties', (t) => {
 test('the frames of a client are those that docs/protocol.md describes', (t) => {
   fc.assert(fc.property(hello, append, records, u32, u64, (greeting, header, list, request, seq) => {
     const pairs = [
-      [raw.frame(1, Buffer.from('flumelog\x01'), greeting.id, raw.u64(greeting.answered), raw.u64(greeting.sent), raw.u32(greeting.pid)), frames.hello(greeting)],
+      [raw.frame(1, Buffer.from('flumelog\x02'), greeting.id, raw.u64(greeting.answered), raw.u64(greeting.sent), raw.u32(greeting.pid)), frames.hello(greeting)],
       [raw.append(header.first, list, header), appendFrame(header, list)],
       [raw.del(request, seq), frames.del(request, seq)],
+      [raw.delRange(request, seq, header.first), frames.delRange(request, seq, header.first)],
+      [raw.frame(8, raw.u32(request)), frames.reclaim(request)],
       [raw.sync(request), frames.sync(request)],
       [raw.ping(), frames.ping()],
       [raw.bye(), frames.bye()]
@@ -177,7 +190,7 @@ test('a frame that is announced takes memory only as it arrives', (t) => {
 
 test('decoders of any bytes give a value or flumelog:protocol', (t) => {
   const decoders = Object.entries(bodies)
-  t.equal(decoders.length, 11)
+  t.equal(decoders.length, 13)
   const text = fc.oneof(fc.json(), fc.string()).map(text => Buffer.from(text))
   const bytes = fc.oneof(fc.uint8Array({ maxLength: 80 }).map(bytes => Buffer.from(bytes)), text, text.map(text => Buffer.concat([Buffer.alloc(4), text])))
   fc.assert(fc.property(bytes, (bytes) => {

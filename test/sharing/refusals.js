@@ -76,8 +76,8 @@ const GREETINGS = {
   'a first frame that is not HELLO': [[append(1, [A])], /first frame is of type 2/],
   'another protocol': [[Buffer.from('GET / HTTP/1.1\r\n\r\n')], /announced/],
   'a HELLO with other letters': [[frame(1, Buffer.from('flumelug'), Buffer.alloc(37, 1))], /does not start/],
-  'another version': [[hello(A, 0, 0, 2)], /version 2/],
-  'a HELLO that is too short': [[frame(1, Buffer.from('flumelog\x01'), Buffer.alloc(10))], /should have 45/],
+  'another version': [[hello(A, 0, 0, 1)], /version 1 of the protocol is not supported; the owner of the log has version 2/],
+  'a HELLO that is too short': [[frame(1, Buffer.from('flumelog\x02'), Buffer.alloc(10))], /should have 45/],
   'a HELLO that has sent 2^53': [[hello(Buffer.alloc(16, 1), 2 ** 53)], /2\^53/]
 }
 
@@ -94,7 +94,7 @@ test('a frame of a type that the owner does not know is ignored', async (t) => {
   const { file, stats } = await openOwner(t)
   const client = new RawClient(file)
   await client.greet()
-  client.send(frame(7), frame(99, Buffer.alloc(1000)), frame(16), frame(0), append(1, [A]))
+  client.send(frame(9), frame(99, Buffer.alloc(1000)), frame(16), frame(0), append(1, [A]))
   t.ok(await client.frame('ACK'))
   t.equal(stats().refused, 0)
   client.socket.destroy()

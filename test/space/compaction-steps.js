@@ -92,10 +92,10 @@ async function prepared (file, settings, random) {
     await log.del(seqs[n]).then(() => deleted.add(values[n]), () => {})
   }
   for (let n = 0; n < 200; n += 1 + random.below(9)) await del(n)
-  let isOver = false
+  const progress = { isOver: false }
 
   async function keepAppending () {
-    for (let n = 0; !isOver; n++) {
+    for (let n = 0; !progress.isOver; n++) {
       const value = `new ${n}`
       appended.push(value)
       await log.append(value, { atomic: random() < 0.3 }).then(() => acknowledged.add(value), () => {})
@@ -112,7 +112,7 @@ async function prepared (file, settings, random) {
       try {
         await log.compact()
       } finally {
-        isOver = true
+        progress.isOver = true
         await Promise.all(others)
       }
     }

@@ -194,6 +194,8 @@ const skipping: FlumeLog.StreamOptions = { skipCorrupt: true, onSkip: ({ error }
 // the rest
 
 log.del(0)
+log.backup('folder/backup', (err, result) => { if (!err) console.log(result.bytes + result.copied + result.deleted, result.incremental) })
+log.backup('folder/backup', { full: true, onProgress: ({ step, bytes, total }) => console.log(step, bytes / total) }, (err) => console.log(err?.message))
 log.del([0, 9], (err) => err?.message)
 const cursor: FlumeLog.Cursor<Message> = log.cursor('mailer')
 const position: number | undefined = cursor.seq
@@ -209,6 +211,10 @@ cursor.stream({ gt: 5 })
 cursor.commit(5, { synch: true })
 // @ts-expect-error it has a name
 log.cursor()
+log.del({ gte: 0, lt: 9 }, (err) => err?.message)
+log.reclaim()
+log.reclaim((err, { blocks, bytes }) => blocks + bytes)
+log.reclaim({ onProgress: ({ bytes, total }) => bytes / total, signal: new AbortController().signal }, (err, { bytes }) => bytes)
 log.onReady((err, cut) => console.log(cut?.offset, cut?.bytes, cut?.filename))
 // @ts-expect-error it may be null
 log.onReady((err, cut) => cut.offset)

@@ -37,9 +37,11 @@ const COUNTERPARTS = {
   trim: 'trim',
   cursor: 'cursor',
   cursors: 'cursors',
+  reclaim: 'reclaim',
   onReady: 'ready',
   onDrain: 'drained',
   sync: 'sync',
+  backup: 'backup',
   close: 'close',
   stats: 'stats',
   // tells flumedb which functions with callbacks to pass through

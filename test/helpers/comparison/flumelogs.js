@@ -4,13 +4,10 @@
 // with a log, and waits for its writes where that is necessary; records are JSON objects
 // everywhere.
 
-const path = require('path')
-const { execFileSync } = require('child_process')
 const codec = require('flumecodec').json
 const pull = require('pull-stream')
 
 const BLOCK_SIZE = 1024
-const PROGRAM = path.join(__dirname, '..', '..', '..', 'bin', 'flumelog.js')
 
 /**
  * @typedef {object} Kind
@@ -18,7 +15,6 @@ const PROGRAM = path.join(__dirname, '..', '..', '..', 'bin', 'flumelog.js')
  * @property {(file: any) => any} open as its README says, ready for flumedb if it can be
  * @property {(file: any) => any} [bare] the same without a wrapper, where it needs one
  * @property {(log: any, cb: () => void) => void} [settle] all that was appended or deleted is in the file
- * @property {(file: string) => void} [compactFile] if it cannot be done on an open log
  * @property {(file: any) => any} [large] open for records that are larger than a block, if that is an option
  */
 
@@ -27,8 +23,7 @@ const KINDS = [
   {
     name: 'flumelog-random-access-file',
     open: (file) => require('../../..')(file, { codec, blockSize: BLOCK_SIZE }),
-    large: (file) => require('../../..')(file, { codec, blockSize: BLOCK_SIZE, large: true }),
-    compactFile: (file) => execFileSync(process.execPath, [PROGRAM, 'repair', file, '--compact', '--in-place'])
+    large: (file) => require('../../..')(file, { codec, blockSize: BLOCK_SIZE, large: true })
   },
   {
     name: 'flumelog-offset',

@@ -10,7 +10,7 @@ const { drawSink } = require('./sinks')
 /** Each operation and how often it is drawn. @type {Array<[number, (session: Session) => void]>} */
 const OPERATIONS = [
   [30, appendOne], [12, appendBatch], [4, appendAtomic], [2, appendEmpty], [3, appendInvalid], [0.15, appendHuge],
-  [6, del], [1, delInvalid], [0.5, trim], [4, sync], [4, onDrain], [2, onReady],
+  [6, del], [1, delRange], [1, delInvalid], [0.5, reclaim], [0.5, trim], [4, sync], [4, onDrain], [2, onReady],
   [6, get], [3, getPrevious], [5, stream], [2, liveStream], [3, scan], [3, search],
   [2, sink], [3, stats], [2, changeLimits], [1, world]
 ]
@@ -176,12 +176,44 @@ function del (session) {
   return call
 }
 
+/** All records from one to another, of which the seqs of all between them are known. */
+function delRange (session) {
+  const { log, random, model } = session
+  const first = pickKnown(session)
+  if (first === undefined) return
+  const records = []
+  const most = 1 + random.below(random.pick([5, 100, 1000]))
+  for (let i = model.records.indexOf(first); i < model.records.length && records.length < most; i++) {
+    const record = model.records[i]
+    if (record.seq === undefined || record.acknowledgedAt === Infinity) break
+    records.push(record)
+  }
+  const last = records[records.length - 1].seq
+  const range = { ...random() < 0.5 ? { gte: first.seq } : { gt: first.seq - 1 }, ...random() < 0.5 ? { lte: last } : { lt: last + 1 } }
+  session.call(`del ${JSON.stringify(range)}`, cb => {
+    for (const record of records) record.deletingAt = Math.min(record.deletingAt, session.moment)
+    log.del(range, cb)
+  }, (call, err) => {
+    if (err) return session.checkError(call, err)
+    for (const record of records) record.deletedAt = Math.min(record.deletedAt, session.moment)
+    if (session.settings.sync === 'always') session.checkErased(call, records)
+  })
+}
+
+function reclaim (session) {
+  session.call('reclaim', cb => session.log.reclaim(cb), (call, err) => {
+    // closing ends it
+    if (err) session.checkError(call, err, { codes: session.closeCalledAt < Infinity ? ['flumelog:closed'] : [] })
+  })
+}
+
 function delInvalid (session) {
-  const { log, random } = session
+  const { log, random, model, world } = session
   const seq = random.pick([-1, 1.5, 'a', 2 ** 40, 3])
   session.call(`del ${seq}`, cb => log.del(seq, cb), (call, err) => {
     if (err) session.checkError(call, err, { codes: ['flumelog:invalid', 'flumelog:not-found', ...trimmed(session, [seq])] })
-    else session.violate(`${call.name} succeeded`)
+    // where all records of a block were deleted, it is not known where they started
+    else if (seq !== 3 || model.records.some(record => record.seq < world.blockSize && record.deletingAt === Infinity)) session.violate(`${call.name} succeeded`)
   })
 }
 

@@ -2,6 +2,7 @@
 
 // What a log's file holds after it was closed, or after a crash, against the model.
 
+const { isHole } = require('../../../lib/format/hole')
 const layout = require('../../../lib/format/layout')
 const { endOfRecords } = require('../../../lib/format/validation')
 const { LAST, PART, indexAt, joinAll, kindOf } = require('../../../lib/format/chunk')
@@ -9,7 +10,7 @@ const { LAST, PART, indexAt, joinAll, kindOf } = require('../../../lib/format/ch
 /**
  * @typedef {import('./model').Model} Model
  * @typedef {import('./model').Record} Record
- * @typedef {{ seq: number, data: Buffer, isDeleted: boolean }} Frame
+ * @typedef {{ seq: number, data: Buffer, isDeleted: boolean, end?: number }} Frame `end`: of a hole, in which there were others
  */
 
 /**
@@ -27,6 +28,10 @@ function framesOf (bytes, blockSize, violate, first = 0) {
     const end = block.length === blockSize ? layout.paddingStart(block) : block.length
     if (endOfRecords(block, 0, Math.min(end, block.length)) !== end) {
       violate(`the block at ${start} is corrupt`)
+      continue
+    }
+    if (block.length === blockSize && isHole(block)) {
+      frames.push({ seq: start, data: Buffer.alloc(0), isDeleted: true, end: start + blockSize })
       continue
     }
     for (let position = 0; position < end; position = layout.nextPosition(block, position)) {
@@ -75,12 +80,28 @@ function reconcile (model, frames, { isCrash, isCertain, hasFaults, start = 0 })
 function matchFrames (model, frames) {
   const found = new Map()
   for (const frame of frames) {
+    if (frame.end !== undefined) {
+      matchHole(model, { seq: frame.seq, end: frame.end }, found)
+      continue
+    }
     const record = frame.isDeleted ? model.bySeq.get(frame.seq) : model.byNumber.get(numberOf(model, frame.data))
     if (record === undefined || !(frame.isDeleted || record.data.equals(frame.data))) model.violate(`what is at ${frame.seq} was never ${frame.isDeleted ? 'deleted' : 'appended'}`)
     else if (found.has(record.number)) model.violate(`record ${record.number} is there twice`)
     else found.set(record.number, frame)
   }
   return found
+}
+
+/**
+ * All records of the block were deleted.
+ * @param {Model} model
+ * @param {{ seq: number, end: number }} hole
+ * @param {Map<number, Frame>} found gets them
+ */
+function matchHole (model, { seq: start, end }, found) {
+  for (const { seq, number, isFailed } of model.records) {
+    if (seq >= start && seq < end && !isFailed) found.set(number, { seq, data: Buffer.alloc(0), isDeleted: true })
+  }
 }
 
 /**

@@ -104,7 +104,7 @@ class Session {
     for (const record of records) {
       const { seq, data, number } = record
       if (model.mayBeTrimmed(record) || !this.isInBlock(record)) continue
-      if (!world.isDurable(seq, Buffer.alloc(data.length)) && !world.isRecorded(seq)) {
+      if (!world.isErased(seq, data.length) && !world.isRecorded(seq)) {
         return this.violate(`${call.name} was called back, and a power cut may bring record ${number} back`)
       }
     }

@@ -128,10 +128,18 @@ class SimulatedWorld extends World {
     return this.disk.get('log').isDurable(seq, frame, this.disk.pageSize)
   }
 
+  /** Whether there is nothing but zeros where the record's data was: its lengths may be gone, too, if all of its block was deleted. */
+  isErased (seq, length) {
+    const { disk } = this
+    return disk.get('log').isDurable(seq + 2, Buffer.alloc(length), disk.pageSize)
+  }
+
   /** Whether every recovery point that a power cut may leave has the deletion of this record. */
   isRecorded (seq) {
+    const start = seq - seq % this.blockSize
+    const isOf = ({ records, whole, block }) => whole === undefined ? records.some(record => record.seq === seq) : block === start
     return !this.isStorage && this.disk.points.every(point => point !== null &&
-      [...point.deletions, ...point.recorded.slice(0, point.synced).flat()].some(({ records }) => records.some(record => record.seq === seq)))
+      [...point.deletions, ...point.recorded.slice(0, point.synced).flat()].some(isOf))
   }
 
   syncedLength () {
@@ -220,6 +228,10 @@ class RealWorld extends World {
   }
 
   isDurable () {
+    return true
+  }
+
+  isErased () {
     return true
   }
 

@@ -19,6 +19,7 @@ const RECORDED = {
   fsync: ([fd]) => ({ fd }),
   fdatasync: ([fd]) => ({ fd }),
   rename: ([from, path]) => ({ from, path }),
+  link: ([from, path]) => ({ from, path }),
   unlink: ([path]) => ({ path }),
   mkdir: ([path]) => ({ path })
 }
@@ -35,7 +36,7 @@ for (const [name, whatOf] of Object.entries(RECORDED)) {
   }
   fs[name + 'Sync'] = (...args) => finish(start(name, whatOf(args)), () => callSync(...args))
 }
-for (const name of ['rename', 'unlink', 'mkdir']) {
+for (const name of ['rename', 'link', 'unlink', 'mkdir']) {
   const call = fs.promises[name]
   fs.promises[name] = (...args) => settle(start(name, RECORDED[name](args)), call(...args))
 }

@@ -35,12 +35,12 @@ async function main () {
     const seqs = []
     for await (const seq of log.stream({ values: false })) seqs.push(seq)
     for (let n = 0; n < 5; n++) await del(seqs.splice(random.below(seqs.length), 1)[0])
-    let isOver = false
+    const state = { isOver: false }
     const others = async () => {
-      while (!isOver) await append()
+      while (!state.isOver) await append()
     }
     const doing = [others(), del(seqs[1]).catch(() => {}), del(seqs.at(-1)).catch(() => {})]
-    await log.compact().finally(() => { isOver = true })
+    await log.compact().finally(() => { state.isOver = true })
     await Promise.all(doing)
   }
   await log.close()

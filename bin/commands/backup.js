@@ -1,0 +1,90 @@
+'use strict'
+
+// flumelog backup: copies a log that may be open, or brings an earlier backup up to date.
+
+const path = require('path')
+const { fileName, fileToWrite } = require('../arguments')
+const { UserError, explain } = require('../errors')
+const { untilInterrupted } = require('../interrupts')
+const { counted, size } = require('../numbers')
+const { close, openToRead } = require('../open')
+const { shownOn } = require('../style')
+const { withProgress } = require('../survey')
+const { helpText } = require('../usage')
+
+/** @typedef {import('../../lib/backup/backup').BackedUp} BackedUp */
+
+const EXAMPLES = `
+Examples:
+  flumelog backup my.log /backups/my.log           the first time, a copy
+  flumelog backup my.log /backups/my.log           after that, what has changed
+  flumelog stat /backups/my.log                    a backup is a log
+
+Other programs may have the log open, and write to it: the backup has what was acknowledged when it was started, and no record that was deleted. Every block that is copied is verified; a corrupt one ends the backup, and the target stays as it was.
+
+If the target is an earlier backup of the log, only what is new is copied, and what was deleted since is deleted there, too. If that is interrupted, the target is still a valid log, and the next backup completes it. --full copies all of it under a temporary name, and then replaces the target.`
+
+/** @param {import('commander').Command} program */
+function define (program) {
+  program.command('backup')
+    .summary('copy a log while it is written, or bring its copy up to date')
+    .description('Backs up a log to TARGET, which is a valid log, or brings an earlier backup there up to date.')
+    .argument('<file>', 'the log', fileName)
+    .argument('<target>', 'the backup', fileToWrite)
+    .option('--full', 'copy all of the log, and replace what is there')
+    .option('-j, --json', 'print JSON')
+    .addHelpText('after', helpText(EXAMPLES))
+    .action(backup)
+}
+
+/**
+ * @param {string} file
+ * @param {string} target
+ * @param {{ full?: boolean, json?: boolean }} options
+ */
+async function backup (file, target, { full = false, json }) {
+  const log = await openToRead(file)
+  try {
+    const result = await untilInterrupted(target, (signal) => withProgress((onProgress) => backUp(log, target, { full, onProgress, signal })))
+    process.stdout.write((json ? JSON.stringify({ file, target, ...result }, null, 2) : formatResult(target, result)) + '\n')
+  } catch (err) {
+    if (err instanceof UserError) throw err
+    throw new UserError(explain(err, concerns(err, target) ? target : file).replace('with `full`', 'with --full'))
+  } finally {
+    await close(log)
+  }
+}
+
+/**
+ * @param {import('../open').Log} log
+ * @param {string} target
+ * @param {import('../../lib/backup/backup').BackupOptions} options
+ * @returns {Promise<BackedUp>}
+ */
+function backUp (log, target, options) {
+  return new Promise((resolve, reject) => log.backup(target, options, (err, result) => err ? reject(err) : resolve(result)))
+}
+
+/**
+ * @param {any} err
+ * @param {string} target
+ * @returns {boolean} whether an error of the system is about the target: only that is written
+ */
+function concerns ({ code, path: failed }, target) {
+  if (['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS'].includes(code)) return true
+  return typeof failed === 'string' && path.resolve(target).startsWith(path.dirname(failed))
+}
+
+/**
+ * @param {string} target
+ * @param {BackedUp} result
+ */
+function formatResult (target, { bytes, copied, deleted, incremental }) {
+  const name = shownOn(process.stdout, target)
+  if (!incremental) return `${name}: backed up all of the log, ${size(bytes)}`
+  if (copied === 0 && deleted === 0) return `${name}: nothing has changed; ${size(bytes)}`
+  const parts = [copied > 0 ? `copied ${size(copied)} that ${copied === 1 ? 'is' : 'are'} new` : '', deleted > 0 ? `deleted ${counted(deleted, 'record')}` : '']
+  return `${name}: brought up to date: ${parts.filter(Boolean).join(', ')}; ${size(bytes)}`
+}
+
+module.exports = { define }

@@ -1,0 +1,52 @@
+'use strict'
+
+// flumelog restore: makes a log of a backup.
+
+const path = require('path')
+const maintenance = require('../../maintenance')
+const { fileName, fileToWrite } = require('../arguments')
+const { UserError, explain } = require('../errors')
+const { untilInterrupted } = require('../interrupts')
+const { counted, size } = require('../numbers')
+const { shownOn } = require('../style')
+const { withProgress } = require('../survey')
+const { helpText } = require('../usage')
+
+const EXAMPLES = `
+Examples:
+  flumelog restore /backups/my.log my.log
+  flumelog restore /backups/my.log my.log --force
+
+The log is written under a temporary name, fsynced and read back before it gets its own. If the backup is corrupt, nothing is restored. A log that is there already is replaced only with --force, and not while a program has it open for writing; its recovery point, the number of its records, and the journal of a shared log are removed. Views of it may have records that the backup has not: delete them to have them rebuilt.`
+
+/** @param {import('commander').Command} program */
+function define (program) {
+  program.command('restore')
+    .summary('make a log of a backup')
+    .description('Restores a log from a backup that flumelog backup has made.')
+    .argument('<backup>', 'the backup', fileName)
+    .argument('<file>', 'the log', fileToWrite)
+    .option('-f, --force', 'replace the log that is there')
+    .addHelpText('after', helpText(EXAMPLES))
+    .action(restore)
+}
+
+/**
+ * @param {string} backup
+ * @param {string} file
+ * @param {{ force?: boolean }} options
+ */
+async function restore (backup, file, { force = false }) {
+  try {
+    const { bytes, records, replaced } = await untilInterrupted(file, (signal) =>
+      withProgress((onProgress) => maintenance.restore(backup, file, { force, onProgress, signal })))
+    const what = `${shownOn(process.stdout, file)}: restored ${counted(records, 'record')}, ${size(bytes)}`
+    process.stdout.write(`${what}${replaced ? '; the log that was there has been replaced' : ''}\n`)
+  } catch (err) {
+    const { code, message, path: failed } = /** @type {NodeJS.ErrnoException} */ (err)
+    if (code === 'EEXIST') throw new UserError(`${message}, or use --force to replace it`)
+    throw new UserError(explain(err, failed === path.resolve(backup) ? backup : file))
+  }
+}
+
+module.exports = { define }

@@ -1,0 +1,152 @@
+'use strict'
+
+// Makes a log of a backup. It is written under a temporary name, and read back, before it gets its own.
+
+const fs = require('fs')
+const path = require('path')
+const errors = require('../errors')
+const { ALL_SUFFIXES, mustBeFree } = require('../maintenance/beside')
+const { openExtent } = require('../maintenance/extent')
+const { finishAs, linkOrCopy } = require('../maintenance/repaired-files')
+const { mustBePath, workFor } = require('../maintenance/work')
+const { writeCopy } = require('../maintenance/write-copy')
+const { recoverEnd } = require('../recovery/recover-end')
+const { createFolders, nullIfMissing, syncFolder } = require('../storage/directory')
+const { pathFile } = require('../storage/path-file')
+const { promises } = require('../storage/promisified-file')
+const { copyMap } = require('./copy-beside')
+
+/** Of files that would change what is restored, since they were made for the log that was there. Cursors know by themselves. */
+const STALE_SUFFIXES = [...ALL_SUFFIXES, '.recovery-point.new', '.clients.new', '.compacting', '.compacting.map']
+
+/**
+ * @typedef {object} RestoreOnlyOptions
+ * @property {boolean} [force] replace the log that is there; default false
+ *
+ * @typedef {RestoreOnlyOptions & import('../maintenance/work').WorkOptions} RestoreOptions
+ *
+ * @typedef {object} Restored
+ * @property {number} bytes size of the log
+ * @property {number} records in it that are not deleted
+ * @property {boolean} replaced whether another log was there
+ */
+
+const workOf = workFor('restore', ['force'])
+
+/**
+ * @param {string} backup
+ * @param {string} file
+ * @param {RestoreOptions} options
+ * @returns {Promise<Restored>}
+ */
+async function restore (backup, file, options) {
+  const work = workOf(options)
+  mustBePath('the backup', backup)
+  mustBePath('the file', file)
+  work.mustGoOn()
+  // resolved now: the process may change its directory meanwhile
+  const source = path.resolve(backup)
+  const name = resolved(file)
+  const extent = await openExtent(pathFile(backup, { readOnly: true, lock: false }))
+  try {
+    if (isSameFile(source, name)) throw errors.invalid(`${file}: this is the backup itself; give the name of the log`)
+    if (fs.statSync(name, { throwIfNoEntry: false })?.isDirectory()) throw errors.isDirectory(file)
+    if (!options.force) mustBeFree(name, file)
+    return await restoreAs(name, file, extent, source, options, work)
+  } finally {
+    await extent.io.close()
+  }
+}
+
+/**
+ * @param {string} name absolute
+ * @param {string} file the same as the caller gave it
+ * @param {import('../maintenance/extent').Extent} extent of the backup
+ * @param {string} source its name, absolute
+ * @param {RestoreOptions} options
+ * @param {import('../maintenance/write-copy').Work} work
+ * @returns {Promise<Restored>}
+ */
+async function restoreAs (name, file, extent, source, { force = false }, work) {
+  const folders = createFolders(path.dirname(name))
+  const replaced = await lockThere(name)
+  const unfinished = `${name}.restoring`
+  try {
+    // left by a restore that was killed
+    fs.rmSync(unfinished, { force: true })
+    const { copied } = await writeCopy(extent, unfinished, source, {}, work, async ({ lost }) => {
+      if (lost.length > 0) throw errors.corruptBackup(extent.filename ?? source, lost[0])
+      if (force) await makeWay(name, replaced)
+      await copyMap(source, name)
+      if (replaced === null) return finishAs(unfinished, () => link(unfinished, name, file))
+      await fs.promises.rename(unfinished, name)
+      await syncFolder(path.dirname(name))
+    })
+    return { bytes: copied.size, records: copied.counts.records, replaced: replaced !== null }
+  } catch (err) {
+    // those in which another process has put something meanwhile stay
+    for (const folder of folders) await fs.promises.rmdir(folder).catch(() => {})
+    throw err
+  } finally {
+    await replaced?.close()
+  }
+}
+
+/**
+ * @param {string} name
+ * @returns {Promise<import('../storage/promisified-file').Io | null>} the file that is there, locked, so that no process has it open for
+ *   writing; null: there is none
+ */
+async function lockThere (name) {
+  if (!fs.existsSync(name)) return null
+  const io = promises(pathFile(name, { readOnly: false, lock: true }))
+  await io.open()
+  return io
+}
+
+/**
+ * Removes the files that belong to the log that was there.
+ * @param {string} name
+ * @param {import('../storage/promisified-file').Io | null} there
+ */
+async function makeWay (name, there) {
+  // a crash from now on leaves it as it is without them: valid, if it can be recovered
+  if (there !== null) await recoverEnd(there, name, { blockSize: undefined, checksum: true, isWhole: () => true }).catch(() => {})
+  for (const suffix of STALE_SUFFIXES) await fs.promises.unlink(name + suffix).catch(nullIfMissing)
+  await syncFolder(path.dirname(name))
+}
+
+/**
+ * @param {string} unfinished
+ * @param {string} name
+ * @param {string} file as the caller gave it
+ */
+async function link (unfinished, name, file) {
+  // again: they may have come while the backup was read
+  mustBeFree(name, file)
+  await linkOrCopy(unfinished, name)
+  return name
+}
+
+/**
+ * @param {string} file
+ * @returns {string} absolute; of a symbolic link to a file, that file
+ */
+function resolved (file) {
+  try {
+    return fs.realpathSync(file)
+  } catch {
+    return path.resolve(file)
+  }
+}
+
+/**
+ * @param {string} one
+ * @param {string} other
+ */
+function isSameFile (one, other) {
+  const [a, b] = [one, other].map(name => fs.statSync(name, { bigint: true, throwIfNoEntry: false }))
+  return a !== undefined && a.ino === b?.ino && a.dev === b.dev
+}
+
+module.exports = { restore }

@@ -1,0 +1,61 @@
+'use strict'
+
+// The range of a deletion, as callers give it.
+
+const errors = require('../errors')
+const { optionNames } = require('../option-names')
+const { rangeOf } = require('../read/options')
+
+const NAMES = ['gt', 'gte', 'lt', 'lte']
+const checkNames = optionNames('del', NAMES)
+
+/**
+ * @typedef {object} DeletionRange records are deleted that start within all of these bounds; at least one of them is required
+ * @property {number | null} [gt] only records after this offset; any integer
+ * @property {number | null} [gte] only records at or after this offset
+ * @property {number | null} [lt] only records before this offset
+ * @property {number | null} [lte] only records at or before this offset
+ */
+
+/**
+ * @param {unknown} what the first argument of `del`
+ * @returns {what is DeletionRange}
+ */
+function isDeletionRange (what) {
+  return Object.prototype.toString.call(what) === '[object Object]'
+}
+
+/**
+ * @param {DeletionRange} range
+ * @param {number} end of the log
+ * @returns {{ min: number, max: number }} the least seq and the greatest; none if `min` is greater
+ * @throws flumelog:invalid
+ */
+function deletionRangeOf (range, end) {
+  checkNames(range)
+  // bounds that are undefined by mistake must not delete everything
+  if (NAMES.every(name => (/** @type {any} */ (range)[name] ?? null) === null)) {
+    throw errors.invalid('a range to be deleted needs at least one bound: gt, gte, lt or lte; { gte: 0 } deletes everything')
+  }
+  const { min, max } = rangeOf(range)
+  return { min: Math.max(min, 0), max: Math.min(max, end - 1) }
+}
+
+/**
+ * @param {import('../write/writer').Writer | import('../sharing/remote-writer').RemoteWriter} writer
+ * @param {DeletionRange} range
+ * @param {number} end of the log
+ * @param {import('../types').Done} cb called later
+ */
+function deleteRange (writer, range, end, cb) {
+  let bounds
+  try {
+    bounds = deletionRangeOf(range, end)
+  } catch (err) {
+    return process.nextTick(cb, err)
+  }
+  if (bounds.min > bounds.max) process.nextTick(cb, null)
+  else writer.deleteRange(bounds.min, bounds.max, (err) => cb(/** @type {any} */ (err ?? null)))
+}
+
+module.exports = { deleteRange, isDeletionRange, deletionRangeOf }

@@ -1,0 +1,129 @@
+'use strict'
+
+// Frees the space of all blocks whose records are deleted, among them those that an earlier version
+// emptied, and holes that a crash has left unpunched. Reads all of the log, some blocks at a time
+// into the same memory; the writer changes them between other operations.
+
+const errors = require('../errors')
+const { promised, mustBeFunction } = require('../callbacks')
+const { isDeleted, nextPosition } = require('../format/layout')
+const { optionNames } = require('../option-names')
+const { mustBeSignal } = require('../signal')
+
+/** Bytes that are read at a time, if blocks are not larger. */
+const READ_SIZE = 1024 * 1024
+/** Empty blocks after which they are made holes before more is read. */
+const MAX_FOUND = 64
+
+const checkNames = optionNames('reclaim', ['onProgress', 'signal'])
+
+/**
+ * @typedef {object} Reclaimed what was freed
+ * @property {number} blocks whose space was freed
+ * @property {number} bytes that the file takes less
+ *
+ * @typedef {object} ReclaimProgress
+ * @property {number} bytes of the log that were looked at
+ * @property {number} total bytes to look at
+ *
+ * @typedef {object} ReclaimOptions
+ * @property {(progress: ReclaimProgress) => void} [onProgress] called about once per MiB of the log that was looked at;
+ *   what it throws ends the work. Not called in the client of a shared log
+ * @property {AbortSignal} [signal] ends the work, with its reason
+ *
+ * @typedef {(err: Error | null, reclaimed?: Reclaimed) => void} ReclaimCallback
+ */
+
+/**
+ * @param {ReclaimOptions} options
+ * @throws flumelog:invalid
+ */
+function checkOptions (options) {
+  checkNames(options)
+  if (options.onProgress !== undefined) mustBeFunction('onProgress', options.onProgress)
+  mustBeSignal(options.signal)
+}
+
+/**
+ * @param {import('../write/writer').Writer} writer
+ * @param {ReclaimOptions} options
+ * @returns {Promise<Reclaimed>}
+ */
+async function reclaim (writer, { onProgress, signal }) {
+  const { blocks, file, deleter: { holes } } = writer
+  const before = { ...holes.freed }
+  const { start } = blocks
+  const end = blocks.tail.number * blocks.blockSize
+  // where nothing can be freed, nothing is read
+  if (file.point !== null && file.canPunch() !== false) {
+    for await (const bytes of emptyBlocks(writer, start, end)) {
+      onProgress?.({ bytes: bytes - start, total: end - start })
+      if (signal?.aborted) throw signal.reason
+    }
+  }
+  return { blocks: holes.freed.blocks - before.blocks, bytes: holes.freed.bytes - before.bytes }
+}
+
+/**
+ * @param {import('../write/writer').Writer} writer
+ * @param {number} start of what is looked at
+ * @param {number} end of it
+ * @returns {AsyncGenerator<number>} how far that is done
+ */
+async function * emptyBlocks (writer, start, end) {
+  const { blocks } = writer
+  const { blockSize } = blocks
+  const step = Math.max(1, Math.floor(READ_SIZE / blockSize))
+  const last = end / blockSize
+  const memory = blocks.bufferSizes(step).map(size => Buffer.allocUnsafeSlow(size))
+  let found = 0
+  for (let first = start / blockSize; first < last; first += step) {
+    const { refusal } = writer.appender
+    if (refusal !== null) throw refusal
+    const count = Math.min(step, last - first)
+    const buffers = count === step ? memory : null
+    /** @type {import('../format/block').Block[]} */
+    const loaded = await new Promise(resolve => blocks.load(first, count, { cacheShare: 0, buffers }, resolve))
+    for (const block of loaded) {
+      if (block.error !== null || !isEmpty(block)) continue
+      writer.deleter.holes.consider(block.number)
+      found++
+    }
+    if (found >= MAX_FOUND) {
+      await promised(cb => writer.finishHoles(cb))
+      found = 0
+    }
+    yield (first + count) * blockSize
+  }
+  await promised(cb => writer.finishHoles(cb))
+}
+
+/**
+ * @param {import('../format/block').Block} block
+ * @returns {boolean} whether all of its records are deleted
+ */
+function isEmpty ({ buffer, end }) {
+  for (let position = 0; position < end; position = nextPosition(buffer, position)) {
+    if (!isDeleted(buffer, position)) return false
+  }
+  return true
+}
+
+/**
+ * @param {import('../write/writer').Writer | import('../sharing/remote-writer').RemoteWriter | null} writer null: the log is read-only
+ * @param {string | null} filename
+ * @param {ReclaimOptions} options
+ * @param {ReclaimCallback} cb called later
+ */
+function startReclaim (writer, filename, options, cb) {
+  try {
+    checkOptions(options)
+  } catch (err) {
+    return process.nextTick(cb, err)
+  }
+  if (writer === null) return process.nextTick(cb, errors.readOnly(filename, 'reclaim space'))
+  if ('reclaim' in writer) return writer.reclaim(cb)
+  reclaim(writer, options).then(reclaimed => process.nextTick(cb, null, reclaimed), err => process.nextTick(cb, err))
+}
+
+module.exports = { startReclaim }

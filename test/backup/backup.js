@@ -1,0 +1,453 @@
+'use strict'
+
+// Backups of logs that are written meanwhile.
+
+const fs = require('fs')
+const path = require('path')
+const test = require('tape')
+const fc = require('fast-check')
+const RAM = require('random-access-memory')
+const FlumeLog = require('../..')
+const { verify } = require('../../maintenance')
+const { open } = require('../../promises')
+const { testFolder } = require('../helpers/folder')
+const { makeLog, overwrite } = require('../helpers/logs')
+const { noSmallDisk, smallDisk } = require('../helpers/full')
+
+/** @returns {Promise<Map<number, string>>} the records of a log that nobody writes */
+async function recordsIn (file) {
+  const { valid, closed } = await verify(file)
+  if (!valid || !closed) throw new Error(`${file} is not a valid log that was closed`)
+  const log = await open(file, { readOnly: true })
+  const records = new Map()
+  for await (const { seq, value } of log.stream()) records.set(seq, String(value))
+  await log.close()
+  return records
+}
+
+const lines = (count, from = 0) => Array.from({ length: count }, (_, i) => `record ${from + i} ${'x'.repeat(i % 90)}`)
+
+async function seqsOf (log) {
+  const seqs = []
+  for await (const seq of log.stream({ values: false })) seqs.push(seq)
+  return seqs
+}
+
+async function rejects (t, promise, code, pattern, what) {
+  const err = await promise.then(() => null, err => err)
+  t.equal(err?.code, code, `${what}: ${err?.message}`)
+  t.match(err?.message ?? '', pattern, what)
+}
+
+test('a backup of a log that is open is a valid log that was closed, with the same bytes', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'))
+  await log.append(lines(3000))
+  const result = await log.backup(file('new/folder/backup'))
+  t.deepEqual(result, { bytes: log.stats().size, copied: log.stats().size, deleted: 0, incremental: false })
+  t.deepEqual(fs.readdirSync(file('new/folder')), ['backup'], 'and nothing is beside it')
+  t.equal((await recordsIn(file('new/folder/backup'))).size, 3000)
+  await log.close()
+  t.ok(fs.readFileSync(file('log')).equals(fs.readFileSync(file('new/folder/backup'))))
+  if (process.platform !== 'win32') {
+    fs.chmodSync(file('log'), 0o640)
+    const again = await open(file('log'))
+    await again.backup(file('mode'))
+    t.equal(fs.statSync(file('mode')).mode & 0o777, 0o640, 'and the permissions')
+    await again.close()
+  }
+})
+
+test('a second backup copies what is new, deletes what was deleted, and writes nothing if nothing has changed', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'))
+  await log.append(lines(5000))
+  await log.backup(file('backup'))
+  const { size } = log.stats()
+  const seqs = await seqsOf(log)
+  await log.del([seqs[0], seqs[1], seqs[1700], seqs[4999]])
+  await log.append(lines(2000, 5000))
+  const { bytes, copied, deleted, incremental } = await log.backup(file('backup'))
+  t.deepEqual({ bytes, deleted, incremental }, { bytes: log.stats().size, deleted: 4, incremental: true })
+  t.equal(copied, log.stats().size - size, 'what is new')
+  const { mtimeMs } = fs.statSync(file('backup'))
+  t.deepEqual(await log.backup(file('backup')), { bytes, copied: 0, deleted: 0, incremental: true })
+  t.equal(fs.statSync(file('backup')).mtimeMs, mtimeMs, 'it was not touched')
+  await log.close()
+  t.ok(fs.readFileSync(file('log')).equals(fs.readFileSync(file('backup'))), 'byte for byte')
+  t.deepEqual(fs.readdirSync(file('.')).sort(), ['backup', 'log', 'log.record-count'].filter(name => fs.existsSync(file(name))))
+})
+
+test('blocks without checksums are compared as a whole', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'), { checksum: false, blockSize: 256 })
+  await log.append(lines(500))
+  await log.backup(file('backup'))
+  const seqs = await seqsOf(log)
+  await log.del(seqs.filter((_, i) => i % 7 === 3))
+  await log.append(lines(50))
+  t.equal((await log.backup(file('backup'))).deleted, 71)
+  await log.close()
+  t.ok(fs.readFileSync(file('log')).equals(fs.readFileSync(file('backup'))), 'byte for byte')
+})
+
+test('an empty log, one that is read only, one in a storage, and one that is not open yet are backed up, too', async (t) => {
+  const file = testFolder(t)
+  const empty = FlumeLog(file('empty'))
+  t.equal((await new Promise((resolve, reject) => empty.backup(file('backup'), (err, done) => err ? reject(err) : resolve(done)))).bytes, 0)
+  await new Promise(resolve => empty.append('one', resolve))
+  t.equal((await new Promise((resolve, reject) => empty.backup(file('backup'), {}, (err, done) => err ? reject(err) : resolve(done)))).bytes, 7, 'and then it is not empty any more')
+  const reader = await open(file('empty'), { readOnly: true })
+  t.equal((await reader.backup(file('by a reader'))).bytes, 7)
+  t.equal((await reader.backup(file('backup'))).copied, 0, 'the reader finds nothing new')
+  await new Promise(resolve => empty.close(resolve))
+  await reader.close()
+  const storage = await open(new RAM())
+  await storage.append(lines(10))
+  await storage.backup(file('of a storage'))
+  t.equal((await recordsIn(file('of a storage'))).size, 10)
+  await storage.close()
+  await rejects(t, storage.backup(file('closed')), 'flumelog:closed', /closed/, 'a closed log')
+})
+
+test('owner and client of a shared log make the same backup', async (t) => {
+  const file = testFolder(t)
+  const owner = await open(file('log'), { shared: true })
+  const client = await open(file('log'), { shared: true })
+  await client.append(lines(2000))
+  await client.backup(file('by the client'))
+  await owner.backup(file('by the owner'))
+  t.equal(client.role, 'client')
+  const seq = (await seqsOf(client))[100]
+  await client.del(seq)
+  t.equal((await client.backup(file('by the owner'))).deleted, 1)
+  t.equal((await owner.backup(file('by the client'))).deleted, 1)
+  await client.close()
+  await owner.close()
+  for (const name of ['by the client', 'by the owner']) t.ok(fs.readFileSync(file(name)).equals(fs.readFileSync(file('log'))), name)
+})
+
+test('a target that is no backup of the log is refused, and left as it is', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'), { blockSize: 256 })
+  await log.append(lines(100))
+  await makeLog(file('other'), lines(20, 7), { blockSize: 256 })
+  await makeLog(file('other blocks'), lines(40), { blockSize: 1024 })
+  await makeLog(file('longer'), lines(200), { blockSize: 256 })
+  await makeLog(file('open'), lines(10), { blockSize: 256 })
+  fs.writeFileSync(file('text'), 'not a log at all, but something else'.repeat(10))
+  fs.writeFileSync(file('stale.recovery-point'), 'of an earlier log')
+  fs.mkdirSync(file('folder'))
+  fs.symlinkSync(file('log'), file('link'))
+  const holder = await open(file('open'))
+  const before = new Map(['other', 'other blocks', 'longer', 'text', 'open'].map(name => [name, fs.readFileSync(file(name))]))
+  await rejects(t, log.backup(file('other')), 'flumelog:invalid', /not a backup of .*: another record is at offset 0/, 'another log')
+  await rejects(t, log.backup(file('other blocks')), 'flumelog:invalid', /blocks of 1024 bytes, the log of 256/, 'other blocks')
+  await rejects(t, log.backup(file('longer')), 'flumelog:invalid', /bytes, the log has/, 'a longer log')
+  await rejects(t, log.backup(file('text')), 'flumelog:not-a-log', /not a log/, 'text')
+  await rejects(t, log.backup(file('open')), 'flumelog:locked', /another program/, 'a log that is open')
+  await rejects(t, log.backup(file('log')), 'flumelog:invalid', /the log itself/, 'the log')
+  await rejects(t, log.backup(file('link')), 'flumelog:invalid', /the log itself/, 'a link to it')
+  await rejects(t, log.backup(file('folder')), 'EISDIR', /is a directory/, 'a folder')
+  await rejects(t, log.backup(file('stale')), 'EEXIST', /recovery-point/, 'files of another log')
+  await rejects(t, log.backup(''), 'flumelog:invalid', /target/, 'no name')
+  await rejects(t, log.backup(file('x'), { fully: true }), 'flumelog:invalid', /`full`/, 'an unknown option')
+  for (const [name, bytes] of before) t.ok(fs.readFileSync(file(name)).equals(bytes), `${name} is as it was`)
+  await holder.close()
+  await log.backup(file('other'), { full: true })
+  t.equal((await recordsIn(file('other'))).size, 100, '`full` replaces another log')
+  await log.close()
+})
+
+test('a backup of which the log has nothing any more but deleted records is brought up to date', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'), { blockSize: 256 })
+  await log.append(lines(100))
+  await log.backup(file('backup'))
+  await log.del(await seqsOf(log))
+  await log.append('new')
+  await log.backup(file('backup'))
+  t.deepEqual([...(await recordsIn(file('backup'))).values()], ['new'])
+  await log.close()
+})
+
+test('a backup in which a record is deleted that the log has is made anew', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'), { blockSize: 256 })
+  await log.append(lines(100))
+  await log.backup(file('backup'))
+  const backup = await open(file('backup'))
+  await backup.del((await seqsOf(backup))[50])
+  await backup.close()
+  t.notOk((await log.backup(file('backup'))).incremental)
+  t.equal((await recordsIn(file('backup'))).size, 100)
+  await log.close()
+})
+
+test('what is trimmed in the log takes no space in a backup, the first and the next one', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'), { blockSize: 4096 })
+  await log.append(lines(20000))
+  await log.backup(file('earlier'))
+  const seqs = await seqsOf(log)
+  const start = await log.trim({ lt: seqs[15000] })
+  await log.append(lines(100, 20000))
+  const { copied } = await log.backup(file('first'))
+  t.ok(copied <= log.stats().size - start, 'only what is left is copied')
+  t.ok((await log.backup(file('earlier'))).incremental)
+  await log.trim({ lt: seqs[17000] })
+  t.ok((await log.backup(file('first'))).incremental)
+  await log.backup(file('earlier'))
+  await log.close()
+  for (const name of ['first', 'earlier']) {
+    t.ok(fs.readFileSync(file(name)).equals(fs.readFileSync(file('log'))), `${name}: byte for byte`)
+    if (log.stats().holes) t.ok(fs.statSync(file(name)).blocks * 512 < log.stats().size / 2, `${name}: sparse`)
+  }
+})
+
+test('a log that is trimmed while it is backed up is backed up from where it starts then', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'), { blockSize: 4096 })
+  await log.append(lines(60000))
+  const seqs = await seqsOf(log)
+  let trimmed = null
+  const onProgress = () => { trimmed ??= log.trim({ lt: seqs[50000] }) }
+  await log.backup(file('backup'), { onProgress })
+  const start = await trimmed
+  const records = await recordsIn(file('backup'))
+  for (const seq of seqs) if (seq >= start && !records.has(seq)) throw new Error(`${seq} is missing`)
+  const second = log.backup(file('backup'))
+  await log.trim({ lt: seqs[55000] })
+  await second
+  t.ok(records.size >= 10000, `${records.size} records`)
+  await log.close()
+})
+
+test('a backup of which nothing is left in the log is refused, and replaced if that is asked for', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'), { blockSize: 256 })
+  await log.append(lines(20))
+  await log.backup(file('backup'))
+  await log.append(lines(100))
+  await log.trim({ lt: Infinity })
+  await rejects(t, log.backup(file('backup')), 'flumelog:invalid', /nothing in it is in the log any more/, 'all is trimmed')
+  t.equal((await recordsIn(file('backup'))).size, 20)
+  await log.backup(file('backup'), { full: true })
+  t.deepEqual(await recordsIn(file('backup')), new Map((await Promise.all((await seqsOf(log)).map(async seq => [seq, String(await log.get(seq))])))))
+  await log.close()
+})
+
+test('a corrupt block ends a backup, and leaves the target as it was', async (t) => {
+  const file = testFolder(t)
+  await makeLog(file('log'), lines(100), { blockSize: 256 })
+  overwrite(file('log'), 600, 'XX')
+  const log = await open(file('log'))
+  const err = await log.backup(file('backup')).catch(err => err)
+  t.equal(err.code, 'flumelog:corrupt', err.message)
+  t.equal(err.block, 2)
+  t.deepEqual(fs.readdirSync(file('.')).sort(), ['log'])
+  await log.close()
+})
+
+test('a signal ends a backup at any moment, and leaves the target as it was, or without what was deleted', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'))
+  await log.append(lines(60000))
+  const steps = []
+  for (let n = 1; ; n++) {
+    const stop = new AbortController()
+    let calls = 0
+    const onProgress = ({ step }) => { if (++calls === n) { steps.push(step); stop.abort(new Error('enough')) } }
+    const result = await log.backup(file('backup'), { onProgress, signal: stop.signal }).catch(err => err)
+    if (!(result instanceof Error)) break
+    t.equal(result.message, 'enough')
+    t.deepEqual(fs.readdirSync(file('.')).filter(name => !name.startsWith('log')), [], 'nothing is left of the first one')
+  }
+  const { size } = log.stats()
+  await log.append(lines(30000))
+  await log.del((await seqsOf(log)).filter((_, i) => i % 1000 === 0))
+  for (let n = 1; ; n++) {
+    const stop = new AbortController()
+    let calls = 0
+    const onProgress = ({ step }) => { if (++calls === n) { steps.push(step); stop.abort(new Error('enough')) } }
+    const result = await log.backup(file('backup'), { onProgress, signal: stop.signal }).catch(err => err)
+    if (!(result instanceof Error)) break
+    const records = await recordsIn(file('backup'))
+    t.ok(fs.statSync(file('backup')).size === size && records.size >= 60000 - 60, 'the earlier one is there')
+  }
+  t.deepEqual([...new Set(steps)], ['copy', 'compare', 'delete'].sort((a, b) => steps.indexOf(a) - steps.indexOf(b)), 'in each step')
+  t.equal((await recordsIn(file('backup'))).size, 90000 - 90)
+  await log.close()
+})
+
+test('what a callback of progress throws ends the backup', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'))
+  await log.append(lines(10))
+  await rejects(t, log.backup(file('backup'), { onProgress () { throw new Error('no') } }), undefined, /no/, 'thrown')
+  t.notOk(fs.existsSync(file('backup')))
+  await log.close()
+})
+
+test('a full disk leaves nothing of a first backup, and the earlier one of another', { skip: noSmallDisk && `no disk: ${noSmallDisk}` }, async (t) => {
+  const file = testFolder(t)
+  const disk = smallDisk(t)
+  const log = await open(file('log'))
+  await log.append(lines(5000))
+  await log.backup(disk.file('backup'))
+  const records = await recordsIn(disk.file('backup'))
+  await log.append(lines(30000))
+  await rejects(t, log.backup(disk.file('backup')), 'ENOSPC', /ENOSPC/, 'a second one')
+  t.deepEqual(await recordsIn(disk.file('backup')), records)
+  await rejects(t, log.backup(disk.file('another')), 'ENOSPC', /ENOSPC/, 'a first one')
+  t.deepEqual(fs.readdirSync(path.dirname(disk.file('x'))), ['backup'])
+  const seqs = await seqsOf(log)
+  await log.del(seqs.slice(0, 1000))
+  disk.leave(0)
+  await rejects(t, log.backup(disk.file('backup')), 'ENOSPC', /ENOSPC/, 'one that has to delete')
+  disk.makeRoom()
+  t.deepEqual(await recordsIn(disk.file('backup')), records)
+  await log.close()
+})
+
+/** Makes a file system that can clone files of one that cannot: other than there, the log may change meanwhile. */
+function cloneByCopying (t) {
+  const { copyFile } = fs.promises
+  let clones = 0
+  fs.promises.copyFile = (from, to, mode = 0) => {
+    if ((mode & fs.constants.COPYFILE_FICLONE_FORCE) === 0) return copyFile(from, to, mode)
+    clones++
+    return copyFile(from, to, fs.constants.COPYFILE_EXCL)
+  }
+  t.teardown(() => { fs.promises.copyFile = copyFile })
+  return () => clones
+}
+
+test('a backup by a clone of the file is the same: without what is not acknowledged or deleted, and verified', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'), { blockSize: 256, sync: 'never' })
+  const countClones = cloneByCopying(t)
+  await log.append(lines(500))
+  const seqs = await seqsOf(log)
+  await log.del(seqs.filter((_, i) => i % 5 === 0))
+  const unfinished = log.append(lines(100, 500))
+  t.ok((await log.backup(file('backup'))).copied < 20000, 'few bytes are written')
+  t.equal(countClones(), 1, 'by a clone')
+  const records = await recordsIn(file('backup'))
+  t.ok(records.size >= 400 && ![...records.keys()].some(seq => seqs.indexOf(seq) % 5 === 0), 'deletions are there before the log has them')
+  await unfinished
+  await log.trim({ lt: seqs[300] })
+  await log.backup(file('trimmed'))
+  await log.close()
+  t.ok(fs.readFileSync(file('trimmed')).equals(fs.readFileSync(file('log'))), 'byte for byte')
+  t.deepEqual(fs.readdirSync(file('.')).filter(name => !name.startsWith('log')).sort(), ['backup', 'trimmed'])
+  overwrite(file('log'), fs.statSync(file('log')).size - 1000, 'XX')
+  const damaged = await open(file('log'), { readOnly: true })
+  t.equal((await damaged.backup(file('damaged')).catch(err => err)).code, 'flumelog:corrupt')
+  t.notOk(fs.existsSync(file('damaged')))
+  await damaged.close()
+})
+
+// What is asked of a log at a time; backups are not waited for
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ what: fc.constant('append'), sizes: fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 12 }) }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant('atomic'), sizes: fc.array(fc.integer({ min: 1, max: 8 }), { minLength: 1, maxLength: 3 }) }) },
+  { weight: 3, arbitrary: fc.record({ what: fc.constant('del'), at: fc.array(fc.nat(), { minLength: 1, maxLength: 6 }) }) },
+  { weight: 2, arbitrary: fc.record({ what: fc.constant('backup'), target: fc.constantFrom('a', 'b'), full: fc.boolean(), byReader: fc.boolean() }) },
+  { weight: 3, arbitrary: fc.record({ what: fc.constant('wait') }) }
+)
+
+class Writer {
+  constructor (log, reader, file) {
+    Object.assign(this, { log, reader, file })
+    /** seq -> record, in the order of their seqs once all are acknowledged */
+    this.records = new Map()
+    this.count = 0
+    this.pending = []
+    /** target -> the backup that is being made there */
+    this.busy = new Map()
+    this.backups = 0
+  }
+
+  append (sizes, isAtomic) {
+    const batch = sizes.map(size => ({ value: Buffer.alloc(Math.max(size, 4), 1 + this.count % 255), isAcknowledged: false, deleting: false, isDeleted: false, number: this.count++ }))
+    for (const { value, number } of batch) value.writeUInt32LE(number + 1)
+    const added = isAtomic
+      ? this.log.append(batch.map(({ value }) => value), { atomic: true }).then(seqs => seqs.map((seq, i) => this.records.set(seq, batch[i])))
+      : Promise.all(batch.map(record => this.log.append(record.value).then(seq => this.records.set(seq, record))))
+    this.pending.push(added.then(() => { for (const record of batch) record.isAcknowledged = true }))
+  }
+
+  del (at) {
+    const seqs = [...this.records.keys()]
+    if (seqs.length === 0) return
+    const chosen = at.map(n => seqs[n % seqs.length])
+    for (const seq of chosen) this.records.get(seq).deleting = true
+    this.pending.push(this.log.del(chosen).then(() => { for (const seq of chosen) this.records.get(seq).isDeleted = true }))
+  }
+
+  backup (target, full, byReader) {
+    const before = this.busy.get(target) ?? Promise.resolve()
+    const done = before.then(async () => {
+      // a reader in the same process learns of what was acknowledged by the file system
+      const certain = byReader ? [] : [...this.records].filter(([, { isAcknowledged }]) => isAcknowledged)
+      const deleted = byReader ? [] : certain.filter(([, { isDeleted }]) => isDeleted)
+      const { bytes } = await (byReader ? this.reader : this.log).backup(this.file(target), { full })
+      this.backups++
+      // records are known by their seqs when all are acknowledged
+      const copy = fs.readFileSync(this.file(target))
+      if (copy.length !== bytes) throw new Error(`${copy.length} bytes instead of ${bytes}`)
+      const found = await recordsIn(this.file(target))
+      return { found, certain, deleted, bytes, deleting: new Set([...this.records].filter(([, { deleting }]) => deleting).map(([seq]) => seq)) }
+    })
+    this.busy.set(target, done)
+    this.pending.push(done.then(result => { (this.results ??= []).push(result) }))
+  }
+
+  /** Checks the backups by all that was appended. */
+  check () {
+    for (const { found, certain, deleted, bytes, deleting } of this.results ?? []) {
+      for (const [seq, value] of found) if (String(this.records.get(seq)?.value) !== value) throw new Error(`${seq} is another record`)
+      for (const [seq] of certain) if (seq >= bytes) throw new Error(`${seq} was acknowledged before, and is missing`)
+      for (const [seq] of deleted) if (found.has(seq)) throw new Error(`${seq} was deleted before, and is there`)
+      for (const seq of this.records.keys()) {
+        if (seq < bytes && !found.has(seq) && !deleting.has(seq)) throw new Error(`${seq} is missing, and was not deleted`)
+      }
+    }
+  }
+}
+
+for (const canClone of [false, true]) {
+  test(`a backup taken at any moment, of a log that is written, has what was acknowledged before, and is a prefix${canClone ? ' (by clones)' : ''}`, async (t) => {
+    const file = testFolder(t)
+    if (canClone) cloneByCopying(t)
+    let runs = 0
+    let backups = 0
+    const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), fc.constantFrom(64, 256, 4096), fc.boolean(), fc.constantFrom('always', 'interval', 'never'), async (steps, blockSize, checksum, sync) => {
+      const folder = file(String(runs++))
+      const inRun = (name) => path.join(folder, name)
+      const log = await open(inRun('log'), { blockSize, checksum, sync, cacheSize: 1024 })
+      await log.append('first')
+      const reader = await open(inRun('log'), { readOnly: true, checksum })
+      const writer = new Writer(log, reader, inRun)
+      writer.records.set(0, { value: 'first', isAcknowledged: true })
+      for (const { what, sizes, at, target, full, byReader } of steps) {
+        if (what === 'append') writer.append(sizes, false)
+        else if (what === 'atomic') writer.append(sizes, true)
+        else if (what === 'del') writer.del(at)
+        else if (what === 'backup') writer.backup(target, full, byReader)
+        else await Promise.race([new Promise(resolve => setImmediate(resolve)), ...writer.pending])
+      }
+      writer.backup('a', false, false)
+      await Promise.all(writer.pending)
+      writer.check()
+      backups += writer.backups
+      await reader.close()
+      await log.close()
+      fs.rmSync(folder, { recursive: true })
+      return true
+    })
+    await fc.assert(property, { numRuns: Number(process.env.RUNS ?? 40), includeErrorInReport: true })
+    t.pass(`${backups} backups`)
+  })
+}

@@ -1,0 +1,127 @@
+'use strict'
+
+// Backups that are killed, or lose their power, at any of their calls of the system.
+//
+//     node test/backup/interrupted.js [--seconds 6] [--seed 1]
+
+const fs = require('fs')
+const path = require('path')
+const tape = require('tape')
+const { parseArgs } = require('util')
+const { verify } = require('../../maintenance')
+const { open } = require('../../promises')
+const { processFolder } = require('../helpers/folder')
+const { randomFrom } = require('../helpers/random')
+const { record } = require('../helpers/recorded-calls')
+const { ReplayedFolder } = require('../helpers/replayed-folder')
+
+const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'back-up-often.js')
+/** Interruptions tried with the calls of one run of the program. */
+const CUTS_PER_RUN = 25
+
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: '6' }, seed: { type: 'string' } } })
+const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
+const folder = processFolder()
+
+tape('a backup that is interrupted at any moment is valid, has what the one before had, and is completed by the next one', async (t) => {
+  t.comment(`--seed ${SEED} repeats it`)
+  const until = Date.now() + Number(values.seconds) * 1000
+  const counts = { runs: 0, cuts: 0, between: 0 }
+  let violation = null
+  for (let seed = SEED; Date.now() < until && violation === null; seed++) violation = await replay(seed, counts)
+  t.comment(JSON.stringify(counts))
+  t.equal(violation, null, `${counts.cuts} interruptions`)
+  t.ok(counts.between > 0, 'some of them during a backup')
+})
+
+/** @returns {Promise<string | null>} what is wrong */
+async function replay (seed, counts) {
+  const root = path.join(folder, `backups-${seed}`)
+  const log = path.join(folder, `log-${seed}`)
+  fs.mkdirSync(root)
+  const events = record([PROGRAM, log, path.join(root, 'backup'), String(seed)], { strace: false, output: path.join(folder, 'calls') })
+  const random = randomFrom(seed)
+  const moments = Array.from({ length: CUTS_PER_RUN }, () => random.below(events.length + 1)).sort((a, b) => a - b)
+  const replayed = new ReplayedFolder(root)
+  let at = 0
+  counts.runs++
+  for (const moment of moments) {
+    while (at < moment) replayed.apply(events[at++])
+    const told = replayed.told.map(line => JSON.parse(line))
+    const isKilled = random() < 0.5
+    const left = fs.mkdtempSync(path.join(folder, 'left-'))
+    if (isKilled) replayed.materializeAll(left)
+    else replayed.materialize(left, random)
+    counts.cuts++
+    if (told.at(-1)?.what === 'backing') counts.between++
+    try {
+      await check(left, told, log)
+    } catch (err) {
+      return `${err.stack} (--seed ${seed}, ${isKilled ? 'killed' : 'cut'} after event ${at} of ${events.length}, in ${left})`
+    }
+    fs.rmSync(left, { recursive: true })
+  }
+  return null
+}
+
+/**
+ * @param {string} left
+ * @param {any[]} told
+ * @param {string} log that was backed up
+ */
+async function check (left, told, log) {
+  const backups = told.filter(({ what }) => what === 'backing').map(({ records }) => new Map(records))
+  const isDone = told.at(-1)?.what === 'backed'
+  const before = backups.at(isDone ? -1 : -2) ?? new Map()
+  const after = backups.at(-1) ?? before
+  const backup = path.join(left, 'backup')
+  if (fs.existsSync(backup)) {
+    const copy = path.join(left, 'copy')
+    for (const suffix of ['', '.recovery-point']) if (fs.existsSync(backup + suffix)) fs.copyFileSync(backup + suffix, copy + suffix)
+    compare(await recordsIn(copy), before, after)
+  } else if (before.size > 0) throw new Error('the backup is not there')
+  const source = await open(log, { readOnly: true })
+  await source.backup(backup).catch((err) => {
+    // all that it has may have been trimmed since
+    if (!/nothing in it is in the log/.test(err.message)) throw err
+    return source.backup(backup, { full: true })
+  })
+  compare(await recordsIn(backup), new Map(await recordsOf(source)), null)
+  const expected = fs.readFileSync(log)
+  await source.close()
+  if (!fs.readFileSync(backup).equals(expected)) throw new Error('the completed backup is not the same as the log')
+  const { valid, closed } = await verify(backup)
+  if (!valid || !closed) throw new Error('the completed backup is not valid, or not closed')
+  const others = fs.readdirSync(left).filter(name => !/^backup(\.cut-.*)?$|^copy/.test(name))
+  if (others.length > 0) throw new Error(`${others} is left`)
+}
+
+/**
+ * @param {Map<number, string>} found
+ * @param {Map<number, string>} before what is there if nothing has changed
+ * @param {Map<number, string> | null} after what is there if all is done; null: nothing has to change
+ */
+function compare (found, before, after) {
+  const later = after ?? before
+  for (const [seq, value] of found) {
+    if ((before.get(seq) ?? later.get(seq)) !== value) throw new Error(`${seq} is wrong`)
+  }
+  for (const seq of before.keys()) if (later.has(seq) && !found.has(seq)) throw new Error(`${seq} is missing, of the backup before`)
+  const last = Math.max(-1, ...found.keys())
+  for (const seq of later.keys()) if (seq < last && !found.has(seq)) throw new Error(`${seq} is missing, in front of ${last}`)
+  if (after === null && found.size !== before.size) throw new Error(`${found.size} records instead of ${before.size}`)
+}
+
+/** @returns {Promise<Map<number, string>>} once it is open */
+async function recordsIn (file) {
+  const log = await open(file)
+  const records = new Map(await recordsOf(log))
+  await log.close()
+  return records
+}
+
+async function recordsOf (log) {
+  const records = []
+  for await (const { seq, value } of log.stream()) records.push([seq, value.toString('latin1')])
+  return records
+}

@@ -1,0 +1,33 @@
+'use strict'
+
+// flumelog compact: rewrites a log without its deleted records.
+
+const test = require('tape')
+const FlumeLog = require('../..')
+const { testFolder } = require('../helpers/folder')
+const { flumelog } = require('../helpers/command-line')
+const { makeLog, readLog, deleteFrom } = require('../helpers/logs')
+const { promises } = require('../helpers/promises')
+
+const RECORDS = Array.from({ length: 1000 }, (_, i) => `record number ${i}`)
+
+test('compact drops deleted records, and says what that gained', async (t) => {
+  const name = testFolder(t)
+  const seqs = await makeLog(name('log'), RECORDS, { blockSize: 1024 })
+  await deleteFrom(name('log'), seqs.filter((_, i) => i % 4 > 0))
+  const { code, stdout, stderr } = await flumelog(['compact', 'log'], { cwd: name('.') })
+  t.deepEqual([code, stderr], [0, ''])
+  t.match(stdout, /^log: \d+\.\d kB became \d\.\d\d kB: 250 records kept, 750 deleted records dropped; offsets have changed\n$/)
+  t.deepEqual((await readLog(name('log'))).map(({ value }) => String(value)), RECORDS.filter((_, i) => i % 4 === 0))
+  t.equal((await flumelog(['verify', 'log'], { cwd: name('.') })).code, 0)
+})
+
+test('a log that another program has open for writing is not compacted', async (t) => {
+  const name = testFolder(t)
+  const log = promises(FlumeLog(name('log')))
+  await log.append('a record')
+  const { code, stdout, stderr } = await flumelog(['compact', name('log')])
+  t.deepEqual([code, stdout], [1, ''])
+  t.match(stderr, /another program has this log open for writing; close it there first, or have that program call log\.compact\(\)/)
+  await log.close()
+})
