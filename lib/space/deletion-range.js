@@ -42,7 +42,7 @@ function deletionRangeOf (range, end) {
 }
 
 /**
- * @param {import('../write/writer').Writer | import('../sharing/remote-writer').RemoteWriter} writer
+ * @param {{ deleteRange: (min: number, max: number, cb: (err?: Error | null) => void) => void }} writer
  * @param {DeletionRange} range
  * @param {number} end of the log
  * @param {import('../types').Done} cb called later
