@@ -42,7 +42,7 @@ function deletionRangeOf (range, end) {
 }
 
 /**
- * @param {{ deleteRange: (min: number, max: number, cb: (err?: Error | null) => void) => void }} writer
+ * @param {Pick<import('../write/writer').Writer, 'deleteRange'>} writer
  * @param {DeletionRange} range
  * @param {number} end of the log
  * @param {import('../types').Done} cb called later

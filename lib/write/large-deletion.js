@@ -42,7 +42,7 @@ class LargeDeletion {
    * @param {Done} cb flumelog:not-found for a part of a large record
    */
   delete (seq, cb) {
-    const done = this.started(cb)
+    const done = this.start(cb)
     this.findParts(seq, (err, parts) => {
       if (err) return process.nextTick(done, err)
       this.writer.delete(seq, (err) => err ? done(err) : this.deleteParts(parts, done))
@@ -50,42 +50,28 @@ class LargeDeletion {
   }
 
   /**
-   * Deletes the records whose seqs are in a range: all chunks of these, and none of others.
-   * @param {number} min
-   * @param {number} max
+   * Deletes all records in a range. A large record is where its last chunk is: parts at the end of the range whose last chunk is
+   * after it stay; those before the range whose last chunk is in it are no record any more.
+   * @param {number} min the least seq
+   * @param {number} max the greatest seq; in the log
    * @param {Done} cb
    */
   deleteRange (min, max, cb) {
-    const done = this.started(cb)
-    this.findStart(max + 1, (err, next) => {
-      if (err) return process.nextTick(done, err)
-      this.findStart(min, (err, first) => {
-        if (err) return process.nextTick(done, err)
-        const to = Math.min(max, next - 1)
-        if (Math.min(min, first) > to) process.nextTick(done, null)
-        else this.writer.deleteRange(Math.min(min, first), to, done)
-      })
-    })
-  }
-
-  /**
-   * @param {number} from
-   * @param {(err: Error | null, start: number) => void} cb given where the first chunk is of the first record at or after `from`,
-   *   if that is a large one; Infinity if it is not, or there is none
-   */
-  findStart (from, cb) {
+    const done = this.start(cb)
     const { blocks } = this.opened
-    if (from >= blocks.end || from < blocks.start) return cb(null, Infinity)
     const find = () => {
-      let found = cursor.next()
-      while (found === RECORD && chunk.kindAt(cursor.buffer, cursor.start, cursor.end) === chunk.PART) found = cursor.next()
-      if (found === WAITING) return
-      cursor.stop()
-      if (found === FAILED) return cb(cursor.error, Infinity)
-      if (found !== RECORD || chunk.kindAt(cursor.buffer, cursor.start, cursor.end) !== chunk.LAST) return cb(null, Infinity)
-      this.findParts(cursor.seq, (err, parts) => cb(err, parts[parts.length - 1] ?? Infinity))
+      for (let found = cursor.next(); found !== WAITING; found = cursor.next()) {
+        const isPart = found === RECORD && chunk.kindAt(cursor.buffer, cursor.start, cursor.end) === chunk.PART
+        if (isPart) continue
+        cursor.stop()
+        // a block that cannot be read is an error of the deletion
+        const last = found === RECORD ? cursor.seq : found === FAILED ? max : -1
+        if (last < min) process.nextTick(done, null)
+        else this.writer.deleteRange(min, last, done)
+        return
+      }
     }
-    const cursor = openCursor(blocks, { min: from, max: Infinity, reverse: false, useCache: true, fromStart: false }, find)
+    const cursor = openCursor(blocks, { min, max, reverse: true, useCache: true, fromStart: true }, find)
     find()
   }
 
@@ -93,7 +79,7 @@ class LargeDeletion {
    * @param {Done} cb
    * @returns {Done} to be called when the deletion is over
    */
-  started (cb) {
+  start (cb) {
     this.pending++
     return (err) => {
       if (--this.pending === 0) process.nextTick(callAll, this.waiting.splice(0), undefined)

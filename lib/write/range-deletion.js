@@ -68,6 +68,8 @@ class RangeDeletion {
 
   /** @param {Error | null} err it ends before its end */
   fail (err) {
+    // it was told already, or is when its requests are answered
+    if (!this.hasNext) return
     this.stop()
     this.failure ??= err
     if (this.pending === 0) process.nextTick(this.cb, this.failure)
