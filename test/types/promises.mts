@@ -61,6 +61,7 @@ const found: { seq: number, value: Message } = await log.search((value, seq) => 
 const nothing: void = await log.del(seq)
 await log.del([seq, last])
 await log.del({ gt: seq, lte: last })
+const start: number = await log.trim({ lt: log.start + 1 })
 const freed: number = (await log.reclaim()).bytes + (await log.reclaim({ onProgress: ({ bytes }) => bytes })).blocks
 await log.scan({ gt: 0, reuse: true }, (block, start, end, seq) => block.readUInt8(start) < end + seq)
 await log.drained()
