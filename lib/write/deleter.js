@@ -30,6 +30,8 @@ const { RangeDeletion } = require('./range-deletion')
 const MAX_BLOCKS = 64
 /** Records, after which no further block is begun: each takes some microseconds of the event loop. */
 const MAX_RECORDS = 1000
+/** Bytes of blocks of ranges that are changed at a time. */
+const MAX_RANGE_BYTES = 1024 * 1024
 /** The most writes into one block; one of all of it takes about as long. */
 const MAX_PATCHES = 8
 
@@ -241,8 +243,9 @@ class Deleter {
       records += requests.length
       this.requests.delete(number)
     }
+    const most = Math.min(MAX_BLOCKS, Math.max(1, Math.floor(MAX_RANGE_BYTES / this.blocks.blockSize)))
     for (const range of this.ranges) {
-      while (range.hasNext && taken.size < MAX_BLOCKS) {
+      while (range.hasNext && taken.size < most) {
         const [number, request] = range.take()
         const requests = taken.get(number)
         if (requests === undefined) taken.set(number, [request])
@@ -284,7 +287,7 @@ class Deleter {
     // a storage may have failed to get the zeros
     const mustRetry = this.file.point === null && this.pending.has(block.number)
     if (positions.size === 0 && !mustRetry) {
-      if (isHole && !this.pending.has(block.number)) this.holes.rewritten(block.number, 0)
+      if (isHole && !this.pending.has(block.number)) this.holes.considerHole(block.number)
       return answer(callbacks, null)
     }
     if (isEmptied || !isWhole) this.holes.consider(block.number)
