@@ -7,15 +7,18 @@
 const fs = require('fs')
 const { findProblem } = require('../format/validation')
 const { storedChecksum, writeChecksum } = require('../format/checksum')
+const { holeOf } = require('../format/hole')
 const layout = require('../format/layout')
 const errors = require('../errors')
 const { openExtent } = require('../maintenance/extent')
-const { deletionOf } = require('../recovery/deletions')
+const { deletionOf, wholeDeletionOf } = require('../recovery/deletions')
 const { promised } = require('../callbacks')
 const { punchHead } = require('../recovery/punch-head')
+const { PAGE_SIZE } = require('../storage/holes')
 const { pathFile } = require('../storage/path-file')
 const { BlockWriter } = require('./block-writer')
 const { compareBlocks } = require('./compare-blocks')
+const { isOfEarlierGeneration } = require('./earlier-generation')
 const { readSummary } = require('./source-log')
 
 /** Added to the name of a full backup while it is not complete. */
@@ -97,6 +100,7 @@ class EarlierBackup {
   async mustBeReplaced (work) {
     const { source, extent } = this
     const { blockSize } = source
+    if (extent.end > 0 && await isOfEarlierGeneration(source, this.path, extent)) return true
     // less than a block does not tell its size
     if (extent.blockSize !== blockSize && extent.end >= Math.min(blockSize, extent.blockSize)) throw this.isOther(`it has blocks of ${extent.blockSize} bytes, the log of ${blockSize}`)
     if (extent.end > source.end) throw this.isOther(`it has ${extent.end} bytes, the log has ${source.end}`)
@@ -109,11 +113,11 @@ class EarlierBackup {
       else {
         isRelated ||= difference.isRelated
         isOlder ||= difference.isOlder
-        this.mustDelete ||= difference.deleted.length > 0
+        this.mustDelete ||= difference.deleted.length > 0 || difference.isHole
       }
     }
     if (!isRelated) throw this.isOther('nothing in it is in the log any more')
-    return isOlder || extent.start > source.start
+    return isOlder || extent.start > source.start || source.start > this.end
   }
 
   /** @param {string} reason */
@@ -135,9 +139,9 @@ class EarlierBackup {
     for (let number = first; number < fullBlocks; number += SUMMARIES) {
       const count = Math.min(SUMMARIES, fullBlocks - number)
       const equal = await Promise.all(Array.from({ length: count }, (_, i) => this.isEqual(number + i)))
-      if (equal.some(isEqual => isEqual)) yield { number, copy: Buffer.alloc(0), difference: null }
+      if (equal.includes('related')) yield { number, copy: Buffer.alloc(0), difference: null }
       for (let i = 0; i < count; i++) {
-        const compared = equal[i] ? null : await this.compare(number + i, end).catch(err => source.skipTrimmed(err))
+        const compared = equal[i] !== null ? null : await this.compare(number + i, end).catch(err => source.skipTrimmed(err))
         if (compared !== null) yield compared
       }
       // small reads may have been made at once
@@ -149,15 +153,16 @@ class EarlierBackup {
 
   /**
    * @param {number} number of a block
-   * @returns {Promise<boolean>} whether its checksum is the same in both
+   * @returns {Promise<'related' | 'equal' | null>} whether its checksum is the same in both. Holes are the same in all logs; others show that it is of this one
    */
   async isEqual (number) {
     const { source, file, unfinished } = this
-    if (unfinished.has(number)) return false
+    if (unfinished.has(number)) return null
     const [mine, copy] = await Promise.all([source.summary(number), readSummary(file, (number + 1) * source.blockSize)])
-    // holes are the same in all logs; where the last record takes the place of the checksum, there is none
-    return mine !== null && mine.checksum !== 0 && mine.start < source.blockSize - layout.CHECKED_PADDING_SIZE &&
-      mine.checksum === copy.checksum && mine.start === copy.start
+    const last = source.blockSize - layout.CHECKED_PADDING_SIZE
+    // where the last record takes the place of the checksum, there is none
+    if (mine === null || mine.checksum === 0 || mine.start > last || mine.checksum !== copy.checksum || mine.start !== copy.start) return null
+    return mine.start === last ? 'equal' : 'related'
   }
 
   /**
@@ -274,8 +279,10 @@ class EarlierBackup {
     /** @type {Change[]} */
     const changes = []
     for await (const { number, copy, difference } of this.differences(end, onprogress)) {
-      if (difference === null || difference.deleted.length === 0) continue
-      changes.push(changeOf(number * source.blockSize, copy, difference.deleted, source.blockSize))
+      if (difference === null || (difference.deleted.length === 0 && !difference.isHole)) continue
+      changes.push(difference.isHole
+        ? holeFor(number * source.blockSize, copy, difference.deleted.length)
+        : changeOf(number * source.blockSize, copy, difference.deleted, source.blockSize))
       deleted += difference.deleted.length
       if (changes.length === MAX_BLOCKS) await this.makeDurable(changes.splice(0))
     }
@@ -290,6 +297,20 @@ class EarlierBackup {
     for (const { deletion, after } of changes) await this.io.write(deletion.block, after)
     await this.io.sync()
     this.needsPoint = false
+    for (const { deletion, after } of changes) if (deletion.whole !== undefined) await this.punch(deletion.block, after.length)
+  }
+
+  /**
+   * Frees the pages of a hole, all but the first and the last one.
+   * @param {number} offset
+   * @param {number} blockSize
+   */
+  async punch (offset, blockSize) {
+    const first = Math.floor(offset / PAGE_SIZE + 1) * PAGE_SIZE
+    const last = Math.floor((offset + blockSize - 1) / PAGE_SIZE) * PAGE_SIZE
+    // the last record's length, and the padding, may reach into the page before
+    const end = offset + blockSize - layout.CHECKED_PADDING_SIZE - layout.LENGTH_SIZE < last ? last - PAGE_SIZE : last
+    if (end > first) await this.io.punch(first, end - first)
   }
 
   /**
@@ -358,6 +379,16 @@ function changeOf (offset, copy, positions, blockSize) {
   const hasChecksum = copy.length === blockSize && storedChecksum(copy) !== 0
   if (hasChecksum) writeChecksum(after)
   return { deletion: deletionOf(offset, copy, positions, hasChecksum ? storedChecksum(after) : null), after }
+}
+
+/**
+ * @param {number} offset of the block
+ * @param {Buffer} copy of the block, as the backup has it
+ * @param {number} live number of records in it that are not deleted
+ * @returns {Change}
+ */
+function holeFor (offset, copy, live) {
+  return { deletion: wholeDeletionOf(offset, copy, live), after: holeOf(copy.length, storedChecksum(copy) !== 0) }
 }
 
 module.exports = { EarlierBackup, CLONE, UNFINISHED }

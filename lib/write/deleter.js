@@ -140,18 +140,20 @@ class Deleter {
   }
 
   /**
-   * The log is another file now. No range is being deleted.
-   * @param {(seq: number) => number | null} move where a record is now; null: it is gone
+   * The log is another file now.
+   * @param {import('../space/offset-map').OffsetMap} map
    */
-  moveRequests (move) {
+  moveRequests (map) {
     const all = [...this.requests.values()].flat()
     this.requests.clear()
     for (const request of all) {
       // a block that was to become a hole is gone
-      const now = 'seq' in request ? move(request.seq) : null
+      const now = 'seq' in request ? map.at(request.seq) : null
       if (now === null) answer([request.cb], null)
       else this.request(now, request.cb)
     }
+    for (const range of this.ranges) range.move(map, this.blocks.blockSize)
+    this.ranges = this.ranges.filter(({ hasNext }) => hasNext)
     this.holes.moved()
   }
 

@@ -323,7 +323,7 @@ class Writer {
       mustTruncate: this.mustTruncate,
       hasDeletions: this.deleter.hasWork,
       hasJustDeleted: this.hasJustDeleted,
-      hasOperations: this.operations.length > 0 && this.deleter.ranges.length === 0,
+      hasOperations: this.operations.length > 0,
       hasTrim: this.trimmer.hasWork,
       hasJustTrimmed: this.hasJustTrimmed,
       hasUnwritten: packer.end > this.written,
