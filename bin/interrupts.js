@@ -2,7 +2,7 @@
 
 // Ctrl-C for commands that write a file: the file is left as it was.
 
-const { UserError } = require('./errors')
+const { reportError } = require('./errors')
 const { clearInterrupt } = require('./progress')
 
 const INTERRUPTED = 130
@@ -11,7 +11,7 @@ const INTERRUPTED = 130
  * @template T
  * @param {string} file that is written
  * @param {(signal: AbortSignal) => Promise<T>} work
- * @returns {Promise<T>} rejects when the work has ended after Ctrl-C; the second one ends the program at once
+ * @returns {Promise<T>} after Ctrl-C, the program ends when the work has; after the second one, at once
  */
 async function untilInterrupted (file, work) {
   const interrupt = new AbortController()
@@ -25,8 +25,8 @@ async function untilInterrupted (file, work) {
     return await work(interrupt.signal)
   } catch (err) {
     if (err !== interrupt.signal.reason) throw err
-    process.exitCode = INTERRUPTED
-    throw new UserError(`${file}: interrupted`)
+    reportError(`${file}: interrupted`)
+    return process.exit(INTERRUPTED)
   } finally {
     process.removeListener('SIGINT', oninterrupt)
   }

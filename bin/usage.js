@@ -11,7 +11,6 @@ const { reportError, oneLine } = require('./errors')
  * @type {Array<[RegExp, (...found: string[]) => string]>}
  */
 const MESSAGES = [
-  [/^error: missing required argument 'seqs'$/, () => 'give at least one offset'],
   [/^error: missing required argument '(.*)'$/, (name) => `<${name}> is missing`],
   [/^error: option '(.*)' argument missing$/, (flags) => `${long(flags)} needs a value`],
   [/^error: required option '(.*)' not specified$/, (flags) => `${long(flags)} is missing`],

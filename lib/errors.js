@@ -463,7 +463,7 @@ exports.cannotImport = (filename, offset, length, most, blockSize, reason) => cr
  * @param {string} reason what was found at the start
  */
 exports.corruptOldFile = (filename, start, end, reason) => createError('flumelog:corrupt',
-  `${filename}: corrupt from offset ${start} to ${end}, where whole records follow: ${reason}; \`skip\` imports the others`, { filename, offset: start })
+  `${filename}: corrupt from offset ${start} to ${end}: ${reason}; \`skip\` imports what is before and after it`, { filename, offset: start })
 
 /** @param {string} filename of async-append-only-log */
 exports.unfinishedCompaction = (filename) => createError('flumelog:invalid',

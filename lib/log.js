@@ -249,7 +249,7 @@ class Log {
       const writer = this.state.opened?.writer ?? null
       if (writer === null) return process.nextTick(cb, errors.readOnly(this.filename, 'delete'))
       const { blocks } = /** @type {import('./opening').Opened} */ (this.state.opened)
-      if (isDeletionRange(seqs)) return deleteRange(writer, seqs, blocks.end, cb)
+      if (isDeletionRange(seqs)) return deleteRange(this.largeDeletion ?? writer, seqs, blocks.end, cb)
       const list = Array.isArray(seqs) ? seqs : [seqs]
       const problem = list.map(seq => problemOf(blocks, seq)).find(problem => problem !== null)
       if (problem) return process.nextTick(cb, problem)

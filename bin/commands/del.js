@@ -2,11 +2,11 @@
 
 // flumelog del: deletes records; on a terminal, it asks first.
 
-const { fileToWrite, offsets } = require('../arguments')
-const { UserError, reportRecovery, writeStderr } = require('../errors')
+const { bound, fileToWrite, offsets } = require('../arguments')
+const { UserError, VERIFY, advise, reportRecovery, writeStderr } = require('../errors')
 const { printable } = require('../escapes')
 const { count, counted, size } = require('../numbers')
-const { mustResolve } = require('../offsets')
+const { mustResolve, resolveBounds } = require('../offsets')
 const { openToRead, recordAt, close } = require('../open')
 const { ask, canAsk } = require('../question')
 const { openToAppend } = require('../shared')
@@ -15,6 +15,14 @@ const { helpText } = require('../usage')
 /**
  * @typedef {import('../open').Log} Log
  * @typedef {{ seq: number, data: Buffer }} LogRecord
+ * @typedef {{ gt?: Offset, gte?: Offset, lt?: Offset, lte?: Offset }} Bounds
+ * @typedef {import('../arguments').Offset} Offset
+ *
+ * @typedef {object} Found what is to be deleted
+ * @property {{ gte: number, lte: number } | null} range null: these records only
+ * @property {LogRecord[]} records all of them, or the first ones in the range
+ * @property {number} found number of records
+ * @property {number} bytes of their data
  */
 
 const INTERRUPTED = 130
@@ -27,16 +35,21 @@ const EXAMPLES = `
 Examples:
   flumelog del my.log 54                  delete one record
   flumelog del my.log 54 1048576 --yes    delete two, without asking
+  flumelog del my.log --lt 1048576        delete all before an offset
 
-Deleted records cannot be restored. All other records keep their offsets. If one of the records does not exist, nothing is deleted. If another process owns the log and shares it, del asks that process to delete them.`
+Deleted records cannot be restored. The space of blocks in which no record is left is freed. All other records keep their offsets. If one of the records does not exist, nothing is deleted. If another process owns the log and shares it, del asks that process to delete them.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
   program.command('del')
     .summary('delete records')
-    .description('Deletes the records that start at these offsets, by overwriting their data with zeros.')
+    .description('Deletes the records that start at these offsets, or within a range, by overwriting their data with zeros.')
     .argument('<file>', 'the log', fileToWrite)
-    .argument('<seqs...>', 'offsets of the records (see `flumelog dump --seqs`), or start or end for the first or last one', offsets)
+    .argument('[seqs...]', 'offsets of the records (see `flumelog dump --seqs`), or start or end for the first or last one', offsets)
+    .option('--gt <offset>', 'all records after this offset', bound)
+    .option('--gte <offset>', 'all records at or after this offset', bound)
+    .option('--lt <offset>', 'all records before this offset', bound)
+    .option('--lte <offset>', 'all records at or before this offset', bound)
     .option('-y, --yes', 'do not ask; required if standard input or stderr is not a terminal')
     .addHelpText('after', helpText(EXAMPLES))
     .action(del)
@@ -45,31 +58,62 @@ function define (program) {
 /**
  * @param {string} file
  * @param {import('../arguments').Offset[]} offsets
- * @param {{ yes?: boolean }} options
+ * @param {Bounds & { yes?: boolean }} options
  * @param {import('commander').Command} command
  */
-async function del (file, offsets, { yes }, command) {
+async function del (file, offsets, { yes, ...bounds }, command) {
+  const isRange = Object.keys(bounds).length > 0
+  if (isRange && offsets.length > 0) command.error('offsets cannot be combined with --gt, --gte, --lt or --lte')
+  if (!isRange && offsets.length === 0) command.error('give at least one offset, or a range by --gt, --gte, --lt or --lte')
   if (!yes && !canAsk()) command.error('--yes is required: del cannot ask, since standard input or stderr is not a terminal')
-  const records = await recordsAt(file, offsets)
-  const bytes = records.reduce((sum, { data }) => sum + data.length, 0)
-  const what = `${counted(records.length, 'record')} (${size(bytes)})`
+  const { range, records, found, bytes } = await (isRange ? recordsIn(file, bounds) : recordsAt(file, offsets))
+  if (found === 0) return writeStderr(`${file}: no record is in this range`)
+  const what = `${counted(found, 'record')} (${size(bytes)})`
   if (!yes) {
-    for (const line of describe(records)) writeStderr(line)
+    for (const line of describe(records, found)) writeStderr(line)
     const answer = await ask(`Delete ${what} from ${printable(file)}?`)
     if (answer !== 'yes') {
       process.exitCode = answer === 'interrupted' ? INTERRUPTED : 1
       return writeStderr(`${file}: nothing deleted`)
     }
   }
-  const throughOwner = await deleteRecords(file, records.map(({ seq }) => seq))
-  writeStderr(`${file}: deleted ${what} at ${records.length === 1 ? 'offset' : 'offsets'} ${records.map(({ seq }) => seq).join(', ')}` +
-    (throughOwner ? ', through the process that owns the log' : ''))
+  const seqs = records.map(({ seq }) => seq)
+  const throughOwner = await deleteRecords(file, range ?? seqs)
+  const where = range === null ? `at ${found === 1 ? 'offset' : 'offsets'} ${seqs.join(', ')}` : `from offset ${seqs[0]} to ${range.lte}`
+  writeStderr(`${file}: deleted ${what} ${where}${throughOwner ? ', through the process that owns the log' : ''}`)
+}
+
+/**
+ * @param {string} file
+ * @param {Bounds} bounds
+ * @returns {Promise<Found>} the first records, and how many there are
+ */
+async function recordsIn (file, bounds) {
+  const log = await openToRead(file)
+  /** @type {LogRecord[]} */
+  const records = []
+  let found = 0
+  let bytes = 0
+  let last = -1
+  try {
+    const { gt, gte, lt, lte } = await resolveBounds(log, bounds)
+    // what is appended from now on is not in it
+    const before = Math.min(lt ?? Infinity, log.stats().size)
+    await new Promise((resolve, reject) => log.scan({ gt, gte, lt: before, lte, cache: false, reuse: true, fromStart: true }, (block, start, end, seq) => {
+      if (found++ < MAX_SHOWN) records.push({ seq, data: Buffer.from(block.subarray(start, end)) })
+      bytes += end - start
+      last = seq
+    }, (err) => err ? reject(advise(err, 'flumelog:corrupt', `use ${VERIFY}`)) : resolve(undefined)))
+  } finally {
+    await close(log)
+  }
+  return { range: { gte: records[0]?.seq ?? 0, lte: last }, records, found, bytes }
 }
 
 /**
  * @param {string} file
  * @param {import('../arguments').Offset[]} offsets
- * @returns {Promise<LogRecord[]>} each once, in the order of their offsets
+ * @returns {Promise<Found>} each once, in the order of their offsets
  */
 async function recordsAt (file, offsets) {
   const log = await openToRead(file)
@@ -78,7 +122,7 @@ async function recordsAt (file, offsets) {
     for (const offset of offsets) seqs.add(await mustResolve(log, file, offset))
     const records = []
     for (const seq of [...seqs].sort((a, b) => a - b)) records.push({ seq, data: Buffer.from(await recordAt(log, seq)) })
-    return records
+    return { range: null, records, found: records.length, bytes: records.reduce((sum, { data }) => sum + data.length, 0) }
   } catch (err) {
     // the log's message, which get prints, could be taken for that of a success
     const { code, offset } = /** @type {import('../../lib/errors').LogError} */ (err)
@@ -90,7 +134,7 @@ async function recordsAt (file, offsets) {
 
 /**
  * @param {string} file
- * @param {number[]} seqs
+ * @param {number[] | { gte: number, lte: number }} seqs or a range
  * @returns {Promise<boolean>} whether another process owns the log, and has deleted them
  */
 async function deleteRecords (file, seqs) {
@@ -107,12 +151,13 @@ async function deleteRecords (file, seqs) {
 
 /**
  * @param {LogRecord[]} records
+ * @param {number} found all that are to be deleted
  * @returns {string[]} lines with the offsets and the start of the first ones
  */
-function describe (records) {
+function describe (records, found) {
   const width = (process.stderr.columns || DEFAULT_WIDTH) - 1
   const lines = records.slice(0, MAX_SHOWN).map(({ seq, data }) => shorten(`${seq}  ${printable(data).replace(/[\t\n]/g, ' ')}`, width))
-  if (records.length > MAX_SHOWN) lines.push(`and ${count(records.length - MAX_SHOWN)} more`)
+  if (found > MAX_SHOWN) lines.push(`and ${count(found - MAX_SHOWN)} more`)
   return lines
 }
 

@@ -2,9 +2,10 @@
 
 // flumelog restore: makes a log of a backup.
 
+const path = require('path')
 const maintenance = require('../../maintenance')
 const { fileName, fileToWrite } = require('../arguments')
-const { UserError, codeOf } = require('../errors')
+const { UserError, explain } = require('../errors')
 const { untilInterrupted } = require('../interrupts')
 const { counted, size } = require('../numbers')
 const { shownOn } = require('../style')
@@ -42,8 +43,9 @@ async function restore (backup, file, { force = false }) {
     const what = `${shownOn(process.stdout, file)}: restored ${counted(records, 'record')}, ${size(bytes)}`
     process.stdout.write(`${what}${replaced ? '; the log that was there has been replaced' : ''}\n`)
   } catch (err) {
-    if (codeOf(err) === 'EEXIST' && !(err instanceof UserError)) throw new UserError(`${/** @type {Error} */ (err).message}, or use --force to replace it`)
-    throw err
+    const { code, message, path: failed } = /** @type {NodeJS.ErrnoException} */ (err)
+    if (code === 'EEXIST') throw new UserError(`${message}, or use --force to replace it`)
+    throw new UserError(explain(err, failed === path.resolve(backup) ? backup : file))
   }
 }
 

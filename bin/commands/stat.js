@@ -2,6 +2,7 @@
 
 // flumelog stat: counts what a log consists of.
 
+const fs = require('fs')
 const { fileName } = require('../arguments')
 const { histogram } = require('../histogram')
 const { count, counted, percent, size } = require('../numbers')
@@ -11,6 +12,9 @@ const { helpText } = require('../usage')
 
 /** @typedef {import('../../maintenance').Report} Report */
 /** @typedef {ReturnType<figuresOf>} Figures */
+
+/** Bytes of the blocks that a file's status counts. */
+const STAT_BLOCK_SIZE = 512
 
 const EXAMPLES = `
 Examples:
@@ -33,7 +37,9 @@ function define (program) {
  * @param {{ json?: boolean }} options
  */
 async function stat (file, { json }) {
-  const figures = figuresOf(file, await survey(file, 'stat'))
+  const report = await survey(file, 'stat')
+  const { blocks } = await fs.promises.stat(file)
+  const figures = figuresOf(file, report, blocks * STAT_BLOCK_SIZE)
   if (json) process.stdout.write(JSON.stringify(figures, null, 2) + '\n')
   else process.stdout.write(formatReport(figures).join('\n') + '\n')
 }
@@ -41,13 +47,16 @@ async function stat (file, { json }) {
 /**
  * @param {string} file
  * @param {Report} report
+ * @param {number} allocated bytes that the file takes
  */
-function figuresOf (file, report) {
+function figuresOf (file, report, allocated) {
   const { counts } = report
   const torn = report.size - report.end
   return {
     file,
     size: report.size,
+    start: report.start,
+    allocated,
     blockSize: report.blockSize,
     blocks: report.blocks,
     sealed: report.sealed,
@@ -56,7 +65,7 @@ function figuresOf (file, report) {
     bytes: counts.bytes,
     framing: counts.framing,
     deleted: { records: counts.deleted, bytes: counts.deletedBytes },
-    padding: { bytes: report.padding, percent: percent(report.padding, report.size) },
+    padding: { bytes: report.padding, percent: percent(report.padding, report.size - report.start) },
     damaged: { blocks: report.damagedBlocks, bytes: report.damagedBytes },
     torn: { bytes: torn },
     closed: report.closed,
@@ -86,12 +95,14 @@ function bucketsOf (sizes) {
 function formatReport (figures) {
   const { stdout } = process
   const { records, record, deleted, padding, damaged, torn } = figures
-  const share = (/** @type {number} */ bytes) => `${counted(bytes, 'byte')} (${percent(bytes, figures.size).toFixed(1)} %)`
+  const share = (/** @type {number} */ bytes) => `${counted(bytes, 'byte')} (${percent(bytes, figures.size - figures.start).toFixed(1)} %)`
   const row = (/** @type {string} */ name, /** @type {string} */ value) => `${name.padEnd(14)}${value}`
   const warn = (/** @type {string} */ name, /** @type {string} */ value) => paint(stdout, 'red', row(name, value))
   const lines = [
     row('file', shownOn(stdout, figures.file)),
     row('size', figures.size < 1000 ? counted(figures.size, 'byte') : `${counted(figures.size, 'byte')} (${size(figures.size)})`),
+    row('allocated', share(figures.allocated)),
+    ...figures.start === 0 ? [] : [row('start', `${counted(figures.start, 'byte')}; what was before is trimmed`)],
     row('block size', counted(figures.blockSize, 'byte')),
     row('blocks', `${count(figures.blocks)}${sealedNote(figures)}`),
     row('records', count(records)),

@@ -35,7 +35,9 @@ const { EarlierBackup } = require('./earlier-backup')
  * @typedef {(err: import('../errors').CallbackError | null, result: BackedUp) => void} BackupCallback
  */
 
-/** How often a backup is started again of a log that is trimmed faster than it is copied. */
+/** All of the log as it was has been trimmed meanwhile, or it has been compacted: the backup starts again. */
+const GONE = ['flumelog:trimmed', 'flumelog:compacted']
+/** How often it starts. */
 const MAX_TRIES = 5
 
 const workOf = workFor('backup', ['full'])
@@ -70,8 +72,7 @@ async function backup (log, target, options) {
     try {
       return await backUpOnce(log, name, target, options, work)
     } catch (err) {
-      // all of the log as it was has been trimmed meanwhile
-      if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'flumelog:trimmed' || tries === MAX_TRIES) throw err
+      if (!GONE.includes(/** @type {NodeJS.ErrnoException} */ (err).code ?? '') || tries === MAX_TRIES) throw err
     }
   }
 }

@@ -9,6 +9,7 @@ const { endOfRecords } = require('../format/validation')
  * @typedef {object} Difference
  * @property {number[]} deleted positions of records that are deleted in the log only
  * @property {boolean} isRelated whether both have the same records, deleted or not: so it is a backup of this log
+ * @property {boolean} isHole the block has become one deleted record, and its copy has to
  * @property {boolean} isOlder the log has a record that is deleted in the backup
  * @property {number} conflict position of the first record that is another one; -1: there is none
  */
@@ -26,20 +27,21 @@ function compareBlocks (block, copy, end, unsure) {
   let isOlder = false
   let position = 0
   while (position < end && hasSameFrame(block, copy, position, end)) {
-    const isDeleted = layout.isDeleted(block, position)
-    const wasDeleted = layout.isDeleted(copy, position)
-    if (isDeleted && !wasDeleted) deleted.push(position)
-    else if (wasDeleted && !isDeleted) isOlder = true
-    else if (!isDeleted && !layout.dataAt(block, position).equals(layout.dataAt(copy, position))) break
-    position = layout.nextPosition(copy, position)
+    const next = layout.nextPosition(copy, position)
+    if (block.compare(copy, position, next, position, next) !== 0) {
+      if (layout.isDeleted(block, position)) deleted.push(position)
+      else if (layout.isDeleted(copy, position)) isOlder = true
+      else break
+    }
+    position = next
   }
   // a full block has no more records than its copy
-  if (position === end && (end === copy.length || layout.paddingStart(block) === end)) return { deleted, isRelated: end > 0, isOlder, conflict: -1 }
-  if (position >= unsure && isTornCopy(block, copy, position)) return { deleted, isRelated: position > 0, isOlder, conflict: -1 }
+  if (position === end && (end === copy.length || layout.paddingStart(block) === end)) return { deleted, isRelated: end > 0, isHole: false, isOlder, conflict: -1 }
+  if (position >= unsure && isTornCopy(block, copy, position)) return { deleted, isRelated: position > 0, isHole: false, isOlder, conflict: -1 }
   // a block of which all was deleted may be one deleted record
-  if (isAllDeleted(block)) return { deleted: liveRecords(copy, end), isRelated: false, isOlder: false, conflict: -1 }
-  if (liveRecords(copy, end).length === 0) return { deleted: [], isRelated: false, isOlder: true, conflict: -1 }
-  return { deleted: [], isRelated: false, isOlder: false, conflict: position }
+  if (isAllDeleted(block)) return { deleted: liveRecords(copy, end), isRelated: false, isHole: end < copy.length, isOlder: false, conflict: -1 }
+  if (liveRecords(copy, end).length === 0) return { deleted: [], isRelated: false, isHole: false, isOlder: true, conflict: -1 }
+  return { deleted: [], isRelated: false, isHole: false, isOlder: false, conflict: position }
 }
 
 /**

@@ -7,19 +7,24 @@
 const fs = require('fs')
 const { findProblem } = require('../format/validation')
 const { storedChecksum, writeChecksum } = require('../format/checksum')
+const { holeOf } = require('../format/hole')
 const layout = require('../format/layout')
 const errors = require('../errors')
 const { openExtent } = require('../maintenance/extent')
-const { deletionOf } = require('../recovery/deletions')
+const { deletionOf, wholeDeletionOf } = require('../recovery/deletions')
 const { promised } = require('../callbacks')
-const { punchHead } = require('../space/punch-head')
+const { punchHead } = require('../recovery/punch-head')
+const { PAGE_SIZE } = require('../storage/holes')
 const { pathFile } = require('../storage/path-file')
+const { BlockWriter } = require('./block-writer')
 const { compareBlocks } = require('./compare-blocks')
+const { isOfEarlierGeneration } = require('./earlier-generation')
 const { readSummary } = require('./source-log')
-const { writeBlocks } = require('./write-blocks')
 
 /** Added to the name of a full backup while it is not complete. */
 const UNFINISHED = '.unfinished'
+/** Added to that for a clone of the log's file: a clone that fails removes the file that was there. */
+const CLONE = '.clone'
 /** Blocks whose last bytes are read together. */
 const SUMMARIES = 128
 /** Blocks of which records are deleted with one fsync. */
@@ -76,7 +81,7 @@ class EarlierBackup {
     })
     const earlier = new EarlierBackup(source, target, file, extent)
     // of a backup that was killed, since this one has the lock
-    fs.rmSync(earlier.path + UNFINISHED, { force: true })
+    for (const suffix of [UNFINISHED, UNFINISHED + CLONE, '.recovery-point.new']) fs.rmSync(earlier.path + suffix, { force: true })
     return earlier
   }
 
@@ -95,6 +100,7 @@ class EarlierBackup {
   async mustBeReplaced (work) {
     const { source, extent } = this
     const { blockSize } = source
+    if (extent.end > 0 && await isOfEarlierGeneration(source, this.path, extent)) return true
     // less than a block does not tell its size
     if (extent.blockSize !== blockSize && extent.end >= Math.min(blockSize, extent.blockSize)) throw this.isOther(`it has blocks of ${extent.blockSize} bytes, the log of ${blockSize}`)
     if (extent.end > source.end) throw this.isOther(`it has ${extent.end} bytes, the log has ${source.end}`)
@@ -107,11 +113,11 @@ class EarlierBackup {
       else {
         isRelated ||= difference.isRelated
         isOlder ||= difference.isOlder
-        this.mustDelete ||= difference.deleted.length > 0
+        this.mustDelete ||= difference.deleted.length > 0 || difference.isHole
       }
     }
     if (!isRelated) throw this.isOther('nothing in it is in the log any more')
-    return isOlder || extent.start > source.start
+    return isOlder || extent.start > source.start || source.start > this.end
   }
 
   /** @param {string} reason */
@@ -133,9 +139,9 @@ class EarlierBackup {
     for (let number = first; number < fullBlocks; number += SUMMARIES) {
       const count = Math.min(SUMMARIES, fullBlocks - number)
       const equal = await Promise.all(Array.from({ length: count }, (_, i) => this.isEqual(number + i)))
-      if (equal.some(isEqual => isEqual)) yield { number, copy: Buffer.alloc(0), difference: null }
+      if (equal.includes('related')) yield { number, copy: Buffer.alloc(0), difference: null }
       for (let i = 0; i < count; i++) {
-        const compared = equal[i] ? null : await this.compare(number + i, end).catch(err => source.skipTrimmed(err))
+        const compared = equal[i] !== null ? null : await this.compare(number + i, end).catch(err => source.skipTrimmed(err))
         if (compared !== null) yield compared
       }
       // small reads may have been made at once
@@ -147,15 +153,16 @@ class EarlierBackup {
 
   /**
    * @param {number} number of a block
-   * @returns {Promise<boolean>} whether its checksum is the same in both
+   * @returns {Promise<'related' | 'equal' | null>} whether its checksum is the same in both. Holes are the same in all logs; others show that it is of this one
    */
   async isEqual (number) {
     const { source, file, unfinished } = this
-    if (unfinished.has(number)) return false
+    if (unfinished.has(number)) return null
     const [mine, copy] = await Promise.all([source.summary(number), readSummary(file, (number + 1) * source.blockSize)])
-    // holes are the same in all logs; where the last record takes the place of the checksum, there is none
-    return mine !== null && mine.checksum !== 0 && mine.start < source.blockSize - layout.CHECKED_PADDING_SIZE &&
-      mine.checksum === copy.checksum && mine.start === copy.start
+    const last = source.blockSize - layout.CHECKED_PADDING_SIZE
+    // where the last record takes the place of the checksum, there is none
+    if (mine === null || mine.checksum === 0 || mine.start > last || mine.checksum !== copy.checksum || mine.start !== copy.start) return null
+    return mine.start === last ? 'equal' : 'related'
   }
 
   /**
@@ -272,8 +279,10 @@ class EarlierBackup {
     /** @type {Change[]} */
     const changes = []
     for await (const { number, copy, difference } of this.differences(end, onprogress)) {
-      if (difference === null || difference.deleted.length === 0) continue
-      changes.push(changeOf(number * source.blockSize, copy, difference.deleted, source.blockSize))
+      if (difference === null || (difference.deleted.length === 0 && !difference.isHole)) continue
+      changes.push(difference.isHole
+        ? holeFor(number * source.blockSize, copy, difference.deleted.length)
+        : changeOf(number * source.blockSize, copy, difference.deleted, source.blockSize))
       deleted += difference.deleted.length
       if (changes.length === MAX_BLOCKS) await this.makeDurable(changes.splice(0))
     }
@@ -288,6 +297,20 @@ class EarlierBackup {
     for (const { deletion, after } of changes) await this.io.write(deletion.block, after)
     await this.io.sync()
     this.needsPoint = false
+    for (const { deletion, after } of changes) if (deletion.whole !== undefined) await this.punch(deletion.block, after.length)
+  }
+
+  /**
+   * Frees the pages of a hole, all but the first and the last one.
+   * @param {number} offset
+   * @param {number} blockSize
+   */
+  async punch (offset, blockSize) {
+    const first = Math.floor(offset / PAGE_SIZE + 1) * PAGE_SIZE
+    const last = Math.floor((offset + blockSize - 1) / PAGE_SIZE) * PAGE_SIZE
+    // the last record's length, and the padding, may reach into the page before
+    const end = offset + blockSize - layout.CHECKED_PADDING_SIZE - layout.LENGTH_SIZE < last ? last - PAGE_SIZE : last
+    if (end > first) await this.io.punch(first, end - first)
   }
 
   /**
@@ -304,18 +327,25 @@ class EarlierBackup {
     if (part.offset < from) await io.truncate(this.end = part.offset)
     let end = part.offset + part.bytes.length
     let synced = part.offset
-    let copied = part.bytes.length === 0 ? 0 : await writeBlocks(file, { offset: part.offset, blocks: [part.bytes] })
-    for await (const piece of end < source.end ? source.pieces(end) : []) {
-      copied += await writeBlocks(file, piece)
-      end = Math.min(source.end, piece.offset + piece.blocks.length * blockSize)
-      onprogress(end - from, source.end - from)
-      if (end - synced < SYNC_SIZE || end === source.end) continue
-      await io.sync()
-      await this.writePoint(synced = end, [])
+    const writer = new BlockWriter(file)
+    try {
+      if (part.bytes.length > 0) await writer.write({ offset: part.offset, blocks: [part.bytes] })
+      for await (const piece of end < source.end ? source.pieces(end) : []) {
+        // trimmed since: a backup has no gaps
+        if (piece.offset > end) throw errors.trimmed(source.filename, end, piece.offset)
+        await writer.write(piece)
+        end = Math.min(source.end, piece.offset + piece.blocks.length * blockSize)
+        onprogress(end - from, source.end - from)
+        if (end - synced < SYNC_SIZE || end === source.end) continue
+        await writer.finish()
+        await this.writePoint(synced = end, [])
+      }
+      await writer.finish()
+    } finally {
+      await writer.syncing
     }
-    await io.sync()
     this.end = end
-    return copied
+    return writer.written
   }
 
   /** @returns {Promise<{ offset: number, bytes: Buffer }>} what comes first: the rest of the block in which it ends */
@@ -351,4 +381,14 @@ function changeOf (offset, copy, positions, blockSize) {
   return { deletion: deletionOf(offset, copy, positions, hasChecksum ? storedChecksum(after) : null), after }
 }
 
-module.exports = { EarlierBackup, UNFINISHED }
+/**
+ * @param {number} offset of the block
+ * @param {Buffer} copy of the block, as the backup has it
+ * @param {number} live number of records in it that are not deleted
+ * @returns {Change}
+ */
+function holeFor (offset, copy, live) {
+  return { deletion: wholeDeletionOf(offset, copy, live), after: holeOf(copy.length, storedChecksum(copy) !== 0) }
+}
+
+module.exports = { EarlierBackup, CLONE, UNFINISHED }

@@ -9,13 +9,14 @@ const { holeOf } = require('../format/hole')
 const { ALL_SUFFIXES, mustBeFree } = require('../maintenance/beside')
 const { finishAs, linkOrCopy } = require('../maintenance/repaired-files')
 const { onAbort } = require('../signal')
-const { punchHead } = require('../space/punch-head')
+const { punchHead } = require('../recovery/punch-head')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
+const { BlockWriter } = require('./block-writer')
+const { cloneLog, completeClone } = require('./clone')
 const { copyMap } = require('./copy-beside')
-const { UNFINISHED } = require('./earlier-backup')
-const { writeBlocks } = require('./write-blocks')
+const { CLONE, UNFINISHED } = require('./earlier-backup')
 
 /**
  * @typedef {import('./source-log').SourceLog} SourceLog
@@ -33,8 +34,9 @@ const { writeBlocks } = require('./write-blocks')
 async function writeBackup (source, name, target, earlier, work) {
   const file = pathFile(name + UNFINISHED, { readOnly: false, lock: true })
   const { path: unfinished = '', newFolders = [] } = file.location ?? {}
+  const clone = unfinished + CLONE
   const io = promises(file)
-  const remove = () => fs.rmSync(unfinished, { force: true })
+  const remove = () => { for (const left of [unfinished, clone]) fs.rmSync(left, { force: true }) }
   let stopListening = () => {}
   try {
     // not readable by others until it has the mode of the log
@@ -44,12 +46,15 @@ async function writeBackup (source, name, target, earlier, work) {
       // at once: a process that is interrupted does not wait for the disk
       stopListening = onAbort(work.signal, remove)
       await io.truncate(0)
-      const copied = await copyBlocks(source, file, io, work)
-      await shareAs(source, unfinished)
+      const cloned = await writeClone(source, clone, work)
+      const copied = cloned ?? await copyBlocks(source, file, io, work)
+      const written = cloned === null ? unfinished : clone
+      await shareAs(source, written)
       work.mustGoOn()
       stopListening()
       if (source.file.location !== null) await copyMap(source.file.location.path, earlier?.path ?? name)
-      await (earlier === null ? finishAs(unfinished, () => link(unfinished, name, target)) : replace(unfinished, earlier))
+      await (earlier === null ? finishAs(written, () => link(written, name, target)) : replace(written, earlier))
+      if (cloned !== null) remove()
       return { bytes: source.end, copied, deleted: 0, incremental: false }
     } catch (err) {
       remove()
@@ -69,6 +74,26 @@ async function writeBackup (source, name, target, earlier, work) {
 
 /**
  * @param {SourceLog} source
+ * @param {string} name of the clone
+ * @param {Work} work
+ * @returns {Promise<number | null>} bytes that were written into it, and are durable; null: files cannot be cloned here
+ */
+async function writeClone (source, name, work) {
+  // left by a backup that was killed
+  fs.rmSync(name, { force: true })
+  const changing = new Set(source.blocks.overrides.keys())
+  if (!await cloneLog(source, name)) return null
+  const io = promises(pathFile(name, { readOnly: false, lock: false }))
+  await io.open()
+  try {
+    return await completeClone(source, io, changing, work.begin('copy'))
+  } finally {
+    await io.close()
+  }
+}
+
+/**
+ * @param {SourceLog} source
  * @param {import('../storage/path-file').LogFile} file
  * @param {import('../storage/promisified-file').Io} io of the same file
  * @param {Work} work
@@ -77,17 +102,21 @@ async function writeBackup (source, name, target, earlier, work) {
 async function copyBlocks (source, file, io, work) {
   const { blockSize, start, end } = source
   const onprogress = work.begin('copy')
-  let copied = 0
-  // what is before its start is never written, so it takes no space
-  if (start > 0) await io.write(0, holeOf(blockSize, true))
-  for await (const piece of source.pieces(start)) {
-    copied += await writeBlocks(file, piece)
-    onprogress(Math.min(end, piece.offset + piece.blocks.length * blockSize) - start, end - start)
+  const writer = new BlockWriter(file)
+  try {
+    // what is before its start is never written, so it takes no space
+    if (start > 0) await io.write(0, holeOf(blockSize, true))
+    for await (const piece of source.pieces(start)) {
+      await writer.write(piece)
+      onprogress(Math.min(end, piece.offset + piece.blocks.length * blockSize) - start, end - start)
+    }
+    // it was trimmed meanwhile, perhaps before all of that was read
+    if (source.start > start) await punchHead(io, start, source.start, blockSize)
+    await writer.finish()
+    return writer.written
+  } finally {
+    await writer.syncing
   }
-  // it was trimmed meanwhile, perhaps before all of that was read
-  if (source.start > start) await punchHead(io, start, source.start, blockSize)
-  await io.sync()
-  return copied
 }
 
 /**

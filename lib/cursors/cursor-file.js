@@ -246,6 +246,20 @@ async function readCursor (filename) {
 }
 
 /**
+ * A process that was killed may not have made durable what it has written.
+ * @param {string} filename
+ */
+async function syncCursor (filename) {
+  const fd = await open(filename, 'r').catch(nullIfMissing)
+  if (fd === null) return
+  try {
+    await datasync(fd, filename)
+  } finally {
+    await close(fd)
+  }
+}
+
+/**
  * @param {string} filename
  * @param {string} name the cursor's
  * @param {string} folder that the file is in
@@ -265,4 +279,4 @@ async function deleteCursor (filename, name, folder) {
   }
 }
 
-module.exports = { CursorFile, readCursor, deleteCursor }
+module.exports = { CursorFile, readCursor, syncCursor, deleteCursor }

@@ -8,9 +8,8 @@ const { callAll, mustBeFunction, optional, rethrowLater } = require('../callback
 const { format } = require('../format-value')
 const { optionNames } = require('../option-names')
 const { problemOf } = require('../read/get')
-const { OpenStreams } = require('../read/open-streams')
 const { CursorFile } = require('./cursor-file')
-const { cursorStreamOptions } = require('./cursor-options')
+const { CursorReader } = require('./cursor-reader')
 const { tieOf } = require('./cursor-tie')
 const { positionIn } = require('./generation')
 
@@ -18,7 +17,6 @@ const checkCommitNames = optionNames('commit', ['sync', 'rewind'])
 
 /**
  * @typedef {import('../types').Done} Done
- * @typedef {import('../read/stream').Stream} Stream
  * @typedef {import('../types').CommitOptions} CommitOptions
  * @typedef {import('./cursor-text').Position} Position
  *
@@ -65,12 +63,9 @@ class NamedCursor {
     this.isMoved = false
     /** @type {import('../clock').Timer | null} */
     this.timer = null
-    /** Whether the record at its position is known to be the one that was committed. */
-    this.isChecked = false
     /** Callbacks of `close`; null: it was not called. @type {Done[] | null} */
     this.closing = null
-    /** Its own streams, which end with it. */
-    this.streams = new OpenStreams()
+    this.reader = new CursorReader(this)
     log.whenOpen((err) => err ? this.failed(err) : this.open(previous))
   }
 
@@ -80,6 +75,7 @@ class NamedCursor {
   async open (previous) {
     await previous
     try {
+      await this.cursors.makeIdDurable()
       await this.file.open(this.startOfLog())
       await this.cursors.findMap(this.file.position.id)
       this.isMoved = this.position !== this.file.position
@@ -130,100 +126,6 @@ class NamedCursor {
     if (this.refusal !== null) process.nextTick(cb, this.refusal)
     else if (this.isOpen) process.nextTick(cb, null, this.seq)
     else this.waiting.push(cb)
-  }
-
-  // Reading
-
-  /**
-   * @param {typeof import('../read/stream').Stream} Kind or a subclass
-   * @param {string} of for messages
-   * @param {any} options
-   * @returns {import('../read/source').Source<any>} of what comes after the position
-   */
-  source (Kind, of, options) {
-    /** @type {import('../read/options').StreamOptions} */
-    let range
-    try {
-      range = cursorStreamOptions(of, options ?? {})
-    } catch (thrown) {
-      const err = errors.thrown('an option', thrown)
-      return (abort, cb) => cb(abort || err, undefined)
-    }
-    const { reading } = this.log
-    return new Kind(Object.create(reading, {
-      streams: { value: this },
-      whenOpen: {
-        value: (/** @type {Done} */ cb) => this.whenPositioned((err) => {
-          if (err === null) range.gt = this.startOfStream
-          cb(err)
-        })
-      }
-    }), range).source
-  }
-
-  /** The bound after which its streams start, which may be trimmed. */
-  get startOfStream () {
-    const { next } = this.position
-    // with -1, a stream would start wherever the log does
-    return next < this.log.reading.blocks.start ? Math.max(0, next - 1) : next - 1
-  }
-
-  /**
-   * Calls back when it is open, what was committed before is stored, and the position is one of this log.
-   * @param {Done} cb
-   */
-  whenPositioned (cb) {
-    if (this.refusal !== null) return process.nextTick(cb, this.refusal)
-    this.enqueue(null, {}, () => {
-      if (this.refusal !== null) return cb(this.refusal)
-      this.log.whenFresh((err) => {
-        if (err || this.isChecked) return cb(err)
-        this.checkPosition().then(() => null, err => err).then(err => process.nextTick(cb, err))
-      })
-    })
-  }
-
-  /** @throws flumelog:invalid */
-  async checkPosition () {
-    const { file: { filename }, position: { id, seq, tie }, name } = this
-    const { blocks } = this.log.reading
-    const outside = (/** @type {string} */ reason) => errors.cursorOutside(filename, name, seq, reason)
-    if (id !== this.cursors.id) throw outside('that is from before an earlier compaction')
-    if (seq >= blocks.end) throw outside(`the log ends at ${blocks.end}`)
-    // what was trimmed is the stream's to tell
-    if (seq >= blocks.start) {
-      const found = await tieOf(blocks, seq).catch((err) => {
-        if (err.code === 'flumelog:not-found') throw outside('no record starts there')
-        // the stream gets to this block itself, and may skip it
-        return { tie: null }
-      })
-      if (tie !== null && found.tie !== null && found.tie !== tie) throw outside('another record is there')
-    }
-    this.isChecked = true
-  }
-
-  // The streams of a cursor are also among those of its log
-
-  /** @param {Stream} stream */
-  add (stream) {
-    this.streams.add(stream)
-    this.log.streams.add(stream)
-  }
-
-  /** @param {Stream} stream */
-  delete (stream) {
-    this.streams.delete(stream)
-    this.log.streams.delete(stream)
-  }
-
-  /** @param {Stream} stream */
-  wait (stream) {
-    this.log.streams.wait(stream)
-  }
-
-  /** @param {Stream} stream */
-  stopWaiting (stream) {
-    this.log.streams.stopWaiting(stream)
   }
 
   // Committing
@@ -292,7 +194,8 @@ class NamedCursor {
   /** @param {Commit[]} group all but those with an error are stored, or the error is that of storing them */
   async store (group) {
     const { file, log: { settings: { sync } } } = this
-    let mustSync = this.isSyncDue || sync === 'always'
+    // a line from before a compaction must not be the durable one when the next compaction comes
+    let mustSync = this.isSyncDue || this.isMoved || sync === 'always'
     this.isSyncDue = this.isMoved = false
     try {
       let next = this.position
@@ -304,10 +207,8 @@ class NamedCursor {
       }
       if (next !== file.position) {
         // or it would be after the end of the log when a power cut takes the record
-        await this.cursors.makeDurable(next)
-        // the log may have been compacted meanwhile
-        await file.write(positionIn(next, this.cursors.id, this.cursors.map))
-        if (group.some(({ position }) => position !== null)) this.isChecked = true
+        await file.write(await this.cursors.makeDurable(next))
+        if (group.some(({ position }) => position !== null)) this.reader.isChecked = true
       }
       if (mustSync) await file.sync()
     } catch (err) {
@@ -384,7 +285,7 @@ class NamedCursor {
       this.closing = [cb]
       this.enqueue(null, { sync: true }, (err) => this.finishClosing(err))
       this.refusal = errors.cursorClosed(this.file.filename, this.name)
-      if (endsStreams) this.streams.close()
+      if (endsStreams) this.reader.close()
     }
   }
 

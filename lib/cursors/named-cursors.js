@@ -8,14 +8,17 @@ const { callAll, mustBeFunction, promised } = require('../callbacks')
 const { replaceable } = require('../replaceable')
 const { BatchStream } = require('../read/batch-stream')
 const { Stream } = require('../read/stream')
-const { readCursor } = require('./cursor-file')
+const { readCursor, syncCursor } = require('./cursor-file')
 const { cursorNames, cursorPath } = require('./cursor-name')
 const { NamedCursor } = require('./named-cursor')
 const { positionIn, withMap } = require('./generation')
+const { FIRST_ID } = require('../space/log-id')
 const { OffsetMap } = require('../space/offset-map')
+const { syncFolder } = require('../storage/directory')
 
 /**
  * @typedef {import('../types').Done} Done
+ * @typedef {import('./cursor-text').Position} Position
  * @typedef {import('../types').Cursor<any>} Cursor
  * @typedef {import('../types').CursorInfo} CursorInfo
  */
@@ -32,6 +35,8 @@ class NamedCursors {
     this.held = new Map()
     /** Where another process writes the log: up to here it is durable. */
     this.durableEnd = 0
+    /** The id that the log durably has. */
+    this.durableId = FIRST_ID
     /** Of the last compaction, if a cursor is from before it. @type {OffsetMap | null} */
     this.foundMap = null
     log.compacting.onCompact(() => this.moved())
@@ -116,25 +121,46 @@ class NamedCursors {
   }
 
   /**
-   * Before a compaction, and after it: the files of all cursors get to know where their records are since the last one. There is no way
+   * Before a compaction, and after it: the files of all cursors say durably where their records are since the last one. There is no way
    * to where they are since the one after that. Those that other processes hold are theirs to write.
    */
   async moveAll () {
     for (const { name, position } of await this.readFiles()) {
-      if (position === null || position.id === this.id) continue
+      if (position === null) continue
+      const filename = cursorPath(this.path, name)
       const held = this.held.get(name)?.cursor
       if (held !== undefined) await promised(cb => held.enqueue(null, { sync: true }, cb))
-      else await promised(cb => new NamedCursor(this, name, cursorPath(this.path, name), Promise.resolve()).close(cb))
+      else if (position.id === this.id) await syncCursor(filename)
+      else await promised(cb => new NamedCursor(this, name, filename, Promise.resolve()).close(cb))
     }
   }
 
   /**
    * Before a cursor says that a record is done, a power cut must not be able to take it: another one could get its offset.
-   * @param {import('./cursor-text').Position} position of a record that readers see
+   * @param {Position} position of a record that readers see
+   * @returns {Promise<Position>} the same one in the log as it is by then
    */
-  async makeDurable ({ id, seq }) {
-    // a compaction has made the log durable meanwhile
-    if (id !== this.id) return
+  async makeDurable (position) {
+    for (;;) {
+      const { id } = this
+      const current = positionIn(position, id, this.map)
+      await this.makeIdDurable()
+      // otherwise it cannot be mapped
+      if (current.id === id) await this.makeRecordDurable(current.seq)
+      if (id === this.id) return current
+    }
+  }
+
+  /** A compaction renames its file to the log's name: until that is durable, a power cut can bring the log before it back. */
+  async makeIdDurable () {
+    const { id, log: { file: { location } } } = this
+    if (id === this.durableId) return
+    await syncFolder(/** @type {import('../storage/location').Location} */ (location).folder)
+    this.durableId = id
+  }
+
+  /** @param {number} seq */
+  async makeRecordDurable (seq) {
     const { file, state: { opened } } = this.log
     const { writer, follower, blocks } = /** @type {import('../opening').Opened} */ (opened)
     if (follower === null) {
@@ -177,8 +203,8 @@ function membersOf (cursor) {
   /** @type {Omit<Cursor, 'seq'>} */
   const members = {
     name: cursor.name,
-    stream: (/** @type {any} */ options) => cursor.source(Stream, 'stream', options),
-    batches: (/** @type {any} */ options) => cursor.source(BatchStream, 'batches', options),
+    stream: (/** @type {any} */ options) => cursor.reader.source(Stream, 'stream', options),
+    batches: (/** @type {any} */ options) => cursor.reader.source(BatchStream, 'batches', options),
     commit: (/** @type {number} */ seq, /** @type {any} */ options, /** @type {any} */ cb = undefined) => cursor.commit(seq, options, cb),
     onReady: (cb) => cursor.onReady(/** @type {any} */ (cb)),
     close: (cb) => cursor.close(cb)

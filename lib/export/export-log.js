@@ -37,7 +37,7 @@ async function exportLog (filename, target, { to, fields = [] }, work) {
   work.mustGoOn()
   // resolved now: the process may change its directory meanwhile
   const name = path.resolve(target)
-  const settings = settingsOf({ readOnly: true, cacheSize: 0 })
+  const settings = settingsOf({ readOnly: true, large: true, cacheSize: 0 })
   const log = /** @type {Log} */ (createLog(pathFile(filename, settings), settings))
   try {
     await ready(log)

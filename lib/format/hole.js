@@ -42,10 +42,10 @@ function isHole (block) {
 /**
  * @param {number} length of the first record of a block
  * @param {number} blockSize in bytes
- * @returns {boolean} whether nothing else fits into the block
+ * @returns {boolean} whether the block may be a hole
  */
 function isHoleLength (length, blockSize) {
-  return length === layout.maxRecordSize(blockSize, true) || length === layout.maxRecordSize(blockSize, false)
+  return length >= layout.maxRecordSize(blockSize, true)
 }
 
 module.exports = { holeOf, isHole, isHoleLength }

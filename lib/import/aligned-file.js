@@ -9,6 +9,7 @@ const { pathFile } = require('../storage/path-file')
 const { pieces } = require('../maintenance/blocks')
 const { openExtent } = require('../maintenance/extent')
 const { tornRange } = require('../maintenance/ranges')
+const { tornUnlessCorrupt } = require('./record-reader')
 
 /** @typedef {import('./record-reader').Handler} Handler */
 
@@ -17,20 +18,16 @@ class AlignedReader {
   /**
    * @param {string} filename
    * @param {number} offset of the record to start with
-   * @param {number} size of the file when it was opened: nothing after it is read
    */
-  static async open (filename, offset, size) {
-    const extent = await openExtent(pathFile(filename, { readOnly: true, lock: false }))
-    return new AlignedReader(extent, offset, size)
+  static async open (filename, offset) {
+    return new AlignedReader(await openExtent(pathFile(filename, { readOnly: true, lock: false })), offset)
   }
 
   /**
    * @param {import('../maintenance/extent').Extent} extent
    * @param {number} offset
-   * @param {number} size
    */
-  constructor (extent, offset, size) {
-    extent.end = Math.min(extent.end, size)
+  constructor (extent, offset) {
     this.extent = extent
     this.frame = layout.FRAME_SIZE
     this.offset = offset
@@ -50,7 +47,7 @@ class AlignedReader {
   async next (handler) {
     if (this.at === this.blocks.length) {
       const { done, value } = await this.pieces.next()
-      if (done) return this.end()
+      if (done) return this.end(handler)
       this.blocks = value.blocks
       this.at = 0
     }
@@ -81,14 +78,17 @@ class AlignedReader {
     return false
   }
 
-  /** @returns {Promise<false>} */
-  async end () {
+  /**
+   * @param {Handler} handler
+   * @returns {Promise<false>}
+   */
+  async end (handler) {
     const { extent } = this
     const bytes = extent.size - extent.end
     // flumelog-aligned-offset fills the last block with zeros when it deletes a record there
     if (bytes > 0 && (bytes >= extent.blockSize || !isZeros(await extent.io.read(extent.end, bytes)))) {
       const { start, end, reason } = await tornRange(extent)
-      this.torn = { offset: start, bytes: end - start, reason }
+      this.torn = tornUnlessCorrupt(handler, start, end, reason)
     }
     return false
   }

@@ -22,8 +22,11 @@ class CsvParser {
   /**
    * @param {string[]} names of the fields
    * @param {number} start offset of the first row after the header
+   * @param {number} offset where parsing starts
    */
-  constructor (names, start) {
+  constructor (names, start, offset) {
+    /** Number of the row, with the header; NaN: not known. */
+    this.row = offset <= start ? 2 : NaN
     this.keys = names.map(name => JSON.stringify(name))
     this.start = start
     /** Rows become objects of other sizes. */
@@ -49,6 +52,7 @@ class CsvParser {
       const isPaused = !isBlank(bytes, position, next) && this.parseRow(bytes, position, next, base, isWhole, handler)
       if (this.problem !== '') break
       position = this.next
+      this.row++
       if (isPaused) break
     }
     return position
@@ -69,15 +73,15 @@ class CsvParser {
       const object = Buffer.from(`{${row.map((value, i) => `${this.keys[i]}:${JSON.stringify(value)}`).join(',')}}`)
       return handler.record(object, 0, object.length, base + position, false)
     }
-    const reason = typeof row === 'string' ? row : `the row has ${row.length} fields, the header ${this.keys.length}`
+    const reason = typeof row === 'string' ? row : `${row.length === 1 ? '1 field' : `${row.length} fields`}, the header has ${this.keys.length}`
     if (!isWhole && next - position <= MAX_TORN && (typeof row !== 'string' || row === NOT_CLOSED)) {
-      this.problem = `the last row has no newline, and ${reason}`
+      this.problem = `the last row has no newline: ${reason}`
       return true
     }
     // a quote too many may have made one row of many
     const line = bytes.indexOf(NEWLINE, position)
     this.next = typeof row === 'string' && line !== -1 && line < next ? line + 1 : next
-    return handler.problem(bytes, position, this.next, base + position, reason)
+    return handler.problem(bytes, position, this.next, base + position, isNaN(this.row) ? reason : `row ${this.row}: ${reason}`)
   }
 
   /** Only the last row can be torn. @type {Parser['resync']} */
@@ -119,7 +123,7 @@ function isBlank (bytes, position, next) {
  * @returns {string[] | string} the fields of a row; or what is wrong with it
  */
 function fieldsOf (bytes, position, end) {
-  if (!isUtf8(bytes.subarray(position, end))) return 'the row is not UTF-8'
+  if (!isUtf8(bytes.subarray(position, end))) return 'not UTF-8'
   const row = bytes.toString('utf8', position, end).replace(/\r?\n$/, '')
   const fields = []
   for (let at = 0; ; at++) {
@@ -178,11 +182,12 @@ function headerOf (head) {
 /**
  * @param {string} filename
  * @param {Buffer} head the first bytes of the file
+ * @param {number} offset where parsing starts
  */
-function csvParser (filename, head) {
+function csvParser (filename, head, offset) {
   const header = headerOf(head)
   if (typeof header === 'string') throw errors.invalid(`${filename}: the first row has to name the fields, but ${header}`)
-  return new CsvParser(header.names, header.start)
+  return new CsvParser(header.names, header.start, offset)
 }
 
 module.exports = { csvParser, headerOf, MAX_HEADER }

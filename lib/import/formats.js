@@ -49,7 +49,7 @@ const FORMATS = {
   'flumelog-aligned-offset': {
     frame: FRAME_SIZE,
     detect: detectAligned,
-    open: async ({ filename, size }, blockSize, offset) => AlignedReader.open(filename, offset, size)
+    open: async ({ filename }, blockSize, offset) => AlignedReader.open(filename, offset)
   },
   'async-append-only-log': {
     frame: aaol.LENGTH_SIZE,
@@ -58,14 +58,14 @@ const FORMATS = {
   },
   ndjson: {
     frame: 1,
-    detect: (sample, size) => isText(sample, size) ? parse(new NdjsonParser(), sample, size) : NOTHING,
-    open: async (file, blockSize, offset, memory) => new RecordReader(file, new NdjsonParser(), offset, memory)
+    detect: (sample, size) => isText(sample, size) ? parse(new NdjsonParser(0), sample, size) : NOTHING,
+    open: async (file, blockSize, offset, memory) => new RecordReader(file, new NdjsonParser(offset), offset, memory)
   },
   csv: {
     frame: 0,
     detect: detectCsv,
     open: async (file, blockSize, offset, memory) => {
-      const parser = csvParser(file.filename, await file.read(0, Math.min(MAX_HEADER, file.size)))
+      const parser = csvParser(file.filename, await file.read(0, Math.min(MAX_HEADER, file.size)), offset)
       return new RecordReader(file, parser, Math.max(offset, parser.start), memory)
     }
   }
@@ -139,7 +139,7 @@ function detectCsv (sample, size) {
   // one field can be any text; those that start like JSON are
   if (typeof header === 'string' || header.names.length < 2 || /^[[{]/.test(header.names[0])) return NOTHING
   const rows = sample.subarray(header.start)
-  return parse(csvParser('', sample), rows, size - header.start)
+  return parse(csvParser('', sample, 0), rows, size - header.start)
 }
 
 /**

@@ -116,6 +116,8 @@ class Import {
     await io.open().catch(err => { throw err.code === 'flumelog:locked' ? errors.beingImported(given) : err })
     try {
       const snapshot = before?.settings === this.identity && before.snapshot && unfinished.has(before.snapshot) ? before.snapshot : null
+      // of another import, whose files are overwritten now
+      if (snapshot === null) fs.rmSync(unfinished.state, { force: true })
       const result = await this.copy(io, snapshot)
       await mustBeAsWritten(unfinished.log, this.settings.blockSize, result, this.settings.keepDeleted, this.work).catch(err => {
         // nothing of it can be relied on
@@ -124,8 +126,8 @@ class Import {
       })
       this.work.mustGoOn()
       const { mode } = await fs.promises.stat(this.old.filename)
-      // some file systems have no modes
-      await fs.promises.chmod(unfinished.log, mode & 0o777).catch(() => {})
+      // some file systems have no modes, and there is not always a map
+      for (const name of [unfinished.log, unfinished.map, unfinished.skipped]) await fs.promises.chmod(name, mode & 0o777).catch(() => {})
       await unfinished.writeState({ settings: this.identity, snapshot: null, finished: { end: await endOf(unfinished.log), result } })
       await unfinished.finish(() => mustBeFree(unfinished.target, given))
       return result

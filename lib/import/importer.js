@@ -14,7 +14,7 @@ const MAX_COPIED = 64 * 1024 * 1024
  * @property {number} bytes of data in these
  * @property {number} deleted records in the old file
  * @property {number} skipped records that cannot be stored
- * @property {number} corrupt bytes of the old file in which no records were found, with some after them
+ * @property {number} corrupt bytes of the old file in which no records were found, torn ones at its end not counted
  */
 
 /**

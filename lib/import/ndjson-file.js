@@ -12,7 +12,10 @@ const NEWLINE = 0x0a
 
 /** @implements {Parser} */
 class NdjsonParser {
-  constructor () {
+  /** @param {number} offset where parsing starts */
+  constructor (offset) {
+    /** Number of the line, from 1; NaN: not known. */
+    this.line = offset === 0 ? 1 : NaN
     /** The newline. */
     this.frame = 1
     this.needed = 0
@@ -39,9 +42,10 @@ class NdjsonParser {
         }
         const isPaused = reason === null
           ? handler.record(bytes, start, after, base + position, false)
-          : handler.problem(bytes, position, next, base + position, `the line is ${reason}`)
+          : handler.problem(bytes, position, next, base + position, `${isNaN(this.line) ? 'the line' : `line ${this.line}`} is ${reason}`)
+        this.line++
         if (isPaused) return next
-      }
+      } else this.line++
       position = next
     }
     return position

@@ -35,7 +35,11 @@ class OffsetParser {
 
   /** @type {Parser['parse']} */
   parse (bytes, position, end, base, isLast, handler) {
-    const { frame } = this
+    const { frame, endSize } = this
+    // of all ends of these records, unless they pass a multiple of 4 GiB
+    const high = Math.floor(base / 0x100000000)
+    const isNear = Math.floor((base + end) / 0x100000000) === high
+    const low = base | 0
     this.needed = frame
     while (position + frame <= end) {
       const length = readUInt32(bytes, position)
@@ -46,10 +50,14 @@ class OffsetParser {
         this.needed = next - position
         return position
       }
-      if (!this.isFramed(bytes, position, length, base)) return this.fail(position, this.reasonFor(bytes, position, length))
       const start = position + 4
       const after = start + length
-      const isPaused = handler.record(bytes, start, after, base + position, length > 0 && bytes[start] === 0 && isZeroFrom(bytes, start, after))
+      // mostly, comparisons of 32-bit integers are enough
+      const isFramed = isNear && endSize < 8
+        ? readInt32(bytes, after) === (length | 0) && readInt32(bytes, next - 4) === (low + next | 0) && (endSize === 4 ? high === 0 : (bytes[next - 6] << 8 | bytes[next - 5]) === high)
+        : this.isFramed(bytes, position, length, base)
+      if (!isFramed) return this.fail(position, this.reasonFor(bytes, position, length))
+      const isPaused = handler.record(bytes, start, after, base + position, bytes[start] === 0 && length > 0 && isZeroFrom(bytes, start, after))
       position = next
       if (isPaused) break
     }
@@ -139,7 +147,15 @@ class OffsetParser {
  * @returns {number} the same as `readUInt32BE`, without its checks
  */
 function readUInt32 (bytes, position) {
-  return (bytes[position] << 24 | bytes[position + 1] << 16 | bytes[position + 2] << 8 | bytes[position + 3]) >>> 0
+  return readInt32(bytes, position) >>> 0
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} position
+ */
+function readInt32 (bytes, position) {
+  return bytes[position] << 24 | bytes[position + 1] << 16 | bytes[position + 2] << 8 | bytes[position + 3]
 }
 
 module.exports = { OffsetParser, END_SIZES, LENGTHS_SIZE }

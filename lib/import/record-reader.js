@@ -10,6 +10,9 @@ const { PieceReader } = require('./piece-reader')
 const readAt = /** @type {(fd: number, buffer: Buffer, offset: number, length: number, position: number) => Promise<{ bytesRead: number }>} */ (
   promisify(fs.read))
 
+/** Bytes at the end of a file that are taken for a torn write. */
+const MAX_TORN = 1024 * 1024
+
 /**
  * @typedef {(offset: number, size: number) => Promise<Buffer>} Read
  *
@@ -18,7 +21,7 @@ const readAt = /** @type {(fd: number, buffer: Buffer, offset: number, length: n
  *   record's data, which are valid only during the call, and the record's offset in the file; returns true to be asked before the next one
  * @property {(bytes: Buffer, start: number, end: number, offset: number, reason: string) => boolean} problem the same for what is a
  *   record but cannot be one of a log, such as a line that is not JSON
- * @property {(offset: number, size: number, reason: string) => void} corrupt a part of the file without whole records, with some after it
+ * @property {(offset: number, size: number, reason: string) => void} corrupt a part of the file without whole records, which is no torn write
  *
  * @typedef {object} Parser
  * @property {(bytes: Buffer, position: number, end: number, base: number, isLast: boolean, handler: Handler) => number} parse tells the
@@ -86,7 +89,7 @@ class RecordReader {
     parser.problem = ''
     const next = await parser.resync((at, size) => this.read(at, size), offset)
     if (next === -1) {
-      this.torn = { offset, bytes: this.size - offset, reason }
+      this.torn = tornUnlessCorrupt(handler, offset, this.size, reason)
       return false
     }
     handler.corrupt(offset, next - offset, reason)
@@ -107,4 +110,18 @@ class RecordReader {
   }
 }
 
-module.exports = { RecordReader }
+/**
+ * @param {Handler} handler
+ * @param {number} offset up to which there are whole records
+ * @param {number} size of the file
+ * @param {string} reason
+ * @returns {Torn | null} null: there is more than a write leaves, and the handler was told that it is corrupt
+ */
+function tornUnlessCorrupt (handler, offset, size, reason) {
+  const bytes = size - offset
+  if (bytes <= MAX_TORN) return { offset, bytes, reason }
+  handler.corrupt(offset, bytes, reason)
+  return null
+}
+
+module.exports = { RecordReader, tornUnlessCorrupt }

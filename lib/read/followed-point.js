@@ -6,6 +6,7 @@
 const { isDeepStrictEqual } = require('util')
 const { isHoleLength } = require('../format/hole')
 const layout = require('../format/layout')
+const { isZeros } = require('../format/zeros')
 const { findEnd } = require('../recovery/find-end')
 const { ownPatches } = require('../recovery/own-patches')
 
@@ -130,6 +131,9 @@ class FollowedPoint {
     if (!hasMissed && point?.start === undefined) return blocks.start
     try {
       const size = await io.size()
+      const known = Math.min(blocks.start, size)
+      // a start stays where it is as long as there is a block
+      if (known > 0 && !isZeros(await io.read(known, Math.min(blocks.blockSize, size - known)))) return known
       // two bytes tell it of nearly every log that was not trimmed
       if (size < 2 * blocks.blockSize || !isHoleLength(layout.readLength(await io.read(0, layout.LENGTH_SIZE), 0), blocks.blockSize)) return 0
       const options = { blockSize: blocks.blockSize, checksum: true, isWhole: () => true, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero }

@@ -35,14 +35,26 @@ const TIE_SIZE = 64
  * @param {Found} found
  * @param {number} blockSize in bytes
  * @param {number} [smallLog] in bytes
+ * @param {boolean} [mustCount] whether to read all of the log if the number is not on record
  * @returns {Promise<Counted>}
  */
-async function countOnOpening (io, found, blockSize, smallLog = SMALL_LOG) {
-  const { start, kept, point, damagedTail } = found
-  const records = kept - start <= smallLog
-    ? await countRecords(io.read, start, kept, blockSize)
-    : damagedTail !== null ? null : point === null ? await io.readCount(kept) : (point.start ?? 0) !== start ? null : await countAfterCrash(io.read, point, kept, blockSize)
+async function countOnOpening (io, found, blockSize, smallLog = SMALL_LOG, mustCount = false) {
+  const { start, kept } = found
+  const onRecord = kept - start <= smallLog ? null : await countOnRecord(io, found, blockSize)
+  const records = onRecord ?? (kept - start <= smallLog || mustCount ? await countRecords(io.read, start, kept, blockSize) : null)
   return { records, estimate: records ?? await estimate(io.read, start, kept, blockSize, smallLog) }
+}
+
+/**
+ * @param {import('../storage/promisified-file').Io} io
+ * @param {Found} found
+ * @param {number} blockSize
+ * @returns {Promise<number | null>}
+ */
+async function countOnRecord (io, { start, kept, point, damagedTail }, blockSize) {
+  if (damagedTail !== null) return null
+  if (point === null) return io.readCount(kept)
+  return (point.start ?? 0) === start ? countAfterCrash(io.read, point, kept, blockSize) : null
 }
 
 /**
@@ -68,8 +80,9 @@ async function countAfterCrash (read, { offset, rewrites, deletions, counted, st
   const { end, records, tie } = counted
   const position = end % blockSize
   const before = position === 0 ? NO_BYTES : await read(end - position, position)
-  const deleted = new Set(deletions.flatMap(({ records }) => records.map(({ seq }) => seq)).filter(seq => seq >= start && seq < end))
-  const holes = new Map(deletions.filter(({ block, whole }) => whole !== undefined && block >= start).map(({ block, whole }) => [block, whole?.live ?? 0]))
+  const own = deletions.filter(({ block }) => block >= start)
+  const deleted = new Set(own.flatMap(({ records }) => records.map(({ seq }) => seq)).filter(seq => seq < end))
+  const holes = new Map(own.filter(({ whole }) => whole !== undefined).map(({ block, whole }) => [block, whole?.live ?? 0]))
   if (endOfRecords(before, 0, position) !== position || (tieOf(before, position) !== tie && !hasDeleted(before, end, deleted))) return null
   // a deletion that was made for another file was not repeated
   for (const seq of deleted) if (!holes.has(seq - seq % blockSize) && !await isDeleted(read, seq, kept, blockSize)) return null

@@ -26,8 +26,7 @@ async function findStart (read, end, blockSize) {
   const isTrimmed = async (/** @type {number} */ number) => isZeros(await read(number * blockSize, Math.min(blockSize, end - number * blockSize)))
   // two bytes tell it of nearly every log that was not trimmed
   if (last < 2 || !isHoleLength(layout.readLength(await read(0, layout.LENGTH_SIZE), 0), blockSize)) return 0
-  const first = await read(0, blockSize)
-  if (findProblem(first, true) !== null || !isHole(first) || !await isTrimmed(1)) return 0
+  if (!isValidHole(await read(0, blockSize)) || !await isTrimmed(1)) return 0
   for (let high = last; ;) {
     let low = 1
     while (high - low > 1) {
@@ -71,7 +70,15 @@ async function ownTrim (read, size, point, blockSize) {
   if (start % blockSize !== 0 || trimming.from % blockSize !== 0 || start >= size) return null
   const block = await read(start, Math.min(blockSize, size - start))
   // all of the block may have been deleted since
-  return isThere(trimming.tie, block, start) || (block.length === blockSize && isHole(block)) ? trim : null
+  return isThere(trimming.tie, block, start) || (block.length === blockSize && isValidHole(block)) ? trim : null
+}
+
+/**
+ * @param {Buffer} block a whole block
+ * @returns {boolean}
+ */
+function isValidHole (block) {
+  return findProblem(block, true) === null && isHole(block)
 }
 
 module.exports = { findStart, ownTrim }

@@ -12,20 +12,20 @@ const { DEFAULT_BLOCK_SIZE } = require('../options')
 /**
  * @param {import('../storage/promisified-file').Io} io
  * @param {string | null} filename for messages
- * @param {{ blockSize: number | undefined, checksum: boolean, isWhole: (data: Buffer) => boolean, large?: boolean, smallLog?: number }} options blockSize:
- *   what the caller asked for. smallLog: see `countOnOpening`
+ * @param {{ blockSize: number | undefined, checksum: boolean, isWhole: (data: Buffer) => boolean, large?: boolean, smallLog?: number,
+ *   retain?: import('../space/retain-options').RetainOptions | null }} options blockSize: what the caller asked for. smallLog: see `countOnOpening`
  * @returns {Promise<{ blockSize: number, found: import('./find-end').Found, cut: import('../types').Cut | null, recovered: number,
  *   counted: import('./count-records').Counted }>}
  *   cut: what was truncated. recovered: bytes behind the recovery point that were valid
  */
-async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole, large, smallLog }) {
+async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole, large, smallLog, retain }) {
   const [size, point] = await Promise.all([io.size(), io.readPoint()])
   const blockSize = await findBlockSize(io.read, size, wanted, DEFAULT_BLOCK_SIZE, filename, point)
   const found = await findEnd(io.read, size, point, { blockSize, checksum, isWhole, large, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero })
   const mustRecover = point !== null || found.cut > 0 || found.damagedTail !== null
   const cutName = mustRecover ? await recover(io, found, blockSize) : null
   const cut = found.cut > 0 ? { offset: found.kept, bytes: found.cut, filename: cutName } : null
-  const counted = await countOnOpening(io, found, blockSize, smallLog)
+  const counted = await countOnOpening(io, found, blockSize, smallLog, retain?.records !== undefined)
   if (mustRecover) {
     await io.writeCount(countToLeave(counted.records, found.kept - found.start, smallLog))
     await io.removePoint()

@@ -36,8 +36,8 @@ function adopt (remote, writer, known, { blockSize, checksum }) {
   for (const frame of [...packer.frames]) append(remote, writer, frame, { blockSize, checksum })
   for (const [id, { ask }] of remote.requests.requests) {
     /** @type {import('./requests').Request['cb']} */
-    const cb = (err, reclaimed) => {
-      remote.onreply(id, err ?? null, reclaimed)
+    const cb = (err, result) => {
+      remote.onreply(id, err ?? null, result)
       remote.settle()
     }
     if ('sync' in ask) writer.sync(cb)

@@ -85,6 +85,11 @@ class ClientEnd {
     this.considerReading()
   }
 
+  /** @param {number} start where the log starts now, at least */
+  trimmed (start) {
+    if (start > this.blocks.start) this.blocks.trim(start)
+  }
+
   /** Reads only if a reader waits. */
   considerReading () {
     const isFresh = this.blocks.end === this.end && !this.isTailOutdated

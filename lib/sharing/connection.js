@@ -16,7 +16,7 @@ const MAX_FRAME = 16 * 1024 * 1024
  * @property {(end: number, lastSeq: number) => void} onend
  * @property {(run: import('./frames').Run) => void} onack
  * @property {(epoch: number, error: Error) => void} onnack
- * @property {(request: number, error: Error | null, reclaimed?: import('../space/reclaim').Reclaimed) => void} onreply
+ * @property {(request: number, error: Error | null, result?: import('./requests').Result) => void} onreply
  * @property {(blocks: number[]) => void} ondeleted
  * @property {() => void} oninput everything that has arrived at once was passed on
  * @property {(refusal: Error | null) => void} onclose called once. refusal: the owner has said why
@@ -88,6 +88,9 @@ class Connection {
     } else if (type === frames.RECLAIMED) {
       const { request, reclaimed } = bodies.parseReclaimed(body)
       listeners.onreply(request, null, reclaimed)
+    } else if (type === frames.TRIMMED) {
+      const { request, start } = bodies.parseTrimmed(body)
+      listeners.onreply(request, null, start)
     } else if (type === frames.DELETED) listeners.ondeleted(bodies.parseDeleted(body))
   }
 

@@ -144,6 +144,24 @@ function parseDeleteRange (body) {
 
 /**
  * @param {Buffer} body
+ * @returns {{ request: number, trim: number }}
+ */
+function parseTrim (body) {
+  mustHave(body, 12)
+  return { request: body.readUInt32LE(0), trim: readU64(body, 4) }
+}
+
+/**
+ * @param {Buffer} body
+ * @returns {{ request: number, start: number }}
+ */
+function parseTrimmed (body) {
+  mustHave(body, 12)
+  return { request: body.readUInt32LE(0), start: readU64(body, 4) }
+}
+
+/**
+ * @param {Buffer} body
  * @returns {{ request: number, reclaimed: import('../space/reclaim').Reclaimed }}
  */
 function parseReclaimed (body) {
@@ -207,6 +225,8 @@ module.exports = {
   parseDelete,
   parseDeleteRange,
   parseReclaimed,
+  parseTrim,
+  parseTrimmed,
   parseSync,
   parseReply,
   parseNack,

@@ -32,6 +32,7 @@ const PING = 5
 const BYE = 6
 const DELETE_RANGE = 7
 const RECLAIM = 8
+const TRIM = 9
 const WELCOME = 16
 const END = 17
 const ACK = 18
@@ -41,6 +42,7 @@ const DELETED = 21
 const PONG = 22
 const REFUSED = 23
 const RECLAIMED = 24
+const TRIMMED = 25
 
 /** Flags of APPEND. */
 const FORCED = 1
@@ -209,6 +211,33 @@ function delRange (request, first, last) {
   return bytes
 }
 
+/**
+ * @param {number} request
+ * @param {number} offset
+ */
+function trim (request, offset) {
+  return requestFrame(TRIM, request, offset)
+}
+
+/**
+ * @param {number} request
+ * @param {number} start of the log
+ */
+function trimmed (request, start) {
+  return requestFrame(TRIMMED, request, start)
+}
+
+/**
+ * @param {number} type
+ * @param {number} request
+ * @param {number} offset
+ */
+function requestFrame (type, request, offset) {
+  const bytes = frame(type, 12)
+  writeU64(bytes, offset, bytes.writeUInt32LE(request, HEADER_SIZE))
+  return bytes
+}
+
 /** @param {number} request */
 function reclaim (request) {
   const bytes = frame(RECLAIM, 4)
@@ -321,6 +350,7 @@ module.exports = {
   BYE,
   DELETE_RANGE,
   RECLAIM,
+  TRIM,
   WELCOME,
   END,
   ACK,
@@ -330,6 +360,7 @@ module.exports = {
   PONG,
   REFUSED,
   RECLAIMED,
+  TRIMMED,
   FORCED,
   ATOMIC,
   CONTINUED,
@@ -343,7 +374,9 @@ module.exports = {
   del,
   delRange,
   reclaim,
+  trim,
   reclaimed,
+  trimmed,
   sync,
   reply,
   nack,

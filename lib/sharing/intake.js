@@ -111,7 +111,7 @@ class Intake {
    */
   execute (session, request, ask) {
     /** @type {import('./requests').Request['cb']} */
-    const cb = (err, reclaimed) => session.reply(request, err ?? null, reclaimed)
+    const cb = (err, result) => session.reply(request, err ?? null, result)
     if ('sync' in ask) return this.writer.syncForeign(cb)
     const problem = 'seq' in ask ? this.problemOf(ask.seq) : null
     if (problem !== null) cb(problem)

@@ -7,6 +7,7 @@ const errors = require('../errors')
 const { problemOf } = require('../read/get')
 const { openBlocks } = require('../read/open-blocks')
 const { recoverEnd } = require('../recovery/recover-end')
+const { retain } = require('../space/retention')
 const { Writer } = require('../write/writer')
 const { Journal, journalName } = require('./journal')
 const { KnownClients } = require('./known-clients')
@@ -47,7 +48,7 @@ class Owner {
     const { file, settings, records, limits, listeners, clock } = context
     const { checksum } = settings
     const wanted = before?.blocks.blockSize ?? settings.blockSize
-    const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole, large: settings.large })
+    const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole, large: settings.large, retain: settings.retain })
     await clients.load(found.kept, io.read, blockSize, found.start)
     const { blocks, reader } = before ?? openBlocks(context, blockSize)
     if (found.start > blocks.start) blocks.trim(found.start)
@@ -56,7 +57,7 @@ class Owner {
       server.advanced()
       listeners.onadvance(seq)
     }, clock)
-    writer.retain(settings, records)
+    retain(writer, settings, records)
     writer.journal = clients.journal
     writer.onrewritten = (numbers) => server.rewritten(numbers)
     writer.isClientWaitingFor = (start, end) => clients.mayAskFor(start, end, blockSize)

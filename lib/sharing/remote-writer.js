@@ -158,6 +158,14 @@ class RemoteWriter {
     this.ask({ first, last }, cb)
   }
 
+  /**
+   * @param {number} start
+   * @param {import('../write/trimmer').Trimmed} cb
+   */
+  trim (start, cb) {
+    this.ask({ trim: Math.min(Math.max(start, 0), Number.MAX_SAFE_INTEGER) }, (err, start) => err ? cb(err) : cb(null, start))
+  }
+
   /** @param {import('../space/reclaim').ReclaimCallback} cb */
   reclaim (cb) {
     this.ask({ reclaim: true }, (err, reclaimed) => cb(err ?? null, reclaimed))
@@ -424,14 +432,14 @@ class RemoteWriter {
   /**
    * @param {number} id
    * @param {Error | null} error
-   * @param {import('../space/reclaim').Reclaimed} [reclaimed]
+   * @param {import('./requests').Result} [result]
    */
-  onreply (id, error, reclaimed) {
+  onreply (id, error, result) {
     const request = this.requests.take(id)
     // given up
     if (request === undefined) return
     if ('sync' in request.ask && error === null) this.onsynced(request.end)
-    this.waiters.ready.push({ answer: () => request.cb(error, reclaimed) })
+    this.waiters.ready.push({ answer: () => request.cb(error, result) })
   }
 
   /** @param {number} end the number of the last record that is durable for certain */

@@ -10,13 +10,15 @@ const { startReclaim } = require('../space/reclaim')
  * @typedef {{ seq: number }} DeleteAsk a record
  * @typedef {{ first: number, last: number }} DeleteRangeAsk the records that start at these offsets or between them
  * @typedef {{ reclaim: true }} ReclaimAsk
- * @typedef {SyncAsk | DeleteAsk | DeleteRangeAsk | ReclaimAsk} Ask
+ * @typedef {{ trim: number }} TrimAsk blocks before this offset
+ * @typedef {SyncAsk | DeleteAsk | DeleteRangeAsk | ReclaimAsk | TrimAsk} Ask
+ * @typedef {import('../space/reclaim').Reclaimed | number} Result what was freed, or where the log starts
  *
  * @typedef {object} Request
  * @property {Ask} ask
  * @property {number} end the number of the last record that was appended before
  * @property {boolean} isSent
- * @property {(err?: Error | null, reclaimed?: import('../space/reclaim').Reclaimed) => void} cb
+ * @property {(err?: Error | null, result?: any) => void} cb given a `Result`, if there is one
  */
 
 /**
@@ -27,6 +29,7 @@ const { startReclaim } = require('../space/reclaim')
 function frameOf (id, ask) {
   if ('sync' in ask) return frames.sync(id)
   if ('reclaim' in ask) return frames.reclaim(id)
+  if ('trim' in ask) return frames.trim(id, ask.trim)
   return 'seq' in ask ? frames.del(id, ask.seq) : frames.delRange(id, ask.first, ask.last)
 }
 
@@ -38,6 +41,7 @@ function frameOf (id, ask) {
  */
 function execute (writer, ask, cb) {
   if ('reclaim' in ask) startReclaim(writer, writer.file.filename, {}, cb)
+  else if ('trim' in ask) writer.trim(ask.trim, cb)
   else if ('seq' in ask) writer.delete(ask.seq, cb)
   else deleteRange(writer, ask, cb)
 }

@@ -128,6 +128,7 @@ class Session {
       case frames.DELETE: return this.onrequest(bodies.parseDelete(body))
       case frames.DELETE_RANGE: return this.onrequest(bodies.parseDeleteRange(body))
       case frames.RECLAIM: return this.onrequest({ request: bodies.parseSync(body), reclaim: true })
+      case frames.TRIM: return this.onrequest(bodies.parseTrim(body))
       case frames.SYNC: return this.onrequest({ request: bodies.parseSync(body), sync: true })
     }
   }
@@ -266,11 +267,12 @@ class Session {
   /**
    * @param {number} request
    * @param {Error | null} err
-   * @param {import('../space/reclaim').Reclaimed} [reclaimed]
+   * @param {import('./requests').Result} [result]
    */
-  reply (request, err, reclaimed) {
+  reply (request, err, result) {
     this.requestsInFlight--
-    this.answer(reclaimed === undefined ? frames.reply(request, err) : frames.reclaimed(request, reclaimed))
+    if (result === undefined) this.answer(frames.reply(request, err))
+    else this.answer(typeof result === 'number' ? frames.trimmed(request, result) : frames.reclaimed(request, result))
   }
 
   /** @param {Buffer} bytes */

@@ -190,7 +190,10 @@ class Sharing {
         onend: (end, lastSeq) => this.told(end, lastSeq),
         onack: (run) => remote.onack(run),
         onnack: (epoch, error) => remote.onnack(epoch, error),
-        onreply: (request, error, reclaimed) => remote.onreply(request, error, reclaimed),
+        onreply: (request, error, result) => {
+          if (typeof result === 'number') this.clientEnd?.trimmed(result)
+          remote.onreply(request, error, result)
+        },
         ondeleted: (blocks) => /** @type {ClientEnd} */ (this.clientEnd).rewritten(blocks),
         oninput: () => remote.inputDone(),
         onclose: (refusal) => {

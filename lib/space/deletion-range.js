@@ -42,7 +42,7 @@ function deletionRangeOf (range, end) {
 }
 
 /**
- * @param {import('../write/writer').Writer | import('../sharing/remote-writer').RemoteWriter} writer
+ * @param {Pick<import('../write/writer').Writer, 'deleteRange'>} writer
  * @param {DeletionRange} range
  * @param {number} end of the log
  * @param {import('../types').Done} cb called later

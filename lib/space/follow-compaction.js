@@ -17,7 +17,7 @@ async function followCompaction (follower, replaced) {
   const { openSuccessor, moveTo, location } = file
   if (openSuccessor === null || moveTo === null || location === null) throw replaced
   // before the map: if that leads away from the old file, this is the file that it leads to, or it was replaced since
-  const fd = await promisify(openSuccessor)()
+  const fd = await promisify(openSuccessor)().catch(() => { throw replaced })
   const map = await OffsetMap.open(location.path)
   if (map === null || map.previousId !== follower.id) {
     map?.close()

@@ -67,4 +67,4 @@ function isInEffect ({ base }, start) {
   return base <= start
 }
 
-module.exports = { readId, settleId }
+module.exports = { readId, settleId, FIRST_ID }

@@ -52,11 +52,12 @@ function checkOptions (options) {
 async function reclaim (writer, { onProgress, signal }) {
   const { blocks, file, deleter: { holes } } = writer
   const before = { ...holes.freed }
-  const total = blocks.tail.number * blocks.blockSize
+  const { start } = blocks
+  const end = blocks.tail.number * blocks.blockSize
   // where nothing can be freed, nothing is read
   if (file.point !== null && file.canPunch() !== false) {
-    for await (const bytes of emptyBlocks(writer, total)) {
-      onProgress?.({ bytes, total })
+    for await (const bytes of emptyBlocks(writer, start, end)) {
+      onProgress?.({ bytes: bytes - start, total: end - start })
       if (signal?.aborted) throw signal.reason
     }
   }
@@ -65,17 +66,18 @@ async function reclaim (writer, { onProgress, signal }) {
 
 /**
  * @param {import('../write/writer').Writer} writer
- * @param {number} end of what is looked at
+ * @param {number} start of what is looked at
+ * @param {number} end of it
  * @returns {AsyncGenerator<number>} how far that is done
  */
-async function * emptyBlocks (writer, end) {
-  const { blocks } = writer
+async function * emptyBlocks (writer, start, end) {
+  const { blocks, deleter: { holes } } = writer
   const { blockSize } = blocks
   const step = Math.max(1, Math.floor(READ_SIZE / blockSize))
   const last = end / blockSize
   const memory = blocks.bufferSizes(step).map(size => Buffer.allocUnsafeSlow(size))
   let found = 0
-  for (let first = 0; first < last; first += step) {
+  for (let first = start / blockSize; first < last; first += step) {
     const { refusal } = writer.appender
     if (refusal !== null) throw refusal
     const count = Math.min(step, last - first)
@@ -84,7 +86,8 @@ async function * emptyBlocks (writer, end) {
     const loaded = await new Promise(resolve => blocks.load(first, count, { cacheShare: 0, buffers }, resolve))
     for (const block of loaded) {
       if (block.error !== null || !isEmpty(block)) continue
-      writer.deleter.holes.consider(block.number)
+      if (block.isHole) holes.considerHole(block.number)
+      else holes.consider(block.number)
       found++
     }
     if (found >= MAX_FOUND) {

@@ -5,8 +5,10 @@
 // not count as kept: a power cut would take it, and leave less than was asked for.
 
 const { promised } = require('../callbacks')
+const chunk = require('../format/chunk')
 const layout = require('../format/layout')
-const { recordsIn } = require('./trimmer')
+const { readLarge } = require('../read/large-get')
+const { recordsIn } = require('../write/trimmer')
 
 /** Blocks that are read before the log's start is moved. */
 const MAX_BLOCKS = 64
@@ -17,7 +19,7 @@ const MAX_BLOCKS = 64
  * @property {number} generation of the cache when it was read
  * @property {import('../format/block').Block | null} block null: it cannot be read
  * @property {number} records in it that are not deleted
- * @property {number} time of its last record; -Infinity if it has none, Infinity if it is not known
+ * @property {number} time of its last record; -Infinity if it has none. One that is not known counts as that of the block before
  */
 
 class Retention {
@@ -37,6 +39,10 @@ class Retention {
     this.clock = clock
     /** null: it has to be read. @type {Head | null} */
     this.head = null
+    /** Of the last block that told one. */
+    this.lastTime = clock.date()
+    /** The blocks from `after` up to this one do not tell a time, and count as having its. */
+    this.later = { after: 0, number: 0, time: Infinity }
     this.isRunning = false
     this.mustRun = false
   }
@@ -79,7 +85,7 @@ class Retention {
 
   /**
    * @param {number} start
-   * @param {import('./trimmer').Known | null} known
+   * @param {import('../write/trimmer').Known | null} known
    */
   trimTo (start, known) {
     return promised(cb => this.writer.trim(start, cb, known))
@@ -127,40 +133,76 @@ class Retention {
     const generation = number === blocks.tail.number ? -1 : blocks.generation
     const block = await new Promise(resolve => blocks.get(number, false, (err, block) => resolve(err ? null : block)))
     const records = block === null ? 0 : recordsIn(block)
-    let time = this.retain.age === undefined ? Infinity : block === null ? null : this.timeOf(block)
-    // one that does not tell goes with the one after it
-    if (time === null) time = number < blocks.tail.number ? (await this.load(number + 1)).time : Infinity
+    const told = this.retain.age === undefined ? Infinity : block === null ? null : await this.timeOf(block)
+    // parts of a large record are as old as its last chunk
+    const time = told ?? (this.codec.large ? await this.timeAfter(number) : this.lastTime)
+    if (time !== -Infinity) this.lastTime = time
     return { number, generation, block, records, time }
   }
 
   /**
-   * @param {import('../format/block').Block} block
-   * @returns {number | null} of the last record that has one; -Infinity if there is no record, null if it is not known
+   * @param {number} number of a block that does not tell
+   * @returns {Promise<number>} of the first one after it that does, if a large record may reach to that; otherwise of the one before it
    */
-  timeOf ({ number, buffer, end }) {
+  async timeAfter (number) {
+    const { blocks, later } = this
+    // a large record may fill thousands of blocks
+    if (number < later.number && number >= later.after) return later.time
+    // nearly all of a block between the first chunk and the last is data, in the smallest more than a third
+    const most = Math.ceil(chunk.MAX_LENGTH / (blocks.blockSize / 3))
+    const last = Math.min(blocks.tail.number, number + most)
+    let next = number
+    let time = null
+    while (time === null && next < last) {
+      const block = await new Promise(resolve => blocks.get(++next, false, (err, block) => resolve(err ? null : block)))
+      time = block === null ? null : await this.timeOf(block)
+    }
+    this.later = { after: number, number: next, time: time ?? this.lastTime }
+    return this.later.time
+  }
+
+  /**
+   * @param {import('../format/block').Block} block
+   * @returns {Promise<number | null>} of the last record that has one; -Infinity if there is no record, null if it is not known
+   */
+  async timeOf ({ number, buffer, end }) {
     /** @type {number | null} */
     let time = -Infinity
     for (let position = end; position > 0;) {
       position = layout.previousPosition(buffer, position)
       if (layout.isDeleted(buffer, position)) continue
-      time = this.timeOfRecord(buffer, position, number * this.blocks.blockSize + position)
+      const seq = number * this.blocks.blockSize + position
+      const data = this.codec.large ? await this.wholeRecord(layout.dataAt(buffer, position), seq) : layout.dataAt(buffer, position)
+      // of a large record, or one that cannot be read: what is before it may be much older
+      if (data === null) return null
+      time = this.timeOfRecord(data, seq)
       if (time !== null) break
     }
     return time
   }
 
   /**
-   * @param {Buffer} buffer
-   * @param {number} position
+   * @param {Buffer} data as it is stored
+   * @param {number} seq
+   * @returns {Promise<Buffer | null>} null: a part of a large record, which is as old as its last chunk, or one that cannot be read
+   */
+  wholeRecord (data, seq) {
+    const kind = chunk.kindOf(data)
+    if (kind !== chunk.LAST) return Promise.resolve(kind === chunk.PART ? null : chunk.unescape(data))
+    return new Promise(resolve => readLarge(this.blocks, seq, (err, whole) => resolve(err ? null : /** @type {Buffer} */ (whole))))
+  }
+
+  /**
+   * @param {Buffer} data
    * @param {number} seq
    * @returns {number | null}
    */
-  timeOfRecord (buffer, position, seq) {
+  timeOfRecord (data, seq) {
     const { codec } = this
     const { time } = /** @type {{ time: (value: any) => number | Date }} */ (this.retain)
     try {
-      const data = codec.takesText && !codec.isIdentity ? layout.textAt(buffer, position) : layout.dataAt(buffer, position)
-      const found = Number(time(codec.isIdentity ? data : codec.decode(data, seq)))
+      const encoded = codec.takesText && !codec.isIdentity ? layout.text(data, 0, data.length) : data
+      const found = Number(time(codec.isIdentity ? data : codec.decode(encoded, seq)))
       return Number.isNaN(found) ? null : found
     } catch {
       return null
@@ -168,4 +210,13 @@ class Retention {
   }
 }
 
-module.exports = { Retention }
+/**
+ * @param {import('../write/writer').Writer} writer of a log
+ * @param {import('../options').Settings} settings of it
+ * @param {import('../record-codec').RecordCodec} codec
+ */
+function retain (writer, { retain, sync }, codec) {
+  if (retain !== null) writer.retention = new Retention(writer, retain, codec, sync, writer.clock)
+}
+
+module.exports = { retain }

@@ -30,6 +30,8 @@ const { RangeDeletion } = require('./range-deletion')
 const MAX_BLOCKS = 64
 /** Records, after which no further block is started: each takes some microseconds of the event loop. */
 const MAX_RECORDS = 1000
+/** Bytes of blocks of ranges that are changed at a time. */
+const MAX_RANGE_BYTES = 1024 * 1024
 /** The most writes into one block; one of all of it takes about as long. */
 const MAX_PATCHES = 8
 
@@ -107,9 +109,16 @@ class Deleter {
    * @param {Done} cb
    */
   requestRange (min, max, cb) {
-    const { start, blockSize } = this.blocks
-    if (max < start) return process.nextTick(cb)
-    this.ranges.push(new RangeDeletion(Math.max(min, start), max, blockSize, cb))
+    const { blocks, writer } = this
+    const first = Math.max(min, blocks.start)
+    const done = (/** @type {Error | null | undefined} */ err) => {
+      if (err || min >= blocks.start || writer.trimmer.recorded === blocks.start) return cb(err)
+      // what was trimmed must not come back after a crash
+      writer.trimmer.request(blocks.start, cb)
+      writer.schedule()
+    }
+    if (first > max) process.nextTick(done, null)
+    else this.ranges.push(new RangeDeletion(first, max, blocks.blockSize, done))
   }
 
   /**
@@ -131,7 +140,7 @@ class Deleter {
   }
 
   /**
-   * The log is another file now. No range is being deleted.
+   * The log is another file now.
    * @param {import('../space/offset-map').OffsetMap} map
    */
   moveRequests (map) {
@@ -222,12 +231,23 @@ class Deleter {
     this.holes.update()
     await Promise.all([...this.takeRequests()].map(([number, requests]) => new Promise((resolve) => {
       this.blocks.get(number, requests.some(request => 'seq' in request), (err, block) => {
-        if (err) answer(requests.map(({ cb }) => cb), err)
+        if (err) this.refuse(number, requests, err)
         else this.prepare(/** @type {Block} */ (block), requests, changes)
         resolve(null)
       })
     })))
     return changes
+  }
+
+  /**
+   * @param {number} number of a block that cannot be read
+   * @param {Request[]} requests
+   * @param {Error} err
+   */
+  refuse (number, requests, err) {
+    const isTrimmed = number * this.blocks.blockSize < this.blocks.start
+    // of a range, nothing is left there that has to be deleted
+    for (const request of requests) answer([request.cb], isTrimmed && !('seq' in request) ? null : err)
   }
 
   /** @returns {Map<number, Request[]>} what to do next, by block */
@@ -241,8 +261,9 @@ class Deleter {
       records += requests.length
       this.requests.delete(number)
     }
+    const most = Math.min(MAX_BLOCKS, Math.max(1, Math.floor(MAX_RANGE_BYTES / this.blocks.blockSize)))
     for (const range of this.ranges) {
-      while (range.hasNext && taken.size < MAX_BLOCKS) {
+      while (range.hasNext && taken.size < most) {
         const [number, request] = range.take()
         const requests = taken.get(number)
         if (requests === undefined) taken.set(number, [request])
@@ -281,10 +302,11 @@ class Deleter {
       changes.push({ block, after: holeOf(blockSize, deletion.checksum !== null), callbacks, deletion })
       return
     }
-    // a storage may have failed to get the zeros
-    const mustRetry = this.file.point === null && this.pending.has(block.number)
+    // a storage may have failed to get the zeros, or to make them durable
+    const isInDoubt = this.pending.has(block.number) || (this.options.sync === 'always' && this.hasUnsyncedZeros)
+    const mustRetry = this.file.point === null && isInDoubt
     if (positions.size === 0 && !mustRetry) {
-      if (isHole && !this.pending.has(block.number)) this.holes.rewritten(block.number, 0)
+      if (isHole && !this.pending.has(block.number)) this.holes.considerHole(block.number)
       return answer(callbacks, null)
     }
     if (isEmptied || !isWhole) this.holes.consider(block.number)
@@ -452,6 +474,9 @@ class Deleter {
       this.pending.delete(number)
       this.blocks.overrides.delete(number)
     }
+    for (const range of this.ranges) range.skipTo(first)
+    this.ranges = this.ranges.filter(({ hasNext }) => hasNext)
+    this.holes.trim(first)
   }
 
   /** The log's file was truncated. */

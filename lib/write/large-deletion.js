@@ -42,15 +42,49 @@ class LargeDeletion {
    * @param {Done} cb flumelog:not-found for a part of a large record
    */
   delete (seq, cb) {
-    this.pending++
-    const done = (/** @type {Error | null | undefined} */ err) => {
-      if (--this.pending === 0) process.nextTick(callAll, this.waiting.splice(0), undefined)
-      cb(err)
-    }
+    const done = this.start(cb)
     this.findParts(seq, (err, parts) => {
       if (err) return process.nextTick(done, err)
       this.writer.delete(seq, (err) => err ? done(err) : this.deleteParts(parts, done))
     })
+  }
+
+  /**
+   * Deletes all records in a range. A large record is where its last chunk is: parts at the end of the range whose last chunk is
+   * after it stay; those before the range whose last chunk is in it are no record any more.
+   * @param {number} min the least seq
+   * @param {number} max the greatest seq; in the log
+   * @param {Done} cb
+   */
+  deleteRange (min, max, cb) {
+    const done = this.start(cb)
+    const { blocks } = this.opened
+    const find = () => {
+      for (let found = cursor.next(); found !== WAITING; found = cursor.next()) {
+        const isPart = found === RECORD && chunk.kindAt(cursor.buffer, cursor.start, cursor.end) === chunk.PART
+        if (isPart) continue
+        cursor.stop()
+        // a block that cannot be read is an error of the deletion
+        const last = found === RECORD ? cursor.seq : found === FAILED ? max : -1
+        if (last < min) process.nextTick(done, null)
+        else this.writer.deleteRange(min, last, done)
+        return
+      }
+    }
+    const cursor = openCursor(blocks, { min, max, reverse: true, useCache: true, fromStart: true }, find)
+    find()
+  }
+
+  /**
+   * @param {Done} cb
+   * @returns {Done} to be called when the deletion is over
+   */
+  start (cb) {
+    this.pending++
+    return (err) => {
+      if (--this.pending === 0) process.nextTick(callAll, this.waiting.splice(0), undefined)
+      cb(err)
+    }
   }
 
   /**

@@ -28,6 +28,7 @@ class RangeDeletion {
     this.failure = null
     /** Whether the recovery point was moved up for it. */
     this.isSettled = false
+    this.isOver = false
     this.settle = this.settle.bind(this)
   }
 
@@ -49,7 +50,16 @@ class RangeDeletion {
     this.failure ??= failure
     // behind a corrupt block the others can be deleted
     if (failure !== null && failure.code !== 'flumelog:corrupt') this.stop()
-    if (this.pending === 0 && !this.hasNext) this.cb(this.failure)
+    this.finish()
+  }
+
+  /**
+   * Blocks were trimmed.
+   * @param {number} number of the first that was not
+   */
+  skipTo (number) {
+    this.next = Math.max(this.next, number)
+    this.finish()
   }
 
   /**
@@ -75,7 +85,14 @@ class RangeDeletion {
   fail (err) {
     this.stop()
     this.failure ??= err
-    if (this.pending === 0) process.nextTick(this.cb, this.failure)
+    this.finish()
+  }
+
+  /** Calls back, once, if nothing is left to be done. */
+  finish () {
+    if (this.isOver || this.hasNext || this.pending > 0) return
+    this.isOver = true
+    process.nextTick(this.cb, this.failure)
   }
 }
 

@@ -52,7 +52,7 @@ class RecoveryPointKeeper {
     this.isPublishing = false
     this.isHandingOver = false
     this.isStopped = false
-    /** Knows where the log starts. @type {import('../space/trimmer').Trimmer | null} */
+    /** Knows where the log starts. @type {import('./trimmer').Trimmer | null} */
     this.trimmer = null
     this.publishNow = this.publishNow.bind(this)
   }
@@ -110,8 +110,8 @@ class RecoveryPointKeeper {
     point.write({ offset: safeEnd, deletions, acknowledged, dropped: this.dropped, counted, ...trim }, (err) => {
       if (!err) {
         this.offset = safeEnd
-        this.countedEnd = counted?.end ?? Infinity
         this.trimmer?.isRecorded(start)
+        this.countedEnd = counted?.end ?? Infinity
         this.keepOnly(deletions)
         this.isOutdated = this.hasFailed = this.hasUnsynced = false
       }

@@ -52,3 +52,42 @@ test('del of a log that another process owns goes through that process, and fail
   await writer.close()
   t.deepEqual(await textsOf(name('log')), ['a', 'b'])
 })
+
+test('del of a range deletes the records in it, and says how many; start and end are the first and the last one', async (t) => {
+  const name = testFolder(t)
+  const texts = ['a', 'b', 'c', 'd', 'e']
+  const CASES = [
+    [['--gt', 'start', '--lt', 'end'], ['a', 'e'], 'deleted 3 records (3 bytes) from offset 5 to 15'],
+    [['--gte', '5', '--lte', '10'], ['a', 'd', 'e'], 'deleted 2 records (2 bytes) from offset 5 to 10'],
+    [['--gte', 'start'], [], 'deleted 5 records (5 bytes) from offset 0 to 20'],
+    [['--lte', 'end'], [], 'deleted 5 records (5 bytes) from offset 0 to 20'],
+    [['--gt', 'end'], texts, 'no record is in this range'],
+    [['--lt', '5', '--gt', '5'], texts, 'no record is in this range']
+  ]
+  for (const [args, expected, message] of CASES) {
+    const file = name(args.join(''))
+    await makeLog(file, texts)
+    const { code, stderr } = await flumelog(['del', file, ...args, '--yes'])
+    t.deepEqual({ code, stderr }, { code: 0, stderr: `${file}: ${message}\n` }, args.join(' '))
+    t.deepEqual(await textsOf(file), expected)
+  }
+})
+
+test('del needs offsets or a range, and not both', async (t) => {
+  const file = testFolder(t)('log')
+  await makeLog(file, ['a', 'b'])
+  refuses(t, await flumelog(['del', file, '--yes']), 2, /give at least one offset, or a range by --gt, --gte, --lt or --lte/, 'neither')
+  refuses(t, await flumelog(['del', file, '0', '--lt', '9', '--yes']), 2, /offsets cannot be combined with --gt, --gte, --lt or --lte/, 'both')
+  refuses(t, await flumelog(['del', file, '--lt', 'x', '--yes']), 2, /must be an integer, start or end/, 'no bound')
+  t.deepEqual(await textsOf(file), ['a', 'b'])
+})
+
+test('del of a range goes through the process that owns the log', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = promises(FlumeLog(file, { shared: true }))
+  await owner.append(['a', 'b', 'c'])
+  const { code, stderr } = await flumelog(['del', file, '--gt', '0', '--yes'])
+  t.deepEqual({ code, stderr }, { code: 0, stderr: `${file}: deleted 2 records (2 bytes) from offset 5 to 10, through the process that owns the log\n` })
+  t.deepEqual(await textsOf(file), ['a'])
+  await owner.close()
+})

@@ -28,8 +28,10 @@ test('stat prints the figures of a log, and a histogram of record sizes', async 
   const { code, stdout, stderr } = await flumelog(['stat', 'log'], { cwd: name('.') })
   t.equal(code, 0)
   t.equal(stderr, '')
+  const allocated = fs.statSync(name('log')).blocks * 512
   t.equal(stdout, `file          log
 size          2,952 bytes (2.95 kB)
+allocated     ${allocated.toLocaleString('en')} bytes (${(100 * allocated / 2952).toFixed(1)} %)
 block size    1,024 bytes
 blocks        3 (2 full, all with a checksum)
 records       10
@@ -71,6 +73,8 @@ test('stat --json prints the same figures as JSON', async (t) => {
   t.deepEqual(JSON.parse(stdout), {
     file,
     size: 2952,
+    start: 0,
+    allocated: fs.statSync(file).blocks * 512,
     blockSize: 1024,
     blocks: 3,
     sealed: 2,

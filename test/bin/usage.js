@@ -9,7 +9,7 @@ const { flumelog, inTurns } = require('../helpers/command-line')
 const { makeLog } = require('../helpers/logs')
 const { version } = require('../../package.json')
 
-const COMMANDS = ['dump', 'get', 'search', 'append', 'stat', 'verify', 'repair', 'serve', 'del', 'compact', 'cursors', 'import', 'export', 'completion']
+const COMMANDS = ['dump', 'get', 'search', 'append', 'stat', 'verify', 'repair', 'serve', 'del', 'trim', 'reclaim', 'compact', 'cursors', 'import', 'export', 'backup', 'restore', 'completion']
 
 test('--help lists all commands, and the help of each command has examples', async (t) => {
   const { code, stdout, stderr } = await flumelog(['--help'])
@@ -90,7 +90,7 @@ test('wrong usage is reported in one line that refers to the help, with exit cod
     [['get', file], '<seq> is missing; see flumelog get --help'],
     [['get', file, 'x'], "<seq> must be an offset (0 or more), start or end, not 'x'; see flumelog get --help"],
     [['get', file, '1', '--seqs', '-e', 'raw'], '--seqs cannot be used with --encoding raw; see flumelog get --help'],
-    [['del', file], 'give at least one offset; see flumelog del --help'],
+    [['del', file], 'give at least one offset, or a range by --gt, --gte, --lt or --lte; see flumelog del --help'],
     [['del', file, '0', 'x'], "<seqs> must be an offset (0 or more), start or end, not 'x'; see flumelog del --help"],
     [['del', file, '0'], '--yes is required: del cannot ask, since standard input or stderr is not a terminal; see flumelog del --help'],
     [['cursors', file, '--delete', 'a.b'], "--delete must be the name of a cursor: 1 to 64 letters, digits, - or _, not 'a.b'; see flumelog cursors --help"],

@@ -191,3 +191,17 @@ tape('a cursor of a log with large records is at whole records, also after a com
   t.deepEqual(await valuesOf(log.cursor('mailer')), records.slice(4))
   await log.close()
 })
+
+tape('a cursor whose record lies in a hole goes on behind it, and records there can be committed', async (t) => {
+  const { log, file, seqs } = await logWithRecords(t)
+  await log.cursor('mailer').commit(seqs[6])
+  await log.del(seqs.slice(0, 20))
+  await log.reclaim()
+  t.deepEqual(await valuesOf(log.cursor('mailer')), names(20, 40))
+  await log.cursor('mailer').commit(seqs[7])
+  await log.close()
+  const again = await open(file)
+  t.deepEqual(await valuesOf(again.cursor('mailer')), names(20, 40))
+  t.equal(again.cursor('mailer').seq, seqs[7])
+  await again.close()
+})

@@ -212,10 +212,14 @@ class Crashing {
 
   /** Nothing covers a plain record that was not synced: a page of it may be missing, but not all of it. */
   fillHoles (frames) {
-    const { records } = this.model
-    const trimmed = Math.max(0, records.findIndex(({ seq }) => seq === frames[0]?.seq))
+    const { records, bySeq } = this.model
+    const indexes = new Map(records.map((record, index) => [record, index]))
+    // of batches, the model knows the last seq only; in front of them, records may be trimmed, or together in a hole
+    const places = new Array(frames.length)
+    for (let i = frames.length - 1; i >= 0; i--) places[i] = indexes.get(bySeq.get(frames[i].seq)) ?? places[i + 1] - 1
     frames.forEach((frame, i) => {
-      const { data, isDurable } = records[trimmed + i] ?? {}
+      if (!(places[i] >= 0)) places[i] = i === 0 ? 0 : places[i - 1] + 1
+      const { data, isDurable } = records[places[i]] ?? {}
       if (data === undefined || frame.isDeleted || data.length !== frame.data.length) return
       // a hole stays: what was found once is durable from then on
       if (isDurable && !this.holes.get(frame.seq)?.equals(frame.data)) return
@@ -314,7 +318,7 @@ class Crashing {
     const { random, model } = this
     this.simulation.note('list')
     // of batches, the model knows the last seq only
-    const shown = await called(cb => pull(log.stream(), pull.collect(cb)))
+    const shown = await called(cb => pull(log.stream({ fromStart: true }), pull.collect(cb)))
     for (const { seq, value } of shown) model.show(seq, value, 0)
     const known = model.records.filter(({ seq, isFailed }) => seq !== undefined && !isFailed)
     if (known.length === 0) return

@@ -81,7 +81,8 @@ async function compareWithModel (open, settings, steps, model = modelOf(settings
       await log.del(range)
       for (const seq of model.stream({ ...range, values: false })) model.del(seq)
       const { records } = log.log.stats()
-      if (records !== null) same(records, model.stream({}).length)
+      // of large records, the chunks are counted
+      if (records !== null && !settings.large) same(records, model.stream({}).length)
     } else if (step.do === 'reclaim') {
       await log.reclaim()
     } else if (step.do === 'stream') {

@@ -15,6 +15,8 @@ class ReplayedFolder {
     this.root = root
     /** path -> the versions of what the name stands for since its folder was fsynced, the certain one first */
     this.names = new Map()
+    /** path -> how many versions before these an fsync has made impossible */
+    this.impossible = new Map()
     /** @type {Map<number, { file: DiskFile | null, path: string, position: number }>} */
     this.descriptors = new Map()
     /** Calls that were started and have not ended, with what an fsync among them covers. */
@@ -38,7 +40,7 @@ class ReplayedFolder {
     const open = this.descriptors.get(fd)
     if (start !== 'fsync' || open === undefined) return null
     if (open.file !== null) return open.file.state()
-    return [...this.names].filter(([name]) => path.dirname(name) === open.path).map(([name, versions]) => [name, versions.length])
+    return [...this.names].filter(([name]) => path.dirname(name) === open.path).map(([name, versions]) => [name, this.forgotten(name) + versions.length])
   }
 
   take ({ start, fd, path: name, from, creates, empties, data, offset, size, covered }, result) {
@@ -53,7 +55,19 @@ class ReplayedFolder {
       if (data.length > 0) open.file?.write(at, data, SECTOR)
     } else if (start === 'ftruncate') open.file.truncate(size, SECTOR)
     else if (open.file !== null) open.file.sync(covered)
-    else for (const [covers, count] of covered) this.names.set(covers, this.names.get(covers).slice(count - 1))
+    else for (const [covers, count] of covered) this.forget(covers, count - 1)
+  }
+
+  /** How many versions of a name an fsync has made impossible. */
+  forgotten (name) {
+    return this.impossible.get(name) ?? 0
+  }
+
+  /** Of two fsyncs at the same time, the second may cover less than the first. */
+  forget (name, count) {
+    const more = Math.max(0, count - this.forgotten(name))
+    this.names.set(name, this.names.get(name).slice(more))
+    this.impossible.set(name, this.forgotten(name) + more)
   }
 
   open (fd, name, creates, empties) {

@@ -41,6 +41,18 @@ const filesIn = (folder) => Object.fromEntries(fs.readdirSync(folder).map(file =
 
 /** Copies files, and which of them are two names of one. */
 function copyFiles (from, to) {
+  for (;;) {
+    try {
+      return tryToCopy(from, to)
+    } catch (err) {
+      // a call that had begun before has renamed one
+      if (err.code !== 'ENOENT') throw err
+      fs.rmSync(to, { recursive: true })
+    }
+  }
+}
+
+function tryToCopy (from, to) {
   fs.mkdirSync(to)
   const inodes = new Map()
   for (const file of fs.readdirSync(from)) {

@@ -247,3 +247,29 @@ test('a tail that its deletion has padded with zeros is read up to its last whol
   await log.close()
   t.deepEqual((await readAligned(filename, 64)).map(({ seq }) => seq), [0, 24, 64, 88, 152])
 })
+
+test('flumelog-aligned-offset reads a log with holes in it, and appends to it', async (t) => {
+  for (const checksum of [true, false]) {
+    const filename = testFolder(t)('log')
+    const blockSize = 16384
+    const log = promises(FlumeLog(filename, { blockSize, checksum }))
+    await log.append(Array.from({ length: 100 }, (_, i) => Buffer.alloc(1000, 1 + i)))
+    const all = await collect(log.log)
+    const isKept = ({ seq }) => ![0, 2, 3].includes(Math.floor(seq / blockSize))
+    await log.del({ lt: blockSize })
+    await log.del({ gte: 2 * blockSize, lt: 4 * blockSize })
+    const { size } = log.log.stats()
+    await log.close()
+    t.ok([0, 2, 3].every(number => fs.readFileSync(filename).readUInt16LE(number * blockSize) > 16000), 'there are holes')
+    const kept = all.filter(isKept)
+    // both directions: a stream of this log gives deleted records as zeros, or not at all
+    const isThere = ({ value }) => value !== null && value !== undefined && value.some(byte => byte !== 0)
+    t.equal(difference((await readAligned(filename, blockSize)).filter(isThere), kept), null, `checksum: ${checksum}`)
+    t.equal(difference((await readAligned(filename, blockSize, { reverse: true })).filter(isThere).reverse(), kept), null, 'backward')
+    await appendAligned(filename, blockSize, [Buffer.from('one more')], size + 12)
+    const again = promises(FlumeLog(filename))
+    t.equal(difference((await collect(again.log)).slice(0, -1), kept), null)
+    t.equal(String(await again.get(size)), 'one more')
+    await again.close()
+  }
+})

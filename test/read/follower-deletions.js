@@ -216,3 +216,35 @@ for (const checksum of [true, false]) {
     await Promise.all([reader.close(), writer.close()])
   })
 }
+
+for (const checksum of [true, false]) {
+  for (const sync of ['always', 'interval', 'never']) {
+    tape(`a reader of which the last block that it has shown is deleted as a whole goes on behind it: sync '${sync}', ${checksum ? 'with' : 'without'} checksums`, async (t) => {
+      const file = testFolder(t)('log')
+      const options = { blockSize: BLOCK_SIZE, checksum, sync, syncInterval: 1 }
+      const writer = promises(FlumeLog(file, options))
+      const seqs = []
+      for (let i = 0; i < 10; i++) seqs.push(await writer.append(data(i)))
+      await published(file, seqs.at(-1))
+      let gate = Promise.resolve()
+      const reader = promises(watched(file, { beforeSize: () => gate }, options))
+      await reader.onReady()
+      t.deepEqual(await indexes(reader), upTo(10))
+      const seen = []
+      pull(reader.log.stream({ live: true, seqs: false }), pull.drain(value => { seen.push(value[0] - 1) }, () => {}))
+      let open
+      gate = new Promise(resolve => { open = resolve })
+      for (let i = 10; i < 30; i++) seqs.push(await writer.append(data(i)))
+      await writer.del({ gte: seqs[2], lte: seqs[22] })
+      await writer.reclaim()
+      open()
+      await until(() => seen.includes(29))
+      t.deepEqual(seen.filter(i => i < 10 || i > 22), [...upTo(10), 23, 24, 25, 26, 27, 28, 29], 'nothing is skipped that is there, nothing is repeated')
+      t.ok(seen.every((i, at) => at === 0 || i > seen[at - 1]))
+      while ((await indexes(reader)).length !== 9) await new Promise(resolve => setImmediate(resolve))
+      t.deepEqual(await indexes(reader), [0, 1, 23, 24, 25, 26, 27, 28, 29])
+      t.equal(await codeOf(reader.get(seqs[9])), 'flumelog:deleted')
+      await Promise.all([reader.close(), writer.close()])
+    })
+  }
+}

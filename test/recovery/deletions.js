@@ -7,7 +7,9 @@ const test = require('tape')
 const fc = require('fast-check')
 const layout = require('../../lib/format/layout')
 const { writeChecksum, storedChecksum } = require('../../lib/format/checksum')
-const { applyPatches, deletionOf, ownDeletions, patchesOf } = require('../../lib/recovery/deletions')
+const { applyPatches, blockSizeOfDeletions, deletionOf, ownDeletions, patchesOf, wholeDeletionOf } = require('../../lib/recovery/deletions')
+const { deletionsLine, parsePoint, formatLine } = require('../../lib/storage/recovery-point-text')
+const { holeOf } = require('../../lib/format/hole')
 const { dataOf, sealedBlock, tailOf } = require('../helpers/bytes')
 
 const BLOCK_SIZE = 4096
@@ -121,4 +123,60 @@ test('nonsense in place of deletions changes nothing', async (t) => {
     { block: 0, records: [{ seq: 0, length: 100, replaces: Buffer.alloc(3) }], checksum: 1 },
     { block: 0, records: [{ seq: BLOCK_SIZE - 10, length: 100, replaces }], checksum: 1 }
   ]) t.ok((await repeated(before, [made])).equals(before))
+})
+
+// Whole blocks
+
+const blockSizes = fc.constantFrom(32, 64, 100, 129, 200, 512, 1000, 4096)
+
+/** The bytes of a file of three blocks, the second of which is to become a hole. */
+function wholeDeletion (blockSize, checksum, byte = 1) {
+  const block = (first) => sealedBlock(blockSize, [dataOf(Math.floor((blockSize - 24) / 2), first), dataOf(3, first + 1)], { checksum })
+  const before = Buffer.concat([block(byte), block(byte + 10), block(byte + 20)])
+  const after = Buffer.from(before)
+  const hole = holeOf(blockSize, checksum)
+  hole.copy(after, blockSize)
+  return { before, after, made: wholeDeletionOf(blockSize, before.subarray(blockSize, 2 * blockSize), 2) }
+}
+
+async function repeatedWhole (bytes, deletions, blockSize) {
+  const read = async (offset, size) => Buffer.from(bytes.subarray(offset, offset + size))
+  return applyPatches(Buffer.from(bytes), 0, patchesOf(await ownDeletions(read, bytes.length, deletions, blockSize), blockSize))
+}
+
+test('a block becomes a hole however far that had got, also twice, and tells the block size', () => fc.assert(fc.asyncProperty(
+  blockSizes, fc.boolean(), fc.nat(), fc.infiniteStream(fc.boolean()),
+  async (blockSize, checksum, cut, isNew) => {
+    const { before, after, made } = wholeDeletion(blockSize, checksum)
+    const [point] = [parsePoint(formatLine(JSON.stringify({ offset: 0, rewrites: [] })) + '\n' + deletionsLine([made]), false)]
+    const torn = Buffer.from(before)
+    after.copy(torn, blockSize, blockSize, blockSize + cut % (blockSize + 1))
+    const mixed = Buffer.from(before)
+    for (let at = 0; at < mixed.length; at += 64) if (isNew.next().value) after.copy(mixed, at, at, at + 64)
+    for (const current of [before, after, torn, mixed]) {
+      const once = await repeatedWhole(current, point.deletions, blockSize)
+      if (!once.equals(after) || !(await repeatedWhole(once, point.deletions, blockSize)).equals(after)) return false
+      if (await blockSizeOfDeletions(async (offset, size) => current.subarray(offset, offset + size), current.length, point.deletions) !== blockSize) return false
+    }
+    return true
+  }
+)))
+
+test('a block of a file that it was not made for does not become a hole', () => fc.assert(fc.asyncProperty(
+  blockSizes, fc.boolean(), fc.boolean(), fc.constantFrom('other records', 'another size', 'shorter'),
+  async (blockSize, checksum, isOtherChecksum, kind) => {
+    const { made } = wholeDeletion(blockSize, checksum)
+    const { before } = wholeDeletion(kind === 'another size' ? blockSize + 7 : blockSize, isOtherChecksum, 101)
+    const other = kind === 'shorter' ? before.subarray(0, 2 * blockSize - 1) : before
+    const size = kind === 'another size' ? blockSize + 7 : blockSize
+    return (await repeatedWhole(other, [made], size)).equals(other)
+  }
+)))
+
+test('records that were deleted before all of their block was count as deleted, and change nothing in the hole', async (t) => {
+  const { before, made } = deletion([100, 100], () => true, { isSealed: true })
+  const whole = wholeDeletionOf(0, before, 0)
+  const hole = holeOf(BLOCK_SIZE, true)
+  for (const current of [before, hole]) t.ok((await repeated(current, [made, whole])).equals(hole))
+  t.equal((await ownDeletions(async () => Buffer.from(hole), BLOCK_SIZE, [made, whole], BLOCK_SIZE)).length, 2)
 })

@@ -8,6 +8,7 @@ const FlumeLog = require('../..')
 const { wrap } = require('../../promises')
 const { isIntact, numberOf, numbered } = require('../helpers/numbered')
 const { promises } = require('../helpers/promises')
+const { until } = require('../helpers/followers')
 const { testFolder } = require('../helpers/folder')
 const { codeOf, collect, event } = require('../helpers/reading')
 
@@ -108,5 +109,37 @@ test('compaction asks for each large record once, with all of it, and drops all 
     await called(cb => log.log.compact({ keep: () => false }, cb))
     t.deepEqual(await collect(log.log), [])
     await log.close()
+  }
+})
+
+test('retention goes by the age of whole records: one that is young keeps its parts', async (t) => {
+  const DAY = 24 * 3600 * 1000
+  const now = Date.now()
+  const codec = { encode: value => JSON.stringify(value), decode: JSON.parse }
+  const log = promises(FlumeLog(testFolder(t)('log'), { blockSize: 1024, large: true, codec, sync: 'always', retain: { age: DAY / 2, time: ({ at }) => at } }))
+  const seqs = {}
+  // its first part is in a block of old records
+  for (const [name, at, length] of [['old', now - DAY, 100], ['oldLarge', now - DAY, 20_000], ['old again', now - DAY, 100], ['large', now, 20_000], ['young', now, 500]]) {
+    seqs[name] = await log.append({ at, text: 'x'.repeat(length) })
+  }
+  for (let i = 0; i < 5; i++) await log.append({ at: now, text: 'y'.repeat(500) })
+  await until(() => log.log.start > seqs.oldLarge - 1024)
+  t.equal(await codeOf(log.get(seqs.oldLarge)), 'flumelog:trimmed', 'an old large record goes')
+  t.equal((await log.get(seqs.large)).text.length, 20_000, 'a young one stays')
+  t.ok(log.log.start > 0 && log.log.start <= seqs['old again'])
+  await log.close()
+})
+
+test('a range deletes the large records whose seqs are in it, with all their chunks, and no others', async (t) => {
+  for (const [from, to] of [[1, 3], [2, 5], [0, 1], [4, 6]]) {
+    for (const offset of [0, -4000, -1000]) {
+      const log = await filled(testFolder(t)('log'), 1)
+      const { seqs, values } = log
+      // the bounds may lie between the parts of a record
+      await log.del({ gte: Math.max(0, seqs[from] + offset), lt: seqs[to] + offset })
+      const left = seqs.map((seq, i) => ({ seq, value: values[i] })).filter(({ seq }) => !(seq >= seqs[from] + offset && seq < seqs[to] + offset))
+      t.deepEqual(await collect(log.log), left, `${from} to ${to}, ${offset}`)
+      await log.close()
+    }
   }
 })

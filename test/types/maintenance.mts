@@ -1,6 +1,6 @@
 // The functions of maintenance, from an ES module.
 
-import { verify, repair, copy, type Copied, type Progress, type Range, type Repaired, type Report } from 'flumelog-random-access-file/maintenance'
+import { verify, repair, copy, restore, type Copied, type Progress, type Range, type Repaired, type Report, type Restored } from 'flumelog-random-access-file/maintenance'
 
 const { signal } = new AbortController()
 const onProgress = ({ step, bytes, total }: Progress) => console.log(step === 'check', bytes / total)
@@ -16,6 +16,9 @@ const lost: number | undefined = repaired.copied?.lost.length
 const copied: Copied = await copy('folder/log', 'folder/copy', { compact: false, salvage: false, onProgress, signal })
 const moved: boolean = copied.moved
 await copy('folder/log', 'folder/copy')
+
+const restored: Restored = await restore('folder/backup', 'folder/log', { force: true, onProgress, signal })
+const isNew: boolean = !restored.replaced && restored.bytes + restored.records > 0
 
 // @ts-expect-error no target
 await copy('folder/log')

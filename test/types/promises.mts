@@ -3,7 +3,7 @@
 import { Readable, Transform, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import FlumeLog, { type Log } from 'flumelog-random-access-file'
-import { open, wrap, FlumeLog as PromiseLog, type Codec, type Cursor, type CursorInfo, type ErrorCode, type IteratorOptions, type LogError, type LogIterator, type LogRecord, type LogWriteStream, type Options, type Stats, type SystemError } from 'flumelog-random-access-file/promises'
+import { open, wrap, FlumeLog as PromiseLog, type BackedUp, type Codec, type Cursor, type CursorInfo, type ErrorCode, type IteratorOptions, type LogError, type LogIterator, type LogRecord, type LogWriteStream, type Options, type Stats, type SystemError } from 'flumelog-random-access-file/promises'
 
 interface Message { text: string, time: number }
 
@@ -59,8 +59,11 @@ const value: Message = await log.get(seq)
 const previous: LogRecord<Message> = await log.getPrevious(seq)
 const found: { seq: number, value: Message } = await log.search((value, seq) => value.time - seq)
 const nothing: void = await log.del(seq)
+const backedUp: BackedUp = await log.backup('folder/backup', { full: false, signal: new AbortController().signal })
+console.log(backedUp.bytes + backedUp.copied + backedUp.deleted, backedUp.incremental, (await log.backup('folder/backup')).bytes)
 await log.del([seq, last])
 await log.del({ gt: seq, lte: last })
+const start: number = await log.trim({ lt: log.start + 1 })
 const freed: number = (await log.reclaim()).bytes + (await log.reclaim({ onProgress: ({ bytes }) => bytes })).blocks
 await log.scan({ gt: 0, reuse: true }, (block, start, end, seq) => block.readUInt8(start) < end + seq)
 await log.drained()

@@ -282,3 +282,18 @@ tape('a deletion stays recorded until an fsync that started after it was in the 
   t.deepEqual(written, [0, 1, 1, 1, 0])
   keeper.stop()
 })
+
+tape('on a storage, a deletion whose zeros were written, but not made durable, is made durable when it is asked for again', async (t) => {
+  const disk = new Disk({ pageSize: 64 })
+  const log = promises(createLog(storageFile(disk.storage('log'), { readOnly: false }), settingsOf({ blockSize: 128, sync: 'always' })))
+  const seqs = []
+  for (let i = 1; i <= 6; i++) seqs.push(await log.append(Buffer.alloc(80, i)))
+  let writes = 0
+  disk.fateOf = (kind) => kind === 'write' && ++writes === 3 ? 'fail' : undefined
+  t.notOk((await codeOf(log.del([seqs[0], seqs[2]]))).startsWith('no error'), 'of two blocks, the second cannot be written')
+  disk.fateOf = () => undefined
+  await log.del(seqs[0])
+  const zeros = Buffer.concat([Buffer.from([80, 0]), Buffer.alloc(80), Buffer.from([80, 0])])
+  t.ok(disk.get('log').isDurable(seqs[0], zeros, 64))
+  await log.close()
+})

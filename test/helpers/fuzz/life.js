@@ -7,7 +7,7 @@ const { Calls, Thrown } = require('./calls')
 const { Model } = require('./model')
 const { Session } = require('./session')
 const { operate, operateNested, close } = require('./operations')
-const { framesOf, reconcile } = require('./reconcile')
+const { framesOf, reconcile, wholeFrames } = require('./reconcile')
 const { buffers, objects } = require('./values')
 const { worldOf, NAMES } = require('./worlds')
 
@@ -48,10 +48,14 @@ class Life {
     this.options = {
       blockSize: world.blockSize,
       checksum: random() < 0.8,
+      large: random() < 0.3,
       ...values.options
     }
+    // of a record that is larger than a block, only the last chunk's place is known: see `isInBlock`
+    world.largestBytes = this.options.large ? world.blockSize * random.pick([3, 20]) : world.mostBytes
     this.throwing = random.pick([0, 0, 0.02, 0.2])
-    this.nesting = random.pick([0, 0.02, 0.2])
+    // more of it would never end: such logs have more records, and each that a stream gives may make a call
+    this.nesting = this.options.large ? 0 : random.pick([0, 0.02, 0.2])
     this.length = random.pick([5, 30, 150])
     /** @type {Calls | null} */
     this.calls = null
@@ -184,7 +188,8 @@ class Life {
     const { start } = log
     const closed = await new Promise(resolve => log.close(err => resolve(err)))
     if (closed) return world.violate(`the log cannot be closed: ${closed.stack}`)
-    reconcile(this.model, framesOf(world.bytes(), this.options.blockSize, world.violate, start), { ...how, start })
+    const frames = framesOf(world.bytes(), this.options.blockSize, world.violate, start)
+    reconcile(this.model, this.options.large ? wholeFrames(frames, this.model) : frames, { ...how, start })
   }
 
   checkMisuses () {

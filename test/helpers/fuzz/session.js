@@ -88,7 +88,7 @@ class Session {
       if (record.batch.madeAt > call.madeAt) break
       if (record.isDurable || record.isFailed || record.deletingAt < Infinity || model.mayBeTrimmed(record)) continue
       if (record.acknowledgedAt < Infinity) record.isDurable = true
-      if (record.seq !== undefined && !world.isDurable(record.seq, record.data)) {
+      if (record.seq !== undefined && this.isInBlock(record) && !world.isDurable(record.seq, record.data)) {
         return this.violate(`${call.name} was called back, and a power cut may take record ${record.number} at ${record.seq}`)
       }
     }
@@ -103,11 +103,16 @@ class Session {
     const { world, model } = this
     for (const record of records) {
       const { seq, data, number } = record
-      if (model.mayBeTrimmed(record)) continue
+      if (model.mayBeTrimmed(record) || !this.isInBlock(record)) continue
       if (!world.isErased(seq, data.length) && !world.isRecorded(seq)) {
         return this.violate(`${call.name} was called back, and a power cut may bring record ${number} back`)
       }
     }
+  }
+
+  /** @param {import('./model').Record} record */
+  isInBlock ({ data }) {
+    return data.length <= this.world.mostBytes
   }
 
   /** @param {number} end the offset up to which is acknowledged */

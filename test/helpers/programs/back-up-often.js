@@ -5,6 +5,8 @@
 //     node back-up-often.js LOG TARGET SEED
 
 const fs = require('fs')
+// its calls of the system would not be recorded: zeros are written instead
+require('fs-native-extensions').trim = async () => { throw Object.assign(new Error('not supported'), { code: 'ENOTSUP' }) }
 const { open } = require('../../../promises')
 const { randomFrom } = require('../random')
 
@@ -33,6 +35,8 @@ async function change (log, blockSize) {
   const first = random.below(records.length + 1)
   const doomed = random() < 0.3 ? records.slice(first, first + 20) : records.filter(() => random() < 0.1)
   if (doomed.length > 0) await log.del(doomed.map(([seq]) => seq))
+  if (records.length > 0 && random() < 0.2) await log.trim({ lt: random.pick(records)[0] })
+  if (random() < 0.1) await log.compact()
   const added = Array.from({ length: random.below(40) }, () => Buffer.alloc(1 + random.below(blockSize / 2), 1 + random.below(255)))
   if (added.length > 0) await log.append(added)
 }

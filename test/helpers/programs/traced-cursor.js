@@ -1,6 +1,6 @@
 'use strict'
 
-// Appends to a log and commits to a cursor of it, as a seed says; and says on stdout what it is about to do and what is
+// Appends to a log, commits to a cursor of it and compacts it, as a seed says; and says on stdout what it is about to do and what is
 // acknowledged, each line by one call that a trace shows in its place among the others.
 //
 //     node traced-cursor.js FILE SEED
@@ -26,8 +26,7 @@ async function main () {
     const log = await open(file, options)
     const reader = isBeside ? await open(file, { readOnly: true, sync }) : log
     const cursor = reader.cursor('consumer')
-    const seqs = []
-    for await (const seq of log.stream({ values: false })) seqs.push(seq)
+    let seqs = await seqsOf(log)
     let at = seqs.indexOf(await cursor.ready())
     tell('opened')
     const pending = []
@@ -38,26 +37,35 @@ async function main () {
         await log.append(records)
         for await (const seq of log.stream({ gt: seqs.at(-1) ?? -1, values: false })) seqs.push(seq)
         while (reader.since.value < seqs.at(-1)) await reader.since.next()
+      } else if (what < 0.45 && !isBeside && seqs.length > 0) {
+        await log.compact({})
+        seqs = await seqsOf(log)
       } else if (what < 0.9 && at + 1 < seqs.length) {
         const rewind = random() < 0.1
         at = rewind ? random.below(at + 2) - 1 : at + 1 + random.below(seqs.length - at - 1)
-        pending.push(commit(cursor, seqs[at] ?? -1, { rewind, sync: random() < 0.2 }))
+        pending.push(commit(cursor, at, seqs[at] ?? -1, { rewind, sync: random() < 0.2 }))
       }
       if (random() < 0.5) await Promise.all(pending.splice(0))
       else if (random() < 0.3) await new Promise(resolve => setTimeout(resolve, 2))
     }
-    const last = seqs[at] ?? -1
     await reader.close()
-    tell('committed', { seq: last, isDurable: true })
+    tell('committed', { record: at, isDurable: true })
     await Promise.all(pending)
     await log.close()
   }
 }
 
-async function commit (cursor, seq, options) {
-  tell('committing', { seq })
+async function seqsOf (log) {
+  const seqs = []
+  for await (const seq of log.stream({ values: false })) seqs.push(seq)
+  return seqs
+}
+
+/** @param {number} record its number, which stays the same when the log is compacted; -1: none */
+async function commit (cursor, record, seq, options) {
+  tell('committing', { record })
   await cursor.commit(seq, options)
-  tell('committed', { seq, isDurable: options.sync || sync === 'always' })
+  tell('committed', { record, isDurable: options.sync || sync === 'always' })
 }
 
 function tell (what, details = null) {

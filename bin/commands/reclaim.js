@@ -1,0 +1,57 @@
+'use strict'
+
+// flumelog reclaim: frees the space of deleted records.
+
+const { fileToWrite } = require('../arguments')
+const { reportRecovery, writeStderr } = require('../errors')
+const { counted, size } = require('../numbers')
+const { close, openToRead } = require('../open')
+const { byteProgress } = require('../progress')
+const { openToAppend } = require('../shared')
+const { helpText } = require('../usage')
+
+const EXAMPLES = `
+Examples:
+  flumelog reclaim my.log
+
+Offsets and the size of the file stay the same; it takes less space on the disk (see \`flumelog stat\`). Space is freed by whole blocks: a block in which one record is left takes as much as before. If another process owns the log and shares it, reclaim asks that process.`
+
+/** @param {import('commander').Command} program */
+function define (program) {
+  program.command('reclaim')
+    .summary('free the space of deleted records')
+    .description('Frees the space of all blocks of which every record is deleted.')
+    .argument('<file>', 'the log', fileToWrite)
+    .addHelpText('after', helpText(EXAMPLES))
+    .action(reclaim)
+}
+
+/** @param {string} file */
+async function reclaim (file) {
+  // no log is created
+  await close(await openToRead(file))
+  const { log, cut } = await openToAppend(file, { cacheSize: 0 }, undefined)
+  if (cut !== null) reportRecovery(file, cut)
+  const bar = byteProgress('reclaim')
+  try {
+    const { blocks, bytes } = await freed(log, ({ bytes, total }) => bar.update(bytes, total))
+    bar.stop()
+    const where = log.role === 'client' ? ', by the process that owns the log' : ''
+    if (log.stats().holes === false && log.role !== 'client') writeStderr(`${file}: nothing freed, since files cannot have holes here`)
+    else writeStderr(`${file}: ${blocks === 0 ? 'nothing to free' : `freed ${size(bytes)} in ${counted(blocks, 'block')}`}${where}`)
+  } finally {
+    bar.stop()
+    await close(log)
+  }
+}
+
+/**
+ * @param {import('../open').Log} log
+ * @param {(progress: import('../../lib/space/reclaim').ReclaimProgress) => void} onProgress
+ * @returns {Promise<import('../../lib/space/reclaim').Reclaimed>}
+ */
+function freed (log, onProgress) {
+  return new Promise((resolve, reject) => log.reclaim({ onProgress }, (err, reclaimed) => err ? reject(err) : resolve(reclaimed)))
+}
+
+module.exports = { define }

@@ -1,0 +1,124 @@
+'use strict'
+
+// The reading side of a cursor: streams of its log that start after its position, if that is one of this log.
+
+const errors = require('../errors')
+const { OpenStreams } = require('../read/open-streams')
+const { cursorStreamOptions } = require('./cursor-options')
+const { tieOf } = require('./cursor-tie')
+
+/**
+ * @typedef {import('../types').Done} Done
+ * @typedef {import('../read/stream').Stream} Stream
+ */
+
+class CursorReader {
+  /** @param {import('./named-cursor').NamedCursor} cursor */
+  constructor (cursor) {
+    this.cursor = cursor
+    /** Whether the record at its position is known to be the one that was committed. */
+    this.isChecked = false
+    /** Its own streams, which end with it. */
+    this.open = new OpenStreams()
+  }
+
+  /**
+   * @param {typeof import('../read/stream').Stream} Kind or a subclass
+   * @param {string} of for messages
+   * @param {any} options
+   * @returns {import('../read/source').Source<any>} of what comes after the position
+   */
+  source (Kind, of, options) {
+    /** @type {import('../read/options').StreamOptions} */
+    let range
+    try {
+      range = cursorStreamOptions(of, options ?? {})
+    } catch (thrown) {
+      const err = errors.thrown('an option', thrown)
+      return (abort, cb) => cb(abort || err, undefined)
+    }
+    const { reading } = this.cursor.log
+    return new Kind(Object.create(reading, {
+      streams: { value: this },
+      whenOpen: {
+        value: (/** @type {Done} */ cb) => this.whenPositioned((err) => {
+          if (err === null) range.gt = this.startOfStream
+          cb(err)
+        })
+      }
+    }), range).source
+  }
+
+  /** The bound after which its streams start, which may be trimmed. */
+  get startOfStream () {
+    const { cursor: { position: { next }, log } } = this
+    // with -1, a stream would start wherever the log does
+    return next < log.reading.blocks.start ? Math.max(0, next - 1) : next - 1
+  }
+
+  /**
+   * Calls back when it is open, what was committed before is stored, and the position is one of this log.
+   * @param {Done} cb
+   */
+  whenPositioned (cb) {
+    const { cursor } = this
+    if (cursor.refusal !== null) return process.nextTick(cb, cursor.refusal)
+    cursor.enqueue(null, {}, () => {
+      if (cursor.refusal !== null) return cb(cursor.refusal)
+      cursor.log.whenFresh((err) => {
+        if (err || this.isChecked) return cb(err)
+        this.checkPosition().then(() => null, err => err).then(err => process.nextTick(cb, err))
+      })
+    })
+  }
+
+  /** @throws flumelog:invalid */
+  async checkPosition () {
+    const { file: { filename }, position: { id, seq, tie }, name, log, cursors } = this.cursor
+    const { blocks } = log.reading
+    const outside = (/** @type {string} */ reason) => errors.cursorOutside(filename, name, seq, reason)
+    if (id !== cursors.id) throw outside('that is from before an earlier compaction')
+    if (seq >= blocks.end) throw outside(`the log ends at ${blocks.end}`)
+    // what was trimmed is the stream's to tell
+    if (seq >= blocks.start) {
+      const found = await tieOf(blocks, seq).catch((err) => {
+        if (err.code === 'flumelog:not-found') throw outside('no record starts there')
+        // the stream gets to this block itself, and may skip it
+        return { tie: null }
+      })
+      if (tie !== null && found.tie !== null && found.tie !== tie) throw outside('another record is there')
+    }
+    this.isChecked = true
+  }
+
+  // The streams of a cursor are also among those of its log
+
+  /** @param {Stream} stream */
+  add (stream) {
+    this.open.add(stream)
+    this.cursor.log.streams.add(stream)
+  }
+
+  /** @param {Stream} stream */
+  delete (stream) {
+    this.open.delete(stream)
+    this.cursor.log.streams.delete(stream)
+  }
+
+  /** @param {Stream} stream */
+  wait (stream) {
+    this.cursor.log.streams.wait(stream)
+  }
+
+  /** @param {Stream} stream */
+  stopWaiting (stream) {
+    this.cursor.log.streams.stopWaiting(stream)
+  }
+
+  /** Ends its streams. */
+  close () {
+    this.open.close()
+  }
+}
+
+module.exports = { CursorReader }

@@ -1,0 +1,164 @@
+'use strict'
+
+// The option `retain`.
+
+const tape = require('tape')
+const fs = require('fs')
+const FlumeLog = require('../..')
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
+const { Disk } = require('../helpers/disk')
+const { testFolder } = require('../helpers/folder')
+const { promises } = require('../helpers/promises')
+const { codeOf, collect, event } = require('../helpers/reading')
+const { Simulation } = require('../helpers/simulation')
+
+const BLOCK_SIZE = 512
+const data = (i) => Buffer.from(`${String(i).padStart(6, '0')}${'x'.repeat(94)}`)
+const numbers = async (log) => (await collect(log.log, { seqs: false })).map(value => Number(value.toString('latin1', 0, 6)))
+const range = (from, to) => Array.from({ length: to - from }, (_, i) => from + i)
+
+function open (disk, { trimBatch = undefined, ...options }) {
+  return promises(createLog(disk.file('log'), { ...settingsOf({ blockSize: BLOCK_SIZE, ...options }), trimBatch }))
+}
+
+/** Until nothing is done any more. */
+async function rest () {
+  for (let i = 0; i < 200; i++) await event(setImmediate)
+}
+
+for (const sync of ['always', 'interval', 'never']) {
+  for (const checksum of [true, false]) {
+    tape(`a log keeps as many bytes or records as it is to, and at most a few blocks more: sync '${sync}', ${checksum ? 'with' : 'without'} checksums`, async (t) => {
+      for (const [retain, least, most] of [[{ bytes: 5000 }, 5000, 5000 + 3 * BLOCK_SIZE], [{ records: 40 }, 40 * 104, 40 * 104 + 4 * BLOCK_SIZE]]) {
+        const log = open(new Disk(), { sync, checksum, retain, syncInterval: 0 })
+        for (let i = 0; i < 600; i++) {
+          await log.append(data(i))
+          if (i % 20 === 0) await rest()
+          const { size, start } = log.log.stats()
+          if (size > least && size - start < least) return t.fail(`${size - start} bytes are left of ${size}`)
+        }
+        if (sync === 'interval') await log.sync()
+        await rest()
+        const { size, start, records } = log.log.stats()
+        t.ok(size - start <= most, `${size - start} bytes, at most ${most}`)
+        const left = await numbers(log)
+        t.deepEqual(left, range(left[0], 600))
+        t.equal(records, left.length)
+        if (retain.records) t.ok(records >= 40 && records < 40 + 4 * 5, `${records} records`)
+        await log.close()
+      }
+    })
+  }
+}
+
+tape('a log keeps records that are young enough', async (t) => {
+  const simulation = new Simulation(1)
+  await simulation.run((async () => {
+    const disk = new Disk({ clock: simulation.clock, delay: () => 0 })
+    const codec = { encode: (value) => JSON.stringify(value), decode: (text) => JSON.parse(text) }
+    const retain = { age: 1000, time: ({ at }) => at }
+    const settings = settingsOf({ blockSize: BLOCK_SIZE, codec, retain, syncInterval: 10 })
+    const log = promises(createLog(disk.file('log'), settings, simulation.clock))
+    for (let i = 0; i < 300; i++) {
+      await log.append({ at: simulation.clock.date(), i, text: 'x'.repeat(80) })
+      await simulation.pause(50)
+      const [oldest] = await collect(log.log, { limit: 1, seqs: false })
+      const age = simulation.clock.date() - oldest.at
+      if (i > 40 && (age < 1000 || age > 1000 + 50 * 15)) return t.fail(`the oldest is ${age} ms old`)
+    }
+    t.ok(log.log.start > 0)
+    await log.close()
+  })())
+})
+
+tape('a block without a time counts as old as the one before it', async (t) => {
+  const disk = new Disk()
+  const time = (value) => {
+    const number = Number(value.toString('latin1', 0, 6))
+    if (number % 100 < 30) throw new Error('none')
+    return number % 100 < 60 ? NaN : new Date(0)
+  }
+  const log = open(disk, { retain: { age: 1, time }, sync: 'always' })
+  const seqs = []
+  for (let i = 0; i < 190; i++) seqs.push(await log.append(data(i)))
+  await rest()
+  await event(resolve => setTimeout(resolve, 5))
+  for (let i = 190; i < 200; i++) seqs.push(await log.append(data(i)))
+  await rest()
+  t.ok(log.log.start >= seqs[180], `all have gone but the last blocks: ${log.log.start} of ${seqs.at(-1)}`)
+  await log.close()
+})
+
+tape('with several limits, a block goes as soon as one of them lets it', async (t) => {
+  const log = open(new Disk(), { retain: { bytes: 1e6, records: 20, age: 1e9, time: () => Date.now() }, sync: 'always' })
+  for (let i = 0; i < 200; i++) await log.append(data(i))
+  await rest()
+  const left = (await numbers(log)).length
+  t.ok(left >= 20 && left < 40, `${left} records`)
+  await log.close()
+})
+
+tape('a log that is opened with a smaller limit, or counts its records only then, is trimmed as its next blocks fill', async (t) => {
+  for (const retain of [{ bytes: 2000 }, { records: 20 }]) {
+    const disk = new Disk()
+    const before = open(disk, { sync: 'always' })
+    for (let i = 0; i < 3000; i++) await before.append(data(i))
+    await before.close()
+    disk.counted = null
+    const log = open(disk, { sync: 'always', retain })
+    for (let i = 3000; i < 3010; i++) await log.append(data(i))
+    for (let i = 0; i < 10; i++) await rest()
+    const left = await numbers(log)
+    t.deepEqual(left, range(left[0], 3010))
+    const { size, start } = log.log.stats()
+    t.ok(retain.bytes ? size - start >= 2000 : left.length >= 20)
+    t.ok(left.length < 40, `${left.length} records`)
+    await log.close()
+  }
+})
+
+tape('what is trimmed is freed in large parts, and the rest when the log is closed', async (t) => {
+  const disk = new Disk()
+  const kinds = []
+  disk.note = (line) => kinds.push(line.trim())
+  const log = open(disk, { retain: { bytes: 2000 }, sync: 'interval', syncInterval: 1, trimBatch: 20 * BLOCK_SIZE })
+  for (let i = 0; i < 1000; i++) {
+    await log.append(data(i))
+    if (i % 10 === 0) await rest()
+  }
+  const punches = kinds.filter(kind => kind === 'punch').length
+  t.ok(punches > 3 && punches < 15, `${punches} times`)
+  const { start } = log.log
+  await log.close()
+  t.ok(disk.get('log').bytes.subarray(BLOCK_SIZE, start).every(byte => byte === 0))
+  const again = open(disk, {})
+  await again.onReady()
+  t.equal(again.log.start, start)
+  await again.close()
+})
+
+tape('wrong limits are refused', async (t) => {
+  const file = testFolder(t)('log')
+  for (const retain of [5, 'a', [], {}, { bytes: 0 }, { bytes: -1 }, { bytes: 1.5 }, { bytes: '5' }, { records: 0 }, { age: 5 }, { time: () => 1 }, { bytes: 1, time: () => 1 }, { age: 1, time: 5 }, { size: 5 }]) {
+    t.throws(() => FlumeLog(file, { retain }), { code: 'flumelog:invalid' }, JSON.stringify(retain))
+  }
+  t.notOk(fs.existsSync(file))
+})
+
+tape('the owner of a shared log trims it for all', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true, sync: 'always', retain: { bytes: 3000 } }))
+  await owner.onReady()
+  const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true, retain: { bytes: 1 } }))
+  for (let i = 0; i < 200; i++) await client.append(data(i))
+  await event(resolve => setTimeout(resolve, 20))
+  t.ok(owner.log.start > 0)
+  // others get to know when space is freed, of which there is little yet
+  await owner.trim({ lt: 0 })
+  const left = await numbers(owner)
+  t.ok(left.length * 104 >= 3000 - 104 && left.length < 60, `${left.length} records`)
+  t.deepEqual(await numbers(client), left)
+  t.equal(await codeOf(client.get(0)), 'flumelog:trimmed')
+  await Promise.all([owner.close(), client.close()])
+})
