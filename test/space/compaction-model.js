@@ -7,7 +7,7 @@ const tape = require('tape')
 const { open } = require('../../promises')
 const { processFolder } = require('../helpers/folder')
 
-const RUNS = Number(process.env.RUNS ?? 25)
+const RUNS = Number(process.env.RUNS ?? 12)
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
 const part = fc.integer({ min: 0, max: 999 }).map(n => n / 1000)

@@ -223,6 +223,33 @@ tape('scans, searches, getPrevious and gets that are in progress when the log is
   await log.close()
 })
 
+tape('the map of a compaction that was stopped before its file took the log\'s place is never in effect', async (t) => {
+  const folder = testFolder(t)
+  let log = await open(folder('log'), SMALL)
+  await appendAll(log, 300)
+  const { id } = await log.compact()
+  await log.close()
+  fs.copyFileSync(folder('log'), folder('before'))
+  log = await open(folder('log'), SMALL)
+  await log.compact()
+  await log.close()
+  // as if the second rename had not been done
+  fs.renameSync(folder('before'), folder('log'))
+  const reader = await open(folder('log'), { readOnly: true })
+  t.equal(reader.id, id)
+  await reader.close()
+  log = await open(folder('log'), SMALL)
+  t.equal(log.id, id)
+  t.equal((await all(log)).length, 300)
+  await log.close()
+  t.deepEqual([(await OffsetMap.open(folder('log'))).id, (await OffsetMap.open(folder('log'))).base], [id, 0])
+  log = await open(folder('log'), SMALL)
+  t.equal(log.id, id)
+  await log.compact()
+  t.equal((await OffsetMap.open(folder('log'))).previousId, id)
+  await log.close()
+})
+
 tape('a log beyond 4 GiB is compacted as any other', async (t) => {
   const file = testFolder(t)('log')
   let log = await open(file, SMALL)
