@@ -21,18 +21,9 @@ const { EarlierBackup } = require('./earlier-backup')
  * @property {import('../storage/path-file').LogFile} file
  * @property {(cb: (err: Error | null) => void) => void} whenFresh
  *
- * @typedef {object} BackupOnlyOptions
- * @property {boolean} [full] copy all of the log, also if there is an earlier backup, which is replaced when the copy is complete; default false
- *
- * @typedef {BackupOnlyOptions & import('../maintenance/work').WorkOptions} BackupOptions
- *
- * @typedef {object} BackedUp
- * @property {number} bytes size of the backup
- * @property {number} copied bytes that were written into it, deletions not counted
- * @property {number} deleted records in an earlier backup that were deleted, since they have been deleted in the log
- * @property {boolean} incremental whether an earlier backup was brought up to date
- *
- * @typedef {(err: import('../errors').CallbackError | null, result: BackedUp) => void} BackupCallback
+ * @typedef {import('./types').BackupOptions} BackupOptions
+ * @typedef {import('./types').BackedUp} BackedUp
+ * @typedef {import('./types').BackupCallback} BackupCallback
  */
 
 /** All of the log as it was has been trimmed meanwhile, or it has been compacted: the backup starts again. */
