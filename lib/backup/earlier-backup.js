@@ -17,6 +17,7 @@ const { PAGE_SIZE } = require('../storage/holes')
 const { pathFile } = require('../storage/path-file')
 const { BlockWriter } = require('./block-writer')
 const { Comparison } = require('./comparison')
+const { isKnownSource } = require('./known-source')
 const { isOfEarlierGeneration } = require('./earlier-generation')
 
 /** Added to the name of a full backup while it is not complete. */
@@ -111,7 +112,7 @@ class EarlierBackup {
         this.mustDelete ||= difference.deleted.length > 0 || difference.isHole
       }
     }
-    if (!isRelated) throw this.isOther('nothing in it is in the log any more')
+    if (!isRelated && !await isKnownSource(source, this.path)) throw this.isOther('nothing in it is in the log any more')
     return isOlder || extent.start > source.start || source.start > this.end
   }
 
