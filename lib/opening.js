@@ -9,7 +9,8 @@ const { findVisibleEnd } = require('./read/visible-end')
 const { openBlocks } = require('./read/open-blocks')
 const { recoverEnd } = require('./recovery/recover-end')
 const { removeJournal } = require('./sharing/journal')
-const { readId } = require('./space/log-id')
+const { readId, settleId } = require('./space/log-id')
+const { retain } = require('./space/retention')
 const { removeUnfinished } = require('./space/unfinished')
 const { promises } = require('./storage/promisified-file')
 const { Writer } = require('./write/writer')
@@ -88,12 +89,12 @@ async function openWriter (context, io) {
   const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
   // what is appended now is not what an earlier owner of the log was about to store there
   if (file.location) await Promise.all([removeJournal(file.location.path), removeUnfinished(file.location.path)])
-  const id = await readId(file.location?.path ?? null, found.start)
+  const id = await settleId(file.location ?? null, found.start)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
   blocks.start = found.start
   const writer = new Writer(file, blocks, { ...settings, blockSize, counted }, limits, found.lastSeq, listeners.onadvance, clock)
-  writer.retain(settings, records)
+  retain(writer, settings, records)
   return { opened: { blocks, reader, writer, follower: null, sharing: null, id, cut, recovered }, lastSeq: found.lastSeq }
 }
 

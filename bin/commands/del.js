@@ -99,7 +99,7 @@ async function recordsIn (file, bounds) {
     const { gt, gte, lt, lte } = await resolveBounds(log, bounds)
     // what is appended from now on is not in it
     const before = Math.min(lt ?? Infinity, log.stats().size)
-    await new Promise((resolve, reject) => log.scan({ gt, gte, lt: before, lte, cache: false, reuse: true }, (block, start, end, seq) => {
+    await new Promise((resolve, reject) => log.scan({ gt, gte, lt: before, lte, cache: false, reuse: true, fromStart: true }, (block, start, end, seq) => {
       if (found++ < MAX_SHOWN) records.push({ seq, data: Buffer.from(block.subarray(start, end)) })
       bytes += end - start
       last = seq

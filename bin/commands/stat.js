@@ -55,6 +55,7 @@ function figuresOf (file, report, allocated) {
   return {
     file,
     size: report.size,
+    start: report.start,
     allocated,
     blockSize: report.blockSize,
     blocks: report.blocks,
@@ -64,7 +65,7 @@ function figuresOf (file, report, allocated) {
     bytes: counts.bytes,
     framing: counts.framing,
     deleted: { records: counts.deleted, bytes: counts.deletedBytes },
-    padding: { bytes: report.padding, percent: percent(report.padding, report.size) },
+    padding: { bytes: report.padding, percent: percent(report.padding, report.size - report.start) },
     damaged: { blocks: report.damagedBlocks, bytes: report.damagedBytes },
     torn: { bytes: torn },
     closed: report.closed,
@@ -94,13 +95,14 @@ function bucketsOf (sizes) {
 function formatReport (figures) {
   const { stdout } = process
   const { records, record, deleted, padding, damaged, torn } = figures
-  const share = (/** @type {number} */ bytes) => `${counted(bytes, 'byte')} (${percent(bytes, figures.size).toFixed(1)} %)`
+  const share = (/** @type {number} */ bytes) => `${counted(bytes, 'byte')} (${percent(bytes, figures.size - figures.start).toFixed(1)} %)`
   const row = (/** @type {string} */ name, /** @type {string} */ value) => `${name.padEnd(14)}${value}`
   const warn = (/** @type {string} */ name, /** @type {string} */ value) => paint(stdout, 'red', row(name, value))
   const lines = [
     row('file', shownOn(stdout, figures.file)),
     row('size', figures.size < 1000 ? counted(figures.size, 'byte') : `${counted(figures.size, 'byte')} (${size(figures.size)})`),
     row('allocated', share(figures.allocated)),
+    ...figures.start === 0 ? [] : [row('start', `${counted(figures.start, 'byte')}; what was before is trimmed`)],
     row('block size', counted(figures.blockSize, 'byte')),
     row('blocks', `${count(figures.blocks)}${sealedNote(figures)}`),
     row('records', count(records)),

@@ -55,8 +55,8 @@ async function verify (file, { json }) {
  * @param {Report} report
  */
 function figuresOf (file, report) {
-  const { size, blockSize, blocks, sealed, checksummed, counts, closed, ranges } = report
-  return { file, sound: report.valid, size, blockSize, blocks, sealed, checksummed, records: counts.records, closed, ranges }
+  const { size, start, blockSize, blocks, sealed, checksummed, counts, closed, ranges } = report
+  return { file, sound: report.valid, size, start, blockSize, blocks, sealed, checksummed, records: counts.records, closed, ranges }
 }
 
 /**
@@ -72,8 +72,8 @@ function formatReport (file, report) {
 }
 
 /** @param {Report} report */
-function describeValid ({ size: bytes, blocks, sealed, checksummed, counts }) {
-  const what = `valid: ${counted(blocks, 'block')}, ${counted(counts.records, 'record')}, ${size(bytes)}`
+function describeValid ({ size: bytes, start, blocks, sealed, checksummed, counts }) {
+  const what = `valid: ${counted(blocks, 'block')}, ${counted(counts.records, 'record')}, ${size(bytes - start)}${start === 0 ? '' : `, from offset ${start} on: what was before is trimmed`}`
   if (sealed === checksummed) return what
   const without = checksummed === 0 ? 'no block has a checksum' : `${counted(sealed - checksummed, 'block has', 'blocks have')} no checksum`
   return `${what}; ${without}, so only the structure was checked there`

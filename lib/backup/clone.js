@@ -6,7 +6,7 @@
 const fs = require('fs')
 const { findProblem } = require('../format/validation')
 const { storedChecksum } = require('../format/checksum')
-const { punchHead } = require('../space/punch-head')
+const { punchHead } = require('../recovery/punch-head')
 
 /** Bytes read at a time. */
 const PIECE_SIZE = 1024 * 1024

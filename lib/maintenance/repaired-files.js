@@ -4,7 +4,7 @@
 
 const fs = require('fs')
 const path = require('path')
-const { punchHead } = require('../space/punch-head')
+const { punchHead } = require('../recovery/punch-head')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { ALL_SUFFIXES, inTheWay } = require('./beside')
 

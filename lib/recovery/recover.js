@@ -3,7 +3,7 @@
 // Truncates a log's file to the end that find-end.js found, and completes what a crash interrupted.
 
 const { seal } = require('../format/layout')
-const { punchHead } = require('../space/punch-head')
+const { punchHead } = require('./punch-head')
 
 /**
  * @param {import('../storage/promisified-file').Io} io

@@ -160,7 +160,7 @@ class RemoteWriter {
 
   /**
    * @param {number} start
-   * @param {import('../space/trimmer').Trimmed} cb
+   * @param {import('../write/trimmer').Trimmed} cb
    */
   trim (start, cb) {
     this.ask({ trim: Math.min(Math.max(start, 0), Number.MAX_SAFE_INTEGER) }, (err, start) => err ? cb(err) : cb(null, start))

@@ -22,7 +22,7 @@ function moveWriter (writer, target, map, moveOffset) {
   durability.moveTo(target.end)
   counts.synced = { ...counts.written }
   writer.recordCount = new RecordCount({ records: target.records, estimate: target.records }, writer.blocks)
-  deleter.moveRequests((seq) => map.at(seq))
+  deleter.moveRequests(map)
   trimmer.moveFile(writer.blocks.start, (offset) => map.up(offset))
 }
 

@@ -14,7 +14,7 @@ class OffsetMapWriter {
   /**
    * @param {string} filename
    * @param {number} fd
-   * @param {{ id: string, previousId: string, base: number }} ids
+   * @param {{ id: string, previousId: string | null, base: number }} ids
    */
   constructor (filename, fd, ids) {
     this.filename = filename
@@ -31,7 +31,7 @@ class OffsetMapWriter {
 
   /**
    * @param {string} filename
-   * @param {{ id: string, previousId: string, base: number }} ids
+   * @param {{ id: string, previousId: string | null, base: number }} ids
    */
   static async create (filename, ids) {
     return new OffsetMapWriter(filename, await open(filename, 'wx+', 0o600), ids)

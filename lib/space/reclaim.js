@@ -71,7 +71,7 @@ async function reclaim (writer, { onProgress, signal }) {
  * @returns {AsyncGenerator<number>} how far that is done
  */
 async function * emptyBlocks (writer, start, end) {
-  const { blocks } = writer
+  const { blocks, deleter: { holes } } = writer
   const { blockSize } = blocks
   const step = Math.max(1, Math.floor(READ_SIZE / blockSize))
   const last = end / blockSize
@@ -86,7 +86,8 @@ async function * emptyBlocks (writer, start, end) {
     const loaded = await new Promise(resolve => blocks.load(first, count, { cacheShare: 0, buffers }, resolve))
     for (const block of loaded) {
       if (block.error !== null || !isEmpty(block)) continue
-      writer.deleter.holes.consider(block.number)
+      if (block.isHole) holes.considerHole(block.number)
+      else holes.consider(block.number)
       found++
     }
     if (found >= MAX_FOUND) {

@@ -8,7 +8,7 @@ const { promised } = require('../callbacks')
 const chunk = require('../format/chunk')
 const layout = require('../format/layout')
 const { readLarge } = require('../read/large-get')
-const { recordsIn } = require('./trimmer')
+const { recordsIn } = require('../write/trimmer')
 
 /** Blocks that are read before the log's start is moved. */
 const MAX_BLOCKS = 64
@@ -85,7 +85,7 @@ class Retention {
 
   /**
    * @param {number} start
-   * @param {import('./trimmer').Known | null} known
+   * @param {import('../write/trimmer').Known | null} known
    */
   trimTo (start, known) {
     return promised(cb => this.writer.trim(start, cb, known))
@@ -210,4 +210,13 @@ class Retention {
   }
 }
 
-module.exports = { Retention }
+/**
+ * @param {import('../write/writer').Writer} writer of a log
+ * @param {import('../options').Settings} settings of it
+ * @param {import('../record-codec').RecordCodec} codec
+ */
+function retain (writer, { retain, sync }, codec) {
+  if (retain !== null) writer.retention = new Retention(writer, retain, codec, sync, writer.clock)
+}
+
+module.exports = { retain }

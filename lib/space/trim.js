@@ -28,7 +28,7 @@ function trim (log, options, callback) {
     const problem = problemOf(log, options)
     if (problem !== null) return process.nextTick(cb, problem)
     const writer = /** @type {import('../write/writer').Writer} */ (log.state.opened?.writer)
-    writer.trim(options.lt, /** @type {import('./trimmer').Trimmed} */ (cb))
+    writer.trim(options.lt, /** @type {import('../write/trimmer').Trimmed} */ (cb))
   })
 }
 

@@ -30,6 +30,8 @@ const { RangeDeletion } = require('./range-deletion')
 const MAX_BLOCKS = 64
 /** Records, after which no further block is started: each takes some microseconds of the event loop. */
 const MAX_RECORDS = 1000
+/** Bytes of blocks of ranges that are changed at a time. */
+const MAX_RANGE_BYTES = 1024 * 1024
 /** The most writes into one block; one of all of it takes about as long. */
 const MAX_PATCHES = 8
 
@@ -138,18 +140,20 @@ class Deleter {
   }
 
   /**
-   * The log is another file now. No range is being deleted.
-   * @param {(seq: number) => number | null} move where a record is now; null: it is gone
+   * The log is another file now.
+   * @param {import('../space/offset-map').OffsetMap} map
    */
-  moveRequests (move) {
+  moveRequests (map) {
     const all = [...this.requests.values()].flat()
     this.requests.clear()
     for (const request of all) {
       // a block that was to become a hole is gone
-      const now = 'seq' in request ? move(request.seq) : null
+      const now = 'seq' in request ? map.at(request.seq) : null
       if (now === null) answer([request.cb], null)
       else this.request(now, request.cb)
     }
+    for (const range of this.ranges) range.move(map, this.blocks.blockSize)
+    this.ranges = this.ranges.filter(({ hasNext }) => hasNext)
     this.holes.moved()
   }
 
@@ -257,8 +261,9 @@ class Deleter {
       records += requests.length
       this.requests.delete(number)
     }
+    const most = Math.min(MAX_BLOCKS, Math.max(1, Math.floor(MAX_RANGE_BYTES / this.blocks.blockSize)))
     for (const range of this.ranges) {
-      while (range.hasNext && taken.size < MAX_BLOCKS) {
+      while (range.hasNext && taken.size < most) {
         const [number, request] = range.take()
         const requests = taken.get(number)
         if (requests === undefined) taken.set(number, [request])
@@ -301,7 +306,7 @@ class Deleter {
     const isInDoubt = this.pending.has(block.number) || (this.options.sync === 'always' && this.hasUnsyncedZeros)
     const mustRetry = this.file.point === null && isInDoubt
     if (positions.size === 0 && !mustRetry) {
-      if (isHole && !this.pending.has(block.number)) this.holes.rewritten(block.number, 0)
+      if (isHole && !this.pending.has(block.number)) this.holes.considerHole(block.number)
       return answer(callbacks, null)
     }
     if (isEmptied || !isWhole) this.holes.consider(block.number)

@@ -13,9 +13,9 @@ const { CHECKED_PADDING_SIZE, LENGTH_SIZE } = require('../format/layout')
 const { PAGE_SIZE } = require('../storage/holes')
 const { promised } = require('../callbacks')
 
-/** The most blocks punched at a time, so that appends do not wait long: some 0.1 ms each on ext4. */
-const MAX_PUNCHES = 16
-/** The most blocks that are asked for at a time. */
+/** Milliseconds of punching at a time, so that appends do not wait long: a block takes some 0.1 ms on ext4. */
+const MAX_PUNCH_TIME = 3
+/** The most blocks punched, or asked for, at a time. */
 const MAX_BLOCKS = 64
 
 /** @typedef {(err?: Error | null) => void} Done */
@@ -87,11 +87,15 @@ class HoleMaker {
     return isBehind || [...this.unsettled].some(block => block >= start && block < end)
   }
 
-  /**
-   * @param {number} number of a block in which all records may be deleted now
-   */
+  /** @param {number} number of a block in which all records may be deleted now */
   consider (number) {
     if (this.file.point !== null) this.emptied.add(number)
+  }
+
+  /** @param {number} number of a hole, in the log's file or recorded, which may take space */
+  considerHole (number) {
+    if (this.deleter.pending.has(number)) this.consider(number)
+    else if (!this.unpunched.has(number)) this.rewritten(number, 0)
   }
 
   /**
@@ -165,7 +169,11 @@ class HoleMaker {
     const { writer: { durability }, unpunched } = this
     const isDurable = (/** @type {number} */ coveredBy) => coveredBy <= durability.lastSync
     if (![...unpunched.values()].every(isDurable)) await promised(cb => durability.syncAll(cb))
-    for (const number of [...unpunched.keys()].slice(0, MAX_PUNCHES)) {
+    const { clock } = this.deleter
+    const until = clock.now() + MAX_PUNCH_TIME
+    let count = 0
+    for (const number of unpunched.keys()) {
+      if (count++ === MAX_BLOCKS || clock.now() > until) break
       unpunched.delete(number)
       await this.punch(number)
     }

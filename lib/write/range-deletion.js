@@ -28,6 +28,7 @@ class RangeDeletion {
     this.failure = null
     /** Whether the recovery point was moved up for it. */
     this.isSettled = false
+    this.isOver = false
     this.settle = this.settle.bind(this)
   }
 
@@ -49,7 +50,7 @@ class RangeDeletion {
     this.failure ??= failure
     // behind a corrupt block the others can be deleted
     if (failure !== null && failure.code !== 'flumelog:corrupt') this.stop()
-    if (this.pending === 0 && !this.hasNext) this.cb(this.failure)
+    this.finish()
   }
 
   /**
@@ -58,7 +59,21 @@ class RangeDeletion {
    */
   skipTo (number) {
     this.next = Math.max(this.next, number)
-    if (this.pending === 0 && !this.hasNext) process.nextTick(this.cb, this.failure)
+    this.finish()
+  }
+
+  /**
+   * The log is another file now.
+   * @param {import('../space/offset-map').OffsetMap} map
+   * @param {number} blockSize
+   */
+  move (map, blockSize) {
+    this.min = map.up(Math.max(this.min, this.next * blockSize))
+    this.max = map.down(this.max)
+    this.next = Math.floor(this.min / blockSize)
+    this.last = Math.floor(this.max / blockSize)
+    this.isSettled = false
+    if (this.max < this.min) this.fail(null)
   }
 
   /** Nothing more is asked for. */
@@ -68,11 +83,16 @@ class RangeDeletion {
 
   /** @param {Error | null} err it ends before its end */
   fail (err) {
-    // it was told already, or is when its requests are answered
-    if (!this.hasNext) return
     this.stop()
     this.failure ??= err
-    if (this.pending === 0) process.nextTick(this.cb, this.failure)
+    this.finish()
+  }
+
+  /** Calls back, once, if nothing is left to be done. */
+  finish () {
+    if (this.isOver || this.hasNext || this.pending > 0) return
+    this.isOver = true
+    process.nextTick(this.cb, this.failure)
   }
 }
 

@@ -52,7 +52,7 @@ class RecoveryPointKeeper {
     this.isPublishing = false
     this.isHandingOver = false
     this.isStopped = false
-    /** Knows where the log starts. @type {import('../space/trimmer').Trimmer | null} */
+    /** Knows where the log starts. @type {import('./trimmer').Trimmer | null} */
     this.trimmer = null
     this.publishNow = this.publishNow.bind(this)
   }

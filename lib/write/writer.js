@@ -52,8 +52,7 @@ const { Appender } = require('./appender')
 const { NO_LENGTH, Packer } = require('./packer')
 const { finish } = require('./closing')
 const { Deleter } = require('./deleter')
-const { Retention } = require('../space/retention')
-const { Trimmer } = require('../space/trimmer')
+const { Trimmer } = require('./trimmer')
 const { TRANSITIONS, nextStep } = require('./states')
 
 /** The share of the cache that may be full for blocks to be added to it that were written and not read. */
@@ -99,7 +98,7 @@ class Writer {
     this.toldSeq = lastSeq
     /** Gets to know what other processes have sent before it is in the file. @type {import('../sharing/journal').Journal | null} */
     this.journal = null
-    /** Trims by itself; null: everything stays. @type {import('../space/retention').Retention | null} */
+    /** Told when blocks were filled, or have become durable. @type {{ consider: () => void } | null} */
     this.retention = null
     /** Told of blocks that a deletion has rewritten. @type {(numbers: number[]) => void} */
     this.onrewritten = () => {}
@@ -191,14 +190,6 @@ class Writer {
   }
 
   /**
-   * @param {import('../options').Settings} settings
-   * @param {import('../record-codec').RecordCodec} codec
-   */
-  retain ({ retain, sync }, codec) {
-    if (retain !== null) this.retention = new Retention(this, retain, codec, sync, this.clock)
-  }
-
-  /**
    * Deletes a record.
    * @param {number} seq
    * @param {Done} cb
@@ -234,8 +225,8 @@ class Writer {
   /**
    * Trims blocks at the head of the log.
    * @param {number} start where it is to start, at most
-   * @param {import('../space/trimmer').Trimmed} cb see `Trimmer`
-   * @param {import('../space/trimmer').Known | null} [known]
+   * @param {import('./trimmer').Trimmed} cb see `Trimmer`
+   * @param {import('./trimmer').Known | null} [known]
    */
   trim (start, cb, known) {
     const { refusal } = this.appender
@@ -332,7 +323,7 @@ class Writer {
       mustTruncate: this.mustTruncate,
       hasDeletions: this.deleter.hasWork,
       hasJustDeleted: this.hasJustDeleted,
-      hasOperations: this.operations.length > 0 && this.deleter.ranges.length === 0,
+      hasOperations: this.operations.length > 0,
       hasTrim: this.trimmer.hasWork,
       hasJustTrimmed: this.hasJustTrimmed,
       hasUnwritten: packer.end > this.written,

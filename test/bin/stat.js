@@ -73,6 +73,7 @@ test('stat --json prints the same figures as JSON', async (t) => {
   t.deepEqual(JSON.parse(stdout), {
     file,
     size: 2952,
+    start: 0,
     allocated: fs.statSync(file).blocks * 512,
     blockSize: 1024,
     blocks: 3,

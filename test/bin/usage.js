@@ -9,7 +9,7 @@ const { flumelog, inTurns } = require('../helpers/command-line')
 const { makeLog } = require('../helpers/logs')
 const { version } = require('../../package.json')
 
-const COMMANDS = ['dump', 'get', 'search', 'append', 'stat', 'verify', 'repair', 'serve', 'del', 'compact', 'cursors', 'import', 'export', 'completion']
+const COMMANDS = ['dump', 'get', 'search', 'append', 'stat', 'verify', 'repair', 'serve', 'del', 'trim', 'reclaim', 'compact', 'cursors', 'import', 'export', 'backup', 'restore', 'completion']
 
 test('--help lists all commands, and the help of each command has examples', async (t) => {
   const { code, stdout, stderr } = await flumelog(['--help'])

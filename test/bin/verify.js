@@ -80,7 +80,7 @@ test('--json prints the same as JSON', async (t) => {
   const sound = await flumelog(['verify', file, '--json'])
   t.equal(sound.code, 0)
   t.deepEqual(JSON.parse(sound.stdout), {
-    file, sound: true, size: fs.statSync(file).size, blockSize: 256, blocks: 9, sealed: 8, checksummed: 8, records: 100, closed: true, ranges: []
+    file, sound: true, size: fs.statSync(file).size, start: 0, blockSize: 256, blocks: 9, sealed: 8, checksummed: 8, records: 100, closed: true, ranges: []
   })
   overwrite(file, 256 + 30, 'X')
   overwrite(file, 512 + 30, Buffer.alloc(0))

@@ -64,6 +64,8 @@ const CODECS = {
     ({ request, first, last }) => frames.delRange(request, first, last),
     bodies.parseDeleteRange
   ],
+  TRIM: [record({ request: u32, trim: u64 }), ({ request, trim }) => frames.trim(request, trim), bodies.parseTrim],
+  TRIMMED: [record({ request: u32, start: u64 }), ({ request, start }) => frames.trimmed(request, start), bodies.parseTrimmed],
   RECLAIM: [u32, frames.reclaim, bodies.parseSync],
   RECLAIMED: [
     record({ request: u32, reclaimed: record({ blocks: u64, bytes: u64 }) }),
@@ -113,6 +115,7 @@ test('the frames of a client are those that docs/protocol.md describes', (t) => 
       [raw.del(request, seq), frames.del(request, seq)],
       [raw.delRange(request, seq, header.first), frames.delRange(request, seq, header.first)],
       [raw.frame(8, raw.u32(request)), frames.reclaim(request)],
+      [raw.frame(9, raw.u32(request), raw.u64(seq)), frames.trim(request, seq)],
       [raw.sync(request), frames.sync(request)],
       [raw.ping(), frames.ping()],
       [raw.bye(), frames.bye()]
@@ -190,7 +193,7 @@ test('a frame that is announced takes memory only as it arrives', (t) => {
 
 test('decoders of any bytes give a value or flumelog:protocol', (t) => {
   const decoders = Object.entries(bodies)
-  t.equal(decoders.length, 13)
+  t.equal(decoders.length, 15)
   const text = fc.oneof(fc.json(), fc.string()).map(text => Buffer.from(text))
   const bytes = fc.oneof(fc.uint8Array({ maxLength: 80 }).map(bytes => Buffer.from(bytes)), text, text.map(text => Buffer.concat([Buffer.alloc(4), text])))
   fc.assert(fc.property(bytes, (bytes) => {

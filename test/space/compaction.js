@@ -7,6 +7,7 @@ const tape = require('tape')
 const RAM = require('random-access-memory')
 const { open } = require('../../promises')
 const { OffsetMap } = require('../../lib/space/offset-map')
+const { Writer } = require('../../lib/write/writer')
 const { testFolder } = require('../helpers/folder')
 const { codeOf, event } = require('../helpers/reading')
 
@@ -222,6 +223,33 @@ tape('scans, searches, getPrevious and gets that are in progress when the log is
   await log.close()
 })
 
+tape('the map of a compaction that was stopped before its file took the log\'s place is never in effect', async (t) => {
+  const folder = testFolder(t)
+  let log = await open(folder('log'), SMALL)
+  await appendAll(log, 300)
+  const { id } = await log.compact()
+  await log.close()
+  fs.copyFileSync(folder('log'), folder('before'))
+  log = await open(folder('log'), SMALL)
+  await log.compact()
+  await log.close()
+  // as if the second rename had not been done
+  fs.renameSync(folder('before'), folder('log'))
+  const reader = await open(folder('log'), { readOnly: true })
+  t.equal(reader.id, id)
+  await reader.close()
+  log = await open(folder('log'), SMALL)
+  t.equal(log.id, id)
+  t.equal((await all(log)).length, 300)
+  await log.close()
+  t.deepEqual([(await OffsetMap.open(folder('log'))).id, (await OffsetMap.open(folder('log'))).base], [id, 0])
+  log = await open(folder('log'), SMALL)
+  t.equal(log.id, id)
+  await log.compact()
+  t.equal((await OffsetMap.open(folder('log'))).previousId, id)
+  await log.close()
+})
+
 tape('a log beyond 4 GiB is compacted as any other', async (t) => {
   const file = testFolder(t)('log')
   let log = await open(file, SMALL)
@@ -265,6 +293,29 @@ tape('a compaction that is overtaken by appends starts again, with more room for
   const seqs = await Promise.all(appended)
   t.equal((await all(log)).length, 81)
   t.ok(records <= 81 && Math.max(...seqs) < log.since.value + 1)
+  await log.close()
+})
+
+tape('what is to be deleted while the log moves to the new file is deleted there', async (t) => {
+  const log = await open(testFolder(t)('log'), { blockSize: 1024, sync: 'always' })
+  const seqs = await Promise.all(numbers(1500).map(n => log.append(n.padEnd(300))))
+  const { exclusively } = Writer.prototype
+  t.teardown(() => { Writer.prototype.exclusively = exclusively })
+  let deleting
+  let deletingOne
+  Writer.prototype.exclusively = function (run) {
+    return exclusively.call(this, () => {
+      const switching = run()
+      deleting = new Promise((resolve, reject) => log.flumelog.del({ gte: seqs[10], lte: seqs[1400] }, err => err ? reject(err) : resolve()))
+      deletingOne = log.del(seqs[5])
+      return switching
+    })
+  }
+  await log.compact()
+  await Promise.all([deleting, deletingOne])
+  const left = [...numbers(10).filter(n => n !== '5'), ...numbers(1500).slice(1401)]
+  t.equal((await all(log)).map(({ value }) => value.trim()).join(), left.join())
+  t.equal(log.stats().records, left.length)
   await log.close()
 })
 

@@ -129,3 +129,17 @@ test('retention goes by the age of whole records: one that is young keeps its pa
   t.ok(log.log.start > 0 && log.log.start <= seqs['old again'])
   await log.close()
 })
+
+test('a range deletes the large records whose seqs are in it, with all their chunks, and no others', async (t) => {
+  for (const [from, to] of [[1, 3], [2, 5], [0, 1], [4, 6]]) {
+    for (const offset of [0, -4000, -1000]) {
+      const log = await filled(testFolder(t)('log'), 1)
+      const { seqs, values } = log
+      // the bounds may lie between the parts of a record
+      await log.del({ gte: Math.max(0, seqs[from] + offset), lt: seqs[to] + offset })
+      const left = seqs.map((seq, i) => ({ seq, value: values[i] })).filter(({ seq }) => !(seq >= seqs[from] + offset && seq < seqs[to] + offset))
+      t.deepEqual(await collect(log.log), left, `${from} to ${to}, ${offset}`)
+      await log.close()
+    }
+  }
+})

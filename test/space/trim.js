@@ -298,3 +298,32 @@ tape('what is trimmed takes no space', async (t) => {
   if (log.log.stats().holes) t.ok(after.blocks * 512 < 400_000, `${before.blocks * 512} bytes before, ${after.blocks * 512} after`)
   await log.close()
 })
+
+tape('a trim on a full disk loses nothing else, and frees its space when there is room for the recovery point', async (t) => {
+  const disk = new Disk()
+  const log = open(disk)
+  const seqs = await filled(log)
+  await log.sync()
+  disk.capacity = disk.get('log').bytes.length
+  t.equal(await codeOf(log.trim({ lt: seqs[30] })), 'ENOSPC')
+  t.deepEqual(await indexes(log), range(30, 50))
+  t.equal(await codeOf(log.append(Buffer.alloc(240, 1))), 'ENOSPC')
+  const killed = open(disk.afterKill())
+  t.deepEqual(await indexes(killed), range(0, 50), 'it was not recorded')
+  await killed.close()
+})
+
+tape('a log on a full disk is trimmed when there is room again', async (t) => {
+  const disk = new Disk()
+  const log = open(disk)
+  const seqs = await filled(log)
+  await log.sync()
+  disk.capacity = disk.get('log').bytes.length
+  t.equal(await codeOf(log.trim({ lt: seqs[30] })), 'ENOSPC')
+  disk.capacity = Infinity
+  t.equal(await log.trim({ lt: seqs[20] }), seqs[30], 'as it was asked before')
+  await log.close()
+  const again = open(disk)
+  t.deepEqual(await indexes(again), range(30, 50))
+  await again.close()
+})

@@ -32,6 +32,7 @@ const options: FlumeLog.Options<Message> = {
   shared: true,
   timeout: 5000,
   ackInterval: 5,
+  retain: { bytes: 1e9, records: 5, age: 1000, time: (value) => value.at },
   readOnly: false
 }
 declare const storage: FlumeLog.RandomAccessStorage
@@ -212,6 +213,9 @@ cursor.commit(5, { synch: true })
 // @ts-expect-error it has a name
 log.cursor()
 log.del({ gte: 0, lt: 9 }, (err) => err?.message)
+log.trim({ lt: log.start + 5 })
+log.trim({ lt: 5 }, (err, start) => start + 1)
+log.stream({ gt: 5, fromStart: true })
 log.reclaim()
 log.reclaim((err, { blocks, bytes }) => blocks + bytes)
 log.reclaim({ onProgress: ({ bytes, total }) => bytes / total, signal: new AbortController().signal }, (err, { bytes }) => bytes)

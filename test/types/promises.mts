@@ -63,6 +63,7 @@ const backedUp: BackedUp = await log.backup('folder/backup', { full: false, sign
 console.log(backedUp.bytes + backedUp.copied + backedUp.deleted, backedUp.incremental, (await log.backup('folder/backup')).bytes)
 await log.del([seq, last])
 await log.del({ gt: seq, lte: last })
+const start: number = await log.trim({ lt: log.start + 1 })
 const freed: number = (await log.reclaim()).bytes + (await log.reclaim({ onProgress: ({ bytes }) => bytes })).blocks
 await log.scan({ gt: 0, reuse: true }, (block, start, end, seq) => block.readUInt8(start) < end + seq)
 await log.drained()

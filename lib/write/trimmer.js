@@ -15,7 +15,7 @@
 const { promised } = require('../callbacks')
 const layout = require('../format/layout')
 const { deletionOf } = require('../recovery/deletions')
-const { punchHead } = require('./punch-head')
+const { punchHead } = require('../recovery/punch-head')
 
 /** Bytes that are freed at a time, so that appends do not wait long. */
 const SLICE_SIZE = 16 * 1024 * 1024

@@ -1,0 +1,58 @@
+'use strict'
+
+// flumelog trim: removes blocks at the head of a log.
+
+const test = require('tape')
+const FlumeLog = require('../..')
+const { testFolder } = require('../helpers/folder')
+const { flumelog, refuses } = require('../helpers/command-line')
+const { makeLog, readLog } = require('../helpers/logs')
+const { promises } = require('../helpers/promises')
+
+const records = Array.from({ length: 1000 }, (_, i) => `record ${String(i).padStart(4, '0')} ${'x'.repeat(87)}`)
+
+test('trim removes blocks before an offset, or all but the last bytes or records', async (t) => {
+  for (const [options, isKept] of [
+    [['--lt', '50000'], (seq) => seq >= 50000],
+    [['--keep-bytes', '3e4'], (seq, size) => seq >= size - 30000],
+    [['--keep-records', '100'], (seq, size, i) => i >= 900]
+  ]) {
+    const file = testFolder(t)('log')
+    const seqs = await makeLog(file, records, { blockSize: 4096 })
+    const { code, stdout, stderr } = await flumelog(['trim', file, ...options, '--yes'])
+    t.deepEqual({ code, stdout }, { code: 0, stdout: '' })
+    t.match(stderr, /log: trimmed [\d.]+ kB: the log starts at offset \d+\n$/)
+    const start = Number(/\d+$/.exec(stderr.trim())[0])
+    const left = await readLog(file)
+    t.equal(left[0].seq, start)
+    const size = seqs.at(-1) + 104
+    const kept = seqs.filter((seq, i) => isKept(seq, size, i))
+    t.ok(kept.every(seq => seq >= start) && start > kept[0] - 2 * 4096, options.join(' '))
+    t.match((await flumelog(['trim', file, ...options, '--yes'])).stderr, /log: nothing to trim/)
+    t.match((await flumelog(['stat', file])).stdout, new RegExp(`^start +${start.toLocaleString('en')} bytes`, 'm'))
+    t.equal(JSON.parse((await flumelog(['stat', file, '--json'])).stdout).start, start)
+    t.match((await flumelog(['verify', file])).stdout, new RegExp(`valid: .*, from offset ${start} on: what was before is trimmed`))
+    t.match((await flumelog(['dump', file, '--limit', '1', '--seqs'])).stdout, new RegExp(`^${start}\trecord`))
+    refuses(t, await flumelog(['get', file, '5']), 1, /trimmed: the log starts at/, 'get')
+  }
+})
+
+test('trim of a log that another process owns is done by that process', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = promises(FlumeLog(file, { shared: true, blockSize: 4096 }))
+  await owner.append(records)
+  const { code, stderr } = await flumelog(['trim', file, '--lt', '50000', '--yes'])
+  t.equal(code, 0)
+  t.match(stderr, /log: trimmed .*, by the process that owns the log\n$/)
+  t.ok(owner.log.start > 0)
+  await owner.close()
+})
+
+test('trim asks, and refuses what it cannot do', async (t) => {
+  const name = testFolder(t)
+  await makeLog(name('log'), records)
+  refuses(t, await flumelog(['trim', name('log'), '--lt', '5']), 2, /--yes is required/, 'without a terminal')
+  refuses(t, await flumelog(['trim', name('log'), '--yes']), 2, /give --lt, --keep-bytes or --keep-records/, 'no bound')
+  refuses(t, await flumelog(['trim', name('log'), '--lt', 'x', '--yes']), 2, /must be an integer/, 'no number')
+  refuses(t, await flumelog(['trim', name('missing'), '--lt', '5', '--yes']), 1, /missing: no such file; check the name$/m, 'no file')
+})
