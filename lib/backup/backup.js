@@ -11,6 +11,7 @@ const { mustBeFree } = require('../maintenance/beside')
 const { mustBePath, workFor } = require('../maintenance/work')
 const { locate } = require('../storage/location')
 const { mustBeFunction, promised } = require('../callbacks')
+const { rememberSource } = require('./known-source')
 const { SourceLog } = require('./source-log')
 const { writeBackup } = require('./write-backup')
 const { EarlierBackup } = require('./earlier-backup')
@@ -82,12 +83,17 @@ async function backUpOnce (log, name, target, options, work) {
   mustBeAnother(source.file, name, target)
   if (await promisify(fs.stat)(name).catch(() => null) === null) {
     mustBeFree(locate(name, true).path, target)
-    return writeBackup(source, name, target, null, work)
+    const result = await writeBackup(source, name, target, null, work)
+    await rememberSource(source, name)
+    return result
   }
   const earlier = await EarlierBackup.open(source, name, target)
   try {
-    if (options.full || await earlier.mustBeReplaced(work)) return await writeBackup(source, name, target, earlier, work)
-    return await earlier.update(work)
+    const result = options.full || await earlier.mustBeReplaced(work)
+      ? await writeBackup(source, name, target, earlier, work)
+      : await earlier.update(work)
+    await rememberSource(source, earlier.path)
+    return result
   } finally {
     await earlier.close()
   }
