@@ -44,7 +44,7 @@ async function replace (extent, file, unfinished) {
   await fs.promises.chown(unfinished, uid, gid).catch(() => {})
   await extent.io.checkPath()
   await completeChanges(extent)
-  const original = await linkAs(file, `${file}.damaged`)
+  const original = await linkAs(file, `${file}.corrupt`)
   try {
     for (const suffix of ALL_SUFFIXES) await linkOrCopy(file + suffix, original + suffix).catch(nullIfMissing)
     await syncFolder(folder)
