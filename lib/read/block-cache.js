@@ -5,6 +5,7 @@
 // gets here, so readers never verify one again.
 
 const { createLRU } = require('lru.min')
+const { systemClock } = require('../clock')
 const { Block } = require('../format/block')
 const { BlockLoader } = require('./block-loader')
 const { PartChecksums } = require('./part-checksums')
@@ -24,13 +25,14 @@ const FIRST_BLOCKS = 1024
 class BlockCache {
   /**
    * @param {import('../storage/path-file').LogFile} file
-   * @param {{ blockSize: number, checksum: boolean, cacheSize: number, large?: boolean }} options
+   * @param {{ blockSize: number, checksum: boolean, cacheSize: number, large?: boolean, clock?: import('../clock').Clock }} options
    */
-  constructor (file, { blockSize, checksum, cacheSize, large = false }) {
+  constructor (file, { blockSize, checksum, cacheSize, large = false, clock = systemClock }) {
     this.file = file
     this.blockSize = blockSize
     this.checksum = checksum
     this.cacheSize = cacheSize
+    this.clock = clock
     /** Whether readers put large records together. */
     this.large = large
     this.blocksPerBuffer = Math.max(1, Math.floor(BUFFER_SIZE / blockSize))

@@ -389,7 +389,7 @@ function mayGoOn (cursor, bytes) {
   cursor.bytesInTurn += bytes
   if (cursor.bytesInTurn < TURN_SIZE) return NOTHING
   cursor.bytesInTurn = 0
-  setImmediate(cursor.onready)
+  cursor.blocks.clock.setImmediate(cursor.onready)
   return WAITING
 }
 

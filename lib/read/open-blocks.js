@@ -7,14 +7,14 @@ const { RecordReader } = require('./get')
 const { LargeRecordReader } = require('./large-get')
 
 /**
- * @param {Pick<import('../opening').Context, 'file' | 'settings' | 'records' | 'listeners' | 'turn'>} context
+ * @param {Pick<import('../opening').Context, 'file' | 'settings' | 'records' | 'listeners' | 'turn' | 'clock'>} context
  * @param {number} blockSize in bytes
  * @returns {{ blocks: BlockCache, reader: RecordReader }} whose tail the caller sets
  */
-function openBlocks ({ file, settings, records, listeners, turn }, blockSize) {
+function openBlocks ({ file, settings, records, listeners, turn, clock }, blockSize) {
   listeners.onblocksize(blockSize)
   const { checksum, cacheSize, large } = settings
-  const blocks = new BlockCache(file, { blockSize, checksum, cacheSize, large })
+  const blocks = new BlockCache(file, { blockSize, checksum, cacheSize, large, clock })
   const Reader = large ? LargeRecordReader : RecordReader
   return { blocks, reader: new Reader({ blocks, decode: records.isIdentity ? null : records.decode, takesText: records.takesText, turn }) }
 }
