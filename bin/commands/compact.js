@@ -29,7 +29,7 @@ writing; readers follow. A program that has it open can call log.compact().`
 /** @param {import('commander').Command} program */
 function define (program) {
   program.command('compact')
-    .summary('free what deleted records take: offsets change')
+    .summary('rewrite a log without its deleted records; offsets change')
     .description('Rewrites a log without its deleted records.')
     .argument('<file>', 'the log', fileToWrite)
     .addHelpText('after', helpText(EXAMPLES))

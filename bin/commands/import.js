@@ -30,7 +30,7 @@ A record that cannot be stored, since it is too large, empty, or no JSON, stops 
 /** @param {import('commander').Command} program */
 function define (program) {
   program.command('import')
-    .summary('make a log of the file of another one, or of lines')
+    .summary('import the file of another log, JSON lines or CSV')
     .description('Imports the file of another log, JSON lines, or CSV into a new log.')
     .argument('<old>', 'the file to import', fileName)
     .argument('<new>', 'the new log', fileToWrite)

@@ -19,7 +19,7 @@ Offsets and the size of the file stay the same; it takes less space on the disk 
 /** @param {import('commander').Command} program */
 function define (program) {
   program.command('reclaim')
-    .summary('free the space of deleted records')
+    .summary('free blocks in which every record is deleted; offsets stay')
     .description('Frees the space of all blocks of which every record is deleted.')
     .argument('<file>', 'the log', fileToWrite)
     .addHelpText('after', helpText(EXAMPLES))

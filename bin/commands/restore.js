@@ -22,7 +22,7 @@ The log is written under a temporary name, fsynced and read back before it gets 
 /** @param {import('commander').Command} program */
 function define (program) {
   program.command('restore')
-    .summary('make a log of a backup')
+    .summary('restore a log from a backup')
     .description('Restores a log from a backup that flumelog backup has made.')
     .argument('<backup>', 'the backup', fileName)
     .argument('<file>', 'the log', fileToWrite)
