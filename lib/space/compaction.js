@@ -114,7 +114,7 @@ class Compaction {
     this.changed.clear()
     this.done = 0
     const { unfinished, unfinishedMap } = filesOf(path)
-    this.map = await OffsetMapWriter.create(unfinishedMap, { id: randomUUID(), previousId: String(this.compacting.id), base: this.base })
+    this.map = await OffsetMapWriter.create(unfinishedMap, { id: randomUUID(), previousId: String(this.compacting.id), base: this.base }, this.file.status())
     this.fds.push(this.map.fd)
     const File = this.keep !== null && blocks.large ? LargeCompactedFile : CompactedFile
     this.target = await File.create(unfinished, { blockSize, checksum, base: this.base, keep: this.keep }, this.map)

@@ -5,6 +5,7 @@
 const fs = require('fs')
 const tape = require('tape')
 const RAM = require('random-access-memory')
+const { restore } = require('../../maintenance')
 const { open } = require('../../promises')
 const { OffsetMap } = require('../../lib/space/offset-map')
 const { Writer } = require('../../lib/write/writer')
@@ -73,6 +74,22 @@ tape('the id changes with each compaction, and the offset map leads from old seq
   t.equal(told.length, 1, 'a listener that was removed is not called')
   t.notEqual(log.id, id)
   await log.close()
+})
+
+tape('the offset map has the mode of the log, whatever the umask, also in a backup and what is restored from it', async (t) => {
+  const umask = process.umask(0o077)
+  t.teardown(() => process.umask(umask))
+  const name = testFolder(t)
+  const log = await open(name('log'), SMALL)
+  fs.chmodSync(name('log'), 0o644)
+  await log.del((await appendAll(log, 300))[0])
+  await log.compact()
+  await log.backup(name('backup'))
+  await log.close()
+  await restore(name('backup'), name('restored'))
+  for (const file of ['log', 'backup', 'restored']) {
+    t.deepEqual(['', '.offset-map'].map(suffix => (fs.statSync(name(file + suffix)).mode & 0o777).toString(8)), ['644', '644'], file)
+  }
 })
 
 tape('`keep` decides which records stay, those that are appended meanwhile among them', async (t) => {
