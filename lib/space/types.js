@@ -41,7 +41,8 @@
  * @typedef {object} CompactionMap valid until the next compaction, or until the log is closed
  * @property {string} id of the log since
  * @property {string | null} previousId of the log before
- * @property {(seq: number) => Promise<number | null>} map where a record is since; null: it is gone
+ * @property {(seq: number) => Promise<number | null>} map where the record with this seq from before is since; null: it is gone. An offset
+ *   at which no record started gives null, or an offset at which none starts
  */
 
 /**

@@ -54,7 +54,8 @@ tape('the id changes with each compaction, and the offset map leads from old seq
   const seqs = await appendAll(log, 300)
   await log.del([seqs[0], seqs[150], seqs[151]])
   const told = []
-  const stop = log.onCompact(map => told.push(map))
+  // `map` works by itself
+  const stop = log.onCompact(({ id, previousId, map }) => told.push({ id, previousId, map }))
   const { id } = await log.compact()
   t.equal(log.id, id)
   t.deepEqual(told.map(({ id, previousId }) => ({ id, previousId })), [{ id, previousId: '0' }])
@@ -70,7 +71,9 @@ tape('the id changes with each compaction, and the offset map leads from old seq
   t.equal(await map.mapDown(1e15), kept.at(-1).seq)
   map.close()
   stop()
+  await log.del(expected.get('1'))
   await log.compact()
+  t.equal(await codeOf(told[0].map(seqs[1])), 'flumelog:invalid', 'a map is valid until the next compaction')
   t.equal(told.length, 1, 'a listener that was removed is not called')
   t.notEqual(log.id, id)
   await log.close()
