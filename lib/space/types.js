@@ -30,7 +30,7 @@
  * @property {number} total bytes of the log; it may grow meanwhile
  *
  * @typedef {object} Compacted
- * @property {string} id of the log since
+ * @property {string} id of the log since; the same as before if no record was deleted and there is no `keep`: the log is as it was then
  * @property {number} before bytes from the log's start to its end
  * @property {number} after the same since
  * @property {number} records that were kept
