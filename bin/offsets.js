@@ -87,4 +87,4 @@ async function seqsOf (log, options) {
   return { last, found }
 }
 
-module.exports = { mustResolve, resolveBounds, seqAt, startOfTail }
+module.exports = { resolve, mustResolve, resolveBounds, seqAt, startOfTail }

@@ -3,11 +3,12 @@
 // flumelog compact: rewrites a log without its deleted records.
 
 const { fileToWrite } = require('../arguments')
-const { UserError, codeOf, reportRecovery } = require('../errors')
+const { UserError, codeOf, reportRecovery, writeStderr } = require('../errors')
 const { printable } = require('../escapes')
 const { counted, size } = require('../numbers')
-const { close, openToWrite } = require('../open')
+const { close, openToRead, openToWrite } = require('../open')
 const { byteProgress } = require('../progress')
+const { ask, canAsk } = require('../question')
 const { isShared } = require('../shared')
 const { helpText } = require('../usage')
 
@@ -16,10 +17,12 @@ const INTERRUPTED = 130
 const EXAMPLES = `
 Examples:
   flumelog compact my.log                 frees what deleted records take
+  flumelog compact my.log --yes           the same without asking
 
 OFFSETS CHANGE: records get new ones, greater than all before, so an offset
 from before never leads to another record. my.log.offset-map leads from the
 old ones to the new ones; views under flumedb are rebuilt when they are opened.
+A log without deleted records stays as it is.
 
 The log is copied into my.log.compacting, which then takes its place: until
 then, Ctrl-C, a crash or a full disk leave it as it was. It takes as much free
@@ -32,23 +35,40 @@ function define (program) {
     .summary('rewrite a log without its deleted records; offsets change')
     .description('Rewrites a log without its deleted records.')
     .argument('<file>', 'the log', fileToWrite)
+    .option('-y, --yes', 'do not ask; required if standard input or stderr is not a terminal')
     .addHelpText('after', helpText(EXAMPLES))
     .action(compact)
 }
 
-/** @param {string} file */
-async function compact (file) {
+/**
+ * @param {string} file
+ * @param {{ yes?: boolean }} options
+ * @param {import('commander').Command} command
+ */
+async function compact (file, { yes }, command) {
+  if (!yes && !canAsk()) command.error('--yes is required: compact cannot ask, since standard input or stderr is not a terminal')
+  // no log is created
+  await close(await openToRead(file))
+  if (!yes) {
+    const answer = await ask(`Compact ${printable(file)}? The offsets of all records change.`)
+    if (answer !== 'yes') {
+      process.exitCode = answer === 'interrupted' ? INTERRUPTED : 1
+      return writeStderr(`${file}: not compacted`)
+    }
+  }
   const interrupt = new AbortController()
   const oninterrupt = () => interrupt.abort()
   process.once('SIGINT', oninterrupt)
   const bar = byteProgress('compacting')
   const log = await openAlone(file)
   try {
-    const { before, after, records, deleted } = await new Promise((resolve, reject) => {
+    const { id } = log
+    const { id: idNow, before, after, records, deleted } = await new Promise((resolve, reject) => {
       log.compact({ signal: interrupt.signal, onProgress: ({ done, total }) => bar.update(done, total) }, (err, compacted) => err ? reject(err) : resolve(compacted))
     })
     bar.stop()
-    process.stdout.write(`${printable(file)}: ${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record')} dropped; offsets have changed\n`)
+    if (idNow === id) process.stdout.write(`${printable(file)}: nothing to drop: no record is deleted; the log is as it was\n`)
+    else process.stdout.write(`${printable(file)}: ${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record')} dropped; offsets have changed\n`)
   } catch (err) {
     bar.stop()
     if (!interrupt.signal.aborted) throw err

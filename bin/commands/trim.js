@@ -2,10 +2,12 @@
 
 // flumelog trim: removes blocks at the head of a log; on a terminal, it asks first.
 
+const { InvalidArgumentError } = require('commander')
 const { fileToWrite, natural } = require('../arguments')
 const { reportRecovery, writeStderr } = require('../errors')
 const { printable } = require('../escapes')
-const { size } = require('../numbers')
+const { counted, size } = require('../numbers')
+const { resolve } = require('../offsets')
 const { close, openToRead } = require('../open')
 const { ask, canAsk } = require('../question')
 const { openToAppend } = require('../shared')
@@ -21,7 +23,16 @@ Examples:
 
 Whole blocks are removed, and their space is freed; the block with the last record stays. All other records keep their offsets. What is removed cannot be restored. If another process owns the log and shares it, trim asks that process.`
 
-/** @typedef {{ lt?: number, keepBytes?: number, keepRecords?: number, yes?: boolean }} Options */
+/** @typedef {{ lt?: import('../arguments').Offset, keepBytes?: number, keepRecords?: number, yes?: boolean }} Options */
+
+/**
+ * @typedef {object} Bound
+ * @property {number} before the offset before which blocks go
+ * @property {number} start of the log
+ * @property {number} blocks that go
+ * @property {number} bytes in them
+ * @property {string} reason why none goes, if none does
+ */
 
 /** @param {import('commander').Command} program */
 function define (program) {
@@ -29,7 +40,7 @@ function define (program) {
     .summary('remove blocks at the head')
     .description('Removes whole blocks at the head of a log, and frees their space.')
     .argument('<file>', 'the log', fileToWrite)
-    .option('--lt <offset>', 'only blocks of which all records are before this offset', natural)
+    .option('--lt <offset>', 'only blocks of which all records are before this offset', before)
     .option('--keep-bytes <number>', 'only blocks before the last bytes of the log', bytes)
     .option('--keep-records <number>', 'only blocks before the last records that are not deleted', natural)
     .option('-y, --yes', 'do not ask; required if standard input or stderr is not a terminal')
@@ -46,6 +57,19 @@ function bytes (text) {
 }
 
 /**
+ * @param {string} text
+ * @returns {import('../arguments').Offset}
+ */
+function before (text) {
+  if (text === 'start' || text === 'end') return text
+  try {
+    return bytes(text)
+  } catch {
+    throw new InvalidArgumentError('must be an integer, 0 or more, start or end')
+  }
+}
+
+/**
  * @param {string} file
  * @param {Options} options
  * @param {import('commander').Command} command
@@ -54,9 +78,10 @@ async function trim (file, options, command) {
   const { lt, keepBytes, keepRecords, yes } = options
   if (lt === undefined && keepBytes === undefined && keepRecords === undefined) command.error('give --lt, --keep-bytes or --keep-records')
   if (!yes && !canAsk()) command.error('--yes is required: trim cannot ask, since standard input or stderr is not a terminal')
-  const { before, start } = await boundOf(file, options)
+  const { before, start, blocks, bytes, reason } = await boundOf(file, options)
+  if (blocks === 0) return writeStderr(`${file}: nothing to trim: ${reason}`)
   if (!yes) {
-    const answer = await ask(`Trim ${printable(file)}, which starts at ${start}, to start at ${before} or less?`)
+    const answer = await ask(`Remove the first ${counted(blocks, 'block')} (${size(bytes)}) of ${printable(file)}?`)
     if (answer !== 'yes') {
       process.exitCode = answer === 'interrupted' ? INTERRUPTED : 1
       return writeStderr(`${file}: nothing trimmed`)
@@ -68,7 +93,7 @@ async function trim (file, options, command) {
   try {
     const now = await trimmed(log, before)
     writeStderr(now <= start
-      ? `${file}: nothing to trim: no whole block is before offset ${before}`
+      ? `${file}: nothing to trim any more: the log starts at offset ${now}`
       : `${file}: trimmed ${size(now - start)}: the log starts at offset ${now}${where}`)
   } finally {
     await close(log)
@@ -78,14 +103,24 @@ async function trim (file, options, command) {
 /**
  * @param {string} file
  * @param {Options} options
- * @returns {Promise<{ before: number, start: number }>} before: the offset before which blocks go. start: of the log
+ * @returns {Promise<Bound>}
  */
-async function boundOf (file, { lt = Infinity, keepBytes = 0, keepRecords = 0 }) {
+async function boundOf (file, { lt, keepBytes = 0, keepRecords = 0 }) {
   const log = await openToRead(file)
   try {
+    const { blockSize } = log
     const { size, start } = log.stats()
     const first = keepRecords === 0 ? size : await lastButOf(log, keepRecords)
-    return { before: Math.max(start, Math.min(lt, size - keepBytes, first)), start }
+    const offset = lt === undefined ? size : await resolve(log, lt) ?? 0
+    const before = Math.max(start, Math.min(offset, size - keepBytes, first))
+    const last = Math.max(0, log.since.value ?? 0)
+    const end = Math.floor(Math.min(before, last) / blockSize) * blockSize
+    const isFirstAlone = start === 0 && end === blockSize
+    const bytes = isFirstAlone ? 0 : Math.max(0, end - start)
+    const reason = isFirstAlone
+      ? 'the first block is removed only together with the second'
+      : end < Math.floor(before / blockSize) * blockSize ? 'the block with the last record stays' : `no whole block is before offset ${before}`
+    return { before, start, blocks: bytes / blockSize, bytes, reason }
   } finally {
     await close(log)
   }

@@ -3,6 +3,7 @@
 // Files beside a log that go with it into a backup, and back.
 
 const fs = require('fs')
+const { shareAsLog } = require('../storage/share-as-log')
 
 /** Where the records of a compacted log are since: it gives the log its id. Beside another log, it has no effect. */
 const MAP_SUFFIX = '.offset-map'
@@ -21,7 +22,7 @@ async function copyMap (log, target) {
     return fs.promises.rm(name, { force: true })
   }
   try {
-    await sync(unfinished)
+    await finish(unfinished, await fs.promises.stat(log))
     await fs.promises.rename(unfinished, name)
   } catch (err) {
     await fs.promises.rm(unfinished, { force: true })
@@ -29,10 +30,15 @@ async function copyMap (log, target) {
   }
 }
 
-/** @param {string} name */
-async function sync (name) {
+/**
+ * Gives a file the mode and owner of the log that was copied, and makes it durable.
+ * @param {string} name
+ * @param {fs.Stats} log
+ */
+async function finish (name, log) {
   const handle = await fs.promises.open(name, 'r+')
   try {
+    await shareAsLog(handle.fd, log)
     await handle.sync()
   } finally {
     await handle.close()

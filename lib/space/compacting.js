@@ -131,7 +131,23 @@ class Compacting {
     else log.streams.move(map)
     for (const cursor of log.reading.blocks.cursors) cursor.move(map)
     if (lastSeq !== null) log.advance(lastSeq)
-    callAll([...this.listeners], map)
+    if (this.listeners.size > 0) callAll([...this.listeners], this.mapFor(map))
+  }
+
+  /**
+   * @param {OffsetMap} offsetMap
+   * @returns {CompactionMap} for listeners, which may keep it, or its `map` alone
+   */
+  mapFor (offsetMap) {
+    const { id, previousId } = offsetMap
+    return {
+      id,
+      previousId,
+      map: async (seq) => {
+        if (offsetMap.fd === -1) throw errors.invalid('this map is not valid any more: the log was compacted again, or closed')
+        return offsetMap.at(seq)
+      }
+    }
   }
 
   /**

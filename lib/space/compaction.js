@@ -13,6 +13,7 @@
 const fs = require('fs')
 const { randomUUID } = require('crypto')
 const { CompactedFile } = require('./compacted-file')
+const { countIfNoneDeleted } = require('./deleted-records')
 const { LargeCompactedFile } = require('./large-compacted-file')
 const { OffsetMapWriter } = require('./offset-map-writer')
 const { mustHaveRoom } = require('./room')
@@ -81,7 +82,12 @@ class Compaction {
     const { path } = /** @type {import('../storage/location').Location} */ (file.location)
     writer.compaction = this
     try {
-      if (this.keep === null) await mustHaveRoom(this)
+      if (this.keep === null) {
+        const records = await countIfNoneDeleted(this)
+        this.mustGoOn()
+        if (records !== null) return this.unchanged(records)
+        await mustHaveRoom(this)
+      }
       for (let factor = 1; ; factor *= MORE_HEADROOM) {
         await removeUnfinished(path)
         this.mustGoOn()
@@ -102,6 +108,15 @@ class Compaction {
   }
 
   /**
+   * @param {number} records in the log, none of which is deleted
+   * @returns {Compacted}
+   */
+  unchanged (records) {
+    const { blocks: { start, end }, compacting } = this
+    return { id: String(compacting.id), before: end - start, after: end - start, records, deleted: 0, dropped: 0, start }
+  }
+
+  /**
    * @param {string} path
    * @param {number} factor of the headroom
    */
@@ -114,7 +129,7 @@ class Compaction {
     this.changed.clear()
     this.done = 0
     const { unfinished, unfinishedMap } = filesOf(path)
-    this.map = await OffsetMapWriter.create(unfinishedMap, { id: randomUUID(), previousId: String(this.compacting.id), base: this.base })
+    this.map = await OffsetMapWriter.create(unfinishedMap, { id: randomUUID(), previousId: String(this.compacting.id), base: this.base }, this.file.status())
     this.fds.push(this.map.fd)
     const File = this.keep !== null && blocks.large ? LargeCompactedFile : CompactedFile
     this.target = await File.create(unfinished, { blockSize, checksum, base: this.base, keep: this.keep }, this.map)

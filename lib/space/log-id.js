@@ -48,7 +48,7 @@ async function settleId (location, start) {
  */
 async function replaceMap ({ path, folder }, id) {
   const { unfinishedMap, map } = filesOf(path)
-  const writer = await OffsetMapWriter.create(unfinishedMap, { id, previousId: null, base: 0 })
+  const writer = await OffsetMapWriter.create(unfinishedMap, { id, previousId: null, base: 0 }, await fs.promises.stat(path))
   try {
     await writer.finish(0)
     await writer.sync()

@@ -5,6 +5,7 @@
 const fs = require('fs')
 const { promisify } = require('util')
 const { datasync } = require('../storage/datasync')
+const { shareAsLog } = require('../storage/share-as-log')
 const { writeAll } = require('./whole-writes')
 const { OffsetMap, PAGE_SIZE, RUNS_PER_PAGE, headerPage, sealPage, writeRun } = require('./offset-map')
 
@@ -32,9 +33,12 @@ class OffsetMapWriter {
   /**
    * @param {string} filename
    * @param {{ id: string, previousId: string | null, base: number }} ids
+   * @param {fs.Stats} log whose mode and owner the file gets
    */
-  static async create (filename, ids) {
-    return new OffsetMapWriter(filename, await open(filename, 'wx+', 0o600), ids)
+  static async create (filename, ids, log) {
+    const fd = await open(filename, 'wx+', 0o600)
+    await shareAsLog(fd, log)
+    return new OffsetMapWriter(filename, fd, ids)
   }
 
   /** @param {import('./offset-map').Run} run behind all that were added */

@@ -7,6 +7,7 @@
 const { promised } = require('../callbacks')
 const chunk = require('../format/chunk')
 const layout = require('../format/layout')
+const { format } = require('../format-value')
 const { readLarge } = require('../read/large-get')
 const { recordsIn } = require('../write/trimmer')
 
@@ -45,6 +46,7 @@ class Retention {
     this.later = { after: 0, number: 0, time: Infinity }
     this.isRunning = false
     this.mustRun = false
+    this.hasWarned = false
   }
 
   /** Blocks were filled, or are durable. */
@@ -204,9 +206,22 @@ class Retention {
       const encoded = codec.takesText && !codec.isIdentity ? layout.text(data, 0, data.length) : data
       const found = Number(time(codec.isIdentity ? data : codec.decode(encoded, seq)))
       return Number.isNaN(found) ? null : found
-    } catch {
+    } catch (err) {
+      this.warn(seq, err)
       return null
     }
+  }
+
+  /**
+   * Nobody waits for a trim that could get the error; without times, nothing is old enough.
+   * @param {number} seq
+   * @param {unknown} err what `time` has thrown, or decoding the record
+   */
+  warn (seq, err) {
+    if (this.hasWarned) return
+    this.hasWarned = true
+    const reason = err instanceof Error ? err.message : format(err)
+    process.emitWarning(`${this.writer.file.filename}: retain: the time of the record at offset ${seq} is not known, so it may be kept for longer than age: ${reason}`, { code: 'flumelog:retain' })
   }
 }
 

@@ -30,7 +30,7 @@
  * @property {number} total bytes of the log; it may grow meanwhile
  *
  * @typedef {object} Compacted
- * @property {string} id of the log since
+ * @property {string} id of the log since; the same as before if no record was deleted and there is no `keep`: the log is as it was then
  * @property {number} before bytes from the log's start to its end
  * @property {number} after the same since
  * @property {number} records that were kept
@@ -41,7 +41,8 @@
  * @typedef {object} CompactionMap valid until the next compaction, or until the log is closed
  * @property {string} id of the log since
  * @property {string | null} previousId of the log before
- * @property {(seq: number) => Promise<number | null>} map where a record is since; null: it is gone
+ * @property {(seq: number) => Promise<number | null>} map where the record with this seq from before is since; null: it is gone. An offset
+ *   at which no record started gives null, or an offset at which none starts
  */
 
 /**

@@ -2,10 +2,11 @@
 
 // flumelog compact: rewrites a log without its deleted records.
 
+const fs = require('fs')
 const test = require('tape')
 const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
-const { flumelog } = require('../helpers/command-line')
+const { flumelog, refuses } = require('../helpers/command-line')
 const { makeLog, readLog, deleteFrom } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
 
@@ -15,7 +16,7 @@ test('compact drops deleted records, and says what that gained', async (t) => {
   const name = testFolder(t)
   const seqs = await makeLog(name('log'), RECORDS, { blockSize: 1024 })
   await deleteFrom(name('log'), seqs.filter((_, i) => i % 4 > 0))
-  const { code, stdout, stderr } = await flumelog(['compact', 'log'], { cwd: name('.') })
+  const { code, stdout, stderr } = await flumelog(['compact', 'log', '--yes'], { cwd: name('.') })
   t.deepEqual([code, stderr], [0, ''])
   t.match(stdout, /^log: \d+\.\d kB became \d\.\d\d kB: 250 records kept, 750 deleted records dropped; offsets have changed\n$/)
   t.deepEqual((await readLog(name('log'))).map(({ value }) => String(value)), RECORDS.filter((_, i) => i % 4 === 0))
@@ -26,8 +27,26 @@ test('a log that another program has open for writing is not compacted', async (
   const name = testFolder(t)
   const log = promises(FlumeLog(name('log')))
   await log.append('a record')
-  const { code, stdout, stderr } = await flumelog(['compact', name('log')])
+  const { code, stdout, stderr } = await flumelog(['compact', name('log'), '--yes'])
   t.deepEqual([code, stdout], [1, ''])
   t.match(stderr, /another program has this log open for writing; close it there first, or have that program call log\.compact\(\)/)
   await log.close()
+})
+
+test('a log without deleted records is left as it is', async (t) => {
+  const name = testFolder(t)
+  await makeLog(name('log'), RECORDS)
+  const before = fs.readFileSync(name('log'))
+  const { code, stdout, stderr } = await flumelog(['compact', 'log', '--yes'], { cwd: name('.') })
+  t.deepEqual([code, stdout, stderr], [0, 'log: nothing to drop: no record is deleted; the log is as it was\n', ''])
+  t.ok(fs.readFileSync(name('log')).equals(before))
+  t.deepEqual(fs.readdirSync(name('.')), ['log'])
+})
+
+test('compact asks first, and creates no log', async (t) => {
+  const name = testFolder(t)
+  await makeLog(name('log'), RECORDS)
+  refuses(t, await flumelog(['compact', name('log')]), 2, /--yes is required/, 'without a terminal')
+  refuses(t, await flumelog(['compact', name('missing'), '--yes']), 1, /missing: no such file; check the name$/m, 'no file')
+  t.deepEqual(fs.readdirSync(name('.')), ['log'])
 })

@@ -37,6 +37,18 @@ test('trim removes blocks before an offset, or all but the last bytes or records
   }
 })
 
+test('trim takes start and end as offsets, and says why there is nothing to trim', async (t) => {
+  const file = testFolder(t)('log')
+  const seqs = await makeLog(file, records, { blockSize: 4096 })
+  const trim = async (lt) => (await flumelog(['trim', file, '--lt', lt, '--yes'])).stderr
+  t.match(await trim('start'), /log: nothing to trim: no whole block is before offset 0\n$/)
+  t.match(await trim('5e3'), /log: nothing to trim: the first block is removed only together with the second\n$/)
+  t.match(await trim('5'), /log: nothing to trim: no whole block is before offset 5\n$/)
+  const last = seqs.at(-1)
+  t.match(await trim('end'), new RegExp(`log: trimmed .*: the log starts at offset ${last - last % 4096}\n$`))
+  t.match(await trim('1e9'), /log: nothing to trim: /)
+})
+
 test('trim of a log that another process owns is done by that process', async (t) => {
   const file = testFolder(t)('log')
   const owner = promises(FlumeLog(file, { shared: true, blockSize: 4096 }))

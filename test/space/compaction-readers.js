@@ -37,7 +37,7 @@ tape('a read-only log follows a compaction: its streams go on where they were, l
     const before = log.id
     // what nobody has read yet
     for (const n of round === 0 ? [250, 251, 299] : []) await log.del(seqs[n])
-    await log.compact()
+    await log.compact(round === 0 ? {} : { keep: () => true })
     await log.append(`after ${round}`)
     expectedIds.push([before, log.id])
     seen.push(await next(live))

@@ -5,6 +5,7 @@
 const fs = require('fs')
 const tape = require('tape')
 const RAM = require('random-access-memory')
+const { restore } = require('../../maintenance')
 const { open } = require('../../promises')
 const { OffsetMap } = require('../../lib/space/offset-map')
 const { Writer } = require('../../lib/write/writer')
@@ -53,7 +54,8 @@ tape('the id changes with each compaction, and the offset map leads from old seq
   const seqs = await appendAll(log, 300)
   await log.del([seqs[0], seqs[150], seqs[151]])
   const told = []
-  const stop = log.onCompact(map => told.push(map))
+  // `map` works by itself
+  const stop = log.onCompact(({ id, previousId, map }) => told.push({ id, previousId, map }))
   const { id } = await log.compact()
   t.equal(log.id, id)
   t.deepEqual(told.map(({ id, previousId }) => ({ id, previousId })), [{ id, previousId: '0' }])
@@ -69,10 +71,28 @@ tape('the id changes with each compaction, and the offset map leads from old seq
   t.equal(await map.mapDown(1e15), kept.at(-1).seq)
   map.close()
   stop()
+  await log.del(expected.get('1'))
   await log.compact()
+  t.equal(await codeOf(told[0].map(seqs[1])), 'flumelog:invalid', 'a map is valid until the next compaction')
   t.equal(told.length, 1, 'a listener that was removed is not called')
   t.notEqual(log.id, id)
   await log.close()
+})
+
+tape('the offset map has the mode of the log, whatever the umask, also in a backup and what is restored from it', async (t) => {
+  const umask = process.umask(0o077)
+  t.teardown(() => process.umask(umask))
+  const name = testFolder(t)
+  const log = await open(name('log'), SMALL)
+  fs.chmodSync(name('log'), 0o644)
+  await log.del((await appendAll(log, 300))[0])
+  await log.compact()
+  await log.backup(name('backup'))
+  await log.close()
+  await restore(name('backup'), name('restored'))
+  for (const file of ['log', 'backup', 'restored']) {
+    t.deepEqual(['', '.offset-map'].map(suffix => (fs.statSync(name(file + suffix)).mode & 0o777).toString(8)), ['644', '644'], file)
+  }
 })
 
 tape('`keep` decides which records stay, those that are appended meanwhile among them', async (t) => {
@@ -103,10 +123,25 @@ tape('`keep` decides which records stay, those that are appended meanwhile among
   await log.close()
 })
 
+tape('a log without deleted records stays as it is, and keeps its offset map', async (t) => {
+  const name = testFolder(t)
+  const log = await open(name('log'), SMALL)
+  await log.del((await appendAll(log, 300))[0])
+  const { id } = await log.compact()
+  const records = await all(log)
+  log.onCompact(() => t.fail('it was compacted'))
+  const { start, before, after, ...rest } = await log.compact()
+  t.deepEqual([rest, start, after], [{ id, records: 299, deleted: 0, dropped: 0 }, records[0].seq, before])
+  t.deepEqual(await all(log), records)
+  await log.close()
+  t.equal((await OffsetMap.open(name('log'))).previousId, '0')
+})
+
 tape('a compaction that fails leaves the log as it was', async (t) => {
   const folder = testFolder(t)
   const log = await open(folder('log'), SMALL)
   const seqs = await appendAll(log, 300)
+  await log.del(seqs.shift())
   const error = new Error('mine')
   const failing = (options) => log.compact(options).then(() => t.fail('it did not fail'), err => err)
   t.equal(await failing({ keep: () => { throw error } }), error, '`keep` throws')
@@ -167,7 +202,7 @@ tape('open streams go on at the record that comes next, in either direction, wit
   const waiting = log.flumelog.stream({ old: false })
   const next = read(waiting)
   for (let round = 0; round < 2; round++) {
-    await log.compact()
+    await log.compact({ keep: () => true })
     for (const stream of streams) for (let i = 0; i < 20; i++) stream.given.push(await read(stream.source))
   }
   await log.append('new')
@@ -197,7 +232,7 @@ tape('scans, searches, getPrevious and gets that are in progress when the log is
   for (let round = 0; round < 5; round++) {
     const seqs = round === 0 ? await appendAll(log, 400) : (await all(log)).map(({ seq }) => seq)
     const given = []
-    const compacting = log.compact()
+    const compacting = log.compact({ keep: () => true })
     const state = { isOver: false }
     compacting.then(() => { state.isOver = true })
     const scanning = event(resolve => log.flumelog.scan({}, (block, start, end) => { given.push(block.toString('utf8', start, end)) }, resolve))
@@ -227,11 +262,11 @@ tape('the map of a compaction that was stopped before its file took the log\'s p
   const folder = testFolder(t)
   let log = await open(folder('log'), SMALL)
   await appendAll(log, 300)
-  const { id } = await log.compact()
+  const { id } = await log.compact({ keep: () => true })
   await log.close()
   fs.copyFileSync(folder('log'), folder('before'))
   log = await open(folder('log'), SMALL)
-  await log.compact()
+  await log.compact({ keep: () => true })
   await log.close()
   // as if the second rename had not been done
   fs.renameSync(folder('before'), folder('log'))
@@ -245,7 +280,7 @@ tape('the map of a compaction that was stopped before its file took the log\'s p
   t.deepEqual([(await OffsetMap.open(folder('log'))).id, (await OffsetMap.open(folder('log'))).base], [id, 0])
   log = await open(folder('log'), SMALL)
   t.equal(log.id, id)
-  await log.compact()
+  await log.compact({ keep: () => true })
   t.equal((await OffsetMap.open(folder('log'))).previousId, id)
   await log.close()
 })
@@ -254,7 +289,7 @@ tape('a log beyond 4 GiB is compacted as any other', async (t) => {
   const file = testFolder(t)('log')
   let log = await open(file, SMALL)
   await appendAll(log, 300)
-  await log.compact()
+  await log.compact({ keep: () => true })
   const { start } = log.flumelog
   await log.close()
   // the same blocks at 6 GiB
@@ -270,7 +305,7 @@ tape('a log beyond 4 GiB is compacted as any other', async (t) => {
   await log.del(kept.slice(0, 100).map(({ seq }) => seq))
   const source = log.flumelog.stream({ gt: kept[119].seq })
   t.equal(await read(source), '120')
-  const compacted = await log.compact()
+  const compacted = await log.compact({ keep: () => true })
   t.ok(compacted.start > base)
   t.equal(await read(source), '121')
   t.deepEqual((await all(log)).map(({ value }) => value), numbers(300).slice(100))
@@ -311,7 +346,7 @@ tape('what is to be deleted while the log moves to the new file is deleted there
       return switching
     })
   }
-  await log.compact()
+  await log.compact({ keep: () => true })
   await Promise.all([deleting, deletingOne])
   const left = [...numbers(10).filter(n => n !== '5'), ...numbers(1500).slice(1401)]
   t.equal((await all(log)).map(({ value }) => value.trim()).join(), left.join())

@@ -138,6 +138,21 @@ tape('what is trimmed is freed in large parts, and the rest when the log is clos
   await again.close()
 })
 
+tape('the first exception of `time` is reported as a warning of the process', async (t) => {
+  const warnings = []
+  const listen = (warning) => { if (warning.code === 'flumelog:retain') warnings.push(warning.message) }
+  process.on('warning', listen)
+  t.teardown(() => process.off('warning', listen))
+  const time = () => { throw new Error('no time in it') }
+  const log = open(new Disk(), { retain: { age: 1000, time }, sync: 'always' })
+  for (let i = 0; i < 100; i++) await log.append(data(i))
+  for (let i = 0; i < 10; i++) await rest()
+  t.equal((await numbers(log)).length, 100, 'nothing is trimmed')
+  await log.close()
+  t.equal(warnings.length, 1)
+  t.match(String(warnings[0]), /retain: the time of the record at offset \d+ is not known, .*: no time in it$/)
+})
+
 tape('wrong limits are refused', async (t) => {
   const file = testFolder(t)('log')
   for (const retain of [5, 'a', [], {}, { bytes: 0 }, { bytes: -1 }, { bytes: 1.5 }, { bytes: '5' }, { records: 0 }, { age: 5 }, { time: () => 1 }, { bytes: 1, time: () => 1 }, { age: 1, time: 5 }, { size: 5 }]) {
