@@ -192,9 +192,12 @@ function wholeFrames (frames, model) {
   const whole = []
   frames.forEach((frame, i) => {
     const kind = frame.isDeleted ? 0 : kindOf(frame.data)
-    if (kind === PART || (frame.isDeleted && !model.bySeq.has(frame.seq))) return
+    if (kind === PART || (frame.isDeleted && frame.end === undefined && !model.bySeq.has(frame.seq))) return
     if (kind !== LAST) return whole.push(frame)
-    const chunks = frames.slice(i - indexAt(frame.data, 0), i + 1)
+    const count = indexAt(frame.data, 0)
+    // its first parts were trimmed
+    if (count > i) return
+    const chunks = frames.slice(i - count, i + 1)
     if (chunks.some(({ isDeleted }) => isDeleted)) return whole.push({ ...frame, isDeleted: true })
     const [data] = joinAll(chunks.map(({ data }) => data))
     whole.push({ ...frame, data })
