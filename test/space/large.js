@@ -6,6 +6,7 @@ const pull = require('pull-stream')
 const test = require('tape')
 const FlumeLog = require('../..')
 const { wrap } = require('../../promises')
+const { MovingTail } = require('../../lib/space/moving-tail')
 const { isIntact, numberOf, numbered } = require('../helpers/numbered')
 const { promises } = require('../helpers/promises')
 const { until } = require('../helpers/followers')
@@ -128,6 +129,23 @@ test('a stream that reads while the log is compacted gives each large record onc
     t.deepEqual(numbers, reverse ? expected.reverse() : expected)
     await compacted
   }
+  await log.close()
+})
+
+test('a range of large records is deleted, also if the log becomes another file while it is looked up', async (t) => {
+  const log = await filled(testFolder(t)('log'), 3, { cacheSize: 0 })
+  const { values, seqs } = log
+  const { move } = MovingTail.prototype
+  t.teardown(() => { MovingTail.prototype.move = move })
+  /** @type {Promise<void> | undefined} */
+  let deleted
+  MovingTail.prototype.move = function () {
+    deleted = called(cb => log.log.del({ gte: seqs[10], lt: seqs[13] }, cb))
+    return move.call(this)
+  }
+  await called(cb => log.log.compact({}, cb))
+  await deleted
+  t.deepEqual((await collect(log.log, { seqs: false })).map(numberOf), values.map(numberOf).filter(number => number < 11 || number > 13))
   await log.close()
 })
 
