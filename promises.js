@@ -31,11 +31,11 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
  * @typedef {import('./lib/read/options').ScanOptions} ScanOptions
  * @typedef {import('./lib/wrappers/append-from').AppendFromOptions} AppendFromOptions
  * @typedef {import('./lib/types').Stored} Stored
- * @typedef {import('./lib/backup/backup').BackupOptions} BackupOptions
- * @typedef {import('./lib/backup/backup').BackedUp} BackedUp
- * @typedef {import('./lib/space/deletion-range').DeletionRange} DeletionRange
- * @typedef {import('./lib/space/reclaim').Reclaimed} Reclaimed
- * @typedef {import('./lib/space/reclaim').ReclaimOptions} ReclaimOptions
+ * @typedef {import('./lib/backup/types').BackupOptions} BackupOptions
+ * @typedef {import('./lib/backup/types').BackedUp} BackedUp
+ * @typedef {import('./lib/space/types').DeletionRange} DeletionRange
+ * @typedef {import('./lib/space/types').Reclaimed} Reclaimed
+ * @typedef {import('./lib/space/types').ReclaimOptions} ReclaimOptions
  * @typedef {import('./lib/errors').LogError} LogError
  * @typedef {import('./lib/errors').SystemError} SystemError
  * @typedef {import('./lib/errors').ErrorCode} ErrorCode
@@ -237,7 +237,7 @@ class FlumeLog {
   /**
    * Removes whole blocks at the head of the log, of which all records are before `options.lt`, and frees their space; offsets stay. The
    * block with the last record stays. Errors: `flumelog:invalid`, `flumelog:read-only`, errors of the operating system.
-   * @param {import('./lib/space/trim').TrimOptions} options
+   * @param {import('./lib/space/types').TrimOptions} options
    * @returns {Promise<number>} where the log starts then
    */
   trim (options) {
@@ -343,8 +343,8 @@ class FlumeLog {
   /**
    * Copies the log without its deleted records, and without those for which `keep` returns false, into another file, which takes its
    * place: seqs change. Appends, reads and streams go on meanwhile.
-   * @param {import('./lib/space/compacting').CompactOptions<T>} [options]
-   * @returns {Promise<import('./lib/space/compaction').Compacted>} Rejects, with the log as it was, as the log with callbacks does
+   * @param {import('./lib/space/types').CompactOptions<T>} [options]
+   * @returns {Promise<import('./lib/space/types').Compacted>} Rejects, with the log as it was, as the log with callbacks does
    */
   compact (options = {}) {
     return new Promise((resolve, reject) => this.flumelog.compact(options, (err, compacted) => err ? reject(err) : resolve(compacted)))
@@ -352,7 +352,7 @@ class FlumeLog {
 
   /**
    * Calls a listener after each compaction, with a map from the seqs before to those since.
-   * @param {(map: import('./lib/space/compacting').CompactionMap) => void} listener
+   * @param {(map: import('./lib/space/types').CompactionMap) => void} listener
    * @returns {() => void} removes it
    */
   onCompact (listener) {

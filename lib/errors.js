@@ -163,6 +163,13 @@ exports.corruptBackup = (filename, { start, offset, reason }) => createError('fl
   `${filename}: the backup is corrupt at offset ${offset}: ${reason}; nothing was restored (flumelog verify lists what is corrupt, flumelog repair makes a valid log of the rest)`,
   { filename, offset: start })
 
+/**
+ * @param {string} filename of the map that a compaction has left
+ * @param {number} page number
+ */
+exports.corruptMap = (filename, page) => createError('flumelog:corrupt',
+  `${filename}: page ${page} is corrupt; the log itself is not affected`, { filename })
+
 /** @param {string} filename of a copy that was just written */
 exports.copyDiffers = (filename) => createError('flumelog:corrupt',
   `${filename}: the copy differs from what was written when read back; check the disk`, { filename })

@@ -109,7 +109,9 @@ async function openReader (context, io) {
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
   blocks.start = found.start
-  const follower = new Follower(file, io, blocks, found, point, { ...listeners, id, blockSize: settings.blockSize, isWhole: records.isWhole, clock })
+  // loaded then: most logs are never compacted
+  const followCompaction = (/** @type {Follower} */ follower, /** @type {Error} */ replaced) => require('./space/follow-compaction').followCompaction(follower, replaced)
+  const follower = new Follower(file, io, blocks, found, point, { ...listeners, id, followCompaction, blockSize: settings.blockSize, isWhole: records.isWhole, clock })
   try {
     await follower.begin()
   } catch (err) {

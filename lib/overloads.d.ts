@@ -1,12 +1,10 @@
 // The members of a log whose results depend on their options. By hand, since JSDoc has no place for
 // the description of one overload of a type. `npm run build` copies this file to types/lib.
 
-import type { BackupCallback, BackupOptions } from './backup/backup'
+import type { BackupCallback, BackupOptions } from './backup/types'
 import type { StreamOptions } from './read/options'
 import type { LogRecord, Source } from './read/source'
-import type { CompactOptions } from './space/compacting'
-import type { Compacted } from './space/compaction'
-import type { Reclaimed, ReclaimOptions } from './space/reclaim'
+import type { Compacted, CompactOptions, Reclaimed, ReclaimOptions } from './space/types'
 import type { AppendOptions, CallbackError, CommitOptions, Done } from './types'
 
 export interface Append<A> {

@@ -140,7 +140,7 @@
  * @property {(compare: (value: T, seq: number) => number | bigint, cb: (err: CallbackError | null, seq: number, value: T) => void) => void} search
  *   binary search for the first record for which `compare` returns >= 0, in a log that is ordered by what it compares.
  *   Errors: `flumelog:not-found` if there is none; `flumelog:invalid` if it does not return a number; what it throws
- * @property {(seq: number | number[] | import('./space/deletion-range').DeletionRange, cb?: Done) => void} del overwrites one or more records,
+ * @property {(seq: number | number[] | import('./space/types').DeletionRange, cb?: Done) => void} del overwrites one or more records,
  *   or all records in a range of offsets, with zeros. Blocks in which nothing is left are freed. Deleting
  *   a deleted record is not an error, nor is an empty range. When it calls back, the deletion is as durable as an append without options. Errors:
  *   `flumelog:not-found`, `flumelog:invalid`, `flumelog:read-only`
@@ -150,9 +150,9 @@
  *   change. Appends, reads and streams go on meanwhile. Errors, with the log as it was: `flumelog:invalid` if a compaction is in progress, with
  *   `shared`, and for a log in a storage; `flumelog:corrupt` if a block is corrupt; `ENOSPC`; `flumelog:read-only`; `flumelog:closed`; what
  *   `keep` throws; the reason of the signal
- * @property {(listener: (map: import('./space/compacting').CompactionMap) => void) => () => void} onCompact calls a listener after each compaction,
+ * @property {(listener: (map: import('./space/types').CompactionMap) => void) => () => void} onCompact calls a listener after each compaction,
  *   with a map from the seqs before to those since; returns a function that removes it
- * @property {(options: import('./space/trim').TrimOptions, cb?: Trimmed) => void} trim removes whole blocks at the head of the log, of which
+ * @property {(options: import('./space/types').TrimOptions, cb?: Trimmed) => void} trim removes whole blocks at the head of the log, of which
  *   all records are before `options.lt`, and frees their space; offsets stay. The block with the last record stays, and so does the first block
  *   if no other goes with it. Calls back with the offset at which the log starts then, when a crash does not undo it. Errors:
  *   `flumelog:invalid`, `flumelog:read-only`, errors of the operating system: the space will be freed later

@@ -4,6 +4,7 @@
 
 const { fileName, fileToWrite, jsonPaths, choiceOption } = require('../arguments')
 const { UserError, codeOf, explain, VERIFY } = require('../errors')
+const { untilInterrupted } = require('../interrupts')
 const { counted, size } = require('../numbers')
 const { shownOn } = require('../style')
 const { withProgress } = require('../survey')
@@ -46,22 +47,13 @@ async function run (file, given, { to, fields }, command) {
   if (to === 'csv' && fields === undefined) command.error('--to csv needs --fields, such as --fields at,value.author')
   if (to !== 'csv' && fields !== undefined) command.error('--fields needs --to csv')
   const target = given ?? `${file}.${to}`
-  const interrupt = new AbortController()
-  const oninterrupt = () => {
-    // removes what was written
-    interrupt.abort()
-    process.exit(130)
-  }
-  process.once('SIGINT', oninterrupt)
   try {
-    const exported = await withProgress((onProgress) => exportLog(file, target, { to, fields, onProgress, signal: interrupt.signal }))
+    const exported = await untilInterrupted(target, (signal) => withProgress((onProgress) => exportLog(file, target, { to, fields, onProgress, signal })))
     process.stdout.write(`${shownOn(process.stdout, target)}: exported ${counted(exported.records, 'record')}, ${size(exported.bytes)}, as ${to}\n`)
   } catch (err) {
     const isOfFile = ['ENOENT', 'EACCES'].includes(String(codeOf(err))) && /** @type {any} */ (err).syscall !== 'mkdir'
     const text = explain(err, isOfFile || String(codeOf(err)).startsWith('flumelog:') ? file : target)
     throw new UserError(codeOf(err) === 'flumelog:corrupt' ? `${text}; use ${VERIFY}` : text)
-  } finally {
-    process.removeListener('SIGINT', oninterrupt)
   }
 }
 

@@ -47,7 +47,7 @@ async function reclaim (file) {
 
 /**
  * @param {import('../open').Log} log
- * @param {(progress: import('../../lib/space/reclaim').ReclaimProgress) => void} onProgress
+ * @param {(progress: import('../../lib/space/types').ReclaimProgress) => void} onProgress
  * @returns {Promise<import('../../lib/space/reclaim').Reclaimed>}
  */
 function freed (log, onProgress) {

@@ -19,7 +19,7 @@ const { helpText } = require('../usage')
 const EXAMPLES = `
 Examples:
   flumelog repair my.log                  writes my.log.repaired
-  flumelog repair my.log --in-place       keeps the old file as my.log.damaged
+  flumelog repair my.log --in-place       keeps the old file as my.log.corrupt
   flumelog repair my.log --compact        omits deleted records; offsets change
 
 All records of valid blocks are copied, and keep their offsets: a corrupt
@@ -36,7 +36,7 @@ function define (program) {
     .summary('write a valid copy of a corrupt log')
     .description('Writes a valid copy of a log, FILE.repaired, with all records of valid blocks.')
     .argument('<file>', 'the log', fileToWrite)
-    .option('-i, --in-place', 'replace the log with the copy, and keep the old file as FILE.damaged')
+    .option('-i, --in-place', 'replace the log with the copy, and keep the old file as FILE.corrupt')
     .option('-c, --compact', 'omit deleted records and corrupt blocks: OFFSETS CHANGE')
     .option('--salvage', 'keep records of corrupt blocks that look whole: UNVERIFIED')
     .addHelpText('after', helpText(EXAMPLES))

@@ -66,7 +66,7 @@ function figuresOf (file, report, allocated) {
     framing: counts.framing,
     deleted: { records: counts.deleted, bytes: counts.deletedBytes },
     padding: { bytes: report.padding, percent: percent(report.padding, report.size - report.start) },
-    damaged: { blocks: report.damagedBlocks, bytes: report.damagedBytes },
+    corrupt: { blocks: report.corruptBlocks, bytes: report.corruptBytes },
     torn: { bytes: torn },
     closed: report.closed,
     record: counts.records === 0
@@ -94,7 +94,7 @@ function bucketsOf (sizes) {
  */
 function formatReport (figures) {
   const { stdout } = process
-  const { records, record, deleted, padding, damaged, torn } = figures
+  const { records, record, deleted, padding, corrupt, torn } = figures
   const share = (/** @type {number} */ bytes) => `${counted(bytes, 'byte')} (${percent(bytes, figures.size - figures.start).toFixed(1)} %)`
   const row = (/** @type {string} */ name, /** @type {string} */ value) => `${name.padEnd(14)}${value}`
   const warn = (/** @type {string} */ name, /** @type {string} */ value) => paint(stdout, 'red', row(name, value))
@@ -111,7 +111,7 @@ function formatReport (figures) {
     row('framing', share(figures.framing)),
     row('padding', share(padding.bytes))
   ]
-  if (damaged.blocks > 0) lines.push(warn('corrupt', `${counted(damaged.blocks, 'block')}, ${share(damaged.bytes)}; see flumelog verify`))
+  if (corrupt.blocks > 0) lines.push(warn('corrupt', `${counted(corrupt.blocks, 'block')}, ${share(corrupt.bytes)}; see flumelog verify`))
   if (torn.bytes > 0) lines.push(warn('torn', `${share(torn.bytes)} at the end; see flumelog verify`))
   if (record.mean === null) return lines
   lines.push(

@@ -11,9 +11,6 @@ const { helpText } = require('../usage')
 
 /** @typedef {import('../../maintenance').Report} Report */
 
-/** How kinds of ranges are printed. */
-const LABELS = { damaged: 'corrupt', torn: 'torn' }
-
 const EXAMPLES = `
 Examples:
   flumelog verify my.log
@@ -56,7 +53,7 @@ async function verify (file, { json }) {
  */
 function figuresOf (file, report) {
   const { size, start, blockSize, blocks, sealed, checksummed, counts, closed, ranges } = report
-  return { file, sound: report.valid, size, start, blockSize, blocks, sealed, checksummed, records: counts.records, closed, ranges }
+  return { file, valid: report.valid, size, start, blockSize, blocks, sealed, checksummed, records: counts.records, closed, ranges }
 }
 
 /**
@@ -66,7 +63,7 @@ function figuresOf (file, report) {
  */
 function formatReport (file, report) {
   const { stdout } = process
-  const lines = report.ranges.map(range => `${paint(stdout, 'red', LABELS[range.kind])} ${describeRange(range, report.blockSize)}`)
+  const lines = report.ranges.map(range => `${paint(stdout, 'red', range.kind)} ${describeRange(range, report.blockSize)}`)
   lines.push(`${shownOn(stdout, file)}: ${report.valid ? describeValid(report) : paint(stdout, 'red', describeInvalid(report))}`)
   return lines
 }
@@ -80,10 +77,10 @@ function describeValid ({ size: bytes, start, blocks, sealed, checksummed, count
 }
 
 /** @param {Report} report */
-function describeInvalid ({ blocks, damagedBlocks, damagedBytes, size: all, end }) {
+function describeInvalid ({ blocks, corruptBlocks, corruptBytes, size: all, end }) {
   const torn = all - end
   const parts = []
-  if (damagedBlocks > 0) parts.push(`${count(damagedBlocks)} of ${counted(blocks, 'block')} ${damagedBlocks === 1 ? 'is' : 'are'} corrupt (${size(damagedBytes)})`)
+  if (corruptBlocks > 0) parts.push(`${count(corruptBlocks)} of ${counted(blocks, 'block')} ${corruptBlocks === 1 ? 'is' : 'are'} corrupt (${size(corruptBytes)})`)
   if (torn > 0) parts.push(`the last ${counted(torn, 'byte')} are torn`)
   return `${parts.join(', and ')}; flumelog repair writes a valid copy`
 }

@@ -11,6 +11,7 @@ const { mustBeFree } = require('../maintenance/beside')
 const { mustBePath, workFor } = require('../maintenance/work')
 const { locate } = require('../storage/location')
 const { mustBeFunction, promised } = require('../callbacks')
+const { rememberSource } = require('./known-source')
 const { SourceLog } = require('./source-log')
 const { writeBackup } = require('./write-backup')
 const { EarlierBackup } = require('./earlier-backup')
@@ -21,18 +22,9 @@ const { EarlierBackup } = require('./earlier-backup')
  * @property {import('../storage/path-file').LogFile} file
  * @property {(cb: (err: Error | null) => void) => void} whenFresh
  *
- * @typedef {object} BackupOnlyOptions
- * @property {boolean} [full] copy all of the log, also if there is an earlier backup, which is replaced when the copy is complete; default false
- *
- * @typedef {BackupOnlyOptions & import('../maintenance/work').WorkOptions} BackupOptions
- *
- * @typedef {object} BackedUp
- * @property {number} bytes size of the backup
- * @property {number} copied bytes that were written into it, deletions not counted
- * @property {number} deleted records in an earlier backup that were deleted, since they have been deleted in the log
- * @property {boolean} incremental whether an earlier backup was brought up to date
- *
- * @typedef {(err: import('../errors').CallbackError | null, result: BackedUp) => void} BackupCallback
+ * @typedef {import('./types').BackupOptions} BackupOptions
+ * @typedef {import('./types').BackedUp} BackedUp
+ * @typedef {import('./types').BackupCallback} BackupCallback
  */
 
 /** All of the log as it was has been trimmed meanwhile, or it has been compacted: the backup starts again. */
@@ -91,12 +83,17 @@ async function backUpOnce (log, name, target, options, work) {
   mustBeAnother(source.file, name, target)
   if (await promisify(fs.stat)(name).catch(() => null) === null) {
     mustBeFree(locate(name, true).path, target)
-    return writeBackup(source, name, target, null, work)
+    const result = await writeBackup(source, name, target, null, work)
+    await rememberSource(source, name)
+    return result
   }
   const earlier = await EarlierBackup.open(source, name, target)
   try {
-    if (options.full || await earlier.mustBeReplaced(work)) return await writeBackup(source, name, target, earlier, work)
-    return await earlier.update(work)
+    const result = options.full || await earlier.mustBeReplaced(work)
+      ? await writeBackup(source, name, target, earlier, work)
+      : await earlier.update(work)
+    await rememberSource(source, earlier.path)
+    return result
   } finally {
     await earlier.close()
   }

@@ -5,7 +5,6 @@
 // is trimmed and deleted first; then what is new is appended.
 
 const fs = require('fs')
-const { findProblem } = require('../format/validation')
 const { storedChecksum, writeChecksum } = require('../format/checksum')
 const { holeOf } = require('../format/hole')
 const layout = require('../format/layout')
@@ -17,16 +16,14 @@ const { punchHead } = require('../recovery/punch-head')
 const { PAGE_SIZE } = require('../storage/holes')
 const { pathFile } = require('../storage/path-file')
 const { BlockWriter } = require('./block-writer')
-const { compareBlocks } = require('./compare-blocks')
+const { Comparison } = require('./comparison')
+const { isKnownSource } = require('./known-source')
 const { isOfEarlierGeneration } = require('./earlier-generation')
-const { readSummary } = require('./source-log')
 
 /** Added to the name of a full backup while it is not complete. */
 const UNFINISHED = '.unfinished'
 /** Added to that for a clone of the log's file: a clone that fails removes the file that was there. */
 const CLONE = '.clone'
-/** Blocks whose last bytes are read together. */
-const SUMMARIES = 128
 /** Blocks of which records are deleted with one fsync. */
 const MAX_BLOCKS = 64
 /** Bytes appended with one fsync. */
@@ -64,8 +61,7 @@ class EarlierBackup {
     /** Whether it is valid only with its recovery point. */
     this.needsPoint = this.hasPoint
     this.mustDelete = false
-    /** Blocks to which deletions were not applied completely. */
-    this.unfinished = new Set(extent.rewrites.map(({ offset }) => Math.floor(offset / source.blockSize)))
+    this.comparison = new Comparison(source, target, file, extent, this.end)
   }
 
   /**
@@ -107,7 +103,7 @@ class EarlierBackup {
     const onprogress = work.begin('compare')
     let isRelated = extent.end === 0
     let isOlder = false
-    for await (const { number, difference } of this.differences(extent.end, onprogress)) {
+    for await (const { number, difference } of this.comparison.differences(extent.end, onprogress)) {
       if (difference === null) isRelated = true
       else if (difference.conflict !== -1) throw this.isOther(`another record is at offset ${number * blockSize + difference.conflict}`)
       else {
@@ -116,69 +112,13 @@ class EarlierBackup {
         this.mustDelete ||= difference.deleted.length > 0 || difference.isHole
       }
     }
-    if (!isRelated) throw this.isOther('nothing in it is in the log any more')
+    if (!isRelated && !await isKnownSource(source, this.path)) throw this.isOther('nothing in it is in the log any more')
     return isOlder || extent.start > source.start || source.start > this.end
   }
 
   /** @param {string} reason */
   isOther (reason) {
     return errors.notABackup(this.target, this.source.filename, reason)
-  }
-
-  /**
-   * @param {number} end of what is compared
-   * @param {(bytes: number, total: number) => void} onprogress
-   * @returns {AsyncGenerator<{ number: number, copy: Buffer, difference: import('./compare-blocks').Difference | null }, void, void>}
-   *   blocks that may be different, and with null, those that show that they are of the same log
-   */
-  async * differences (end, onprogress) {
-    const { source, extent } = this
-    const { blockSize } = source
-    const first = Math.max(source.start, extent.start) / blockSize
-    const fullBlocks = Math.floor(end / blockSize)
-    for (let number = first; number < fullBlocks; number += SUMMARIES) {
-      const count = Math.min(SUMMARIES, fullBlocks - number)
-      const equal = await Promise.all(Array.from({ length: count }, (_, i) => this.isEqual(number + i)))
-      if (equal.includes('related')) yield { number, copy: Buffer.alloc(0), difference: null }
-      for (let i = 0; i < count; i++) {
-        const compared = equal[i] !== null ? null : await this.compare(number + i, end).catch(err => source.skipTrimmed(err))
-        if (compared !== null) yield compared
-      }
-      // small reads may have been made at once
-      await new Promise(resolve => setImmediate(resolve))
-      onprogress((number + count) * blockSize, end)
-    }
-    if (end % blockSize > 0 && fullBlocks >= first) yield await this.compare(fullBlocks, end)
-  }
-
-  /**
-   * @param {number} number of a block
-   * @returns {Promise<'related' | 'equal' | null>} whether its checksum is the same in both. Holes are the same in all logs; others show that it is of this one
-   */
-  async isEqual (number) {
-    const { source, file, unfinished } = this
-    if (unfinished.has(number)) return null
-    const [mine, copy] = await Promise.all([source.summary(number), readSummary(file, (number + 1) * source.blockSize)])
-    const last = source.blockSize - layout.CHECKED_PADDING_SIZE
-    // where the last record takes the place of the checksum, there is none
-    if (mine === null || mine.checksum === 0 || mine.start > last || mine.checksum !== copy.checksum || mine.start !== copy.start) return null
-    return mine.start === last ? 'equal' : 'related'
-  }
-
-  /**
-   * @param {number} number of a block
-   * @param {number} end of what is compared
-   */
-  async compare (number, end) {
-    const { source, extent, target } = this
-    const { blockSize } = source
-    const offset = number * blockSize
-    const [block, copy] = await Promise.all([source.block(number), extent.read(offset, Math.min(blockSize, end - offset))])
-    const isFull = copy.length === blockSize
-    const problem = isFull ? findProblem(copy, true) : null
-    if (problem !== null) throw errors.corrupt(target, number, blockSize, problem.position, problem.reason)
-    const copyEnd = isFull ? layout.paddingStart(copy) : copy.length
-    return { number, block, copy, difference: compareBlocks(block, copy, copyEnd, this.end - offset) }
   }
 
   // Changing
@@ -278,7 +218,7 @@ class EarlierBackup {
     let deleted = 0
     /** @type {Change[]} */
     const changes = []
-    for await (const { number, copy, difference } of this.differences(end, onprogress)) {
+    for await (const { number, copy, difference } of this.comparison.differences(end, onprogress)) {
       if (difference === null || (difference.deleted.length === 0 && !difference.isHole)) continue
       changes.push(difference.isHole
         ? holeFor(number * source.blockSize, copy, difference.deleted.length)
@@ -355,7 +295,7 @@ class EarlierBackup {
     const position = end % blockSize
     if (position === 0) return { offset: end, bytes: Buffer.alloc(0) }
     for (;;) {
-      const { number, block, copy, difference } = await this.compare(Math.floor(end / blockSize), end)
+      const { number, block, copy, difference } = await this.comparison.compare(Math.floor(end / blockSize), end)
       const offset = number * blockSize
       // a block that has become one deleted record
       if (difference.conflict === -1 && !difference.isRelated) return { offset, bytes: block }

@@ -6,8 +6,8 @@ const fs = require('fs')
 const path = require('path')
 const errors = require('../errors')
 const { holeOf } = require('../format/hole')
-const { ALL_SUFFIXES, mustBeFree } = require('../maintenance/beside')
-const { finishAs, linkOrCopy } = require('../maintenance/repaired-files')
+const { ALL_SUFFIXES } = require('../maintenance/beside')
+const { finishAs, linkNew } = require('../maintenance/repaired-files')
 const { onAbort } = require('../signal')
 const { punchHead } = require('../recovery/punch-head')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
@@ -53,7 +53,7 @@ async function writeBackup (source, name, target, earlier, work) {
       work.mustGoOn()
       stopListening()
       if (source.file.location !== null) await copyMap(source.file.location.path, earlier?.path ?? name)
-      await (earlier === null ? finishAs(written, () => link(written, name, target)) : replace(written, earlier))
+      await (earlier === null ? finishAs(written, () => linkNew(written, name, target)) : replace(written, earlier))
       if (cloned !== null) remove()
       return { bytes: source.end, copied, deleted: 0, incremental: false }
     } catch (err) {
@@ -128,22 +128,6 @@ async function shareAs ({ file }, unfinished) {
   if (file.location === null) return
   // some file systems have no modes
   await fs.promises.chmod(unfinished, file.status().mode & 0o777).catch(() => {})
-}
-
-/**
- * @param {string} unfinished
- * @param {string} name
- * @param {string} target
- */
-async function link (unfinished, name, target) {
-  // again: they may have come while the log was copied
-  mustBeFree(name, target)
-  try {
-    await linkOrCopy(unfinished, name)
-    return name
-  } catch (err) {
-    throw /** @type {NodeJS.ErrnoException} */ (err).code === 'EEXIST' ? errors.exists(target) : err
-  }
 }
 
 /**

@@ -17,7 +17,7 @@ const { OutFile } = require('./out-file')
 const { writerOf } = require('./writers')
 
 /**
- * @typedef {import('../log').FlumeLog<Buffer>} Log
+ * @typedef {import('../types').FlumeLog<Buffer>} Log
  * @typedef {import('./writers').Writer} Writer
  *
  * @typedef {object} Exported

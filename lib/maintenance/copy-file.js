@@ -5,12 +5,11 @@
 const fs = require('fs')
 const path = require('path')
 const { randomBytes } = require('crypto')
-const errors = require('../errors')
 const { createFolders } = require('../storage/directory')
 const { pathFile } = require('../storage/path-file')
 const { mustBeFree } = require('./beside')
 const { openExtent } = require('./extent')
-const { finishAs, linkOrCopy } = require('./repaired-files')
+const { finishAs, linkNew } = require('./repaired-files')
 const { mustBePath, workFor } = require('./work')
 const { writeCopy } = require('./write-copy')
 
@@ -38,7 +37,7 @@ async function copy (file, target, options) {
     const unfinished = `${name}.${randomBytes(6).toString('hex')}.copying`
     const folders = createFolders(path.dirname(name))
     try {
-      const { copied } = await writeCopy(extent, unfinished, source, options, work, () => finishAs(unfinished, () => link(unfinished, name, target)))
+      const { copied } = await writeCopy(extent, unfinished, source, options, work, () => finishAs(unfinished, () => linkNew(unfinished, name, target)))
       return copied
     } catch (err) {
       // those in which another process has put something meanwhile stay
@@ -47,22 +46,6 @@ async function copy (file, target, options) {
     }
   } finally {
     await extent.io.close()
-  }
-}
-
-/**
- * @param {string} unfinished
- * @param {string} name
- * @param {string} target the name as the caller gave it
- */
-async function link (unfinished, name, target) {
-  // again: they may have come while the log was copied
-  mustBeFree(name, target)
-  try {
-    await linkOrCopy(unfinished, name)
-    return name
-  } catch (err) {
-    throw /** @type {NodeJS.ErrnoException} */ (err).code === 'EEXIST' ? errors.exists(target) : err
   }
 }
 

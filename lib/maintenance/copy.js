@@ -9,7 +9,7 @@ const layout = require('../format/layout')
 const { pieces } = require('./blocks')
 const { noCounts, tally } = require('./counts')
 const { Packer } = require('./packer')
-const { damagedRange, addRange } = require('./ranges')
+const { corruptRange, addRange } = require('./ranges')
 const { blankBlock, keepWholeFrames } = require('./salvage')
 
 /**
@@ -102,7 +102,7 @@ function nothingCopied () {
  * @param {boolean} salvage
  */
 function mend (copied, block, salvage) {
-  const range = damagedRange(block)
+  const range = corruptRange(block)
   const records = salvage ? keepWholeFrames(block) : 0
   if (records > 0) {
     copied.salvaged.push({ ...range, records })

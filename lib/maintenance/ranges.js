@@ -6,7 +6,7 @@ const { findProblem, frameProblem } = require('../format/validation')
 
 /**
  * @typedef {object} Range
- * @property {'damaged' | 'torn'} kind damaged: corrupt blocks. torn: behind the end of the log
+ * @property {'corrupt' | 'torn'} kind corrupt: blocks that are. torn: behind the end of the log
  * @property {number} start offset of its first byte
  * @property {number} end offset after its last byte
  * @property {number} blocks number of them
@@ -18,9 +18,9 @@ const { findProblem, frameProblem } = require('../format/validation')
  * @param {import('./blocks').ScannedBlock} block that is corrupt
  * @returns {Range}
  */
-function damagedRange ({ offset, buffer, problem }) {
+function corruptRange ({ offset, buffer, problem }) {
   const { position, reason } = /** @type {import('../format/validation').Problem} */ (problem)
-  return { kind: 'damaged', start: offset, end: offset + buffer.length, blocks: 1, offset: offset + position, reason }
+  return { kind: 'corrupt', start: offset, end: offset + buffer.length, blocks: 1, offset: offset + position, reason }
 }
 
 /**
@@ -52,4 +52,4 @@ async function tornRange ({ io, blockSize, size, end }) {
   return { kind: 'torn', start: end, end: size, blocks, offset: end, reason }
 }
 
-module.exports = { damagedRange, addRange, tornRange }
+module.exports = { corruptRange, addRange, tornRange }

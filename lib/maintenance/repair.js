@@ -16,7 +16,7 @@ const { writeCopy } = require('./write-copy')
  * @typedef {import('./copy').Copied} Copied
  *
  * @typedef {object} RepairOnlyOptions
- * @property {boolean} [inPlace] replace the log with the copy, and keep the old file as FILE.damaged; default false: the copy is
+ * @property {boolean} [inPlace] replace the log with the copy, and keep the old file as FILE.corrupt; default false: the copy is
  *   FILE.repaired
  * @typedef {RepairOnlyOptions & import('./write-copy').CopyOptions & import('./work').WorkOptions} RepairOptions
  *

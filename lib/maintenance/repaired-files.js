@@ -4,9 +4,10 @@
 
 const fs = require('fs')
 const path = require('path')
+const errors = require('../errors')
 const { punchHead } = require('../recovery/punch-head')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
-const { ALL_SUFFIXES, inTheWay } = require('./beside')
+const { ALL_SUFFIXES, inTheWay, mustBeFree } = require('./beside')
 
 /** @typedef {{ copy: string, original: string }} Names */
 
@@ -44,7 +45,7 @@ async function replace (extent, file, unfinished) {
   await fs.promises.chown(unfinished, uid, gid).catch(() => {})
   await extent.io.checkPath()
   await completeChanges(extent)
-  const original = await linkAs(file, `${file}.damaged`)
+  const original = await linkAs(file, `${file}.corrupt`)
   try {
     for (const suffix of ALL_SUFFIXES) await linkOrCopy(file + suffix, original + suffix).catch(nullIfMissing)
     await syncFolder(folder)
@@ -126,6 +127,23 @@ async function linkOrCopy (file, name) {
   }
 }
 
+/**
+ * Gives a log that was written under another name its own.
+ * @param {string} unfinished
+ * @param {string} name
+ * @param {string} target the name as the caller gave it
+ */
+async function linkNew (unfinished, name, target) {
+  // again: they may have come while the log was copied
+  mustBeFree(name, target)
+  try {
+    await linkOrCopy(unfinished, name)
+    return name
+  } catch (err) {
+    throw /** @type {NodeJS.ErrnoException} */ (err).code === 'EEXIST' ? errors.exists(target) : err
+  }
+}
+
 /** @param {string} name */
 async function syncFile (name) {
   const handle = await fs.promises.open(name, 'r+')
@@ -154,4 +172,4 @@ async function finishAs (unfinished, link) {
   }
 }
 
-module.exports = { finishAs, linkOrCopy, linkRepaired, replace, targetOf }
+module.exports = { finishAs, linkNew, linkOrCopy, linkRepaired, replace, targetOf }

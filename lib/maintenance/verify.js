@@ -5,7 +5,7 @@
 const { storedChecksum } = require('../format/checksum')
 const { openExtent } = require('./extent')
 const { pieces } = require('./blocks')
-const { damagedRange, addRange, tornRange } = require('./ranges')
+const { corruptRange, addRange, tornRange } = require('./ranges')
 const { noCounts, tally } = require('./counts')
 
 /**
@@ -24,8 +24,8 @@ const { noCounts, tally } = require('./counts')
  * @property {number} sealed valid blocks that are full
  * @property {number} checksummed how many of these have a checksum
  * @property {number} padding bytes at the ends of valid blocks
- * @property {number} damagedBlocks that are corrupt
- * @property {number} damagedBytes in these
+ * @property {number} corruptBlocks that are corrupt
+ * @property {number} corruptBytes in these
  * @property {import('./counts').Counts} counts of records in valid blocks
  * @property {Range[]} ranges that are corrupt or torn, in the order of the file
  *
@@ -65,8 +65,8 @@ async function verifyExtent (extent, onprogress) {
     sealed: 0,
     checksummed: 0,
     padding: 0,
-    damagedBlocks: 0,
-    damagedBytes: 0,
+    corruptBlocks: 0,
+    corruptBytes: 0,
     counts: noCounts(),
     ranges: /** @type {Range[]} */ ([])
   }
@@ -87,9 +87,9 @@ function addBlock (report, block) {
   const { buffer, problem, end } = block
   report.blocks++
   if (problem !== null) {
-    report.damagedBlocks++
-    report.damagedBytes += buffer.length
-    addRange(report.ranges, damagedRange(block))
+    report.corruptBlocks++
+    report.corruptBytes += buffer.length
+    addRange(report.ranges, corruptRange(block))
     return
   }
   if (block.sealed) {

@@ -34,7 +34,9 @@ const MAX_READS = 100
  *
  * @typedef {object} FollowerOptions
  * @property {number | undefined} blockSize what the caller asked for
- * @property {string} [id] of the log; missing: its compaction is not followed
+ * @property {string} [id] of the log
+ * @property {(follower: Follower, replaced: Error) => Promise<void>} [followCompaction] goes on in the file that has taken the log's place, or
+ *   throws `replaced`; missing: always throw it
  * @property {(data: Buffer) => boolean} [isWhole] whether a record's data seems to be as it was appended
  * @property {typeof acknowledgedByPoint} [acknowledged]
  * @property {import('../clock').Clock} [clock]
@@ -307,9 +309,9 @@ class Follower {
 
   /** @param {any} err why the path does not lead to the open file */
   async replaced (err) {
-    if (err.code !== 'flumelog:replaced' || this.id === null) throw err
-    // only then: most logs are never compacted
-    await require('../space/follow-compaction').followCompaction(this, err)
+    const { followCompaction } = this.options
+    if (err.code !== 'flumelog:replaced' || followCompaction === undefined) throw err
+    await followCompaction(this, err)
   }
 
   /**

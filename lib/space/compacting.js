@@ -12,28 +12,9 @@ const { Compaction } = require('./compaction')
 
 /**
  * @typedef {import('./offset-map').OffsetMap} OffsetMap
- * @typedef {import('./compaction').Compacted} Compacted
- *
- * @typedef {object} CompactProgress
- * @property {number} done bytes of the log that are copied
- * @property {number} total bytes of the log; it may grow meanwhile
- *
- */
-
-/**
- * @template [T=any]
- * @typedef {object} CompactOptions
- * @property {(value: T, seq: number) => boolean} [keep] false: the record is dropped; default: all are kept that are not deleted. It is
- *   called once per record, also for those that are appended meanwhile; what it throws ends the compaction
- * @property {(progress: CompactProgress) => void} [onProgress] called about once per MiB; what it throws ends the compaction
- * @property {AbortSignal} [signal] ends the compaction, with its reason
- */
-
-/**
- * @typedef {object} CompactionMap valid until the next compaction, or until the log is closed
- * @property {string} id of the log since
- * @property {string | null} previousId of the log before
- * @property {(seq: number) => Promise<number | null>} map where a record is since; null: it is gone
+ * @typedef {import('./types').Compacted} Compacted
+ * @typedef {import('./types').CompactOptions} CompactOptions
+ * @typedef {import('./types').CompactionMap} CompactionMap
  */
 
 const checkNames = optionNames('compact', ['keep', 'onProgress', 'signal'])

@@ -37,16 +37,7 @@ const MAX_ROUNDS = 20
 const MIN_HEADROOM = 4 * 1024 * 1024
 const MORE_HEADROOM = 8
 
-/**
- * @typedef {object} Compacted
- * @property {string} id of the log since
- * @property {number} before bytes from the log's start to its end
- * @property {number} after the same since
- * @property {number} records that were kept
- * @property {number} deleted records that are not there any more
- * @property {number} dropped records for which `keep` returned false
- * @property {number} start of the log since
- */
+/** @typedef {import('./types').Compacted} Compacted */
 
 class Compaction {
   /**

@@ -9,13 +9,7 @@ const { rangeOf } = require('../read/options')
 const NAMES = ['gt', 'gte', 'lt', 'lte']
 const checkNames = optionNames('del', NAMES)
 
-/**
- * @typedef {object} DeletionRange records are deleted that start within all of these bounds; at least one of them is required
- * @property {number | null} [gt] only records after this offset; any integer
- * @property {number | null} [gte] only records at or after this offset
- * @property {number | null} [lt] only records before this offset
- * @property {number | null} [lte] only records at or before this offset
- */
+/** @typedef {import('./types').DeletionRange} DeletionRange */
 
 /**
  * @param {unknown} what the first argument of `del`

@@ -15,6 +15,7 @@
 const fs = require('fs')
 const { promisify } = require('util')
 const { crc32 } = require('zlib')
+const errors = require('../errors')
 const { formatLine, parseLine } = require('../storage/recovery-point-text')
 
 const SUFFIX = '.offset-map'
@@ -182,7 +183,7 @@ class OffsetMap {
     this.pageNumber = -1
     const bytes = fs.readSync(this.fd, page, 0, PAGE_SIZE, (number + 1) * PAGE_SIZE)
     if (bytes !== PAGE_SIZE || crc32(page.subarray(0, CHECKSUM_AT)) !== page.readUInt32LE(CHECKSUM_AT)) {
-      throw Object.assign(new Error(`${this.filename}: page ${number} is corrupt; the log itself is not affected`), { code: 'flumelog:corrupt', filename: this.filename })
+      throw errors.corruptMap(this.filename, number)
     }
     this.page = page
     this.pageNumber = number

@@ -18,19 +18,8 @@ const MAX_FOUND = 64
 const checkNames = optionNames('reclaim', ['onProgress', 'signal'])
 
 /**
- * @typedef {object} Reclaimed what was freed
- * @property {number} blocks whose space was freed
- * @property {number} bytes that the file takes less
- *
- * @typedef {object} ReclaimProgress
- * @property {number} bytes of the log that were looked at
- * @property {number} total bytes to look at
- *
- * @typedef {object} ReclaimOptions
- * @property {(progress: ReclaimProgress) => void} [onProgress] called about once per MiB of the log that was looked at;
- *   what it throws ends the work. Not called in the client of a shared log
- * @property {AbortSignal} [signal] ends the work, with its reason
- *
+ * @typedef {import('./types').Reclaimed} Reclaimed
+ * @typedef {import('./types').ReclaimOptions} ReclaimOptions
  * @typedef {(err: Error | null, reclaimed?: Reclaimed) => void} ReclaimCallback
  */
 

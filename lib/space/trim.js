@@ -9,9 +9,7 @@ const { optionNames } = require('../option-names')
 
 /**
  * @typedef {{ filename: string | null, state: { opened: import('../opening').Opened | null }, whenFresh: (cb: (err: Error | null) => void) => void }} Log
- *
- * @typedef {object} TrimOptions
- * @property {number} lt whole blocks are trimmed of which all records are before this offset; any integer
+ * @typedef {import('./types').TrimOptions} TrimOptions
  */
 
 const checkNames = optionNames('trim', ['lt'])

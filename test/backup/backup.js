@@ -27,6 +27,9 @@ async function recordsIn (file) {
 
 const lines = (count, from = 0) => Array.from({ length: count }, (_, i) => `record ${from + i} ${'x'.repeat(i % 90)}`)
 
+/** What is in a folder, without what says of which log a backup is. */
+const namesIn = (folder) => fs.readdirSync(folder).filter(name => !name.endsWith('.backup-of'))
+
 async function seqsOf (log) {
   const seqs = []
   for await (const seq of log.stream({ values: false })) seqs.push(seq)
@@ -51,7 +54,7 @@ test('a backup of a log that is open is a valid log that was closed, with the sa
   await log.append(lines(3000))
   const result = await log.backup(file('new/folder/backup'))
   t.deepEqual(result, { bytes: log.stats().size, copied: log.stats().size, deleted: 0, incremental: false })
-  t.deepEqual(fs.readdirSync(file('new/folder')), ['backup'], 'and nothing is beside it')
+  t.deepEqual(namesIn(file('new/folder')), ['backup'], 'and nothing is beside it')
   t.equal((await recordsIn(file('new/folder/backup'))).size, 3000)
   await log.close()
   t.ok(fs.readFileSync(file('log')).equals(fs.readFileSync(file('new/folder/backup'))))
@@ -81,7 +84,7 @@ test('a second backup copies what is new, deletes what was deleted, and writes n
   t.equal(fs.statSync(file('backup')).mtimeMs, mtimeMs, 'it was not touched')
   await log.close()
   t.ok(fs.readFileSync(file('log')).equals(fs.readFileSync(file('backup'))), 'byte for byte')
-  t.deepEqual(fs.readdirSync(file('.')).sort(), ['backup', 'log', 'log.record-count'].filter(name => fs.existsSync(file(name))))
+  t.deepEqual(namesIn(file('.')).sort(), ['backup', 'log', 'log.record-count'].filter(name => fs.existsSync(file(name))))
 })
 
 test('blocks without checksums are compared as a whole', async (t) => {
@@ -248,18 +251,40 @@ test('a log that is trimmed while it is backed up is backed up from where it sta
   await log.close()
 })
 
-test('a backup of which nothing is left in the log is refused, and replaced if that is asked for', async (t) => {
+test('a backup of which nothing is left in the log is replaced, if it is known to be of this log, or that is asked for', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'), { blockSize: 256 })
+  await log.append(lines(20))
+  await log.backup(file('backup'))
+  await log.backup(file('unknown'))
+  fs.copyFileSync(file('backup'), file('copied'))
+  fs.copyFileSync(file('backup.backup-of'), file('copied.backup-of'))
+  fs.rmSync(file('unknown.backup-of'))
+  await log.append(lines(100))
+  await log.trim({ lt: Infinity })
+  const records = new Map(await Promise.all((await seqsOf(log)).map(async seq => [seq, String(await log.get(seq))])))
+  for (const name of ['unknown', 'copied']) {
+    await rejects(t, log.backup(file(name)), 'flumelog:invalid', /nothing in it is in the log any more/, name)
+    t.equal((await recordsIn(file(name))).size, 20, `${name} is as it was`)
+    await log.backup(file(name), { full: true })
+    t.deepEqual(await recordsIn(file(name)), records)
+  }
+  t.notOk((await log.backup(file('backup'))).incremental)
+  t.deepEqual(await recordsIn(file('backup')), records)
+  await log.close()
+})
+
+test('a backup of which all has become holes in the log is brought up to date', async (t) => {
   const file = testFolder(t)
   const log = await open(file('log'), { blockSize: 256 })
   await log.append(lines(20))
   await log.backup(file('backup'))
   await log.append(lines(100))
-  await log.trim({ lt: Infinity })
-  await rejects(t, log.backup(file('backup')), 'flumelog:invalid', /nothing in it is in the log any more/, 'all is trimmed')
-  t.equal((await recordsIn(file('backup'))).size, 20)
-  await log.backup(file('backup'), { full: true })
-  t.deepEqual(await recordsIn(file('backup')), new Map((await Promise.all((await seqsOf(log)).map(async seq => [seq, String(await log.get(seq))])))))
+  await log.del((await seqsOf(log)).slice(0, -1))
+  await log.reclaim()
+  t.ok((await log.backup(file('backup'))).incremental)
   await log.close()
+  t.ok(fs.readFileSync(file('backup')).equals(fs.readFileSync(file('log'))), 'byte for byte')
 })
 
 test('a backup of a log that has been compacted since is made anew, and has its id', async (t) => {
@@ -313,7 +338,7 @@ test('a corrupt block ends a backup, and leaves the target as it was', async (t)
   const err = await log.backup(file('backup')).catch(err => err)
   t.equal(err.code, 'flumelog:corrupt', err.message)
   t.equal(err.block, 2)
-  t.deepEqual(fs.readdirSync(file('.')).sort(), ['log'])
+  t.deepEqual(namesIn(file('.')).sort(), ['log'])
   await log.close()
 })
 
@@ -329,7 +354,7 @@ test('a signal ends a backup at any moment, and leaves the target as it was, or 
     const result = await log.backup(file('backup'), { onProgress, signal: stop.signal }).catch(err => err)
     if (!(result instanceof Error)) break
     t.equal(result.message, 'enough')
-    t.deepEqual(fs.readdirSync(file('.')).filter(name => !name.startsWith('log')), [], 'nothing is left of the first one')
+    t.deepEqual(namesIn(file('.')).filter(name => !name.startsWith('log')), [], 'nothing is left of the first one')
   }
   const { size } = log.stats()
   await log.append(lines(30000))
@@ -368,7 +393,7 @@ test('a full disk leaves nothing of a first backup, and the earlier one of anoth
   await rejects(t, log.backup(disk.file('backup')), 'ENOSPC', /ENOSPC/, 'a second one')
   t.deepEqual(await recordsIn(disk.file('backup')), records)
   await rejects(t, log.backup(disk.file('another')), 'ENOSPC', /ENOSPC/, 'a first one')
-  t.deepEqual(fs.readdirSync(path.dirname(disk.file('x'))), ['backup'])
+  t.deepEqual(namesIn(path.dirname(disk.file('x'))), ['backup'])
   const seqs = await seqsOf(log)
   await log.del(seqs.slice(0, 1000))
   disk.leave(0)
@@ -408,7 +433,7 @@ test('a backup by a clone of the file is the same: without what is not acknowled
   await log.backup(file('trimmed'))
   await log.close()
   t.ok(fs.readFileSync(file('trimmed')).equals(fs.readFileSync(file('log'))), 'byte for byte')
-  t.deepEqual(fs.readdirSync(file('.')).filter(name => !name.startsWith('log')).sort(), ['backup', 'trimmed'])
+  t.deepEqual(namesIn(file('.')).filter(name => !name.startsWith('log')).sort(), ['backup', 'trimmed'])
   overwrite(file('log'), fs.statSync(file('log')).size - 1000, 'XX')
   const damaged = await open(file('log'), { readOnly: true })
   t.equal((await damaged.backup(file('damaged')).catch(err => err)).code, 'flumelog:corrupt')

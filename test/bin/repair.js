@@ -32,7 +32,7 @@ async function makeDamaged (file) {
 const inBlock = (seq) => Math.floor(seq / BLOCK_SIZE)
 
 /** @param {string} file */
-async function isSound (file) {
+async function isValid (file) {
   return (await flumelog(['verify', file])).code === 0
 }
 
@@ -55,7 +55,7 @@ test('repair writes a copy in which every record of a valid block keeps its offs
 
   t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'log.repaired'])
   t.ok(fs.readFileSync(name('log')).equals(bytes), 'the log was not changed')
-  t.ok(await isSound(name('log.repaired')), 'the copy is sound')
+  t.ok(await isValid(name('log.repaired')), 'the copy is valid')
   t.equal(fs.statSync(name('log.repaired')).size, bytes.length, 'and as large')
   const expected = RECORDS.map((record, i) => [seqs[i], record]).filter(([seq]) => ![1, 3, 6].includes(inBlock(seq)))
   t.deepEqual(await found(name('log.repaired')), expected)
@@ -71,7 +71,7 @@ test('a repaired log accepts appends, at the offset where the old one ended', as
   const log = promises(FlumeLog(name('log.repaired')))
   t.equal(await log.append('next'), bytes.length)
   await log.close()
-  t.ok(await isSound(name('log.repaired')))
+  t.ok(await isValid(name('log.repaired')))
 })
 
 test('--in-place replaces the log with the copy, and keeps the old file', async (t) => {
@@ -80,15 +80,15 @@ test('--in-place replaces the log with the copy, and keeps the old file', async 
   fs.chmodSync(name('log'), 0o640)
   const { code, stdout } = await flumelog(['repair', '--in-place', 'log'], { cwd: name('.') })
   t.equal(code, 0)
-  t.match(stdout, /^log: valid: \d+ records; the old file is log\.damaged$/m)
-  t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'log.damaged'])
-  t.ok(fs.readFileSync(name('log.damaged')).equals(bytes), 'byte for byte')
+  t.match(stdout, /^log: valid: \d+ records; the old file is log\.corrupt$/m)
+  t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'log.corrupt'])
+  t.ok(fs.readFileSync(name('log.corrupt')).equals(bytes), 'byte for byte')
   t.equal(fs.statSync(name('log')).mode & 0o777, 0o640, 'the copy may be read and written by those who could before')
-  t.ok(await isSound(name('log')))
+  t.ok(await isValid(name('log')))
 
   overwrite(name('log'), 2 * BLOCK_SIZE + 30, 'X')
-  t.match((await flumelog(['repair', '-i', 'log'], { cwd: name('.') })).stdout, /the old file is log\.damaged\.2$/m, 'the next one gets a number')
-  t.ok(fs.readFileSync(name('log.damaged')).equals(bytes), 'and the first is as it was')
+  t.match((await flumelog(['repair', '-i', 'log'], { cwd: name('.') })).stdout, /the old file is log\.corrupt\.2$/m, 'the next one gets a number')
+  t.ok(fs.readFileSync(name('log.corrupt')).equals(bytes), 'and the first is as it was')
 })
 
 test('--salvage keeps records that look whole, and reports them as unverified', async (t) => {
@@ -100,7 +100,7 @@ test('--salvage keeps records that look whole, and reports them as unverified', 
   t.match(stdout, /^UNVERIFIED, \d+ records from 256 to 512, block 1: checksum mismatch: /m)
   t.match(stdout, new RegExp(`^UNVERIFIED, ${broken.length - 1} records from 768 to 1024, block 3: `, 'm'))
   t.match(stdout, /^log.repaired: valid: \d+ records, \d+ of them UNVERIFIED; log is unchanged$/m)
-  t.ok(await isSound(name('log.repaired')))
+  t.ok(await isValid(name('log.repaired')))
   const records = await found(name('log.repaired'))
   const expected = seqs.filter(seq => seq !== broken[5] && inBlock(seq) !== 6)
   t.deepEqual(records.map(([seq]) => seq), expected, 'all but the broken one, where they were')
@@ -116,7 +116,7 @@ test('--compact omits deleted records and corrupt blocks, and says that offsets 
   const { code, stdout } = await flumelog(['repair', 'log', '--compact'], { cwd: name('.') })
   t.equal(code, 0)
   t.match(stdout, /^OFFSETS HAVE CHANGED: views contain offsets, so delete all views of this log to have them rebuilt$/m)
-  t.ok(await isSound(name('log.repaired')))
+  t.ok(await isValid(name('log.repaired')))
   const expected = RECORDS.filter((_, i) => ![0, 50].includes(i) && ![1, 3, 6].includes(inBlock(seqs[i])))
   t.deepEqual((await found(name('log.repaired'))).map(([, value]) => value), expected)
   const { deleted } = JSON.parse((await flumelog(['stat', '--json', name('log.repaired')])).stdout)
@@ -140,7 +140,7 @@ test('--compact copies records of the size that only a log without checksums can
   await deleteFrom(name('log'), [seqs[0]])
   const { code } = await flumelog(['repair', name('log'), '--compact'])
   t.equal(code, 0)
-  t.ok(await isSound(name('log.repaired')))
+  t.ok(await isValid(name('log.repaired')))
   t.deepEqual((await readLog(name('log.repaired'))).map(({ value }) => value.length), [246, 245, 244, 243, 242, 241, 5, 246])
 })
 
@@ -194,10 +194,10 @@ test('repair after a crash respects the recovery point, and keeps it with the ol
   const { code, stdout } = await flumelog(['repair', 'log', '--in-place'], { cwd: name('.') })
   t.equal(code, 0)
   t.match(stdout, new RegExp(`^truncated ${size - 15} to ${size}, 15 bytes: `, 'm'))
-  t.ok(fs.readFileSync(name('log.damaged')).equals(bytes))
-  t.ok(fs.readFileSync(name('log.damaged.recovery-point')).equals(point))
+  t.ok(fs.readFileSync(name('log.corrupt')).equals(bytes))
+  t.ok(fs.readFileSync(name('log.corrupt.recovery-point')).equals(point))
   t.notOk(fs.existsSync(name('log.recovery-point')))
-  t.ok(await isSound(name('log')))
+  t.ok(await isValid(name('log')))
   t.equal((await found(name('log'))).at(-1)[1], 'one more')
 })
 
@@ -211,9 +211,9 @@ test('repair of a symbolic link repairs its target', async (t) => {
   const { code } = await flumelog(['repair', name('link'), '--in-place'])
   t.equal(code, 0)
   t.ok(fs.lstatSync(name('link')).isSymbolicLink())
-  t.ok(fs.readFileSync(name('real/log.damaged')).equals(bytes))
-  t.ok(await isSound(name('link')))
-  t.deepEqual(fs.readdirSync(name('real')).sort(), ['log', 'log.damaged', 'log.damaged.clients', 'log.damaged.recovery-point'], 'what belongs to the old file stays with it')
+  t.ok(fs.readFileSync(name('real/log.corrupt')).equals(bytes))
+  t.ok(await isValid(name('link')))
+  t.deepEqual(fs.readdirSync(name('real')).sort(), ['log', 'log.corrupt', 'log.corrupt.clients', 'log.corrupt.recovery-point'], 'what belongs to the old file stays with it')
 })
 
 test('repair fails while another program has the log open for writing', async (t) => {
@@ -277,7 +277,7 @@ test('Ctrl-C while the copy is written leaves everything unchanged; a partial co
   t.ok(fs.readFileSync(name('log')).equals(bytes))
   t.equal((await flumelog(['repair', name('log')])).code, 0)
   t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'log.repaired'])
-  t.ok(await isSound(name('log.repaired')))
+  t.ok(await isValid(name('log.repaired')))
 })
 
 /** @param {string} file */

@@ -84,7 +84,7 @@ test('stat --json prints the same figures as JSON', async (t) => {
     framing: 44,
     deleted: { records: 1, bytes: 3 },
     padding: { bytes: 627, percent: 21.2 },
-    damaged: { blocks: 0, bytes: 0 },
+    corrupt: { blocks: 0, bytes: 0 },
     torn: { bytes: 0 },
     closed: true,
     record: { smallest: 1, mean: 227.8, largest: 900 },
@@ -135,9 +135,9 @@ test('whatever a file contains, each byte is counted once', async (t) => {
       if (err.code !== 'flumelog:not-a-log') throw err
     })
     if (report === undefined) return endOfRecords(bytes, 0, bytes.length) === 0
-    const { size, counts, padding, damagedBytes, end } = report
+    const { size, counts, padding, corruptBytes, end } = report
     return size === bytes.length &&
-      size === counts.bytes + counts.deletedBytes + counts.framing + padding + damagedBytes + (size - end)
+      size === counts.bytes + counts.deletedBytes + counts.framing + padding + corruptBytes + (size - end)
   }), { numRuns: 1000 })
   t.pass('for 1,000 files')
 })

@@ -80,17 +80,17 @@ test('--json prints the same as JSON', async (t) => {
   const sound = await flumelog(['verify', file, '--json'])
   t.equal(sound.code, 0)
   t.deepEqual(JSON.parse(sound.stdout), {
-    file, sound: true, size: fs.statSync(file).size, start: 0, blockSize: 256, blocks: 9, sealed: 8, checksummed: 8, records: 100, closed: true, ranges: []
+    file, valid: true, size: fs.statSync(file).size, start: 0, blockSize: 256, blocks: 9, sealed: 8, checksummed: 8, records: 100, closed: true, ranges: []
   })
   overwrite(file, 256 + 30, 'X')
   overwrite(file, 512 + 30, Buffer.alloc(0))
   const damaged = await flumelog(['verify', file, '--json'])
   t.equal(damaged.code, 1)
-  const { sound: isSound, ranges } = JSON.parse(damaged.stdout)
-  t.equal(isSound, false)
+  const { valid: isValid, ranges } = JSON.parse(damaged.stdout)
+  t.equal(isValid, false)
   t.equal(ranges.length, 1)
   const { reason, ...range } = ranges[0]
-  t.deepEqual(range, { kind: 'damaged', start: 256, end: 512, blocks: 1, offset: 256 })
+  t.deepEqual(range, { kind: 'corrupt', start: 256, end: 512, blocks: 1, offset: 256 })
   t.match(reason, /^checksum mismatch: /)
 })
 
@@ -108,7 +108,7 @@ test('every bit flipped in a block with a checksum is found, and no other block 
     flipped[bit >> 3] ^= 1 << (bit & 7)
     const { ranges, blockSize: found } = await verifyBytes(flipped)
     const block = Math.floor((bit >> 3) / blockSize)
-    const isRight = found === blockSize && ranges.length === 1 && ranges[0].kind === 'damaged' &&
+    const isRight = found === blockSize && ranges.length === 1 && ranges[0].kind === 'corrupt' &&
       ranges[0].start === block * blockSize && ranges[0].end === ranges[0].start + blockSize
     if (!isRight) missed.push({ bit, found, ranges })
   }
@@ -119,7 +119,7 @@ test('every bit flipped in a block with a checksum is found, and no other block 
     const flipped = Buffer.from(bytes.subarray(0, 3 * blockSize))
     flipped[bit >> 3] ^= 1 << (bit & 7)
     const { ranges } = await verifyBytes(flipped)
-    if (ranges.length !== 1 || ranges[0].kind !== 'damaged') torn.push({ bit, ranges })
+    if (ranges.length !== 1 || ranges[0].kind !== 'corrupt') torn.push({ bit, ranges })
   }
   t.deepEqual(torn, [], 'nor is such a block taken for a torn one where the file ends with it')
 })
@@ -146,7 +146,7 @@ test('corruption in the middle of the tail is found', async (t) => {
   tail[15] = 99
   const { ranges, end, size } = await verifyBytes(Buffer.concat([sealedBlock(64, [dataOf(50)]), tail]))
   t.equal(end, size)
-  t.deepEqual(ranges, [{ kind: 'damaged', start: 64, end: 64 + 42, blocks: 1, offset: 64 + 14, reason: ranges[0].reason }])
+  t.deepEqual(ranges, [{ kind: 'corrupt', start: 64, end: 64 + 42, blocks: 1, offset: 64 + 14, reason: ranges[0].reason }])
 })
 
 test('an unreadable block is reported, and all others are checked', async (t) => {

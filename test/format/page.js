@@ -234,11 +234,11 @@ test('a reader written from the page alone reads every log', async (t) => {
     // each part is written with or without checksums
     for (const checksum of checksums) {
       const log = promises(FlumeLog(name, { blockSize, checksum, sync: 'never' }))
-      for (const { size, isDeleted, byte } of records) {
+      for (const { size, isDeleted: mustGo, byte } of records) {
         const data = Buffer.alloc(1 + size % (blockSize - 14), byte)
         const seq = await log.append(data)
-        if (isDeleted) await log.del(seq)
-        expected.push({ seq, data: isDeleted ? Buffer.alloc(data.length) : data })
+        if (mustGo) await log.del(seq)
+        else expected.push({ seq, data })
       }
       await log.close()
     }
@@ -247,7 +247,8 @@ test('a reader written from the page alone reads every log', async (t) => {
     const found = findBlockSize(bytes)
     if (bytes.length > blockSize) assertEqual(found, blockSize)
     else assertEqual(found, undefined)
-    assertEqual(JSON.stringify(read(bytes, found)), JSON.stringify(expected))
+    // deleted records may have become a hole
+    assertEqual(JSON.stringify(read(bytes, found).filter(record => !isDeleted(record))), JSON.stringify(expected))
   }), { numRuns: 100 })
   t.pass('100 of them')
 })

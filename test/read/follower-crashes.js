@@ -134,7 +134,7 @@ tape('a follower sees records that replaced a torn one', async (t) => {
   })
   const values = []
   pull(reader.stream({ live: true, seqs: false }), pull.drain(value => values.push(numberOf(value)), () => {}))
-  await until(() => looks > 3)
+  await until(() => looks > 3 && values.length > 0)
   t.deepEqual(values, [1], 'it has looked at the torn one')
 
   const next = promises(FlumeLog(file))

@@ -63,13 +63,13 @@ test(`good clients notice nothing of bad ones that send ${FRAMES} frames`, async
   t.deepEqual([...counts.codes], ['flumelog:protocol'], 'for what they sent, not for an error of the owner')
   t.ok(memory.at(-1) < 400 * MIB, 'its memory is bounded')
   const found = await verify(pathFile(file, { readOnly: true, lock: false }))
-  t.equal(found.damagedBlocks, 0, 'the open log is valid')
+  t.equal(found.corruptBlocks, 0, 'the open log is valid')
   for (const { stored } of good) t.ok(stats.clients.some(({ appended }) => appended.records === stored.size), 'a good client still has its first connection')
   t.deepEqual(await compare(file, good, counts.deleted), [], 'what they appended is in the log, once, in order')
   for (const { close } of good) await close()
   await owner.close()
   t.notOk(fs.existsSync(file + '.recovery-point'))
-  t.equal((await verify(pathFile(file, { readOnly: true, lock: false }))).damagedBlocks, 0, 'the closed log is valid')
+  t.equal((await verify(pathFile(file, { readOnly: true, lock: false }))).corruptBlocks, 0, 'the closed log is valid')
 })
 
 async function startOwner (t, file) {

@@ -21,7 +21,9 @@ tape('a client deletes a range through the owner, and all see it', async (t) => 
   const [client, other] = [shared(file, OPTIONS), shared(file, OPTIONS)]
   await client.onReady()
   await other.append(LARGE(200))
-  const seqs = await collect(client.log, { values: false })
+  let seqs = []
+  // what another client has appended is seen a moment later
+  while (seqs.length < 200) seqs = await collect(client.log, { values: false })
   await collect(other.log)
   t.equal(client.log.role, 'client')
   await client.del({ gte: seqs[10], lt: seqs[150] })

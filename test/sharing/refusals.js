@@ -94,7 +94,7 @@ test('a frame of a type that the owner does not know is ignored', async (t) => {
   const { file, stats } = await openOwner(t)
   const client = new RawClient(file)
   await client.greet()
-  client.send(frame(9), frame(99, Buffer.alloc(1000)), frame(16), frame(0), append(1, [A]))
+  client.send(frame(15), frame(99, Buffer.alloc(1000)), frame(16), frame(0), append(1, [A]))
   t.ok(await client.frame('ACK'))
   t.equal(stats().refused, 0)
   client.socket.destroy()

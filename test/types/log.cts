@@ -32,6 +32,7 @@ const options: FlumeLog.Options<Message> = {
   shared: true,
   timeout: 5000,
   ackInterval: 5,
+  large: true,
   retain: { bytes: 1e9, records: 5, age: 1000, time: (value) => value.at },
   readOnly: false
 }
@@ -217,6 +218,12 @@ log.trim({ lt: log.start + 5 })
 log.trim({ lt: 5 }, (err, start) => start + 1)
 log.stream({ gt: 5, fromStart: true })
 log.reclaim()
+log.compact((err, { before, after, records }) => before - after + records)
+log.compact({ keep: ({ text }, seq) => text !== '' && seq > 0, onProgress: ({ done, total }) => done / total, signal: new AbortController().signal }, (err, { id }) => id.length)
+// @ts-expect-error it says which records are kept
+log.compact({ keep: 'all' }, () => {})
+const forget: () => void = log.onCompact(async ({ id, previousId, map }) => [id, previousId?.length, (await map(5))?.toFixed()])
+const identity: string | null = log.id
 log.reclaim((err, { blocks, bytes }) => blocks + bytes)
 log.reclaim({ onProgress: ({ bytes, total }) => bytes / total, signal: new AbortController().signal }, (err, { bytes }) => bytes)
 log.onReady((err, cut) => console.log(cut?.offset, cut?.bytes, cut?.filename))

@@ -1,0 +1,20 @@
+'use strict'
+
+// What callers give to `backup`, and get from it. Types only.
+
+/**
+ * @typedef {object} BackupOnlyOptions
+ * @property {boolean} [full] copy all of the log, also if there is an earlier backup, which is replaced when the copy is complete; default false
+ *
+ * @typedef {BackupOnlyOptions & import('../maintenance/work').WorkOptions} BackupOptions
+ *
+ * @typedef {object} BackedUp
+ * @property {number} bytes size of the backup
+ * @property {number} copied bytes that were written into it, deletions not counted
+ * @property {number} deleted records in an earlier backup that were deleted, since they have been deleted in the log
+ * @property {boolean} incremental whether an earlier backup was brought up to date
+ *
+ * @typedef {(err: import('../errors').CallbackError | null, result: BackedUp) => void} BackupCallback
+ */
+
+module.exports = {}

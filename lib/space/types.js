@@ -1,0 +1,56 @@
+'use strict'
+
+// What callers give to `del`, `trim`, `reclaim` and `compact`, and get from them. Types only.
+
+/**
+ * @typedef {object} DeletionRange records are deleted that start within all of these bounds; at least one of them is required
+ * @property {number | null} [gt] only records after this offset; any integer
+ * @property {number | null} [gte] only records at or after this offset
+ * @property {number | null} [lt] only records before this offset
+ * @property {number | null} [lte] only records at or before this offset
+ *
+ * @typedef {object} TrimOptions
+ * @property {number} lt whole blocks are trimmed of which all records are before this offset; any integer
+ *
+ * @typedef {object} Reclaimed what was freed
+ * @property {number} blocks whose space was freed
+ * @property {number} bytes that the file takes less
+ *
+ * @typedef {object} ReclaimProgress
+ * @property {number} bytes of the log that were looked at
+ * @property {number} total bytes to look at
+ *
+ * @typedef {object} ReclaimOptions
+ * @property {(progress: ReclaimProgress) => void} [onProgress] called about once per MiB of the log that was looked at;
+ *   what it throws ends the work. Not called in the client of a shared log
+ * @property {AbortSignal} [signal] ends the work, with its reason
+ *
+ * @typedef {object} CompactProgress
+ * @property {number} done bytes of the log that are copied
+ * @property {number} total bytes of the log; it may grow meanwhile
+ *
+ * @typedef {object} Compacted
+ * @property {string} id of the log since
+ * @property {number} before bytes from the log's start to its end
+ * @property {number} after the same since
+ * @property {number} records that were kept
+ * @property {number} deleted records that are not there any more
+ * @property {number} dropped records for which `keep` returned false
+ * @property {number} start of the log since
+ *
+ * @typedef {object} CompactionMap valid until the next compaction, or until the log is closed
+ * @property {string} id of the log since
+ * @property {string | null} previousId of the log before
+ * @property {(seq: number) => Promise<number | null>} map where a record is since; null: it is gone
+ */
+
+/**
+ * @template [T=any]
+ * @typedef {object} CompactOptions
+ * @property {(value: T, seq: number) => boolean} [keep] false: the record is dropped; default: all are kept that are not deleted. It is
+ *   called once per record, also for those that are appended meanwhile; what it throws ends the compaction
+ * @property {(progress: CompactProgress) => void} [onProgress] called about once per MiB; what it throws ends the compaction
+ * @property {AbortSignal} [signal] ends the compaction, with its reason
+ */
+
+module.exports = {}
