@@ -9,18 +9,32 @@ const chunk = require('../format/chunk')
 const layout = require('../format/layout')
 const { format } = require('../format-value')
 const { readLarge } = require('../read/large-get')
-const { recordsIn } = require('../write/trimmer')
+const { firstChunk, recordsIn } = require('../write/trimmer')
 
 /** Blocks that are read before the log's start is moved. */
 const MAX_BLOCKS = 64
+const NO_CHUNK = { kind: chunk.PLAIN, index: 0 }
 
 /**
+ * @typedef {import('../format/block').Block} Block
+ *
  * @typedef {object} Head the block at the head of the log, or one after it
  * @property {number} number
+ * @property {number} end where it ends
  * @property {number} generation of the cache when it was read
- * @property {import('../format/block').Block | null} block null: it cannot be read
+ * @property {Block | null} block null: it cannot be read
  * @property {number} records in it that are not deleted
  * @property {number} time of its last record; -Infinity if it has none. One that is not known counts as that of the block before
+ * @property {boolean} isInside whether it starts with a chunk of a large record, and not the first one
+ * @property {Pick<Head, 'end' | 'records' | 'time'> | null} cut if that is the last one: the record is gone if the log starts with this block
+ *
+ * @typedef {object} Look at the blocks of which something is known
+ * @property {number} start of the log then
+ * @property {number} generation of the cache then
+ * @property {Head} head the first block that may not go, as far as is known
+ * @property {number} records in the blocks before it
+ * @property {Head} first block that may be the log's first
+ * @property {number} gone records in the blocks before that
  */
 
 class Retention {
@@ -38,8 +52,8 @@ class Retention {
     this.codec = codec
     this.sync = sync
     this.clock = clock
-    /** null: it has to be read. @type {Head | null} */
-    this.head = null
+    /** null: it has to be read. @type {Look | null} */
+    this.look = null
     /** Of the last block that told one. */
     this.lastTime = clock.date()
     /** The blocks from `after` up to this one do not tell a time, and count as having its. */
@@ -52,37 +66,64 @@ class Retention {
   /** Blocks were filled, or are durable. */
   consider () {
     this.mustRun = true
-    if (this.isRunning || (this.isHeadCurrent && !this.mayGo(/** @type {Head} */ (this.head), 0))) return
+    if (this.isRunning || this.mustStay) return
     this.isRunning = true
     // what it cannot read or trim now, it can when it is called again
     this.run().catch(() => {}).then(() => {
       this.isRunning = false
-      if (this.mustRun && this.isHeadCurrent) this.consider()
+      if (this.mustRun && this.current !== null) this.consider()
     })
   }
 
-  get isHeadCurrent () {
-    const { head, blocks } = this
-    return head !== null && head.number * blocks.blockSize === blocks.start && head.generation === blocks.generation
+  /** What was known the last time, if it still holds. */
+  get current () {
+    const { look, blocks } = this
+    return look !== null && look.start === blocks.start && look.generation === blocks.generation ? look : null
+  }
+
+  /** Whether it is known that no block may go. */
+  get mustStay () {
+    const { current } = this
+    if (current === null || current.head.generation !== this.blocks.generation) return false
+    return !this.mayGo(current.head, current.records) && (current.first === current.head || !this.mayStartLog(current))
+  }
+
+  /**
+   * @param {Look} look
+   * @returns {boolean} whether the log may start with the block that was read last, since no large record loses some of its chunks
+   */
+  mayStartLog ({ head: { isInside, cut }, records }) {
+    return !isInside || (cut !== null && this.mayGo(cut, records))
   }
 
   async run () {
     this.mustRun = false
     const { blocks, writer } = this
-    const { blockSize } = blocks
-    if (this.overdue > MAX_BLOCKS) return this.trimTo(this.bytesStart, null)
-    const { generation } = blocks
-    const first = blocks.start / blockSize
-    let head = this.isHeadCurrent ? /** @type {Head} */ (this.head) : await this.load(first)
-    let records = 0
-    while (head.number - first < MAX_BLOCKS && this.mayGo(head, records)) {
-      records += head.records
-      head = await this.load(head.number + 1)
+    if (this.overdue > MAX_BLOCKS) await this.trimTo(this.bytesStart, null)
+    const look = this.look = this.current ?? await this.lookAtStart()
+    // of one that was still being filled
+    if (look.head.generation !== look.generation) look.head = await this.load(look.head.number)
+    const most = look.start / blocks.blockSize + MAX_BLOCKS
+    for (;;) {
+      const { head, records } = look
+      if (this.mayStartLog(look)) Object.assign(look, { first: head, gone: records })
+      if ((head.number >= most && !head.isInside) || !this.mayGo(head, records)) break
+      look.records += head.records
+      look.head = await this.load(head.number + 1)
     }
-    this.head = head
-    if (head.number === first || writer.appender.refusal !== null) return
-    await this.trimTo(head.number * blockSize, { block: head.block, from: first * blockSize, records, generation })
+    const { start, first, gone: records, generation } = look
+    const wanted = first.number * blocks.blockSize
+    if (wanted === start || writer.appender.refusal !== null) return
+    await this.trimTo(first.cut === null ? wanted : wanted + 1, { block: first.block, from: start, records, generation })
+    Object.assign(look, { start: wanted, records: look.records - records, gone: 0 })
     this.mustRun = true
+  }
+
+  /** @returns {Promise<Look>} */
+  async lookAtStart () {
+    const { start, generation, blockSize } = this.blocks
+    const head = await this.load(start / blockSize)
+    return { start, generation, head, records: 0, first: head, gone: 0 }
   }
 
   /**
@@ -111,16 +152,15 @@ class Retention {
   }
 
   /**
-   * @param {Head} head
+   * @param {Pick<Head, 'end' | 'records' | 'time'>} head
    * @param {number} before records in the blocks before it, which go, too
-   * @returns {boolean} whether a limit lets this block go
+   * @returns {boolean} whether a limit lets this block go, or its first record
    */
   mayGo (head, before) {
     const { bytes = Infinity, records = Infinity, age = Infinity } = this.retain
     const { kept } = this
-    const next = (head.number + 1) * this.blocks.blockSize
-    if (next >= kept.end) return false
-    return kept.end - next >= bytes ||
+    if (head.end >= kept.end) return false
+    return kept.end - head.end >= bytes ||
       (kept.records !== null && kept.records - before - head.records >= records) ||
       this.clock.date() - head.time > age
   }
@@ -139,7 +179,21 @@ class Retention {
     // parts of a large record are as old as its last chunk
     const time = told ?? (this.codec.large ? await this.timeAfter(number) : this.lastTime)
     if (time !== -Infinity) this.lastTime = time
-    return { number, generation, block, records, time }
+    const { kind, index } = this.codec.large && block !== null ? firstChunk(block) : NO_CHUNK
+    const cut = index > 0 && kind === chunk.LAST ? await this.cutOf(/** @type {Block} */ (block), time) : null
+    return { number, end: (number + 1) * blocks.blockSize, generation, block, records, time, isInside: index > 0, cut }
+  }
+
+  /**
+   * @param {Block} block
+   * @param {number} later time of the block
+   * @returns {Promise<NonNullable<Head['cut']>>} its first record
+   */
+  async cutOf ({ number, buffer }, later) {
+    const seq = number * this.blocks.blockSize
+    const data = this.retain.age === undefined ? null : await this.wholeRecord(layout.dataAt(buffer, 0), seq)
+    const time = data === null ? null : this.timeOfRecord(data, seq)
+    return { end: seq + layout.nextPosition(buffer, 0), records: 1, time: time ?? later }
   }
 
   /**
@@ -164,7 +218,7 @@ class Retention {
   }
 
   /**
-   * @param {import('../format/block').Block} block
+   * @param {Block} block
    * @returns {Promise<number | null>} of the last record that has one; -Infinity if there is no record, null if it is not known
    */
   async timeOf ({ number, buffer, end }) {

@@ -63,15 +63,17 @@ class LargeDeletion {
       for (let found = cursor.next(); found !== WAITING; found = cursor.next()) {
         const isPart = found === RECORD && chunk.kindAt(cursor.buffer, cursor.start, cursor.end) === chunk.PART
         if (isPart) continue
+        blocks.cursors.delete(cursor)
         cursor.stop()
-        // a block that cannot be read is an error of the deletion
-        const last = found === RECORD ? cursor.seq : found === FAILED ? max : -1
-        if (last < min) process.nextTick(done, null)
-        else this.writer.deleteRange(min, last, done)
+        // a block that cannot be read is an error of the deletion; these bounds have moved, if the log is another file now
+        const last = found === RECORD ? cursor.seq : found === FAILED ? cursor.max : -1
+        if (last < cursor.min) process.nextTick(done, null)
+        else this.writer.deleteRange(cursor.min, last, done)
         return
       }
     }
     const cursor = openCursor(blocks, { min, max, reverse: true, useCache: true, fromStart: true }, find)
+    blocks.cursors.add(cursor)
     find()
   }
 

@@ -13,6 +13,7 @@
 // A storage has no recovery point: the zeros are all that tells.
 
 const { promised } = require('../callbacks')
+const chunk = require('../format/chunk')
 const layout = require('../format/layout')
 const { deletionOf } = require('../recovery/deletions')
 const { punchHead } = require('../recovery/punch-head')
@@ -30,7 +31,7 @@ const MAX_COUNTED = 64
  * @typedef {(err: Error | null, start?: any) => void} Trimmed
  *
  * @typedef {object} Request
- * @property {number} start where the log is to start, at most
+ * @property {number} start records before it may go: the log is to start there, at most
  * @property {Trimmed} cb
  * @property {Known | null} known null: the caller waits for the space
  *
@@ -135,11 +136,28 @@ class Trimmer {
     if (start <= Math.max(blocks.start, blockSize)) return
     // a log that a power cut shortens must not lose all that is left of it
     if (durability.safeEnd <= start) await promised(cb => durability.syncTo(writer.acknowledged, cb))
-    const isCurrent = known !== null && known.from === blocks.start && known.generation === blocks.generation && start === wanted
-    if (isCurrent && known.block !== null) return this.moveTo(known.block, known.records)
-    const block = await this.firstValid(start)
+    const isCurrent = known !== null && known.from === blocks.start && known.generation === blocks.generation
+    if (isCurrent && known.block?.number === start / blockSize) return this.moveTo(known.block, known.records)
+    const block = await this.firstWhole(start, wanted)
     if (block === null) return
     await this.moveTo(block, await this.countBefore(block.number))
+  }
+
+  /**
+   * @param {number} start
+   * @param {number} lt
+   * @returns {Promise<Block | null>} as `firstValid`, with all chunks of each large record that is not before `lt`
+   */
+  async firstWhole (start, lt) {
+    const { blocks } = this
+    let block = await this.firstValid(start)
+    while (blocks.large && block !== null) {
+      const { kind, index } = firstChunk(block)
+      if (index === 0 || (kind === chunk.LAST && block.number * blocks.blockSize < lt)) break
+      // the chunks between the first and the last fill a block each; if they do not, this goes back too far
+      block = await this.firstValid((block.number - index) * blocks.blockSize)
+    }
+    return block
   }
 
   /**
@@ -266,4 +284,14 @@ function recordsIn ({ buffer, end }) {
   return records
 }
 
-module.exports = { Trimmer, recordsIn }
+/**
+ * @param {Block} block
+ * @returns {{ kind: number, index: number }} of the chunk with which it starts; `index` is 0 if that is none, or a record's first
+ */
+function firstChunk ({ buffer, end }) {
+  const data = end === 0 ? buffer.subarray(0, 0) : layout.dataAt(buffer, 0)
+  const kind = chunk.kindOf(data)
+  return { kind, index: kind === chunk.PART || kind === chunk.LAST ? chunk.indexAt(data, 0) : 0 }
+}
+
+module.exports = { Trimmer, recordsIn, firstChunk }

@@ -58,9 +58,8 @@ class Crashing {
     this.settings.trimBatch = random.pick([0, 1000, undefined])
     const retained = random.pick([1, 3000, 100000])
     this.settings.retain = random.pick([null, null, null, { bytes: retained }, { records: Math.ceil(retained / 100) }])
-    // where the first part of a large record is, nobody is told: space/large.js trims them
-    if (large) this.settings.retain = null
-    if (large) this.trimmingPart = 0
+    // the log counts chunks
+    if (large && this.settings.retain?.records) this.settings.retain = null
     this.model.retain = this.settings.retain
     /** So much may have been trimmed at once that its records were not counted. */
     this.mayBeUncounted = this.settings.retain !== null

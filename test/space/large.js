@@ -6,12 +6,14 @@ const pull = require('pull-stream')
 const test = require('tape')
 const FlumeLog = require('../..')
 const { wrap } = require('../../promises')
+const { MovingTail } = require('../../lib/space/moving-tail')
 const { isIntact, numberOf, numbered } = require('../helpers/numbered')
 const { promises } = require('../helpers/promises')
 const { until } = require('../helpers/followers')
 const { testFolder } = require('../helpers/folder')
 const { codeOf, collect, event } = require('../helpers/reading')
 
+const DAY = 24 * 60 * 60 * 1000
 const SIZES = [300, 20_000, 40, 5000, 900, 1011, 60_000, 30]
 const called = (start) => new Promise((resolve, reject) => start((err, result) => err ? reject(err) : resolve(result)))
 
@@ -23,11 +25,49 @@ async function filled (file, rounds = 3, options = {}) {
   return log
 }
 
-test('a large record of which parts are trimmed is trimmed', async (t) => {
+test('a trim keeps all chunks of large records that are not before it', async (t) => {
   const log = await filled(testFolder(t)('log'))
   const { seqs, values } = log
+  for (const lt of [seqs[1], seqs[1] + 1, seqs[3], seqs[6] - 30_000, seqs[6], seqs[7], seqs[8]]) {
+    await called(cb => log.log.trim({ lt }, cb))
+    const left = await collect(log.log, {})
+    const count = seqs.length - left.length
+    t.ok(count === 0 || seqs[count - 1] < lt, `${count} records are trimmed`)
+    t.deepEqual(left, seqs.slice(count).map((seq, i) => ({ seq, value: values[count + i] })))
+  }
+  t.ok(log.log.start > seqs[6], 'large records are trimmed')
+  await log.close()
+})
+
+test('retention keeps a large record as a whole until all of it may go, however many blocks it has', async (t) => {
+  for (const retain of [{ bytes: 1000 }, { bytes: 50_000 }, { records: 1 }, { age: DAY / 2, time: (value) => numberOf(value) > 4 ? Date.now() : 0 }]) {
+    const log = promises(FlumeLog(testFolder(t)('log'), { blockSize: 1024, large: true, retain, sync: 'always' }))
+    const values = [300, 150_000, 300, 70_000, 20_000, 1000, 20_000, 20_000, 1000].map((size, i) => numbered(i + 1, size))
+    const seqs = []
+    for (const value of values) {
+      seqs.push(await log.append(value))
+      await log.sync()
+      const left = await collect(log.log, {})
+      const first = seqs.length - left.length
+      t.deepEqual(left, seqs.slice(first).map((seq, i) => ({ seq, value: values[first + i] })), `${JSON.stringify(retain)}: ${left.length} of ${seqs.length}`)
+      t.ok(!(seqs[first - 1] >= log.log.stats().size - retain.bytes), 'nothing goes that is to stay')
+    }
+    await until(() => log.log.start > seqs[1] - 1024)
+    t.deepEqual(await log.get(seqs.at(-1)), values.at(-1))
+    await log.close()
+  }
+})
+
+test('a large record of which parts are trimmed, by a process without the option, is trimmed', async (t) => {
+  const file = testFolder(t)('log')
+  const { seqs, values, ...first } = await filled(file)
+  await first.close()
+  const plain = promises(FlumeLog(file))
   // in the middle of the second record
-  await called(cb => log.log.trim({ lt: seqs[1] - 5000 }, cb))
+  await called(cb => plain.log.trim({ lt: seqs[1] - 5000 }, cb))
+  await plain.close()
+  const log = promises(FlumeLog(file, { large: true }))
+  await log.get(seqs[2])
   t.ok(log.log.start > 0 && log.log.start < seqs[1])
   for (const i of [0, 1]) t.equal(await codeOf(log.get(seqs[i])), 'flumelog:trimmed')
   t.deepEqual(await log.get(seqs[3]), values[3])
@@ -92,6 +132,23 @@ test('a stream that reads while the log is compacted gives each large record onc
   await log.close()
 })
 
+test('a range of large records is deleted, also if the log becomes another file while it is looked up', async (t) => {
+  const log = await filled(testFolder(t)('log'), 3, { cacheSize: 0 })
+  const { values, seqs } = log
+  const { move } = MovingTail.prototype
+  t.teardown(() => { MovingTail.prototype.move = move })
+  /** @type {Promise<void> | undefined} */
+  let deleted
+  MovingTail.prototype.move = function () {
+    deleted = called(cb => log.log.del({ gte: seqs[10], lt: seqs[13] }, cb))
+    return move.call(this)
+  }
+  await called(cb => log.log.compact({}, cb))
+  await deleted
+  t.deepEqual((await collect(log.log, { seqs: false })).map(numberOf), values.map(numberOf).filter(number => number < 11 || number > 13))
+  await log.close()
+})
+
 test('compaction asks for each large record once, with all of it, and drops all chunks of one', async (t) => {
   for (const last of [30, 60_000]) {
     const file = testFolder(t)(`log${last}`)
@@ -113,7 +170,6 @@ test('compaction asks for each large record once, with all of it, and drops all 
 })
 
 test('retention goes by the age of whole records: one that is young keeps its parts', async (t) => {
-  const DAY = 24 * 3600 * 1000
   const now = Date.now()
   const codec = { encode: value => JSON.stringify(value), decode: JSON.parse }
   const log = promises(FlumeLog(testFolder(t)('log'), { blockSize: 1024, large: true, codec, sync: 'always', retain: { age: DAY / 2, time: ({ at }) => at } }))

@@ -40,6 +40,8 @@ class Model {
     this.trimmingTo = 0
     /** Blocks before this one have been. */
     this.trimmedTo = 0
+    /** The seq of a large record of which the first parts were trimmed. */
+    this.cutOff = -1
     /** What the log trims by itself; null: nothing. @type {{ bytes?: number, records?: number } | null} */
     this.retain = null
     /** Moments at which onDrain, sync or close told of an error, each with the moment of its call. */

@@ -56,7 +56,7 @@ function reconcile (model, frames, { isCrash, isCertain, hasFaults, start = 0 })
   const found = matchFrames(model, frames)
   const firstFound = Math.min(Infinity, ...found.keys())
   // one that is not acknowledged does not know where it is
-  const isTrimmed = (/** @type {Record} */ { seq, number }) => seq !== undefined ? seq < start : start > 0 && number < firstFound
+  const isTrimmed = (/** @type {Record} */ { seq, number }) => seq !== undefined ? seq < start || seq === model.cutOff : start > 0 && number < firstFound
   const lastFound = Math.max(-1, ...found.keys())
   let previous = -1
   for (const record of model.records) {
@@ -192,9 +192,16 @@ function wholeFrames (frames, model) {
   const whole = []
   frames.forEach((frame, i) => {
     const kind = frame.isDeleted ? 0 : kindOf(frame.data)
-    if (kind === PART || (frame.isDeleted && !model.bySeq.has(frame.seq))) return
+    if (kind === PART || (frame.isDeleted && frame.end === undefined && !model.bySeq.has(frame.seq))) return
     if (kind !== LAST) return whole.push(frame)
-    const chunks = frames.slice(i - indexAt(frame.data, 0), i + 1)
+    const count = indexAt(frame.data, 0)
+    if (count > i) {
+      // its first parts were trimmed
+      if (frame.seq >= model.trimmingTo) model.violate(`the large record at ${frame.seq} has lost parts, and the log was to be trimmed to ${model.trimmingTo}`)
+      model.cutOff = frame.seq
+      return
+    }
+    const chunks = frames.slice(i - count, i + 1)
     if (chunks.some(({ isDeleted }) => isDeleted)) return whole.push({ ...frame, isDeleted: true })
     const [data] = joinAll(chunks.map(({ data }) => data))
     whole.push({ ...frame, data })
