@@ -7,6 +7,7 @@ const fs = require('fs')
 const path = require('path')
 const { promisify } = require('util')
 const { open } = require('../promises')
+const { timed, timedWithAppends } = require('./helpers/appends-meanwhile')
 const { peakRss, rss } = require('./helpers/memory')
 const { recordMaker } = require('./helpers/records')
 
@@ -15,8 +16,6 @@ const counts = { quick: 70000, full: 1400000 }
 const DELETED_EVERY = 20
 /** Appended at a time. */
 const BATCH = 1000
-/** Milliseconds between appends that are measured. */
-const PAUSE = 1
 
 /** @param {import('./helpers/runner').Size} size */
 function groups (size) {
@@ -113,27 +112,8 @@ const make = {
 
 async function compactOurs (folder, hasAppends) {
   const log = await open(path.join(folder, 'log'))
-  const state = { isOver: false, longest: 0 }
-  const record = Buffer.alloc(RECORD_SIZE, 1)
-  const append = async () => {
-    while (!state.isOver) {
-      const begin = performance.now()
-      await log.append(record)
-      state.longest = Math.max(state.longest, performance.now() - begin)
-      await new Promise(resolve => setTimeout(resolve, PAUSE))
-    }
-  }
-  const appending = hasAppends ? append() : null
-  const { seconds } = await timed(() => log.compact())
-  state.isOver = true
-  await appending
-  return hasAppends ? { seconds, longest: state.longest } : { seconds }
-}
-
-async function timed (run) {
-  const begin = performance.now()
-  await run()
-  return { seconds: (performance.now() - begin) / 1000 }
+  const run = () => log.compact()
+  return hasAppends ? timedWithAppends(log, Buffer.alloc(RECORD_SIZE, 1), run) : timed(run)
 }
 
 function asyncLog (folder) {

@@ -22,11 +22,8 @@ const { TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
 const { Compacting } = require('./space/compacting')
 const { deleteRange, isDeletionRange } = require('./space/deletion-range')
-const { startReclaim } = require('./space/reclaim')
 const { search } = require('./read/search')
-const { searchLarge } = require('./read/large-search')
 const { EarlyAppends } = require('./write/early-appends')
-const { LargeDeletion } = require('./write/large-deletion')
 const { sink } = require('./write/sink')
 const { trim } = require('./space/trim')
 const { statsOf } = require('./statistics')
@@ -76,7 +73,7 @@ class Log {
     /** Null: there are none. @type {import('./cursors/named-cursors').NamedCursors | null} */
     this.namedCursors = null
     this.clock = clock
-    /** Null: the log is opened without `large`. @type {LargeDeletion | null} */
+    /** Null: the log is opened without `large`. @type {import('./write/large-deletion').LargeDeletion | null} */
     this.largeDeletion = null
     this.depth = 0
     this.turn = new TurnBudget(clock)
@@ -121,7 +118,11 @@ class Log {
     const state = new Open(opened, /** @type {Opening} */ (this.state).calls)
     this.state = state
     this.compacting.id = opened.id ?? null
-    if (this.settings.large) this.largeDeletion = new LargeDeletion(opened)
+    if (this.settings.large) {
+      // only then: most logs have no large records
+      const { LargeDeletion } = require('./write/large-deletion')
+      this.largeDeletion = new LargeDeletion(opened)
+    }
     if (opened.writer !== null) this.early?.moveTo(opened.writer, this.records)
     this.early = null
     // the owner of a shared log may have told more since
@@ -287,6 +288,7 @@ class Log {
   reclaim (options, callback) {
     const isCallback = typeof options === 'function'
     const cb = optional(isCallback ? options : callback) ?? noop
+    const { startReclaim } = require('./space/reclaim')
     this.whenOpen((err) => err ? cb(err) : startReclaim(this.state.opened?.writer ?? null, this.filename, isCallback ? {} : options ?? {}, cb))
   }
 
@@ -346,7 +348,7 @@ class Log {
    */
   search (compare, cb) {
     mustBeFunction('the callback', cb)
-    const find = this.settings.large ? searchLarge : search
+    const find = this.settings.large ? require('./read/large-search').searchLarge : search
     this.whenReadable(cb, () => find(this.reading, compare, cb))
   }
 

@@ -10,7 +10,6 @@ const { openBlocks } = require('./read/open-blocks')
 const { recoverEnd } = require('./recovery/recover-end')
 const { removeJournal } = require('./sharing/journal')
 const { readId, settleId } = require('./space/log-id')
-const { retain } = require('./space/retention')
 const { removeUnfinished } = require('./space/unfinished')
 const { promises } = require('./storage/promisified-file')
 const { Writer } = require('./write/writer')
@@ -94,7 +93,8 @@ async function openWriter (context, io) {
   blocks.tail = found.tail
   blocks.start = found.start
   const writer = new Writer(file, blocks, { ...settings, blockSize, counted }, limits, found.lastSeq, listeners.onadvance, clock)
-  retain(writer, settings, records)
+  // only then: most logs keep everything
+  if (settings.retain !== null) require('./space/retention').retain(writer, settings, records)
   return { opened: { blocks, reader, writer, follower: null, sharing: null, id, cut, recovered }, lastSeq: found.lastSeq }
 }
 

@@ -6,7 +6,7 @@ const layout = require('../format/layout')
 const errors = require('../errors')
 const { format } = require('../format-value')
 const { RECORD, WAITING, FAILED } = require('./cursor')
-const { openRecordCursor } = require('./large-cursor')
+const { openRecordCursor } = require('./record-cursor')
 
 /** Answers that may be nested, each given from within the callback of the one before, until the next gets a new stack. */
 const MAX_DEPTH = 64

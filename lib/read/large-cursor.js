@@ -7,7 +7,7 @@
 const chunk = require('../format/chunk')
 const layout = require('../format/layout')
 const errors = require('../errors')
-const { BackwardCursor, ForwardCursor, openCursor, RECORD, WAITING, FAILED } = require('./cursor')
+const { BackwardCursor, ForwardCursor, RECORD, WAITING, FAILED } = require('./cursor')
 
 /** Bytes of chunks after which timers and I/O get their turn. */
 const TURN_SIZE = 8 * 1024 * 1024
@@ -407,9 +407,8 @@ function rangeOfRecord ({ seq, start, end }) {
  * @param {() => void} onready called when a block that was waited for is there
  * @returns {import('./cursor').Cursor} over the records as they were appended
  */
-function openRecordCursor (blocks, range, onready) {
-  if (!blocks.large) return openCursor(blocks, range, onready)
+function openLargeCursor (blocks, range, onready) {
   return range.reverse ? new LargeBackwardCursor(blocks, range, onready) : new LargeForwardCursor(blocks, range, onready)
 }
 
-module.exports = { openRecordCursor, LargeBackwardCursor }
+module.exports = { openLargeCursor, LargeBackwardCursor }

@@ -4,7 +4,7 @@
 
 const errors = require('../errors')
 const { RECORD, WAITING, FAILED } = require('./cursor')
-const { openRecordCursor } = require('./large-cursor')
+const { openLargeCursor } = require('./large-cursor')
 const { Search, search } = require('./search')
 
 /** @typedef {import('./search').Found} Found */
@@ -96,7 +96,7 @@ class LargeSearch extends Search {
         if (turn.checkTime()) return turn.defer(look)
       }
     }
-    const cursor = openRecordCursor(blocks, { min, max, reverse: false, useCache: true, fromStart: false }, look)
+    const cursor = openLargeCursor(blocks, { min, max, reverse: false, useCache: true, fromStart: false }, look)
     look()
   }
 }

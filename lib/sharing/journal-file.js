@@ -4,7 +4,6 @@
 // it is small and stays in the page cache: nothing is fsynced. Errors are returned.
 
 const fs = require('fs')
-const { randomBytes } = require('crypto')
 const errors = require('../errors')
 const { isRoot } = require('../storage/user')
 const { SALT_SIZE, decodeJournal, encodeEntries, encodeHeader, lastChecksum } = require('./journal-entries')
@@ -80,6 +79,8 @@ class JournalFile {
    */
   replace (entries) {
     const unfinished = this.filename + '.new'
+    // only then: this file is loaded with every log
+    const { randomBytes } = require('crypto')
     const header = encodeHeader(randomBytes(SALT_SIZE))
     const bytes = Buffer.concat([header, encodeEntries(entries, lastChecksum(header))])
     let fd = -1

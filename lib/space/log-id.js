@@ -5,7 +5,6 @@
 const fs = require('fs')
 const { syncFolder } = require('../storage/directory')
 const { OffsetMap } = require('./offset-map')
-const { OffsetMapWriter } = require('./offset-map-writer')
 const { filesOf } = require('./unfinished')
 
 /** Of a log that was never compacted. */
@@ -47,6 +46,8 @@ async function settleId (location, start) {
  * @param {string} id of the log
  */
 async function replaceMap ({ path, folder }, id) {
+  // only then: it is rare
+  const { OffsetMapWriter } = require('./offset-map-writer')
   const { unfinishedMap, map } = filesOf(path)
   const writer = await OffsetMapWriter.create(unfinishedMap, { id, previousId: null, base: 0 }, await fs.promises.stat(path))
   try {

@@ -5,11 +5,11 @@
 // acknowledged appends.
 
 const fs = require('fs')
-const { randomUUID } = require('crypto')
 const { callbackify, promisify } = require('util')
 const { datasync } = require('./datasync')
 const { nullIfMissing, syncFolder } = require('./directory')
 const { lockIfPossible } = require('./lock')
+const { randomId } = require('./random-id')
 const { named, peekPoint, readPoint } = require('./recovery-point-reader')
 const { acknowledgedLine, deletionsLine, pointLine } = require('./recovery-point-text')
 const { shareAsLog } = require('./share-as-log')
@@ -89,7 +89,8 @@ class PathPoint {
     this.folder = folder
     this.logStatus = logStatus
     this.blocking = blocking
-    this.writer = randomUUID()
+    /** What tells this writer from others; null: it has not written a recovery point yet. @type {string | null} */
+    this.writer = null
     /** Settled when nothing is being published by asynchronous I/O. */
     this.published = Promise.resolve()
     this.isPublishDue = false
@@ -111,6 +112,7 @@ class PathPoint {
   async write (point) {
     const { deletions, acknowledged } = point
     const unfinished = this.filename + '.new'
+    this.writer ??= randomId()
     const first = pointLine(point, this.writer)
     const text = first + acknowledgedLine(acknowledged) + deletionsLine(deletions)
     this.acknowledged = acknowledged

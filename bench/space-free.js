@@ -1,0 +1,108 @@
+'use strict'
+
+// How fast is space freed, and how long does an append wait meanwhile? Nearly all of a log goes: by `del` of a range, by `trim`,
+// or by `reclaim`, where an earlier version has deleted the same records.
+
+const fs = require('fs')
+const path = require('path')
+const { open } = require('../promises')
+const layout = require('../lib/format/layout')
+const { writeChecksum } = require('../lib/format/checksum')
+const ours = require('./peers/ours')
+const { timed, timedWithAppends } = require('./helpers/appends-meanwhile')
+const { peakRss, rss } = require('./helpers/memory')
+const { RECORD_SIZE, distinctRecords } = require('./helpers/records')
+const { stored } = require('./helpers/rows')
+
+const MB = 1e6
+const BLOCK_SIZE = 65536
+const sizes = { quick: 20, full: 1000 }
+/** Of the log, from its start. */
+const FREED = 0.95
+
+/** @param {import('./helpers/runner').Size} size */
+function groups (size) {
+  const megabytes = sizes[size]
+  const count = Math.floor(megabytes * MB / (RECORD_SIZE + layout.FRAME_SIZE))
+  const whole = stored(ours, count)
+  const end = Math.floor(megabytes * MB * FREED / BLOCK_SIZE) * BLOCK_SIZE
+  const emptied = {
+    name: `${whole.name}, emptied`,
+    async make (folder) {
+      await whole.make(folder)
+      emptyBlocks(path.join(folder, 'log'), end)
+    }
+  }
+  return [{
+    name: `${(end / MB).toFixed(0)} of ${megabytes.toLocaleString('en')} MB freed`,
+    rows: [
+      // the space of what was deleted is freed in the background: reclaim waits for that
+      ...rowsOf('del of a range, and reclaim', whole, async (log) => {
+        await log.del({ lt: end })
+        await log.reclaim()
+      }),
+      ...rowsOf('trim', whole, (log) => log.trim({ lt: end })),
+      ...rowsOf('reclaim', emptied, (log) => log.reclaim())
+    ]
+  }]
+}
+
+/**
+ * @param {string} name
+ * @param {{ name: string, make: (folder: string) => Promise<void> }} input
+ * @param {(log: import('../promises').Log) => Promise<unknown>} free
+ */
+function rowsOf (name, input, free) {
+  return [
+    { name, input, run: ({ input, scratch }) => measure(input, scratch, free, false) },
+    { name: `${name}, appends meanwhile`, input, run: ({ input, scratch }) => measure(input, scratch, free, true) }
+  ]
+}
+
+/** MB/s are those of the space that was freed. */
+async function measure (input, scratch, free, hasAppends) {
+  const file = path.join(scratch, 'log')
+  copyDurably(path.join(input, 'log'), file)
+  const log = await open(file)
+  const [record] = distinctRecords()
+  const { allocated } = log.stats()
+  const before = rss()
+  const run = () => free(log)
+  const { seconds, longest } = hasAppends ? await timedWithAppends(log, record, run) : { ...await timed(run), longest: undefined }
+  const peak = peakRss()
+  const bytes = allocated - log.stats().allocated
+  await log.close()
+  if (bytes <= 0) throw new Error('this file system has no holes')
+  return [
+    { phase: 'cold', records: Math.round(bytes / (RECORD_SIZE + layout.FRAME_SIZE)), bytes, seconds },
+    { phase: 'cold', part: 'peak RSS beyond that before', memory: Math.max(0, peak - before) },
+    ...longest === undefined ? [] : [{ phase: 'cold', part: 'longest append', milliseconds: longest }]
+  ]
+}
+
+/** Not that the first fsync of the log writes the copy. */
+function copyDurably (from, to) {
+  fs.copyFileSync(from, to)
+  const fd = fs.openSync(to, 'r+')
+  fs.fsyncSync(fd)
+  fs.closeSync(fd)
+}
+
+/**
+ * Deletes all records as an earlier version does, which frees nothing.
+ * @param {string} file
+ * @param {number} end offset of the first block that is left as it is
+ */
+function emptyBlocks (file, end) {
+  const fd = fs.openSync(file, 'r+')
+  const block = Buffer.alloc(BLOCK_SIZE)
+  for (let offset = 0; offset < end; offset += BLOCK_SIZE) {
+    fs.readSync(fd, block, 0, BLOCK_SIZE, offset)
+    for (let position = 0; position < layout.paddingStart(block); position = layout.nextPosition(block, position)) layout.zeroRecord(block, position)
+    writeChecksum(block)
+    fs.writeSync(fd, block, 0, BLOCK_SIZE, offset)
+  }
+  fs.closeSync(fd)
+}
+
+module.exports = { name: 'space-free', question: 'How fast is space freed, and how long does an append wait meanwhile?', groups }

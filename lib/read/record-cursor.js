@@ -1,0 +1,20 @@
+'use strict'
+
+// The cursor over a log's records as they were appended: large ones as a whole, if the log is open with `large`.
+
+const { openCursor } = require('./cursor')
+
+/**
+ * @param {import('./block-cache').BlockCache} blocks
+ * @param {import('./options').Range} range
+ * @param {() => void} onready called when a block that was waited for is there
+ * @returns {import('./cursor').Cursor}
+ */
+function openRecordCursor (blocks, range, onready) {
+  if (!blocks.large) return openCursor(blocks, range, onready)
+  // only then: most logs have no large records
+  const { openLargeCursor } = require('./large-cursor')
+  return openLargeCursor(blocks, range, onready)
+}
+
+module.exports = { openRecordCursor }
