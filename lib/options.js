@@ -2,6 +2,7 @@
 
 // The options of a log: defaults and validation.
 
+const chunk = require('./format/chunk')
 const layout = require('./format/layout')
 const errors = require('./errors')
 const { format } = require('./format-value')
@@ -119,6 +120,7 @@ function settingsOf (options) {
   const checksum = mustBeBoolean('checksum', options.checksum ?? true)
   const blocking = mustBeBoolean('blocking', options.blocking ?? true)
   const large = mustBeBoolean('large', options.large ?? false)
+  if (large && blockSize !== undefined) mustSplit(blockSize)
   const readOnly = mustBeBoolean('readOnly', options.readOnly ?? false)
   const shared = mustBeBoolean('shared', options.shared ?? false)
   const timeout = options.timeout ?? 10_000
@@ -133,6 +135,14 @@ function settingsOf (options) {
   const overflow = checkOverflow(options.overflow ?? 'queue')
   const retain = retainOf(options.retain)
   return { blockSize, codec, validate: options.validate, cacheSize, sync, syncInterval, syncBytes, checksum, lock, highWaterMark, overflow, blocking, shared, timeout, ackInterval, retain, large, readOnly }
+}
+
+/**
+ * @param {number} blockSize
+ * @throws flumelog:invalid if a block is too small for a part of a large record
+ */
+function mustSplit (blockSize) {
+  if (blockSize < chunk.MIN_BLOCK_SIZE) throw errors.invalid(`large requires a blockSize of ${chunk.MIN_BLOCK_SIZE} or more; it is ${blockSize}`)
 }
 
 /**

@@ -12,6 +12,7 @@
  * @property {number} bytes size of the backup
  * @property {number} copied bytes that were written into it, deletions not counted
  * @property {number} deleted records in an earlier backup that were deleted, since they have been deleted in the log
+ * @property {number} trimmed bytes at the head of an earlier backup that were removed, since they have been trimmed in the log
  * @property {boolean} incremental whether an earlier backup was brought up to date
  *
  * @typedef {(err: import('../errors').CallbackError | null, result: BackedUp) => void} BackupCallback

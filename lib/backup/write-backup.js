@@ -55,7 +55,7 @@ async function writeBackup (source, name, target, earlier, work) {
       if (source.file.location !== null) await copyMap(source.file.location.path, earlier?.path ?? name)
       await (earlier === null ? finishAs(written, () => linkNew(written, name, target)) : replace(written, earlier))
       if (cloned !== null) remove()
-      return { bytes: source.end, copied, deleted: 0, incremental: false }
+      return { bytes: source.end, copied, deleted: 0, trimmed: 0, incremental: false }
     } catch (err) {
       remove()
       // when the file is gone, that fails first

@@ -411,3 +411,10 @@ test('a large record is put together whatever its chunks\' sizes are', async (t)
   t.equal(String(await log.get(128)), 'abcd')
   await log.close()
 })
+
+test('a log with large records and smaller blocks than these need is refused', (t) => {
+  const file = testFolder(t)('log')
+  t.throws(() => FlumeLog(file, { large: true, blockSize: 48 }), { code: 'flumelog:invalid', message: /large requires a blockSize of 64 or more; it is 48/ })
+  t.notOk(fs.existsSync(file))
+  t.end()
+})
