@@ -30,7 +30,7 @@ const { Writer } = require('./write/writer')
  * @property {(seq: number) => void} onadvance readers see more; the last record's seq is this
  * @property {(blockSize: number) => void} onblocksize the block size is this; a follower may find it only later
  * @property {(err: Error) => void} onfailure a follower cannot rely on what it has read
- * @property {(map: import('./space/offset-map').OffsetMap) => void} onmoved another process has compacted the log
+ * @property {(map: import('./space/offset-map').OffsetMap, lastSeq: number) => void} onmoved another process has compacted the log
  * @property {() => void} onrole this process of a shared log has another writer now
  * @property {(isFresh: boolean) => void} onfresh whether blocks have all that the owner of a shared log has told of
  *

@@ -120,7 +120,7 @@ class Compacting {
   /**
    * The log is another file now.
    * @param {OffsetMap} map
-   * @param {number | null} lastSeq of the last record in it; null: readers do not see that yet
+   * @param {number} lastSeq of the last record in it
    */
   moved (map, lastSeq) {
     const { log } = this
@@ -130,7 +130,7 @@ class Compacting {
     if (this.isUnderFlumedb) log.streams.fail(errors.compacted(log.filename))
     else log.streams.move(map)
     for (const cursor of log.reading.blocks.cursors) cursor.move(map)
-    if (lastSeq !== null) log.advance(lastSeq)
+    log.advance(lastSeq)
     callAll([...this.listeners], map)
   }
 
