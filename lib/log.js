@@ -99,7 +99,7 @@ class Log {
       onadvance: (/** @type {number} */ seq) => this.advance(seq),
       onblocksize: (/** @type {number} */ blockSize) => { this.records.blockSize = blockSize },
       onfailure: (/** @type {Error} */ err) => this.fail(err),
-      onmoved: (/** @type {import('./space/offset-map').OffsetMap} */ map) => this.compacting.moved(map, null),
+      onmoved: (/** @type {import('./space/offset-map').OffsetMap} */ map, /** @type {number} */ lastSeq) => this.compacting.moved(map, lastSeq),
       onrole: () => this.state.update(),
       onfresh: () => this.state.update()
     }

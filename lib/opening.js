@@ -3,6 +3,7 @@
 // Opens a log: finds its block size and its end, recovers it after a crash, and puts
 // together what an open log consists of.
 
+const { promisify } = require('util')
 const errors = require('./errors')
 const { Follower } = require('./read/follower')
 const { findVisibleEnd } = require('./read/visible-end')
@@ -13,6 +14,9 @@ const { readId, settleId } = require('./space/log-id')
 const { removeUnfinished } = require('./space/unfinished')
 const { promises } = require('./storage/promisified-file')
 const { Writer } = require('./write/writer')
+
+/** How often a log is opened that is compacted, or replaced, meanwhile. */
+const MAX_OPENS = 100
 
 /**
  * @typedef {object} Opened what an open log consists of
@@ -29,7 +33,7 @@ const { Writer } = require('./write/writer')
  * @property {(seq: number) => void} onadvance readers see more; the last record's seq is this
  * @property {(blockSize: number) => void} onblocksize the block size is this; a follower may find it only later
  * @property {(err: Error) => void} onfailure a follower cannot rely on what it has read
- * @property {(map: import('./space/offset-map').OffsetMap) => void} onmoved another process has compacted the log
+ * @property {(map: import('./space/offset-map').OffsetMap, lastSeq: number) => void} onmoved another process has compacted the log
  * @property {() => void} onrole this process of a shared log has another writer now
  * @property {(isFresh: boolean) => void} onfresh whether blocks have all that the owner of a shared log has told of
  *
@@ -103,17 +107,40 @@ async function openWriter (context, io) {
  * @param {import('./storage/promisified-file').Io} io
  */
 async function openReader (context, io) {
+  const { openSuccessor, moveTo } = context.file
+  for (let opens = 1; ; opens++) {
+    try {
+      return await openFollower(context, io)
+    } catch (err) {
+      const isReplaced = /** @type {NodeJS.ErrnoException} */ (err).code === 'flumelog:replaced'
+      if (!isReplaced || openSuccessor === null || moveTo === null || opens === MAX_OPENS) throw err
+      // the log is another file by now
+      moveTo(Number(await promisify(openSuccessor)().catch(() => { throw err })), 0)
+    }
+  }
+}
+
+/**
+ * @param {Context} context
+ * @param {import('./storage/promisified-file').Io} io
+ */
+async function openFollower (context, io) {
   const { file, settings, records, listeners, clock } = context
   const { blockSize, found, point } = await findVisibleEnd(io, io.read, file.filename, { ...settings, isWhole: records.isWhole })
   const id = await readId(file.location?.path ?? null, found.start)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
   blocks.start = found.start
-  // loaded then: most logs are never compacted
-  const followCompaction = (/** @type {Follower} */ follower, /** @type {Error} */ replaced) => require('./space/follow-compaction').followCompaction(follower, replaced)
+  let isOpen = false
+  const followCompaction = async (/** @type {Follower} */ follower, /** @type {Error} */ replaced) => {
+    if (!isOpen) throw replaced
+    // loaded then: most logs are never compacted
+    await require('./space/follow-compaction').followCompaction(follower, replaced)
+  }
   const follower = new Follower(file, io, blocks, found, point, { ...listeners, id, followCompaction, blockSize: settings.blockSize, isWhole: records.isWhole, clock })
   try {
     await follower.begin()
+    isOpen = true
   } catch (err) {
     follower.close()
     throw err

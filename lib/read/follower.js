@@ -29,7 +29,7 @@ const MAX_READS = 100
  * @typedef {object} Listeners
  * @property {(seq: number) => void} onadvance readers see more; the last record's seq is this
  * @property {(blockSize: number) => void} onblocksize the block size is this; until now it was a guess
- * @property {(map: import('../space/offset-map').OffsetMap) => void} [onmoved] the log was compacted
+ * @property {(map: import('../space/offset-map').OffsetMap, lastSeq: number) => void} [onmoved] the log was compacted
  * @property {(err: Error) => void} onfailure records that were shown have changed, or the file cannot be read
  *
  * @typedef {object} FollowerOptions
@@ -315,7 +315,7 @@ class Follower {
   }
 
   /**
-   * The log is another file now.
+   * The log is another file now, and blocks have moved there.
    * @param {import('../recovery/find-end').Found} found where it ends
    * @param {RecoveryPoint | null} point that was there then
    * @param {import('../space/offset-map').OffsetMap} map
@@ -326,10 +326,9 @@ class Follower {
     this.found = found
     this.lastSeq = found.lastSeq
     this.corruptReads = 0
-    if (found.damagedTail !== null) blocks.tail = this.corruptTail(found.damagedTail)
     this.point = blocks.followedPoint = new FollowedPoint(io, blocks, point, () => this.pointReplaced())
     this.watch?.logReplaced()
-    this.options.onmoved?.(map)
+    this.options.onmoved?.(map, found.lastSeq)
   }
 
   /** @param {number} offset from which on records that were shown have changed */

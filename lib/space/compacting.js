@@ -122,7 +122,7 @@ class Compacting {
   /**
    * The log is another file now.
    * @param {OffsetMap} map
-   * @param {number | null} lastSeq of the last record in it; null: readers do not see that yet
+   * @param {number} lastSeq of the last record in it
    */
   moved (map, lastSeq) {
     const { log } = this

@@ -1,34 +1,82 @@
 'use strict'
 
-// A reader whose log was compacted by another process: goes on in the file that has taken the log's place.
+// A reader whose log was compacted by another process: goes on in the file that has taken the log's place. All that it shows then is
+// read before, from that file; it moves there in one step, after which it shows at least what it has shown before.
 
 const fs = require('fs')
 const { promisify } = require('util')
-const { Block } = require('../format/block')
 const { findVisibleEnd } = require('../read/visible-end')
 const { OffsetMap } = require('./offset-map')
 
+const fstat = promisify(fs.fstat)
+const read = promisify(fs.read)
+
 /**
- * @param {import('../read/follower').Follower} follower
+ * @typedef {import('../read/follower').Follower} Follower
+ * @typedef {import('../storage/promisified-file').Io} Io
+ */
+
+/**
+ * @param {Follower} follower
  * @param {Error} replaced what to throw if the log was not compacted but replaced, or compacted more than once
  */
 async function followCompaction (follower, replaced) {
-  const { file, io, blocks, isWhole } = follower
+  const { file, blocks } = follower
   const { openSuccessor, moveTo, location } = file
   if (openSuccessor === null || moveTo === null || location === null) throw replaced
   // before the map: if that leads away from the old file, this is the file that it leads to, or it was replaced since
-  const fd = await promisify(openSuccessor)().catch(() => { throw replaced })
-  const map = await OffsetMap.open(location.path)
-  if (map === null || map.previousId !== follower.id) {
-    map?.close()
-    fs.closeSync(Number(fd))
-    throw replaced
+  const fd = Number(await promisify(openSuccessor)().catch(() => { throw replaced }))
+  /** @type {OffsetMap | null} */
+  let map = null
+  let isMoved = false
+  try {
+    map = await OffsetMap.open(location.path)
+    if (map === null || map.previousId !== follower.id) throw replaced
+    const { found, point } = await findEndNow(follower, fd)
+    if (found.start < map.base || follower.closed) throw replaced
+    isMoved = true
+    moveTo(fd, map.base)
+    blocks.moveTo(found.damagedTail === null ? found.tail : follower.corruptTail(found.damagedTail), found.start)
+    follower.moveTo(found, point, map)
+  } catch (err) {
+    if (!isMoved) {
+      map?.close()
+      fs.closeSync(fd)
+    }
+    throw err
   }
-  moveTo(Number(fd), map.base)
-  const { found, point } = await findVisibleEnd(io, io.read, file.filename, { blockSize: blocks.blockSize, checksum: blocks.checksum, isWhole })
-  if (found.start < map.base) throw replaced
-  blocks.moveTo(new Block(found.tail.number, Buffer.alloc(0), 0, false), found.start)
-  follower.moveTo(found, point, map)
+}
+
+/**
+ * @param {Follower} follower
+ * @param {number} fd of the file that it goes on in
+ */
+async function findEndNow (follower, fd) {
+  const { io, file, blocks, isWhole } = follower
+  const { blockSize, checksum, large } = blocks
+  const successor = ioOf(io, fd)
+  for (;;) {
+    const end = await findVisibleEnd(successor, successor.read, file.filename, { blockSize, checksum, large, isWhole })
+    // otherwise the tail may have been read in the middle of a deletion
+    if ((await io.readPoint())?.id === end.point?.id || follower.closed) return end
+  }
+}
+
+/**
+ * @param {Io} io of the log
+ * @param {number} fd
+ * @returns {Io} which reads this file
+ */
+function ioOf (io, fd) {
+  return {
+    ...io,
+    size: async () => (await fstat(fd)).size,
+    read: async (offset, size) => {
+      const { bytesRead, buffer } = await read(fd, Buffer.allocUnsafeSlow(size), 0, size, offset)
+      if (bytesRead < size) throw new Error(`only ${bytesRead} of ${size} bytes could be read at offset ${offset}`)
+      return buffer
+    }
+  }
 }
 
 module.exports = { followCompaction }

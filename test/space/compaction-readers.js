@@ -60,6 +60,93 @@ tape('a read-only log follows a compaction: its streams go on where they were, l
   await reader.close()
 })
 
+tape('at the moment when a read-only log goes on in the compacted file it shows all that it has shown before', async (t) => {
+  const folder = testFolder(t)
+  const log = await open(folder('log'), SMALL)
+  await log.append(numbers(500).map(n => `record ${n}`))
+  const reader = await open(folder('log'), { readOnly: true })
+  const backward = reader.stream({ reverse: true })
+  const unread = reader.stream({ reverse: true })
+  const behind = [await next(backward)]
+  const live = reader.stream({ live: true, gt: reader.since.value })
+  const moved = new Promise(resolve => reader.onCompact(() => resolve({
+    last: collect(reader.stream({ reverse: true, limit: 1 })),
+    all: collect(reader.stream()),
+    since: reader.since.value,
+    backup: reader.backup(folder('backup')),
+    behind: collect(backward),
+    unread: collect(unread)
+  })))
+  const waited = next(live)
+  await log.compact()
+  const found = await moved
+  const all = numbers(500).map(n => `record ${n}`)
+  t.deepEqual(await found.last, ['record 499'], 'a stream from the end that is started then')
+  t.deepEqual(await found.all, all, 'a stream from the start that is started then')
+  t.deepEqual([...behind, ...await found.behind], [...all].reverse(), 'a stream from the end that had been started')
+  t.deepEqual(await found.unread, [...all].reverse(), 'one of which nothing had been read')
+  t.equal(found.since, log.since.value, '`since`')
+  await found.backup
+  const backup = await open(folder('backup'), { readOnly: true })
+  t.deepEqual(await collect(backup.stream()), all, 'a backup')
+  await log.append('after')
+  t.equal(await waited, 'after', 'a live stream')
+  for (const opened of [log, reader, backup]) await opened.close()
+})
+
+tape('a log can be opened read-only at any step of its compaction, and follows that', async (t) => {
+  const file = testFolder(t)('log')
+  const log = await open(file, SMALL)
+  await log.append(numbers(100).map(n => `record ${n}`))
+  const all = numbers(100).map(n => `record ${n}`)
+  const readers = []
+  const openReader = async () => {
+    const reader = await open(file, { readOnly: true })
+    readers.push(reader)
+    t.deepEqual(await collect(reader.stream()), all)
+  }
+  const { rename } = fs.promises
+  t.teardown(() => { fs.promises.rename = rename })
+  // the map gets its name first, the recovery point then, and the log last
+  fs.promises.rename = async (from, to) => {
+    await openReader()
+    await rename(from, to)
+    await openReader()
+  }
+  await log.compact()
+  fs.promises.rename = rename
+  t.ok(readers.length >= 6, `${readers.length} readers`)
+  await log.append('after')
+  for (const reader of readers) t.deepEqual(await collect(reader.stream({ live: true, limit: 101 })), [...all, 'after'])
+  for (const reader of readers) await reader.close()
+  await log.close()
+})
+
+tape('a log that is compacted while it is being opened read-only is opened as it is then', async (t) => {
+  const file = testFolder(t)('log')
+  const log = await open(file, SMALL)
+  await log.append(numbers(100).map(n => `record ${n}`))
+  const { stat } = fs
+  t.teardown(() => { fs.stat = stat })
+  let isCompacted = false
+  // that the path leads to the open file is looked at after its end was found
+  fs.stat = (name, ...args) => {
+    if (isCompacted || String(name) !== file) return stat(name, ...args)
+    isCompacted = true
+    log.compact().then(() => stat(name, ...args))
+  }
+  const reader = await open(file, { readOnly: true })
+  fs.stat = stat
+  t.ok(isCompacted)
+  t.equal(reader.id, log.id)
+  t.deepEqual(await collect(reader.stream()), numbers(100).map(n => `record ${n}`))
+  await log.compact()
+  await log.append('after')
+  t.deepEqual((await collect(reader.stream({ live: true, limit: 101 }))).slice(100), ['after'])
+  await log.close()
+  await reader.close()
+})
+
 tape('a read-only log whose file is replaced by another one fails, as it does without compactions', async (t) => {
   const folder = testFolder(t)
   const log = await open(folder('log'), SMALL)
@@ -118,6 +205,12 @@ tape('the views of flumedb are rebuilt by themselves when the log is compacted, 
 
 function numbers (count) {
   return Array.from({ length: count }, (_, i) => i)
+}
+
+async function collect (stream) {
+  const values = []
+  for await (const { value } of stream) values.push(String(value))
+  return values
 }
 
 async function next (stream) {
