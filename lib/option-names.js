@@ -20,7 +20,7 @@ function optionNames (of, names, ignored = []) {
   const known = new Set([...names, ...ignored])
   return (options) => {
     if (options === null || typeof options !== 'object' || Array.isArray(options) || types.isMap(options) || types.isSet(options)) {
-      throw errors.invalid(`the options of ${of} must be an object; they are ${format(options)}`)
+      throw errors.invalid(`the options of ${of} must be an object, not ${format(options)}`)
     }
     for (const name in options) {
       if (!known.has(name) && options[name] !== undefined && !isInheritedByAll(options, name)) throw unknown(of, name, names)

@@ -5,7 +5,7 @@
 const fs = require('fs')
 const { fileName, fileToWrite, blockSize, choiceOption } = require('../arguments')
 const { UserError, explain, reportError } = require('../errors')
-const { count, counted, size } = require('../numbers')
+const { counted, size } = require('../numbers')
 const { paint, shownOn } = require('../style')
 const { withProgress } = require('../survey')
 const { helpText } = require('../usage')
@@ -94,7 +94,7 @@ function formatReport (old, target, { format, records, bytes, deleted, skipped, 
     lines.push(`${paint(stdout, 'yellow', 'skipped')} ${what}: see ${shownOn(stdout, skippedFile)}`)
   }
   if (torn !== null) lines.push(`${paint(stdout, 'yellow', 'not imported')}: ${counted(torn.bytes, 'byte')} of a torn write at offset ${torn.offset} of ${shownOn(stdout, old)}: ${torn.reason}`)
-  lines.push(`compared: ${count(records)} records of the same lengths and data in both (CRC-32 ${digest.toString(16).padStart(8, '0')})`)
+  lines.push(`compared: ${counted(records, 'record')} of the same lengths and data in both (CRC-32 ${digest.toString(16).padStart(8, '0')})`)
   // nothing refers to offsets of lines
   if (map !== null && format !== 'ndjson') {
     lines.push(paint(stdout, 'red', 'OFFSETS HAVE CHANGED: views contain offsets, so delete all views of the old log; flumedb rebuilds them'))

@@ -44,6 +44,7 @@ async function restore (backup, file, { force = false }) {
     process.stdout.write(`${what}${replaced ? '; the log that was there has been replaced' : ''}\n`)
   } catch (err) {
     const { code, message, path: failed } = /** @type {NodeJS.ErrnoException} */ (err)
+    if (code === 'flumelog:locked') throw new UserError(`${file}: another program has this log open for writing; close it there first`)
     if (code === 'EEXIST') throw new UserError(`${message}, or use --force to replace it`)
     throw new UserError(explain(err, failed === path.resolve(backup) ? backup : file))
   }

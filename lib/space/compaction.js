@@ -16,7 +16,7 @@ const { CompactedFile } = require('./compacted-file')
 const { countIfNoneDeleted } = require('./deleted-records')
 const { LargeCompactedFile } = require('./large-compacted-file')
 const { OffsetMapWriter } = require('./offset-map-writer')
-const { mustHaveRoom } = require('./room')
+const { mustHaveRoom } = require('./disk-space')
 const { switchOver } = require('./switch-over')
 const { filesOf, removeUnfinished } = require('./unfinished')
 
