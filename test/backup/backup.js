@@ -10,6 +10,7 @@ const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { restore, verify } = require('../../maintenance')
 const { open } = require('../../promises')
+const { SourceLog } = require('../../lib/backup/source-log')
 const { testFolder } = require('../helpers/folder')
 const { makeLog, overwrite } = require('../helpers/logs')
 const { noSmallDisk, smallDisk } = require('../helpers/full')
@@ -230,6 +231,41 @@ test('a block of which all is deleted becomes a hole in a backup, too', async (t
   for (const name of ['first', 'earlier']) {
     t.ok(fs.readFileSync(file(name)).equals(fs.readFileSync(file('log'))), `${name}: byte for byte`)
     if (holes) t.ok(fs.statSync(file(name)).blocks * 512 < fs.statSync(file(name)).size / 2, `${name}: sparse`)
+  }
+})
+
+test('a backup is valid if the block in which it ends fills up and is deleted meanwhile', async (t) => {
+  const { lastPart } = SourceLog.prototype
+  t.teardown(() => { SourceLog.prototype.lastPart = lastPart })
+  for (const checksum of [true, false]) {
+    const file = testFolder(t)
+    const log = await open(file('log'), { blockSize: 256, checksum })
+    await log.append(lines(20))
+    await log.backup(file('earlier'))
+    await log.append(lines(100))
+    await log.append('the last one')
+    for (const name of ['first', 'earlier']) {
+      // its last block has two records
+      await log.append([...lines(10), 'x'.repeat(200), 'y'.repeat(200), 'one', 'two'])
+      const seqs = await seqsOf(log)
+      const { size } = log.stats()
+      const from = Math.floor(size / 256) * 256
+      SourceLog.prototype.lastPart = async function () {
+        SourceLog.prototype.lastPart = lastPart
+        await log.append(lines(30))
+        await log.del({ gte: from, lt: from + 256 })
+        await log.sync()
+        return lastPart.call(this)
+      }
+      t.equal((await log.backup(file(name))).bytes, size)
+      t.deepEqual([...(await recordsIn(file(name))).keys()], seqs.filter(seq => seq < from), `${name}: all but what is deleted`)
+      t.ok(seqs.at(-1) > from, 'the last block had records')
+    }
+    for (const name of ['first', 'earlier']) {
+      t.ok((await log.backup(file(name))).incremental)
+      t.deepEqual([...(await recordsIn(file(name))).keys()], await seqsOf(log), `${name}: brought up to date`)
+    }
+    await log.close()
   }
 })
 
