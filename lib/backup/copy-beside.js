@@ -18,7 +18,7 @@ async function copyMap (log, target) {
     await fs.promises.copyFile(log + MAP_SUFFIX, unfinished)
   } catch (err) {
     if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'ENOENT') throw err
-    return fs.promises.rm(name, { force: true })
+    return removeMap(target)
   }
   try {
     await sync(unfinished)
@@ -27,6 +27,11 @@ async function copyMap (log, target) {
     await fs.promises.rm(unfinished, { force: true })
     throw err
   }
+}
+
+/** @param {string} target */
+function removeMap (target) {
+  return fs.promises.rm(target + MAP_SUFFIX, { force: true })
 }
 
 /** @param {string} name */
@@ -39,4 +44,4 @@ async function sync (name) {
   }
 }
 
-module.exports = { copyMap }
+module.exports = { copyMap, removeMap }
