@@ -418,6 +418,48 @@ test('what a callback of progress throws ends the backup', async (t) => {
   await log.close()
 })
 
+test('a backup is ended by a signal or a callback of which the reason is null', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'))
+  await log.append(lines(10))
+  for (const options of [{ signal: AbortSignal.abort(null) }, { onProgress () { throw null } }]) { // eslint-disable-line no-throw-literal
+    t.equal(await log.backup(file('backup'), options).catch(err => err), null, 'rejected')
+    const err = await new Promise(resolve => log.flumelog.backup(file('backup'), options, resolve))
+    t.ok(err instanceof Error && err.reason === null, 'a callback gets an error')
+  }
+  t.notOk(fs.existsSync(file('backup')))
+  await log.close()
+})
+
+test('a backup in the place of a symbolic link that leads nowhere is refused, with nothing left', { skip: process.platform === 'win32' && 'links need rights there' }, async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'))
+  await log.append(lines(10))
+  await log.compact()
+  fs.symlinkSync(file('nowhere'), file('backup'))
+  await rejects(t, log.backup(file('backup')), 'EEXIST', /backup/, 'refused')
+  t.deepEqual(namesIn(file('.')).filter(name => !name.startsWith('log')), ['backup'])
+  await log.close()
+})
+
+test('a backup that does not get its name leaves nothing', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'))
+  await log.append(lines(10))
+  await log.compact()
+  const { rename } = fs.promises
+  t.teardown(() => { fs.promises.rename = rename })
+  fs.promises.rename = async (from, to) => {
+    await rename(from, to)
+    // when all is copied, another program makes a file of the name
+    if (to.endsWith('.offset-map')) fs.writeFileSync(file('backup'), 'other')
+  }
+  await rejects(t, log.backup(file('backup')), 'EEXIST', /backup/, 'refused')
+  t.deepEqual(namesIn(file('.')).filter(name => !name.startsWith('log')), ['backup'])
+  t.equal(fs.readFileSync(file('backup'), 'utf8'), 'other')
+  await log.close()
+})
+
 test('a full disk leaves nothing of a first backup, and the earlier one of another', { skip: noSmallDisk && `no disk: ${noSmallDisk}` }, async (t) => {
   const file = testFolder(t)
   const disk = smallDisk(t)
