@@ -7,6 +7,7 @@
 // with callbacks.
 
 const openFlumeLog = require('./index')
+const { resultOf } = require('./lib/callbacks')
 const errors = require('./lib/errors')
 const { replace } = require('./lib/replaceable')
 const { appendFrom } = require('./lib/wrappers/append-from')
@@ -270,7 +271,7 @@ class FlumeLog {
    * @returns {Promise<BackedUp>} what was done, when it is durable. Rejects with the reason of the signal if that ends it
    */
   backup (target, options = {}) {
-    return new Promise((resolve, reject) => this.flumelog.backup(target, options, (err, result) => err ? reject(err) : resolve(result)))
+    return resultOf(cb => this.flumelog.backup(target, options, cb))
   }
 
   /**
@@ -280,7 +281,7 @@ class FlumeLog {
    * @returns {Promise<Reclaimed>} what was freed
    */
   reclaim (options = {}) {
-    return new Promise((resolve, reject) => this.flumelog.reclaim(options, (err, reclaimed) => err ? reject(err) : resolve(reclaimed)))
+    return resultOf(cb => this.flumelog.reclaim(options, cb))
   }
 
   /**
@@ -347,7 +348,7 @@ class FlumeLog {
    * @returns {Promise<import('./lib/space/types').Compacted>} Rejects, with the log as it was, as the log with callbacks does
    */
   compact (options = {}) {
-    return new Promise((resolve, reject) => this.flumelog.compact(options, (err, compacted) => err ? reject(err) : resolve(compacted)))
+    return resultOf(cb => this.flumelog.compact(options, cb))
   }
 
   /**

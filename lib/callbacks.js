@@ -2,6 +2,7 @@
 
 // Callbacks of callers: they can be missing, not be functions, and throw.
 
+const { callbackify } = require('util')
 const errors = require('./errors')
 const { format } = require('./format-value')
 
@@ -65,4 +66,26 @@ function promised (start) {
   return new Promise((resolve, reject) => start(err => err ? reject(err) : resolve()))
 }
 
-module.exports = { callAll, promised, rethrowLater, mustBeFunction, optional }
+/**
+ * @template T
+ * @param {Promise<T>} promise
+ * @param {(err: any, result: T) => void} cb called later. What a caller throws, or aborts a signal with, may be falsy, which would be no
+ *   error: `cb` gets an ERR_FALSY_VALUE_REJECTION then, with that as its `reason`
+ */
+function callBack (promise, cb) {
+  callbackify(() => promise)(cb)
+}
+
+/**
+ * @template T
+ * @param {(cb: (err: any, result?: T) => void) => void} start of what calls back with `callBack`
+ * @returns {Promise<T>} rejected with the reason itself
+ */
+function resultOf (start) {
+  return new Promise((resolve, reject) => start((err, result) => {
+    if (err) reject(err.code === 'ERR_FALSY_VALUE_REJECTION' ? err.reason : err)
+    else resolve(/** @type {T} */ (result))
+  }))
+}
+
+module.exports = { callAll, callBack, promised, resultOf, rethrowLater, mustBeFunction, optional }

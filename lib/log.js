@@ -6,7 +6,7 @@
 
 const errors = require('./errors')
 const { systemClock } = require('./clock')
-const { callAll, mustBeFunction, optional } = require('./callbacks')
+const { callAll, callBack, mustBeFunction, optional } = require('./callbacks')
 const { Appending } = require('./appending')
 const { Opening, Open, Refusing } = require('./log-states')
 const { openLog } = require('./opening')
@@ -277,7 +277,7 @@ class Log {
     mustBeFunction('the callback', cb)
     this.whenOpen((err) => {
       if (err) cb(err)
-      else this.compacting.compact(options ?? {}).then(compacted => process.nextTick(cb, null, compacted), err => process.nextTick(cb, err))
+      else callBack(this.compacting.compact(options ?? {}), cb)
     })
   }
 

@@ -10,7 +10,7 @@ const errors = require('../errors')
 const { mustBeFree } = require('../maintenance/beside')
 const { mustBePath, workFor } = require('../maintenance/work')
 const { locate } = require('../storage/location')
-const { mustBeFunction, promised } = require('../callbacks')
+const { callBack, mustBeFunction, promised } = require('../callbacks')
 const { rememberSource } = require('./known-source')
 const { SourceLog } = require('./source-log')
 const { writeBackup } = require('./write-backup')
@@ -43,9 +43,7 @@ const workOf = workFor('backup', ['full'])
 function startBackup (log, target, options, callback) {
   const cb = typeof options === 'function' ? options : /** @type {BackupCallback} */ (callback)
   mustBeFunction('the callback', cb)
-  backup(log, target, typeof options === 'function' ? {} : options ?? {}).then(
-    (result) => process.nextTick(cb, null, result),
-    (err) => process.nextTick(cb, err))
+  callBack(backup(log, target, typeof options === 'function' ? {} : options ?? {}), cb)
 }
 
 /**
@@ -64,7 +62,7 @@ async function backup (log, target, options) {
     try {
       return await backUpOnce(log, name, target, options, work)
     } catch (err) {
-      if (!GONE.includes(/** @type {NodeJS.ErrnoException} */ (err).code ?? '') || tries === MAX_TRIES) throw err
+      if (!GONE.includes(/** @type {NodeJS.ErrnoException | null | undefined} */ (err)?.code ?? '') || tries === MAX_TRIES) throw err
     }
   }
 }
@@ -82,6 +80,8 @@ async function backUpOnce (log, name, target, options, work) {
   const source = await openSource(log)
   mustBeAnother(source.file, name, target)
   if (await promisify(fs.stat)(name).catch(() => null) === null) {
+    // a symbolic link that leads nowhere, and where it leads
+    mustBeFree(name, target)
     mustBeFree(locate(name, true).path, target)
     const result = await writeBackup(source, name, target, null, work)
     await rememberSource(source, name)

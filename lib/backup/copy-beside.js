@@ -19,7 +19,7 @@ async function copyMap (log, target) {
     await fs.promises.copyFile(log + MAP_SUFFIX, unfinished)
   } catch (err) {
     if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'ENOENT') throw err
-    return fs.promises.rm(name, { force: true })
+    return removeMap(target)
   }
   try {
     await finish(unfinished, await fs.promises.stat(log))
@@ -28,6 +28,11 @@ async function copyMap (log, target) {
     await fs.promises.rm(unfinished, { force: true })
     throw err
   }
+}
+
+/** @param {string} target */
+function removeMap (target) {
+  return fs.promises.rm(target + MAP_SUFFIX, { force: true })
 }
 
 /**
@@ -45,4 +50,4 @@ async function finish (name, log) {
   }
 }
 
-module.exports = { copyMap }
+module.exports = { copyMap, removeMap }

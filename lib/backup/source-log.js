@@ -3,6 +3,8 @@
 // A log that is backed up, up to where it ended when the backup was started. Its blocks come through the readers of the
 // log: they are verified, and as they are without deleted records, also while they are being rewritten.
 
+const { isHole } = require('../format/hole')
+const layout = require('../format/layout')
 const { findProblem } = require('../format/validation')
 const errors = require('../errors')
 
@@ -123,7 +125,11 @@ class SourceLog {
     const { blocks, blockSize, end } = this
     const number = Math.floor(end / blockSize)
     const { tail } = blocks
-    if (tail.number !== number) return (await this.readBlocks(number, 1, null))[0].subarray(0, end % blockSize)
+    if (tail.number !== number) {
+      const [block] = await this.readBlocks(number, 1, null)
+      // full by now, and made one deleted record, which does not end where the log did
+      return isHole(block) ? deletedPart(end % blockSize) : block.subarray(0, end % blockSize)
+    }
     if (tail.error !== null) throw tail.error
     // more may be packed into it, and its memory may be used again
     return Buffer.from(tail.buffer.subarray(0, end % blockSize))
@@ -137,6 +143,16 @@ class SourceLog {
     if (this.blocks.overrides.has(number)) return Promise.resolve(null)
     return readSummary(this.file, (number + 1) * this.blockSize)
   }
+}
+
+/**
+ * @param {number} size in bytes of some records
+ * @returns {Buffer} one deleted record in their place
+ */
+function deletedPart (size) {
+  const part = Buffer.alloc(size)
+  layout.writeRecord(part, 0, Buffer.alloc(size - layout.FRAME_SIZE))
+  return part
 }
 
 /**

@@ -15,7 +15,7 @@ const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
 const { BlockWriter } = require('./block-writer')
 const { cloneLog, completeClone } = require('./clone')
-const { copyMap } = require('./copy-beside')
+const { copyMap, removeMap } = require('./copy-beside')
 const { CLONE, UNFINISHED } = require('./earlier-backup')
 
 /**
@@ -52,8 +52,7 @@ async function writeBackup (source, name, target, earlier, work) {
       await shareAs(source, written)
       work.mustGoOn()
       stopListening()
-      if (source.file.location !== null) await copyMap(source.file.location.path, earlier?.path ?? name)
-      await (earlier === null ? finishAs(written, () => linkNew(written, name, target)) : replace(written, earlier))
+      await finish(source, written, name, target, earlier)
       if (cloned !== null) remove()
       return { bytes: source.end, copied, deleted: 0, trimmed: 0, incremental: false }
     } catch (err) {
@@ -116,6 +115,24 @@ async function copyBlocks (source, file, io, work) {
     return writer.written
   } finally {
     await writer.syncing
+  }
+}
+
+/**
+ * @param {SourceLog} source
+ * @param {string} written complete and durable
+ * @param {string} name
+ * @param {string} target
+ * @param {import('./earlier-backup').EarlierBackup | null} earlier
+ */
+async function finish ({ file }, written, name, target, earlier) {
+  if (file.location !== null) await copyMap(file.location.path, earlier?.path ?? name)
+  if (earlier !== null) return replace(written, earlier)
+  try {
+    await finishAs(written, () => linkNew(written, name, target))
+  } catch (err) {
+    await removeMap(name)
+    throw err
   }
 }
 

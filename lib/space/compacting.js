@@ -98,6 +98,7 @@ class Compacting {
     const { decode, takesText } = this.log.reading
     return (block, start, end, seq) => {
       const data = takesText ? block.toString('utf8', start, end) : Buffer.from(block.subarray(start, end))
+      /** @type {unknown} */
       let isKept
       try {
         isKept = keep(decode === null ? data : decode(data, seq), seq)
@@ -105,6 +106,8 @@ class Compacting {
         throw errors.thrown('keep', err)
       }
       if (typeof isKept === 'boolean') return isKept
+      // an async function may reject, which nobody else waits for
+      Promise.resolve(isKept).catch(() => {})
       throw errors.invalid(`keep must return true or false; for the record at offset ${seq} it returned ${format(isKept)}`)
     }
   }

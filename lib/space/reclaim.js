@@ -5,7 +5,7 @@
 // into the same memory; the writer changes them between other operations.
 
 const errors = require('../errors')
-const { promised, mustBeFunction } = require('../callbacks')
+const { callBack, promised, mustBeFunction } = require('../callbacks')
 const { isDeleted, nextPosition } = require('../format/layout')
 const { optionNames } = require('../option-names')
 const { mustBeSignal } = require('../signal')
@@ -113,7 +113,7 @@ function startReclaim (writer, filename, options, cb) {
   }
   if (writer === null) return process.nextTick(cb, errors.readOnly(filename, 'reclaim space'))
   if ('reclaim' in writer) return writer.reclaim(cb)
-  reclaim(writer, options).then(reclaimed => process.nextTick(cb, null, reclaimed), err => process.nextTick(cb, err))
+  callBack(reclaim(writer, options), cb)
 }
 
 module.exports = { startReclaim }

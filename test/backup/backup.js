@@ -10,6 +10,7 @@ const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { restore, verify } = require('../../maintenance')
 const { open } = require('../../promises')
+const { SourceLog } = require('../../lib/backup/source-log')
 const { testFolder } = require('../helpers/folder')
 const { makeLog, overwrite } = require('../helpers/logs')
 const { noSmallDisk, smallDisk } = require('../helpers/full')
@@ -233,6 +234,41 @@ test('a block of which all is deleted becomes a hole in a backup, too', async (t
   }
 })
 
+test('a backup is valid if the block in which it ends fills up and is deleted meanwhile', async (t) => {
+  const { lastPart } = SourceLog.prototype
+  t.teardown(() => { SourceLog.prototype.lastPart = lastPart })
+  for (const checksum of [true, false]) {
+    const file = testFolder(t)
+    const log = await open(file('log'), { blockSize: 256, checksum })
+    await log.append(lines(20))
+    await log.backup(file('earlier'))
+    await log.append(lines(100))
+    await log.append('the last one')
+    for (const name of ['first', 'earlier']) {
+      // its last block has two records
+      await log.append([...lines(10), 'x'.repeat(200), 'y'.repeat(200), 'one', 'two'])
+      const seqs = await seqsOf(log)
+      const { size } = log.stats()
+      const from = Math.floor(size / 256) * 256
+      SourceLog.prototype.lastPart = async function () {
+        SourceLog.prototype.lastPart = lastPart
+        await log.append(lines(30))
+        await log.del({ gte: from, lt: from + 256 })
+        await log.sync()
+        return lastPart.call(this)
+      }
+      t.equal((await log.backup(file(name))).bytes, size)
+      t.deepEqual([...(await recordsIn(file(name))).keys()], seqs.filter(seq => seq < from), `${name}: all but what is deleted`)
+      t.ok(seqs.at(-1) > from, 'the last block had records')
+    }
+    for (const name of ['first', 'earlier']) {
+      t.ok((await log.backup(file(name))).incremental)
+      t.deepEqual([...(await recordsIn(file(name))).keys()], await seqsOf(log), `${name}: brought up to date`)
+    }
+    await log.close()
+  }
+})
+
 test('a log that is trimmed while it is backed up is backed up from where it starts then', async (t) => {
   const file = testFolder(t)
   const log = await open(file('log'), { blockSize: 4096 })
@@ -379,6 +415,48 @@ test('what a callback of progress throws ends the backup', async (t) => {
   await log.append(lines(10))
   await rejects(t, log.backup(file('backup'), { onProgress () { throw new Error('no') } }), undefined, /no/, 'thrown')
   t.notOk(fs.existsSync(file('backup')))
+  await log.close()
+})
+
+test('a backup is ended by a signal or a callback of which the reason is null', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'))
+  await log.append(lines(10))
+  for (const options of [{ signal: AbortSignal.abort(null) }, { onProgress () { throw null } }]) { // eslint-disable-line no-throw-literal
+    t.equal(await log.backup(file('backup'), options).catch(err => err), null, 'rejected')
+    const err = await new Promise(resolve => log.flumelog.backup(file('backup'), options, resolve))
+    t.ok(err instanceof Error && err.reason === null, 'a callback gets an error')
+  }
+  t.notOk(fs.existsSync(file('backup')))
+  await log.close()
+})
+
+test('a backup in the place of a symbolic link that leads nowhere is refused, with nothing left', { skip: process.platform === 'win32' && 'links need rights there' }, async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'))
+  await log.append(lines(10))
+  await log.compact()
+  fs.symlinkSync(file('nowhere'), file('backup'))
+  await rejects(t, log.backup(file('backup')), 'EEXIST', /backup/, 'refused')
+  t.deepEqual(namesIn(file('.')).filter(name => !name.startsWith('log')), ['backup'])
+  await log.close()
+})
+
+test('a backup that does not get its name leaves nothing', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'))
+  await log.append(lines(10))
+  await log.compact()
+  const { rename } = fs.promises
+  t.teardown(() => { fs.promises.rename = rename })
+  fs.promises.rename = async (from, to) => {
+    await rename(from, to)
+    // when all is copied, another program makes a file of the name
+    if (to.endsWith('.offset-map')) fs.writeFileSync(file('backup'), 'other')
+  }
+  await rejects(t, log.backup(file('backup')), 'EEXIST', /backup/, 'refused')
+  t.deepEqual(namesIn(file('.')).filter(name => !name.startsWith('log')), ['backup'])
+  t.equal(fs.readFileSync(file('backup'), 'utf8'), 'other')
   await log.close()
 })
 

@@ -83,19 +83,23 @@ test('backup from another process while the log is written has what was acknowle
   await log.close()
 })
 
-test('Ctrl-C leaves nothing of a first backup, and the earlier one of another', { skip: process.platform === 'win32' && 'there is no SIGINT' }, async (t) => {
+test('Ctrl-C and SIGTERM leave nothing of a first backup, and the earlier one of another', { skip: process.platform === 'win32' && 'there is no SIGINT' }, async (t) => {
   const file = testFolder(t)
   const log = promises(FlumeLog(file('log')))
   for (let i = 0; i < 200; i++) await log.append(lines(5000))
   await log.close()
-  const run = start(t, ['backup', file('log'), file('backup')])
-  await until(() => fs.existsSync(file('backup.unfinished')) || fs.existsSync(file('backup')))
-  const { code } = await run.kill('SIGINT')
-  // it may have been done by then
-  if (code === 0) t.comment('too late')
-  else {
-    t.equal(code, 130)
-    t.notOk(fs.existsSync(file('backup')), 'no backup')
-    t.notOk(fs.existsSync(file('backup.unfinished')), 'nor a part of one')
+  for (const [signal, exitCode] of [['SIGINT', 130], ['SIGTERM', 143]]) {
+    const run = start(t, ['backup', file('log'), file('backup')])
+    await until(() => fs.existsSync(file('backup.unfinished')) || fs.existsSync(file('backup')))
+    const { code } = await run.kill(signal)
+    // it may have been done by then
+    if (code === 0) {
+      t.comment('too late')
+      fs.rmSync(file('backup'))
+    } else {
+      t.equal(code, exitCode, signal)
+      t.notOk(fs.existsSync(file('backup')), 'no backup')
+      t.notOk(fs.existsSync(file('backup.unfinished')), 'nor a part of one')
+    }
   }
 })

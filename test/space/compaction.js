@@ -146,6 +146,10 @@ tape('a compaction that fails leaves the log as it was', async (t) => {
   const failing = (options) => log.compact(options).then(() => t.fail('it did not fail'), err => err)
   t.equal(await failing({ keep: () => { throw error } }), error, '`keep` throws')
   t.equal((await failing({ keep: () => 1 })).code, 'flumelog:invalid', '`keep` returns no boolean')
+  t.match((await failing({ keep: async () => { throw error } })).message, /keep must return true or false/, '`keep` is async')
+  t.equal(await failing({ signal: AbortSignal.abort(null) }), null, 'aborted with null')
+  t.equal(await failing({ onProgress: () => { throw null } }), null, '`onProgress` throws null') // eslint-disable-line no-throw-literal
+  t.equal((await new Promise(resolve => log.flumelog.compact({ signal: AbortSignal.abort(null) }, resolve)))?.reason, null, 'a callback gets an error')
   t.equal(await failing({ onProgress: () => { throw error } }), error, '`onProgress` throws')
   t.equal(await failing({ signal: AbortSignal.abort(error) }), error, 'aborted before it')
   const interrupt = new AbortController()

@@ -98,6 +98,9 @@ tape('it ends with its signal, with what onProgress throws, and when the log is 
   t.equal(await reclaim({ signal: controller.signal }).catch(err => err.message), 'enough')
   t.equal(await reclaim({ onProgress () { throw new Error('no more') } }).catch(err => err.message), 'no more')
   for (const options of [{ progress: () => {} }, { onProgress: 1 }, { signal: {} }, 7]) t.equal(await codeOf(reclaim(options)), 'flumelog:invalid', Object.keys(options)[0])
+  for (const options of [{ signal: AbortSignal.abort(null) }, { onProgress () { throw null } }]) { // eslint-disable-line no-throw-literal
+    t.equal(await reclaim(options).catch(err => err.reason), null, 'with an error, if the reason is null')
+  }
   const running = codeOf(log.reclaim())
   await log.close()
   t.ok([null, 'flumelog:closed'].includes(await running))
