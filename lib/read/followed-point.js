@@ -13,6 +13,7 @@ const { ownPatches } = require('../recovery/own-patches')
 /**
  * @typedef {import('../storage/recovery-point').RecoveryPoint} RecoveryPoint
  * @typedef {import('../recovery/deletions').Patch} Patch
+ * @typedef {Awaited<ReturnType<typeof ownPatches>>} OwnPatches
  */
 
 class FollowedPoint {
@@ -75,15 +76,10 @@ class FollowedPoint {
     const state = point === null ? this.stateOfLog() : undefined
     // most of the time, all that has changed is what is acknowledged
     if (point === null || point.id === undefined || point.id !== this.patchedId || blockSize !== this.patchedSize) {
-      const { patches, deleted, isComplete } = await this.patchesOf(point)
+      const own = await this.patchesOf(point)
       // this process writes the log by now
       if (this.blocks.followedPoint !== this) return point
-      this.patches = patches
-      this.deleted = deleted
-      // while the block size is a guess, the others may prove to be this log's own later
-      this.patchedId = isComplete ? point?.id : undefined
-      this.patchedSize = blockSize
-      this.override()
+      this.patch(point, own, blockSize)
     }
     const hasMissed = this.mayHaveMissed(point, state)
     const start = await this.startOf(point, hasMissed)
@@ -103,6 +99,20 @@ class FollowedPoint {
       this.onreplace()
     }
     return point
+  }
+
+  /**
+   * @param {RecoveryPoint | null} point
+   * @param {OwnPatches} own what the file may not have yet of it
+   * @param {number} blockSize with which that was made
+   */
+  patch (point, { patches, deleted, isComplete }, blockSize) {
+    this.patches = patches
+    this.deleted = deleted
+    // while the block size is a guess, the others may prove to be this log's own later
+    this.patchedId = isComplete ? point?.id : undefined
+    this.patchedSize = blockSize
+    this.override()
   }
 
   /**

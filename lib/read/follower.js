@@ -318,15 +318,17 @@ class Follower {
    * The log is another file now, and blocks have moved there.
    * @param {import('../recovery/find-end').Found} found where it ends
    * @param {RecoveryPoint | null} point that was there then
+   * @param {import('./followed-point').OwnPatches} own what its file may not have yet
    * @param {import('../space/offset-map').OffsetMap} map
    */
-  moveTo (found, point, map) {
+  moveTo (found, point, own, map) {
     const { blocks, io } = this
     this.id = map.id
     this.found = found
     this.lastSeq = found.lastSeq
     this.corruptReads = 0
     this.point = blocks.followedPoint = new FollowedPoint(io, blocks, point, () => this.pointReplaced())
+    this.point.patch(point, own, blocks.blockSize)
     this.watch?.logReplaced()
     this.options.onmoved?.(map, found.lastSeq)
   }

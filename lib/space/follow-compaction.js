@@ -6,6 +6,7 @@
 const fs = require('fs')
 const { promisify } = require('util')
 const { findVisibleEnd } = require('../read/visible-end')
+const { ownPatches } = require('../recovery/own-patches')
 const { OffsetMap } = require('./offset-map')
 
 const fstat = promisify(fs.fstat)
@@ -32,12 +33,12 @@ async function followCompaction (follower, replaced) {
   try {
     map = await OffsetMap.open(location.path)
     if (map === null || map.previousId !== follower.id) throw replaced
-    const { found, point } = await findEndNow(follower, fd)
+    const { found, point, own } = await findEndNow(follower, fd)
     if (found.start < map.base || follower.closed) throw replaced
     isMoved = true
     moveTo(fd, map.base)
     blocks.moveTo(found.damagedTail === null ? found.tail : follower.corruptTail(found.damagedTail), found.start)
-    follower.moveTo(found, point, map)
+    follower.moveTo(found, point, own, map)
   } catch (err) {
     if (!isMoved) {
       map?.close()
@@ -57,8 +58,9 @@ async function findEndNow (follower, fd) {
   const successor = ioOf(io, fd)
   for (;;) {
     const end = await findVisibleEnd(successor, successor.read, file.filename, { blockSize, checksum, large, isWhole })
+    const own = await ownPatches(successor.read, await successor.size(), end.point, blockSize)
     // otherwise the tail may have been read in the middle of a deletion
-    if ((await io.readPoint())?.id === end.point?.id || follower.closed) return end
+    if ((await io.readPoint())?.id === end.point?.id || follower.closed) return { ...end, own }
   }
 }
 
