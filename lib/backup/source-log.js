@@ -3,8 +3,7 @@
 // A log that is backed up, up to where it ended when the backup was started. Its blocks come through the readers of the
 // log: they are verified, and as they are without deleted records, also while they are being rewritten.
 
-const { isHole } = require('../format/hole')
-const layout = require('../format/layout')
+const { deletedPart, isHole } = require('../format/hole')
 const { findProblem } = require('../format/validation')
 const errors = require('../errors')
 
@@ -143,16 +142,6 @@ class SourceLog {
     if (this.blocks.overrides.has(number)) return Promise.resolve(null)
     return readSummary(this.file, (number + 1) * this.blockSize)
   }
-}
-
-/**
- * @param {number} size in bytes of some records
- * @returns {Buffer} one deleted record in their place
- */
-function deletedPart (size) {
-  const part = Buffer.alloc(size)
-  layout.writeRecord(part, 0, Buffer.alloc(size - layout.FRAME_SIZE))
-  return part
 }
 
 /**

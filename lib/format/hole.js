@@ -48,4 +48,14 @@ function isHoleLength (length, blockSize) {
   return length >= layout.maxRecordSize(blockSize, true)
 }
 
-module.exports = { holeOf, isHole, isHoleLength }
+/**
+ * @param {number} size in bytes of some records
+ * @returns {Buffer} one deleted record in their place
+ */
+function deletedPart (size) {
+  const part = Buffer.alloc(size)
+  layout.writeRecord(part, 0, Buffer.alloc(size - layout.FRAME_SIZE))
+  return part
+}
+
+module.exports = { deletedPart, holeOf, isHole, isHoleLength }

@@ -3,6 +3,7 @@
 // Every block of a log's file, valid or not. Unlike the readers this does not stop at
 // corrupt blocks, and it reads large pieces, since it reads the whole file once.
 
+const { deletedPart, isHole } = require('../format/hole')
 const layout = require('../format/layout')
 const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
 const { mustNotShrink, refresh } = require('./extent')
@@ -50,6 +51,7 @@ async function * pieces (extent) {
     for (let at = 0; at < bytes.length; at += blockSize) {
       const block = scan(extent, offset + at, bytes.subarray(at, at + blockSize), unreadable.get(at))
       if (block.problem !== null) await readAgain(extent, block)
+      if (block.problem !== null && !block.sealed) await readDeleted(extent, block)
       blocks.push(block)
     }
     yield { offset, bytes, blocks }
@@ -134,6 +136,19 @@ async function readAgain (extent, block) {
     bytes.copy(block.buffer)
     Object.assign(block, scan(extent, block.offset, block.buffer))
   }
+}
+
+/**
+ * Another process may have filled the last block since, and deleted all of it: it is one deleted record, which does not end where the
+ * log did.
+ * @param {Extent} extent
+ * @param {ScannedBlock} block is updated in place
+ */
+async function readDeleted (extent, block) {
+  const whole = await extent.io.read(block.offset, extent.blockSize).catch(() => null)
+  if (whole?.length !== extent.blockSize || findProblem(whole, true) !== null || !isHole(whole)) return
+  deletedPart(block.buffer.length).copy(block.buffer)
+  Object.assign(block, scan(extent, block.offset, block.buffer))
 }
 
 module.exports = { pieces }

@@ -6,6 +6,7 @@ const fs = require('fs')
 const test = require('tape')
 const FlumeLog = require('../..')
 const { verify, repair, copy } = require('../../maintenance')
+const { open } = require('../../promises')
 const { deletionOf } = require('../../lib/recovery/deletions')
 const { acknowledgedLine, deletionsLine, pointLine } = require('../../lib/storage/recovery-point-text')
 const { testFolder } = require('../helpers/folder')
@@ -330,4 +331,25 @@ test('copy that fails leaves none of the directories that it has created, nor th
   t.equal(await codeOf(copy(name('log'), name('a/b/c'))), 'EIO')
   fs.promises.unlink = unlink
   t.deepEqual(fs.readdirSync(name('.')).filter(file => !file.endsWith('.record-count')), ['log'])
+})
+
+test('a log is copied and verified while the block in which it ends fills up and is deleted', async (t) => {
+  const folder = testFolder(t)
+  const log = await open(folder('log'), { blockSize: 4096 })
+  const record = 'x'.repeat(1000)
+  await log.append(Array(6000).fill(record))
+  for (const work of [options => copy(folder('log'), folder('copy'), options), options => verify(folder('log'), options)]) {
+    await log.append(['one', 'two'])
+    const from = Math.floor(log.stats().size / 4096) * 4096
+    let changed = null
+    const change = async () => {
+      await log.append(Array(20).fill(record))
+      await log.del({ gte: from, lt: from + 4096 })
+    }
+    const { lost, ranges } = await work({ onProgress () { changed ??= change() } })
+    await changed
+    t.deepEqual((lost ?? ranges).filter(({ kind }) => kind === 'corrupt'), [], 'nothing is taken for corrupt')
+  }
+  t.ok((await verify(folder('copy'))).valid)
+  await log.close()
 })
