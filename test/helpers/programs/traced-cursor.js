@@ -38,7 +38,7 @@ async function main () {
         for await (const seq of log.stream({ gt: seqs.at(-1) ?? -1, values: false })) seqs.push(seq)
         while (reader.since.value < seqs.at(-1)) await reader.since.next()
       } else if (what < 0.45 && !isBeside && seqs.length > 0) {
-        await log.compact({})
+        await log.compact({ keep: () => true })
         seqs = await seqsOf(log)
       } else if (what < 0.9 && at + 1 < seqs.length) {
         const rewind = random() < 0.1
