@@ -13,7 +13,7 @@ const { optionNames } = require('../option-names')
  * @property {number} [records] that are not deleted: at least as many stay, and about a block more
  * @property {number} [age] in milliseconds: younger records stay, and about a block more; requires `time`
  * @property {(value: any) => number | Date} [time] the time of a record: a `Date`, or milliseconds since 1970, as `Date.now()` gives it.
- *   The first exception that it throws is reported as a warning of the process, with the code `flumelog:retain`
+ *   The first exception that it throws is reported as a warning of the process, with the code `FLUMELOG_RETAIN`
  */
 
 const checkNames = optionNames('retain', ['bytes', 'records', 'age', 'time'])

@@ -275,7 +275,7 @@ class Retention {
     if (this.hasWarned) return
     this.hasWarned = true
     const reason = err instanceof Error ? err.message : format(err)
-    process.emitWarning(`${this.writer.file.filename}: retain: the time of the record at offset ${seq} is not known, so it may be kept for longer than age: ${reason}`, { code: 'flumelog:retain' })
+    process.emitWarning(`${this.writer.file.filename}: retain: the time of the record at offset ${seq} is not known, so it may be kept for longer than age: ${reason}`, { code: 'FLUMELOG_RETAIN' })
   }
 }
 

@@ -140,7 +140,7 @@ tape('what is trimmed is freed in large parts, and the rest when the log is clos
 
 tape('the first exception of `time` is reported as a warning of the process', async (t) => {
   const warnings = []
-  const listen = (warning) => { if (warning.code === 'flumelog:retain') warnings.push(warning.message) }
+  const listen = (warning) => { if (warning.code === 'FLUMELOG_RETAIN') warnings.push(warning.message) }
   process.on('warning', listen)
   t.teardown(() => process.off('warning', listen))
   const time = () => { throw new Error('no time in it') }
