@@ -13,6 +13,7 @@ const { numbered, isIntact, sizeOf, framesIn } = require('../helpers/numbered')
 const { promises } = require('../helpers/promises')
 const { collect } = require('../helpers/reading')
 const { randomFrom } = require('../helpers/disk')
+const { isHoleLength } = require('../../lib/format/hole')
 const layout = require('../../lib/format/layout')
 
 const KILLS = Number(process.env.RUNS ?? 40)
@@ -151,12 +152,37 @@ async function read (log) {
 
   const start = from - from % log.options.blockSize
   const bytes = bytesOf(log.file, start, log.end)
-  const frames = framesIn(bytes, log.options.blockSize).map(seq => start + seq).filter(seq => seq >= from)
+  const frames = seqsIn(log, bytes, start).filter(seq => seq >= from)
   log.seqs = log.seqs.slice(0, log.checked).concat(frames)
   log.count = log.seqs.length
   const known = new Set(frames)
   if (!shown.every(({ seq }) => known.has(seq))) throw new Error('a record is shown that is not in the file')
   return new Map(shown.map(({ seq, value }) => [seq, value]))
+}
+
+/**
+ * Where records start, those in holes too: the sizes of these are known from their numbers.
+ * @param {Buffer} bytes of the file
+ * @param {number} start offset of them, where a block starts
+ */
+function seqsIn (log, bytes, start) {
+  const { blockSize, checksum = true } = log.options
+  const most = layout.maxRecordSize(blockSize, checksum)
+  const seqs = []
+  let number = 1 + log.seqs.slice(0, log.checked).filter(seq => seq < start).length
+  for (const offset of framesIn(bytes, blockSize)) {
+    const length = layout.readLength(bytes, offset)
+    if (!isHoleLength(length, blockSize) || !layout.isDeleted(bytes, offset)) {
+      seqs.push(start + offset)
+      number++
+      continue
+    }
+    for (let position = 0; layout.fits(blockSize, checksum, position, sizeOf(number, most)); number++) {
+      seqs.push(start + offset + position)
+      position += sizeOf(number, most) + layout.FRAME_SIZE
+    }
+  }
+  return seqs
 }
 
 function bytesOf (file, start, end) {
