@@ -490,11 +490,12 @@ class Deleter {
   startTimer () {
     const { sync } = this.options
     if (sync === 'never' || this.timer !== null || this.writer.failure !== null) return
-    const mustFlush = sync === 'interval' && (this.hasUnsynced || this.pending.size > 0)
-    if (!mustFlush && !this.holes.hasSome) return
+    const mustFlush = () => sync === 'interval' && (this.hasUnsynced || this.pending.size > 0)
+    if (!mustFlush() && !this.holes.hasSome) return
     this.timer = this.clock.setTimeout(() => {
       this.timer = null
-      this.mustFlush ||= mustFlush
+      // deletions that came after the timer was started wait for it, too
+      this.mustFlush ||= mustFlush()
       this.holes.isDue ||= this.holes.hasSome
       this.writer.schedule()
     }, this.options.syncInterval)

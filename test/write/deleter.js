@@ -133,6 +133,24 @@ tape("with sync 'interval' a deletion is durable, and in the log's file, within 
   })())
 })
 
+tape("with sync 'interval' a deletion is durable within the interval while blocks wait to become holes", async (t) => {
+  const simulation = new Simulation(1)
+  await simulation.run((async () => {
+    const disk = new Disk({ clock: simulation.clock, delay: () => 1 })
+    const log = promises(createLog(disk.file('log'), settingsOf({ blockSize: BLOCK_SIZE, syncInterval: 500 }), simulation.clock))
+    const seqs = []
+    for (let i = 0; i < 30; i++) seqs.push(await log.append(data(i)))
+    await log.sync()
+    await log.del(seqs.slice(0, 15))
+    await new Promise(resolve => simulation.schedule(resolve, 520))
+    await log.del(seqs[17])
+    await new Promise(resolve => simulation.schedule(resolve, 520))
+    const position = seqs[17] + 2
+    t.ok(disk.get('log').bytes.subarray(position, position + 40).equals(Buffer.alloc(40)))
+    await log.close()
+  })())
+})
+
 tape('what is recorded of deletions stays short, however many there are', async (t) => {
   for (const sync of ['always', 'never']) {
     const file = testFolder(t)('log')
