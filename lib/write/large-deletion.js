@@ -139,8 +139,8 @@ class LargeDeletion {
     if (left === 0) return parts.length === 0 ? cb(null) : this.deleteParts(parts, cb)
     /** @type {Error | null} */
     let first = null
-    const ondeleted = (/** @type {Error | null | undefined} */ err) => {
-      first ??= err ?? null
+    const ondeleted = (/** @type {import('../errors').CallbackError | null | undefined} */ err) => {
+      if (err?.code !== 'flumelog:trimmed') first ??= err ?? null
       if (--left > 0) return
       if (first !== null) cb(first)
       else this.deleteParts(parts, cb)

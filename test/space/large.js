@@ -39,6 +39,24 @@ test('a trim keeps all chunks of large records that are not before it', async (t
   await log.close()
 })
 
+test('a large record is deleted while its parts are trimmed', async (t) => {
+  for (let turns = 0; turns < 16; turns++) {
+    const log = await filled(testFolder(t)('log'), 1)
+    const seq = log.seqs[6]
+    const deletion = codeOf(log.del(seq))
+    for (let turn = 0; turn < turns; turn++) {
+      log.append(numbered(100, 30))
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    log.append(numbered(100, 30))
+    await log.trim({ lt: seq })
+    const code = await deletion
+    if (!code.startsWith('no error')) t.fail(`${code}, ${turns} turns before the trim`)
+    t.deepEqual(await collect(log.log, { gte: seq, values: false, limit: 1 }), [log.seqs[7]])
+    await log.close()
+  }
+})
+
 test('retention keeps a large record as a whole until all of it may go, however many blocks it has', async (t) => {
   for (const retain of [{ bytes: 1000 }, { bytes: 50_000 }, { records: 1 }, { age: DAY / 2, time: (value) => numberOf(value) > 4 ? Date.now() : 0 }]) {
     const log = promises(FlumeLog(testFolder(t)('log'), { blockSize: 1024, large: true, retain, sync: 'always' }))
