@@ -6,7 +6,10 @@ const pull = require('pull-stream')
 const test = require('tape')
 const FlumeLog = require('../..')
 const { wrap } = require('../../promises')
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
 const { MovingTail } = require('../../lib/space/moving-tail')
+const { Disk } = require('../helpers/disk')
 const { isIntact, numberOf, numbered } = require('../helpers/numbered')
 const { promises } = require('../helpers/promises')
 const { until } = require('../helpers/followers')
@@ -37,6 +40,41 @@ test('a trim keeps all chunks of large records that are not before it', async (t
   }
   t.ok(log.log.start > seqs[6], 'large records are trimmed')
   await log.close()
+})
+
+test('a large record is deleted while its parts are trimmed', async (t) => {
+  for (let turns = 0; turns < 16; turns++) {
+    const log = await filled(testFolder(t)('log'), 1)
+    const seq = log.seqs[6]
+    const deletion = codeOf(log.del(seq))
+    for (let turn = 0; turn < turns; turn++) {
+      log.append(numbered(100, 30))
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    log.append(numbered(100, 30))
+    await log.trim({ lt: seq })
+    const code = await deletion
+    if (!code.startsWith('no error')) t.fail(`${code}, ${turns} turns before the trim`)
+    t.deepEqual(await collect(log.log, { gte: seq, values: false, limit: 1 }), [log.seqs[7]])
+    await log.close()
+  }
+})
+
+test('a range that was trimmed, but not durably, does not come back after it was deleted', async (t) => {
+  for (const large of [false, true]) {
+    const disk = new Disk()
+    const open = (disk) => promises(createLog(disk.file('log'), settingsOf({ blockSize: 1024, large, sync: 'always' })))
+    const log = open(disk)
+    const seqs = []
+    for (let i = 1; i <= 20; i++) seqs.push(await log.append(numbered(i, 500)))
+    disk.fateOf = (kind) => kind === 'point.write' ? 'fail' : undefined
+    t.equal(await codeOf(log.trim({ lt: seqs[10] })), 'EIO')
+    disk.fateOf = () => undefined
+    await log.del({ lte: seqs[2] })
+    const again = open(disk.afterKill())
+    t.ok((await collect(again.log, { values: false }))[0] > seqs[2], large ? 'with large records' : 'without')
+    await again.close()
+  }
 })
 
 test('retention keeps a large record as a whole until all of it may go, however many blocks it has', async (t) => {
