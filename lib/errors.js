@@ -185,6 +185,10 @@ exports.isDirectory = (filename) => createError('EISDIR', `${filename}: is a dir
 exports.backupInUse = (filename) => createError('flumelog:locked',
   `${filename}: another program writes to this backup, or backs up to it; wait until it is done`, { filename })
 
+/** @param {string} filename of what is to be restored */
+exports.notClosed = (filename) => createError('flumelog:locked',
+  `${filename}: another program has it open for writing, so it is no finished backup; back up a log that is open, and restore that`, { filename })
+
 /**
  * @param {string} filename of what should be a backup
  * @param {string | null} log
