@@ -461,10 +461,11 @@ exports.ambiguousFormat = (filename, formats) => createError('flumelog:invalid',
  * @param {number} most in bytes
  * @param {number} blockSize in bytes
  * @param {string} reason empty: its length
+ * @param {boolean} large whether records can be larger than a block
  */
-exports.cannotImport = (filename, offset, length, most, blockSize, reason) => createError(length > most && reason === '' ? 'flumelog:too-large' : 'flumelog:invalid',
+exports.cannotImport = (filename, offset, length, most, blockSize, reason, large) => createError(length > most && reason === '' ? 'flumelog:too-large' : 'flumelog:invalid',
   `${filename}: the record at offset ${offset} cannot be stored: ` +
-  (reason !== '' ? reason : length === 0 ? 'it is empty' : `it has ${length} bytes; the maximum is ${most}, with blocks of ${blockSize}`) +
+  (reason !== '' ? reason : length === 0 ? 'it is empty' : `it has ${length} bytes; the maximum is ${most}, ${large ? 'with `large`' : `with blocks of ${blockSize}; \`large\` stores records of up to 256 MiB`}`) +
   '; `skip` puts such records into a file of their own', { filename, offset })
 
 /**
