@@ -12,6 +12,7 @@ const { mustBePath, workFor } = require('../maintenance/work')
 const { writeCopy } = require('../maintenance/write-copy')
 const { recoverEnd } = require('../recovery/recover-end')
 const { createFolders, nullIfMissing, syncFolder } = require('../storage/directory')
+const { lockForReading } = require('../storage/lock')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
 const { copyMap } = require('./copy-beside')
@@ -47,8 +48,29 @@ async function restore (backup, file, options) {
   // resolved now: the process may change its directory meanwhile
   const source = path.resolve(backup)
   const name = resolved(file)
+  // a backup that is being written can be half of what it will be; not blocking, since it may be a FIFO
+  const handle = await fs.promises.open(source, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0))
+  try {
+    if (!lockForReading(handle.fd)) throw errors.notClosed(backup)
+    return await restoreLocked(backup, source, file, name, options, work)
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * @param {string} backup as the caller gave it
+ * @param {string} source the same, absolute
+ * @param {string} file as the caller gave it
+ * @param {string} name the same, absolute
+ * @param {RestoreOptions} options
+ * @param {import('../maintenance/write-copy').Work} work
+ * @returns {Promise<Restored>}
+ */
+async function restoreLocked (backup, source, file, name, options, work) {
   const extent = await openExtent(pathFile(backup, { readOnly: true, lock: false }))
   try {
+    if (extent.open) throw errors.notClosed(backup)
     if (isSameFile(source, name)) throw errors.invalid(`${file}: this is the backup itself; give the name of the log`)
     if (fs.statSync(name, { throwIfNoEntry: false })?.isDirectory()) throw errors.isDirectory(file)
     if (!options.force) mustBeFree(name, file)
