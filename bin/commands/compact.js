@@ -64,7 +64,7 @@ async function compact (file, { yes }, command) {
   try {
     const { id } = log
     const { id: idNow, before, after, records, deleted } = await new Promise((resolve, reject) => {
-      log.compact({ signal: interrupt.signal, onProgress: ({ done, total }) => bar.update(done, total) }, (err, compacted) => err ? reject(err) : resolve(compacted))
+      log.compact({ signal: interrupt.signal, onProgress: ({ bytes, total }) => bar.update(bytes, total) }, (err, compacted) => err ? reject(err) : resolve(compacted))
     })
     bar.stop()
     if (idNow === id) process.stdout.write(`${printable(file)}: nothing to drop: no record is deleted; the log is as it was\n`)

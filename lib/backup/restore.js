@@ -27,7 +27,8 @@ const STALE_SUFFIXES = [...ALL_SUFFIXES, '.recovery-point.new', '.clients.new', 
  * @typedef {RestoreOnlyOptions & import('../maintenance/work').WorkOptions} RestoreOptions
  *
  * @typedef {object} Restored
- * @property {number} bytes size of the log
+ * @property {number} bytes of the log, from its start to its end: nothing before its start takes space
+ * @property {number} start where it starts
  * @property {number} records in it that are not deleted
  * @property {boolean} replaced whether another log was there
  */
@@ -104,7 +105,7 @@ async function restoreAs (name, file, extent, source, { force = false }, work) {
       await fs.promises.rename(unfinished, name)
       await syncFolder(path.dirname(name))
     })
-    return { bytes: copied.size, records: copied.counts.records, replaced: replaced !== null }
+    return { bytes: copied.size - extent.start, start: extent.start, records: copied.counts.records, replaced: replaced !== null }
   } catch (err) {
     // those in which another process has put something meanwhile stay
     for (const folder of folders) await fs.promises.rmdir(folder).catch(() => {})

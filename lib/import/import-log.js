@@ -209,8 +209,9 @@ class Import {
    */
   async readAll (reader, importer, io) {
     const onprogress = this.work.begin('import')
+    const progress = () => onprogress(reader.offset - reader.start, this.old.size - reader.start)
     const { log, map, skippedFile } = importer
-    onprogress(reader.offset, this.old.size)
+    progress()
     while (await reader.next(importer)) {
       if (importer.splitting !== null) await this.addLarge(reader, importer)
       await log.write()
@@ -218,7 +219,7 @@ class Import {
       await skippedFile.flush()
       if (this.failure !== null) throw this.failure
       this.saveIfDue(importer, io)
-      onprogress(reader.offset, this.old.size)
+      progress()
     }
     await this.saving
     if (this.failure !== null) throw this.failure

@@ -44,7 +44,7 @@ class Compaction {
   /**
    * @param {import('./compacting').Compacting} compacting
    * @param {import('../write/writer').Writer} writer
-   * @param {{ keep: import('./compacted-file').Keep | null, onProgress?: (progress: { done: number, total: number }) => void, signal?: AbortSignal }} options
+   * @param {{ keep: import('./compacted-file').Keep | null, onProgress?: (progress: import('./types').CompactProgress) => void, signal?: AbortSignal }} options
    */
   constructor (compacting, writer, { keep, onProgress, signal }) {
     const { file, blocks } = writer
@@ -67,7 +67,8 @@ class Compaction {
     this.reason = null
     /** Whether the new file has taken the log's place. */
     this.isSwitched = false
-    this.done = 0
+    /** Bytes of the log that are copied. */
+    this.copied = 0
     /** Open files that are to be closed if it fails. @type {number[]} */
     this.fds = []
     // see `create`
@@ -127,7 +128,7 @@ class Compaction {
     this.base = Math.ceil((writer.packer.end + headroom) / blockSize) * blockSize
     this.next = this.requested = this.trimmed = blocks.start / blockSize
     this.changed.clear()
-    this.done = 0
+    this.copied = 0
     const { unfinished, unfinishedMap } = filesOf(path)
     this.map = await OffsetMapWriter.create(unfinishedMap, { id: randomUUID(), previousId: String(this.compacting.id), base: this.base }, this.file.status())
     this.fds.push(this.map.fd)
@@ -256,8 +257,8 @@ class Compaction {
     await target.write()
     await map.write()
     if (target.unsynced >= SYNC_STEP) await target.sync()
-    this.done += bytes
-    if (this.onProgress !== undefined) this.onProgress({ done: this.done, total: Math.max(this.done, this.blocks.end - this.start) })
+    this.copied += bytes
+    if (this.onProgress !== undefined) this.onProgress({ bytes: this.copied, total: Math.max(this.copied, this.blocks.end - this.start) })
     this.mustGoOn()
   }
 

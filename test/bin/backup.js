@@ -31,7 +31,7 @@ test('backup copies a log, then what has changed; restore makes a log of it', as
   await flumelog(['trim', file('blocks'), '--lt', '5000', '--yes'])
   await prints(t, ['backup', file('blocks'), file('of blocks')], /brought up to date: trimmed 4\.10 kB; /)
   const { stdout } = await flumelog(['backup', file('log'), file('backup'), '--full', '--json'])
-  t.deepEqual(JSON.parse(stdout), { file: file('log'), target: file('backup'), bytes: fs.statSync(file('log')).size, copied: fs.statSync(file('log')).size, deleted: 0, trimmed: 0, incremental: false })
+  t.deepEqual(JSON.parse(stdout), { file: file('log'), target: file('backup'), bytes: fs.statSync(file('log')).size, start: 0, copied: fs.statSync(file('log')).size, deleted: 0, trimmed: 0, incremental: false })
   await prints(t, ['restore', file('backup'), file('restored')], /restored: restored 1,009 records, /)
   t.ok(fs.readFileSync(file('restored')).equals(fs.readFileSync(file('log'))))
   refuses(t, await flumelog(['restore', file('backup'), file('restored')]), 1, /exists already.*--force/, 'over a log')
