@@ -8,6 +8,7 @@ const { promised } = require('../callbacks')
 const chunk = require('../format/chunk')
 const layout = require('../format/layout')
 const { BlockTimes } = require('./block-times')
+const { RecordWindow } = require('./record-window')
 const { firstChunk, recordsIn } = require('../write/trimmer')
 
 /** Blocks that are read before the log's start is moved. */
@@ -54,8 +55,15 @@ class Retention {
     /** null: it has to be read. @type {Look | null} */
     this.look = null
     this.times = retain.time === undefined ? null : new BlockTimes(writer, retain.time, codec)
+    /** With large records, of which only their last chunks count. */
+    this.window = retain.records !== undefined && codec.large ? new RecordWindow(writer.blocks, retain.records) : null
     this.isRunning = false
     this.mustRun = false
+  }
+
+  /** @param {number} number of a block of which records are deleted */
+  deleted (number) {
+    this.window?.deleted(number)
   }
 
   /** Blocks were filled, or are durable. */
@@ -78,7 +86,8 @@ class Retention {
 
   /** Whether it is known that no block may go. */
   get mustStay () {
-    const { current } = this
+    const { current, window } = this
+    if (window !== null && !window.isCurrent(this.kept.end)) return false
     if (current === null || current.head.generation !== this.blocks.generation) return false
     return !this.mayGo(current.head, current.records) && (current.first === current.head || !this.mayStartLog(current))
   }
@@ -95,6 +104,7 @@ class Retention {
     this.mustRun = false
     const { blocks, writer } = this
     if (this.overdue > MAX_BLOCKS) await this.trimTo(this.bytesStart, null)
+    await this.window?.update(this.kept.end)
     const look = this.look = this.current ?? await this.lookAtStart()
     // of one that was still being filled
     if (look.head.generation !== look.generation) look.head = await this.load(look.head.number)
@@ -156,8 +166,21 @@ class Retention {
     const { kept } = this
     if (head.end >= kept.end) return false
     return kept.end - head.end >= bytes ||
-      (kept.records !== null && kept.records - before - head.records >= records) ||
+      this.recordsAfter(head, before) >= records ||
       this.clock.date() - head.time > age
+  }
+
+  /**
+   * @param {Pick<Head, 'end' | 'records'>} head
+   * @param {number} before records in the blocks before it
+   * @returns {number} how many are known to stay if it goes
+   */
+  recordsAfter ({ end, records }, before) {
+    const { window, kept, blocks: { blockSize } } = this
+    if (window === null) return kept.records === null ? 0 : kept.records - before - records
+    // not all of its block: only the first record goes
+    const isCut = end % blockSize > 0
+    return window.from(Math.floor(end / blockSize)) - (isCut ? 1 : 0)
   }
 
   /**
