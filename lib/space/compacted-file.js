@@ -11,8 +11,6 @@ const { datasync } = require('../storage/datasync')
 const { holeOf } = require('../format/hole')
 const { writeAll } = require('./whole-writes')
 
-/** Bytes written at a time, about. */
-const CHUNK_SIZE = 1024 * 1024
 /** Bytes at the start and the end of a hole that are not all zeros. */
 const HOLE_EDGE = 16
 
@@ -23,6 +21,9 @@ const ftruncate = promisify(fs.ftruncate)
 /** Decides about a record that is not deleted: its data is in the block between `start` and `end`. @typedef {(block: Buffer, start: number, end: number, seq: number) => boolean} Keep */
 
 class CompactedFile {
+  /** Bytes written at a time, about. */
+  static chunkSize = 1024 * 1024
+
   /**
    * @param {string} filename
    * @param {number} fd
@@ -40,7 +41,7 @@ class CompactedFile {
     /** Up to where records may reach in a block. */
     this.most = blockSize - layout.paddingSize(checksum)
     this.checksum = checksum
-    this.chunkSize = Math.max(1, Math.floor(CHUNK_SIZE / blockSize)) * blockSize
+    this.chunkSize = Math.max(1, Math.floor(CompactedFile.chunkSize / blockSize)) * blockSize
     /** Chunks that are full, and not written. @type {Buffer[]} */
     this.full = []
     /** Memory of chunks that are written. @type {Buffer[]} */

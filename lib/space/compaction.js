@@ -23,10 +23,6 @@ const { switchOver } = require('./switch-over')
 const { syncFolder } = require('../storage/directory')
 const { MIN_HEADROOM, MORE_HEADROOM, filesOf, isUsable, removeUnfinished } = require('./unfinished')
 
-/** Bytes read at a time, about: handling them takes the event loop a millisecond or two. */
-const PIECE_SIZE = 1024 * 1024
-/** Bytes written between two fsyncs: with more, appends would wait when the system writes them back. */
-const SYNC_STEP = 32 * 1024 * 1024
 /** Bytes, and blocks with deletions, that may be left for the switch. */
 const MAX_LEFT = 1024 * 1024
 const MAX_CHANGED = 16
@@ -38,6 +34,11 @@ const MAX_ROUNDS = 20
 /** @typedef {import('./types').Compacted} Compacted */
 
 class Compaction {
+  /** Bytes read at a time, about: handling them takes the event loop a millisecond or two. */
+  static pieceSize = 1024 * 1024
+  /** Bytes written between two fsyncs: with more, appends would wait when the system writes them back. */
+  static syncStep = 32 * 1024 * 1024
+
   /**
    * @param {import('./compacting').Compacting} compacting
    * @param {import('../write/writer').Writer} writer
@@ -252,7 +253,7 @@ class Compaction {
   /** @param {number} to the first block that is not to be copied */
   async copyBlocks (to) {
     this.skipTrimmed()
-    const step = Math.max(1, Math.floor(PIECE_SIZE / this.blocks.blockSize))
+    const step = Math.max(1, Math.floor(Compaction.pieceSize / this.blocks.blockSize))
     // one piece is read while another is written
     const memory = this.memory ??= [this.allocate(step), this.allocate(step)]
     let coming = this.next < to ? this.read(Math.min(step, to - this.next), memory[0]) : null
@@ -308,7 +309,7 @@ class Compaction {
     const { target, map } = this
     await target.write()
     await map.write()
-    if (target.unsynced >= SYNC_STEP) {
+    if (target.unsynced >= Compaction.syncStep) {
       // after a crash, tells of what is copied
       if (target.earlier === null) await map.finish(target.end)
       await this.syncFiles()

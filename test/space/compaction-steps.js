@@ -10,6 +10,7 @@ const tape = require('tape')
 const { open } = require('../../promises')
 const { testFolder } = require('../helpers/folder')
 const { randomFrom } = require('../helpers/random')
+require('../helpers/small-steps')
 
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 /** Of so many calls one is looked at, on average. */
