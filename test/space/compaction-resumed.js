@@ -145,7 +145,7 @@ async function makeLog (file, fill = 'x') {
 /** Compacts a log up to a share of it. */
 async function interrupt (log, share, options = {}) {
   const controller = new AbortController()
-  const onProgress = ({ done, total }) => { if (done >= share * total) controller.abort() }
+  const onProgress = ({ bytes, total }) => { if (bytes >= share * total) controller.abort() }
   await log.compact({ ...options, signal: controller.signal, onProgress }).catch(err => { if (err.name !== 'AbortError') throw err })
 }
 
