@@ -5,11 +5,16 @@
 const fs = require('fs')
 const { promisify } = require('util')
 
+const layout = require('../format/layout')
+
 const open = promisify(fs.open)
 const close = promisify(fs.close)
 const datasync = promisify(fs.fdatasync)
 const write = /** @type {(fd: number, buffer: Buffer, offset: number, length: number, position: number) => Promise<{ bytesWritten: number }>} */ (
   promisify(fs.write))
+
+// looked up once: see lib/format/layout.js
+const { set } = Uint8Array.prototype
 
 /** Bytes per write. */
 const CHUNK_SIZE = 4 * 1024 * 1024
@@ -32,6 +37,11 @@ class OutFile {
     /** Offset in the file of the buffer. */
     this.offset = 0
     this.writing = Promise.resolve()
+    /** What was copied last, and where it is in memory. @type {Buffer} */
+    this.source = this.buffer
+    /** @type {ArrayBufferLike} */
+    this.memory = this.buffer.buffer
+    this.memoryOffset = 0
   }
 
   /** Of the file, with what is not written yet. */
@@ -50,6 +60,22 @@ class OutFile {
     const larger = Buffer.allocUnsafeSlow(this.used + size + CHUNK_SIZE)
     this.buffer.copy(larger, 0, 0, this.used)
     this.buffer = larger
+  }
+
+  /**
+   * @param {number} at in the buffer, which has room
+   * @param {Buffer} bytes
+   * @param {number} start
+   * @param {number} end
+   */
+  copy (at, bytes, start, end) {
+    // what was copied last is of the same block, mostly: `buffer` of a Buffer takes longer than the rest
+    if (bytes !== this.source) {
+      this.source = bytes
+      this.memory = bytes.buffer
+      this.memoryOffset = bytes.byteOffset
+    }
+    set.call(this.buffer, layout.view(this.memory, this.memoryOffset + start, end - start), at)
   }
 
   /** @param {string} text */

@@ -31,13 +31,17 @@ for (const byte of Buffer.from('"\\/bfnrt')) KINDS[byte] |= ESCAPED
 for (const byte of Buffer.from('0123456789')) KINDS[byte] |= DIGIT
 for (const byte of Buffer.from('0123456789abcdefABCDEF')) KINDS[byte] |= HEX
 
+/** Bytes between tokens that were skipped so far: a variable, since most JSON has none, and nothing is returned for them then. */
+let spaces = 0
+
 /**
  * @param {Buffer} bytes of which those up to `end` are UTF-8
  * @param {number} position
  * @param {number} end of a line, without spaces before it
- * @returns {boolean} true: the bytes are one JSON value; false: `JSON.parse` has to be asked, since it is none, or deeply nested
+ * @returns {number} the bytes of spaces between the tokens of one JSON value; -1: it is none, or nested deeply, and `JSON.parse` has to be asked
  */
-function isSurelyJson (bytes, position, end) {
+function spacesInJson (bytes, position, end) {
+  spaces = 0
   // one bit per array (0) or object (1) that is open, after the highest
   let open = 1
   for (;;) {
@@ -45,7 +49,7 @@ function isSurelyJson (bytes, position, end) {
     const byte = bytes[position]
     let isValue = true
     if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
-      if (open >>> MAX_DEPTH !== 0) return false
+      if (open >>> MAX_DEPTH !== 0) return -1
       const isObject = byte === OPEN_OBJECT
       open = open << 1 | (isObject ? 1 : 0)
       position = skipSpace(bytes, position + 1)
@@ -54,17 +58,17 @@ function isSurelyJson (bytes, position, end) {
       if (!isValue && isObject) position = skipKey(bytes, position, end)
     } else if (byte === QUOTE) position = skipString(bytes, position, end)
     else position = skipWord(bytes, position)
-    if (position === -1) return false
+    if (position === -1) return -1
     if (!isValue) continue
     for (;;) {
-      if (open === 1) return position === end
+      if (open === 1) return position === end ? spaces : -1
       position = skipSpace(bytes, position)
       const isObject = (open & 1) === 1
       if (bytes[position] !== (isObject ? CLOSE_OBJECT : CLOSE_ARRAY)) {
-        if (bytes[position] !== COMMA) return false
+        if (bytes[position] !== COMMA) return -1
         position++
         if (isObject) position = skipKey(bytes, skipSpace(bytes, position), end)
-        if (position === -1) return false
+        if (position === -1) return -1
         break
       }
       position++
@@ -78,7 +82,10 @@ function isSurelyJson (bytes, position, end) {
  * @param {number} position
  */
 function skipSpace (bytes, position) {
-  while ((KINDS[bytes[position]] & SPACE) !== 0) position++
+  while ((KINDS[bytes[position]] & SPACE) !== 0) {
+    position++
+    spaces++
+  }
   return position
 }
 
@@ -160,4 +167,4 @@ function skipDigits (bytes, position) {
   return position > start ? position : -1
 }
 
-module.exports = { isSurelyJson }
+module.exports = { spacesInJson }

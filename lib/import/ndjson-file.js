@@ -4,7 +4,7 @@
 
 const { isUtf8 } = require('buffer')
 const layout = require('../format/layout')
-const { isSurelyJson } = require('./json-value')
+const { spacesInJson } = require('./json-value')
 const { MAX_LINE } = require('./lines')
 
 const NEWLINE = 0x0a
@@ -44,7 +44,7 @@ class NdjsonParser {
       const { start, after } = trim(bytes, position, isWhole ? newline : end, base)
       if (start < after) {
         const isText = this.isUtf8 && base + next <= this.checked
-        const reason = isText && isSurelyJson(bytes, start, after) ? null : problemOf(bytes, start, after)
+        const reason = isText && spacesInJson(bytes, start, after) !== -1 ? null : problemOf(bytes, start, after)
         if (reason !== null && !isWhole) {
           this.problem = `the last line has no newline, and is ${reason}`
           return position

@@ -4,7 +4,7 @@
 
 const fc = require('fast-check')
 const test = require('tape')
-const { isSurelyJson } = require('../../lib/import/json-value')
+const { spacesInJson } = require('../../lib/import/json-value')
 
 const TOKENS = ['{', '}', '[', ']', ',', ':', '"a"', '"', '\\', '\\u00aF', '\\uD8', '\\n', '\\x', '0', '1', '-', '.', 'e', 'E+', '12', 'true', 'false', 'null', 'nul', ' ', '\t', '\n',
   'ü', '\u2028', '\ufeff', '\u0001', '\u007f', '{"a":', '[1', ',2]', '"b":', '\u00a0', 'x']
@@ -19,16 +19,28 @@ const isJson = (text) => {
 }
 
 /** As the line is found in a file. */
-const isFound = (text, before = '', after = '\n') => {
+const spacesIn = (text, before = '', after = '\n') => {
   const start = Buffer.byteLength(before)
-  return isSurelyJson(Buffer.from(before + text + after), start, start + Buffer.byteLength(text))
+  return spacesInJson(Buffer.from(before + text + after), start, start + Buffer.byteLength(text))
 }
+
+const isFound = (...args) => spacesIn(...args) !== -1
 
 test('a property: a line is taken for JSON if and only if JSON.parse takes it', (t) => {
   const line = fc.array(fc.constantFrom(...TOKENS), { maxLength: 9 }).map(tokens => tokens.join('').trim())
   fc.assert(fc.property(line, (text) => isFound(text) === isJson(text)), { verbose: 1, numRuns: 20000 })
   fc.assert(fc.property(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom(0, 1), (value, indent) => isFound(JSON.stringify(value, null, indent))), { verbose: 1, numRuns: 1000 })
   t.pass('as JSON.parse')
+  t.end()
+})
+
+test('a property: the spaces between tokens are counted', (t) => {
+  const spaces = (indent) => fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+    const text = JSON.stringify(value, null, indent)
+    return spacesIn(text) === Buffer.byteLength(text) - Buffer.byteLength(JSON.stringify(value))
+  })
+  for (const indent of [0, 2]) fc.assert(spaces(indent), { verbose: 1, numRuns: 1000 })
+  t.pass('as JSON.stringify adds them')
   t.end()
 })
 
