@@ -1,6 +1,6 @@
 'use strict'
 
-// A file that is written from front to back: one buffer is filled while the other is written.
+// A file that is written from front to back: one buffer is filled while others are written.
 
 const fs = require('fs')
 const { promisify } = require('util')
@@ -17,7 +17,13 @@ const write = /** @type {(fd: number, buffer: Buffer, offset: number, length: nu
 const { set } = Uint8Array.prototype
 
 /** Bytes per write. */
-const CHUNK_SIZE = 4 * 1024 * 1024
+const CHUNK_SIZE = 2 * 1024 * 1024
+/** Buffers besides the one that is filled: with more than one, a slow write does not stop who reads. */
+const SPARE_BUFFERS = 3
+/** With room for the record that fills it, and the end of a block. */
+const BUFFER_SIZE = CHUNK_SIZE + 256 * 1024
+/** Bytes that are being written, beyond which no buffer is filled meanwhile: large records are held in few of them. */
+const MAX_PENDING = SPARE_BUFFERS * BUFFER_SIZE
 
 class OutFile {
   /**
@@ -31,11 +37,14 @@ class OutFile {
   constructor (fd) {
     this.fd = fd
     /** What is being filled, from `used` on. */
-    this.buffer = Buffer.allocUnsafeSlow(CHUNK_SIZE)
+    this.buffer = Buffer.allocUnsafeSlow(BUFFER_SIZE)
     this.used = 0
-    this.other = Buffer.allocUnsafeSlow(CHUNK_SIZE)
+    /** Those that are not being written. */
+    this.spare = Array.from({ length: SPARE_BUFFERS }, () => Buffer.allocUnsafeSlow(BUFFER_SIZE))
     /** Offset in the file of the buffer. */
     this.offset = 0
+    /** Up to where it is written. */
+    this.written = 0
     this.writing = Promise.resolve()
     /** What was copied last, and where it is in memory. @type {Buffer} */
     this.source = this.buffer
@@ -57,7 +66,7 @@ class OutFile {
   /** @param {number} size that `buffer` has to have room for, from `used` on */
   reserve (size) {
     if (this.used + size <= this.buffer.length) return
-    const larger = Buffer.allocUnsafeSlow(this.used + size + CHUNK_SIZE)
+    const larger = Buffer.allocUnsafeSlow(this.used + size + BUFFER_SIZE)
     this.buffer.copy(larger, 0, 0, this.used)
     this.buffer = larger
   }
@@ -85,17 +94,29 @@ class OutFile {
     this.used += this.buffer.write(text, this.used)
   }
 
-  /** @returns {Promise<void>} what was added before the last call is written */
-  async write () {
-    await this.writing
+  /**
+   * Starts to write what was added, if there is another buffer for what comes next.
+   * @returns {boolean} whether there is; otherwise, wait for `write`
+   */
+  startWrite () {
     const { buffer, used, offset } = this
-    this.buffer = this.other
-    this.other = buffer
+    const next = offset - this.written > MAX_PENDING ? undefined : this.spare.pop()
+    if (next === undefined) return false
+    this.buffer = next
     this.offset += used
     this.used = 0
-    this.writing = this.writeAll(buffer, used, offset)
-    // it is awaited by the next call
+    this.writing = this.writing.then(() => this.writeAll(buffer, used, offset)).then(() => {
+      this.written = offset + used
+      this.spare.push(buffer.length === BUFFER_SIZE ? buffer : Buffer.allocUnsafeSlow(BUFFER_SIZE))
+    })
+    // it is awaited by `write`
     this.writing.catch(() => {})
+    return true
+  }
+
+  /** @returns {Promise<void>} there is room to add more */
+  async write () {
+    while (!this.startWrite()) await this.writing
   }
 
   /**
