@@ -168,7 +168,7 @@ test('a log that differs when it is read back gets no name', async (t) => {
   makeOld(name('old'), 3)
   const overwrite = (offset) => {
     const fd = fs.openSync(name('log.importing'), 'r+')
-    fs.writeSync(fd, 'XXXX', offset)
+    fs.writeSync(fd, Buffer.from('XXXX'), 0, 4, offset)
     fs.closeSync(fd)
   }
   // the end of the log is read last
