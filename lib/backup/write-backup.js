@@ -32,7 +32,8 @@ const { CLONE, UNFINISHED } = require('./earlier-backup')
  * @returns {Promise<import('./backup').BackedUp>}
  */
 async function writeBackup (source, name, target, earlier, work) {
-  const file = pathFile(name + UNFINISHED, { readOnly: false, lock: true })
+  // by the thread pool: one piece is written while the next one is read
+  const file = pathFile(name + UNFINISHED, { readOnly: false, lock: true, blocking: false })
   const { path: unfinished = '', newFolders = [] } = file.location ?? {}
   const clone = unfinished + CLONE
   const io = promises(file)
