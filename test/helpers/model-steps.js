@@ -25,6 +25,7 @@ const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('del'), at: fc.array(anywhere, { minLength: 1, maxLength: 4 }) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('delRange'), bounds }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('reclaim') }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('trim'), at: anywhere }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('stream'), bounds, options }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('scan'), bounds, options }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('search'), at: anywhere }) },
@@ -83,17 +84,22 @@ async function compareWithModel (open, settings, steps, model = modelOf(settings
       const { records } = log.log.stats()
       // of large records, the chunks are counted
       if (records !== null && !settings.large) same(records, model.stream({}).length)
+    } else if (step.do === 'trim') {
+      const lt = step.at > 1 ? Infinity : offset(step.at)
+      const start = await log.trim({ lt })
+      const problem = model.trim(lt, start)
+      if (problem !== null) throw new Error(`a log trimmed to ${lt} starts at ${start}: ${problem}`)
     } else if (step.do === 'reclaim') {
       await log.reclaim()
     } else if (step.do === 'stream') {
       const range = Object.fromEntries(Object.entries(step.bounds).map(([name, part]) => [name, offset(part)]))
       const { reuse, ...options } = step.options
-      const all = { ...range, ...options }
+      const all = { ...range, ...options, fromStart: true }
       same(await promisify(cb => pull(log.log.stream(all), pull.collect(cb)))(), model.stream(all))
     } else if (step.do === 'scan') {
       const range = Object.fromEntries(Object.entries(step.bounds).map(([name, part]) => [name, offset(part)]))
       const found = []
-      await promisify(log.log.scan)({ ...range, reverse: step.options.reverse, cache: step.options.cache, reuse: step.options.reuse }, (block, start, end, seq) => {
+      await promisify(log.log.scan)({ ...range, fromStart: true, reverse: step.options.reverse, cache: step.options.cache, reuse: step.options.reuse }, (block, start, end, seq) => {
         found.push({ seq, value: Buffer.from(block.subarray(start, end)) })
       })
       same(found, model.stream({ ...range, reverse: step.options.reverse }))
