@@ -8,11 +8,11 @@ const pull = require('pull-stream')
 const { promisify } = require('util')
 const { promises } = require('./promises')
 const { modelOf } = require('./model')
+const { part } = require('./part')
 
 // A record consists of its number and padding, so that all are distinct and sorted.
 const size = fc.oneof({ weight: 6, arbitrary: fc.integer({ min: 3, max: 16 }) }, { weight: 3, arbitrary: fc.integer({ min: 3, max: 60 }) }, fc.constant(114), fc.integer({ min: 100, max: 1300 }))
-// not fc.double: nearly all of these are next to 0
-const anywhere = fc.integer({ min: -100, max: 1100 }).map(n => n / 1000)
+const anywhere = part(-0.1, 1.1)
 const bounds = fc.record({ gt: anywhere, gte: anywhere, lt: anywhere, lte: anywhere }, { requiredKeys: [] })
 const options = fc.record({
   reverse: fc.boolean(), limit: fc.integer({ min: 0, max: 9 }), seqs: fc.boolean(), values: fc.boolean(), cache: fc.boolean(), reuse: fc.boolean()

@@ -116,7 +116,7 @@ function modelOf ({ blockSize, checksum, large = false }, isClient = false) {
     /** Whether the block at this offset may be a hole, in which no record starts any longer. */
     mayBeInHole (seq) {
       const block = Math.floor(seq / blockSize)
-      const within = records.filter(record => Math.floor(record.seq / blockSize) === block)
+      const within = records.filter(({ seq, parts }) => [seq, ...parts].some(start => Math.floor(start / blockSize) === block))
       return within.length > 0 && within.every(({ deleted }) => deleted) && block < Math.floor(model.since() / blockSize)
     },
 
