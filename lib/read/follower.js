@@ -207,6 +207,7 @@ class Follower {
    */
   async readStable (point, offset, size) {
     const { blocks, io } = this
+    const { knownState } = this.point
     const bytes = await io.read(offset, size)
     // acknowledged, with a valid checksum, and without deletions that the file does not have yet, or had not when it was read:
     // nothing changes that. A hole may be all that is left of more blocks
@@ -215,7 +216,9 @@ class Follower {
       storedChecksum(bytes) !== 0 && findProblem(bytes, true) === null && !isHole(bytes)
     if (isCertain) return bytes
     const after = await this.point.read()
-    if (after?.id !== point?.id) {
+    // between two looks at a log that is closed, a writer may have had it open, and its last write may have failed
+    const mayBeAnother = after === null && this.point.knownState !== knownState
+    if (after?.id !== point?.id || (mayBeAnother && !bytes.equals(await io.read(offset, size)))) {
       this.again = true
       return null
     }
