@@ -61,9 +61,13 @@ exports.deleted = (filename, seq) => createError('flumelog:deleted',
  * @param {string | null} filename
  * @param {number} offset
  * @param {number} start of the log
+ * @param {number} [base] the log has been compacted, and no record since is before this
  */
-exports.trimmed = (filename, offset, start) => createError('flumelog:trimmed',
-  `${nameOf(filename)}: what was at offset ${offset} has been trimmed: the log starts at ${start}`, { filename, offset, start })
+exports.trimmed = (filename, offset, start, base = 0) => createError('flumelog:trimmed',
+  `${nameOf(filename)}: ${offset < base
+    ? `offset ${offset} is from before a compaction, which has moved all records: onCompact and openOffsetMap (${nameOf(filename)}.offset-map) lead to them, and log.id tells that they have moved`
+    : `what was at offset ${offset} has been trimmed`}: the log starts at ${start}`,
+  { filename, offset, start })
 
 /**
  * @param {string | null} filename

@@ -11,16 +11,25 @@ const { filesOf } = require('./unfinished')
 const FIRST_ID = '0'
 
 /**
+ * @typedef {object} Generation
+ * @property {string} id
+ * @property {number} base no record is before it; 0 if that is not known
+ */
+
+/** @type {Generation} */
+const FIRST = { id: FIRST_ID, base: 0 }
+
+/**
  * @param {string | null} log its path; null: it is in a storage
  * @param {number} start where it starts
- * @returns {Promise<string>} its id
+ * @returns {Promise<Generation>}
  */
-async function readId (log, start) {
+async function readGeneration (log, start) {
   const map = log === null ? null : await OffsetMap.open(log)
-  if (map === null) return FIRST_ID
+  if (map === null) return FIRST
   map.close()
   // otherwise the compaction that has written it was stopped before its file took the log's place
-  return isInEffect(map, start) ? map.id : map.previousId ?? FIRST_ID
+  return isInEffect(map, start) ? map : generationBefore(map)
 }
 
 /**
@@ -28,17 +37,25 @@ async function readId (log, start) {
  * replaces the map of one that was stopped by one that only has the id.
  * @param {import('../storage/location').Location | null} location of the log; null: it is in a storage
  * @param {number} start where it starts
- * @returns {Promise<string>} its id
+ * @returns {Promise<Generation>}
  */
-async function settleId (location, start) {
+async function settleGeneration (location, start) {
   const map = location === null ? null : await OffsetMap.open(location.path)
-  if (map === null) return FIRST_ID
+  if (map === null) return FIRST
   map.close()
-  if (location === null || isInEffect(map, start)) return map.id
-  const id = map.previousId ?? FIRST_ID
+  if (location === null || isInEffect(map, start)) return map
+  const generation = generationBefore(map)
   // on a full disk, the next writer does it
-  await replaceMap(location, id).catch(() => {})
-  return id
+  await replaceMap(location, generation.id).catch(() => {})
+  return generation
+}
+
+/**
+ * @param {OffsetMap} map of a compaction that was stopped
+ * @returns {Generation}
+ */
+function generationBefore ({ previousId }) {
+  return { id: previousId ?? FIRST_ID, base: 0 }
 }
 
 /**
@@ -61,11 +78,11 @@ async function replaceMap ({ path, folder }, id) {
 }
 
 /**
- * @param {OffsetMap} map
+ * @param {{ base: number }} map
  * @param {number} start of the log
  */
 function isInEffect ({ base }, start) {
   return base <= start
 }
 
-module.exports = { readId, settleId, FIRST_ID }
+module.exports = { readGeneration, settleGeneration, isInEffect, FIRST_ID }

@@ -103,7 +103,7 @@ class LargeDeletion {
     const end = (/** @type {Error | null} */ err) => {
       cursor.stop()
       const isGone = blocks.start !== logStart && seq < blocks.start
-      cb(isGone ? errors.trimmed(blocks.file.filename, seq, blocks.start) : err, parts)
+      cb(isGone ? blocks.trimmedAt(seq) : err, parts)
     }
     const find = () => {
       for (let found = cursor.next(); found !== WAITING; found = cursor.next()) {
