@@ -3,6 +3,7 @@
 // Which generation of a log a file is.
 
 const fs = require('fs')
+const path = require('path')
 const { syncFolder } = require('../storage/directory')
 const { OffsetMap } = require('./offset-map')
 const { filesOf } = require('./unfinished')
@@ -46,7 +47,7 @@ async function settleGeneration (location, start) {
   if (location === null || isInEffect(map, start)) return map
   const generation = generationBefore(map)
   // on a full disk, the next writer does it
-  await replaceMap(location, generation.id).catch(() => {})
+  await writeId(location.path, generation.id).catch(() => {})
   return generation
 }
 
@@ -59,14 +60,18 @@ function generationBefore ({ previousId }) {
 }
 
 /**
- * @param {import('../storage/location').Location} location
- * @param {string} id of the log
+ * Replaces the map of a log by one that only has an id.
+ * @param {string} log its path
+ * @param {string} id
+ * @param {string} [like] a log whose mode and owner the map gets
  */
-async function replaceMap ({ path, folder }, id) {
+async function writeId (log, id, like = log) {
   // only then: it is rare
   const { OffsetMapWriter } = require('./offset-map-writer')
-  const { unfinishedMap, map } = filesOf(path)
-  const writer = await OffsetMapWriter.create(unfinishedMap, { id, previousId: null, base: 0 }, await fs.promises.stat(path))
+  const { unfinishedMap, map } = filesOf(log)
+  // left by a process that was killed
+  fs.rmSync(unfinishedMap, { force: true })
+  const writer = await OffsetMapWriter.create(unfinishedMap, { id, previousId: null, base: 0 }, await fs.promises.stat(like))
   try {
     await writer.finish(0)
     await writer.sync()
@@ -74,7 +79,7 @@ async function replaceMap ({ path, folder }, id) {
     fs.closeSync(writer.fd)
   }
   await fs.promises.rename(unfinishedMap, map)
-  await syncFolder(folder)
+  await syncFolder(path.dirname(log))
 }
 
 /**
@@ -85,4 +90,4 @@ function isInEffect ({ base }, start) {
   return base <= start
 }
 
-module.exports = { readGeneration, settleGeneration, isInEffect, FIRST_ID }
+module.exports = { readGeneration, settleGeneration, isInEffect, writeId, FIRST_ID }
