@@ -5,6 +5,7 @@
 const { fileToWrite } = require('../arguments')
 const { UserError, codeOf, reportRecovery, writeStderr } = require('../errors')
 const { printable } = require('../escapes')
+const { untilInterrupted } = require('../interrupts')
 const { counted, size } = require('../numbers')
 const { close, openToRead, openToWrite } = require('../open')
 const { byteProgress } = require('../progress')
@@ -56,26 +57,30 @@ async function compact (file, { yes }, command) {
       return writeStderr(`${file}: not compacted`)
     }
   }
-  const interrupt = new AbortController()
-  const oninterrupt = () => interrupt.abort()
-  process.once('SIGINT', oninterrupt)
-  const bar = byteProgress('compacting')
+  const { isSame, before, after, records, deleted } = await untilInterrupted(file, (signal) => compacted(file, signal), {
+    left: () => 'the log is as it was; the same command starts over'
+  })
+  if (isSame) process.stdout.write(`${printable(file)}: nothing to drop: no record is deleted; the log is as it was\n`)
+  else process.stdout.write(`${printable(file)}: ${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record')} dropped; offsets have changed\n`)
+}
+
+/**
+ * @param {string} file
+ * @param {AbortSignal} signal
+ * @returns {Promise<import('../../lib/space/types').Compacted & { isSame: boolean }>} once the log is closed
+ */
+async function compacted (file, signal) {
   const log = await openAlone(file)
+  const bar = byteProgress('compacting')
   try {
     const { id } = log
-    const { id: idNow, before, after, records, deleted } = await new Promise((resolve, reject) => {
-      log.compact({ signal: interrupt.signal, onProgress: ({ bytes, total }) => bar.update(bytes, total) }, (err, compacted) => err ? reject(err) : resolve(compacted))
+    /** @type {import('../../lib/space/types').Compacted} */
+    const compacted = await new Promise((resolve, reject) => {
+      log.compact({ signal, onProgress: ({ bytes, total }) => bar.update(bytes, total) }, (err, compacted) => err ? reject(err) : resolve(compacted))
     })
-    bar.stop()
-    if (idNow === id) process.stdout.write(`${printable(file)}: nothing to drop: no record is deleted; the log is as it was\n`)
-    else process.stdout.write(`${printable(file)}: ${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record')} dropped; offsets have changed\n`)
-  } catch (err) {
-    bar.stop()
-    if (!interrupt.signal.aborted) throw err
-    process.exitCode = INTERRUPTED
-    process.stderr.write(`${printable(file)}: interrupted; the log is as it was\n`)
+    return { ...compacted, isSame: compacted.id === id }
   } finally {
-    process.removeListener('SIGINT', oninterrupt)
+    bar.stop()
     await close(log)
   }
 }
