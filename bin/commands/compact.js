@@ -3,17 +3,15 @@
 // flumelog compact: rewrites a log without its deleted records.
 
 const { fileToWrite } = require('../arguments')
-const { UserError, codeOf, reportRecovery, writeStderr } = require('../errors')
+const { UserError, codeOf, reportRecovery } = require('../errors')
 const { printable } = require('../escapes')
 const { untilInterrupted } = require('../interrupts')
 const { counted, size } = require('../numbers')
 const { close, openToRead, openToWrite } = require('../open')
 const { byteProgress } = require('../progress')
-const { ask, canAsk } = require('../question')
+const { confirm, mustBeAskable } = require('../question')
 const { isShared } = require('../shared')
 const { helpText } = require('../usage')
-
-const INTERRUPTED = 130
 
 const EXAMPLES = `
 Examples:
@@ -47,16 +45,10 @@ function define (program) {
  * @param {import('commander').Command} command
  */
 async function compact (file, { yes }, command) {
-  if (!yes && !canAsk()) command.error('--yes is required: compact cannot ask, since standard input or stderr is not a terminal')
+  mustBeAskable(yes, command)
   // no log is created
   await close(await openToRead(file))
-  if (!yes) {
-    const answer = await ask(`Compact ${printable(file)}? The offsets of all records change.`)
-    if (answer !== 'yes') {
-      process.exitCode = answer === 'interrupted' ? INTERRUPTED : 1
-      return writeStderr(`${file}: not compacted`)
-    }
-  }
+  if (!yes && !await confirm(`Compact ${printable(file)}? The offsets of all records change.`, `${file}: not compacted`)) return
   const { isSame, before, after, records, deleted } = await untilInterrupted(file, (signal) => compacted(file, signal), {
     left: () => 'the log is as it was; the same command starts over'
   })
