@@ -121,4 +121,4 @@ function shorten (text) {
   return text.length <= MAX_QUOTED ? text : `${text.slice(0, MAX_QUOTED - 1)}…`
 }
 
-module.exports = { shorten, UserError, VERIFY, explain, codeOf, advise, reportError, reportRecovery, writeStderr, oneLine }
+module.exports = { shorten, UserError, realPath, VERIFY, explain, codeOf, advise, reportError, reportRecovery, writeStderr, oneLine }

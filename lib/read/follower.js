@@ -278,13 +278,13 @@ class Follower {
    * @returns {Promise<boolean>} whether to go on with the first block that is there
    */
   async leaveTrimmed (tail, size) {
-    const { blocks, file } = this
+    const { blocks } = this
     const { start } = blocks
     if (tail.number === 0) await this.correctBlockSize(size)
     // the block size is a guess still: the first block is just being rewritten
     if (start % blocks.blockSize !== 0) return false
     tail.sealed = true
-    tail.error = errors.trimmed(file.filename, tail.number * blocks.blockSize + tail.end, start)
+    tail.error = blocks.trimmedAt(tail.number * blocks.blockSize + tail.end)
     blocks.tail = new Block(start / blocks.blockSize, Buffer.alloc(0), 0, false)
     this.corruptReads = 0
     return true

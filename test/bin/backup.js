@@ -45,7 +45,7 @@ test('backup and restore say what is wrong in one line', async (t) => {
   fs.mkdirSync(file('folder'))
   refuses(t, await flumelog(['backup', file('log'), file('log')]), 1, /log: the target is the log itself/, 'onto itself')
   refuses(t, await flumelog(['backup', file('log'), file('folder')]), 1, /folder: is a directory/, 'a directory')
-  refuses(t, await flumelog(['backup', file('log'), file('other')]), 1, /other: is not a backup of .*log: another record is at offset 0; .*--full/, 'another log')
+  refuses(t, await flumelog(['backup', file('log'), file('other')]), 1, /other: not a backup of .*log: another record is at offset 0; .*--full/, 'another log')
   refuses(t, await flumelog(['backup', file('none'), file('x')]), 1, /none: no such file/, 'no log')
   refuses(t, await flumelog(['backup', file('log')]), 2, /<target> is missing/, 'no target')
   refuses(t, await flumelog(['restore', file('none'), file('x')]), 1, /none: no such file/, 'no backup')
