@@ -79,7 +79,8 @@ async function trim (file, options, command) {
   const { before, start, blocks, bytes, reason } = await boundOf(file, options)
   if (blocks === 0) return writeStderr(`${file}: nothing to trim: ${reason}`)
   if (!yes && !await confirm(`Remove the first ${counted(blocks, 'block')} (${size(bytes)}) of ${printable(file)}?`, `${file}: nothing trimmed`)) return
-  const { log, cut } = await openToAppend(file, {}, undefined)
+  // all chunks of a large record that is to stay do
+  const { log, cut } = await openToAppend(file, { large: true }, undefined)
   if (cut !== null) reportRecovery(file, cut)
   const where = log.role === 'client' ? ', by the process that owns the log' : ''
   try {
