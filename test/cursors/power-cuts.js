@@ -4,7 +4,7 @@
 // opened in what is left. It has to be at a position that was committed, not before the last durable one, and never at a
 // record that the log has lost.
 //
-//     node test/cursors/power-cuts.js [--seconds 2] [--seed 1]
+//     node test/cursors/power-cuts.js [--seconds 1] [--seed 1]
 
 const fs = require('fs')
 const path = require('path')
@@ -15,12 +15,13 @@ const { processFolder } = require('../helpers/folder')
 const { randomFrom } = require('../helpers/random')
 const { record, hasStrace } = require('../helpers/recorded-calls')
 const { ReplayedFolder } = require('../helpers/replayed-folder')
+const { thorough } = require('../helpers/thorough')
 
 const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'traced-cursor.js')
 /** Power cuts tried with the calls of one run of the program. */
 const CUTS_PER_RUN = 60
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '2' }, seed: { type: 'string' } } })
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: thorough ? '2' : '1' }, seed: { type: 'string' } } })
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
 const RECORDERS = hasStrace() ? [false, true] : [false]
 const folder = processFolder()

@@ -3,7 +3,7 @@
 // What a power cut leaves of a compaction, by the calls that were made and fsynced: the log is as it was or compacted, with all
 // that was durable.
 //
-//     node test/space/compaction-power-cuts.js [--seconds 3] [--seed 1]
+//     node test/space/compaction-power-cuts.js [--seconds 1.5] [--seed 1]
 
 const fs = require('fs')
 const path = require('path')
@@ -14,12 +14,16 @@ const { processFolder } = require('../helpers/folder')
 const { randomFrom } = require('../helpers/random')
 const { record } = require('../helpers/recorded-calls')
 const { ReplayedFolder } = require('../helpers/replayed-folder')
+<<<<<<< HEAD
 require('../helpers/small-steps')
+=======
+const { thorough } = require('../helpers/thorough')
+>>>>>>> f6f08c9 (Repeat random tests less in npm test, and as often as before with --thorough)
 
 const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'traced-compactor.js')
 const CUTS_PER_RUN = 25
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '3' }, seed: { type: 'string' } } })
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: thorough ? '3' : '1.5' }, seed: { type: 'string' } } })
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
 const folder = processFolder()
 

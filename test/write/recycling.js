@@ -9,8 +9,9 @@ const FlumeLog = require('../..')
 const { promises } = require('../helpers/promises')
 const { testFolder } = require('../helpers/folder')
 const { collect } = require('../helpers/reading')
+const { thorough } = require('../helpers/thorough')
 
-const RUNS = Number(process.env.RUNS ?? 40)
+const RUNS = Number(process.env.RUNS ?? (thorough ? 40 : 15))
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
 const readers = {
