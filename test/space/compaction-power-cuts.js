@@ -15,7 +15,6 @@ const { tryPowerCuts } = require('../helpers/power-cuts')
 require('../helpers/small-steps')
 const { thorough } = require('../helpers/thorough')
 
-
 const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'traced-compactor.js')
 const CUTS_PER_RUN = 25
 
