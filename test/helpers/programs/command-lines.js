@@ -1,0 +1,59 @@
+'use strict'
+
+// Runs command lines of flumelog one after the other in this process, as each would run in one of its own: it is over when
+// nothing is left to be done.
+
+const fs = require('fs')
+const { Writable } = require('stream')
+const { tell } = require('../processes')
+const { PROGRAM } = require('../command-line')
+
+/** @type {{ stdout: Buffer[], stderr: Buffer[] }} */
+const written = { stdout: [], stderr: [] }
+for (const name of /** @type {const} */ (['stdout', 'stderr'])) {
+  Object.defineProperty(process, name, {
+    value: new Writable({
+      write (chunk, _, cb) {
+        // it is used again
+        written[name].push(Buffer.from(chunk))
+        cb()
+      }
+    })
+  })
+}
+// it ended in the middle of a command: that is told where it can be seen
+process.on('exit', code => code !== 0 && fs.writeSync(2, Buffer.concat(written.stderr)))
+const listeners = process.eventNames().concat('SIGINT', 'SIGTERM', 'SIGHUP', 'warning', 'uncaughtException').filter(name => !['beforeExit', 'exit'].includes(name))
+let isFirst = true
+
+process.on('beforeExit', () => {
+  if (!isFirst) {
+    tell({ code: process.exitCode ?? 0, stdout: Buffer.concat(written.stdout).toString('base64'), stderr: Buffer.concat(written.stderr).toString() })
+  }
+  isFirst = false
+  const line = nextLine()
+  if (line === '') process.exit(0)
+  const { args, cwd } = JSON.parse(line)
+  written.stdout = []
+  written.stderr = []
+  process.exitCode = undefined
+  process.stdout.removeAllListeners('error')
+  process.stderr.removeAllListeners('error')
+  for (const name of listeners) process.removeAllListeners(name)
+  if (cwd !== undefined) process.chdir(cwd)
+  process.argv = [process.execPath, PROGRAM, ...args]
+  delete require.cache[PROGRAM]
+  // so that there is something to do, after which `beforeExit` comes again
+  setImmediate(() => require(PROGRAM))
+})
+
+/** Not standard input, which the commands may open. */
+const COMMAND_LINES = 3
+
+/** @returns {string} the next line; empty at the end */
+function nextLine () {
+  const bytes = []
+  const byte = Buffer.alloc(1)
+  while (fs.readSync(COMMAND_LINES, byte) === 1 && byte[0] !== 10) bytes.push(byte[0])
+  return Buffer.from(bytes).toString()
+}

@@ -1,0 +1,60 @@
+'use strict'
+
+// flumelog for commands that only read, or fail: starting Node.js takes most of their time, so they run one after the other in one
+// process. With `--thorough`, each runs in a process of its own, as it does anyway if it has input or a terminal.
+
+const { spawn } = require('child_process')
+const path = require('path')
+const test = require('tape')
+const { flumelog } = require('./command-line')
+const { isNode } = require('./runtime')
+const { thorough } = require('./thorough')
+
+const COMMAND_LINES = path.join(__dirname, 'programs', 'command-lines.js')
+
+/** The process, and who waits for the results of its command lines. */
+class Warm {
+  constructor () {
+    /** @type {Array<{ resolve: (ended: any) => void, reject: (err: Error) => void }>} */
+    this.waiting = []
+    this.child = spawn(process.execPath, [COMMAND_LINES], { stdio: ['ignore', 'pipe', 'inherit', 'pipe'] })
+    this.input = /** @type {import('stream').Writable} */ (this.child.stdio[3])
+    let rest = ''
+    this.child.stdout.setEncoding('utf8').on('data', (text) => {
+      const lines = (rest + text).split('\n')
+      rest = /** @type {string} */ (lines.pop())
+      for (const line of lines) this.answer(JSON.parse(line))
+    })
+    this.input.on('error', () => {})
+    this.child.on('close', (code, signal) => this.waiting.forEach(({ reject }) => reject(new Error(`the process ended with ${signal ?? `code ${code}`} in the middle of a command`))))
+    test.onFinish(() => this.input.end())
+  }
+
+  answer ({ code, stdout, stderr }) {
+    const bytes = Buffer.from(stdout, 'base64')
+    this.waiting.shift().resolve({ code, signal: null, stdout: bytes.toString(), bytes, stderr })
+  }
+
+  run (args, cwd) {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ resolve, reject })
+      this.input.write(JSON.stringify({ args, cwd }) + '\n')
+    })
+  }
+}
+
+/** @type {Warm | null} */
+let warm = null
+
+/**
+ * @param {string[]} args
+ * @param {import('./command-line').RunOptions} [options]
+ * @returns {Promise<import('./command-line').Ended>}
+ */
+function warmFlumelog (args, options = {}) {
+  if (thorough || !isNode || Object.keys(options).some(name => name !== 'cwd')) return flumelog(args, options)
+  warm ??= new Warm()
+  return warm.run(args, options.cwd)
+}
+
+module.exports = { flumelog: warmFlumelog }
