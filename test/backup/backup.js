@@ -15,6 +15,7 @@ const { testFolder } = require('../helpers/folder')
 const { makeLog, overwrite } = require('../helpers/logs')
 const { noSmallDisk, smallDisk } = require('../helpers/full')
 const { runtime } = require('../helpers/runtime')
+const { thorough } = require('../helpers/thorough')
 
 /** @returns {Promise<Map<number, string>>} the records of a log that nobody writes */
 async function recordsIn (file) {
@@ -664,7 +665,7 @@ for (const canClone of [false, true]) {
       fs.rmSync(folder, { recursive: true })
       return true
     })
-    await fc.assert(property, { numRuns: Number(process.env.RUNS ?? 25), includeErrorInReport: true })
+    await fc.assert(property, { numRuns: Number(process.env.RUNS ?? (thorough ? 25 : 12)), includeErrorInReport: true })
     t.pass(`${backups} backups`)
   })
 }

@@ -2,7 +2,7 @@
 
 // Backups that are killed, or lose their power, at any of their calls of the system.
 //
-//     node test/backup/interrupted.js [--seconds 4] [--seed 1]
+//     node test/backup/interrupted.js [--seconds 2] [--seed 1]
 
 const fs = require('fs')
 const path = require('path')
@@ -12,12 +12,13 @@ const { verify } = require('../../maintenance')
 const { open } = require('../../promises')
 const { processFolder } = require('../helpers/folder')
 const { tryPowerCuts } = require('../helpers/power-cuts')
+const { thorough } = require('../helpers/thorough')
 
 const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'back-up-often.js')
 /** Interruptions tried with the calls of one run of the program. */
 const CUTS_PER_RUN = 25
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '4' }, seed: { type: 'string' } } })
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: thorough ? '4' : '2' }, seed: { type: 'string' } } })
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
 const folder = processFolder()
 

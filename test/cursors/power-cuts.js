@@ -4,7 +4,7 @@
 // opened in what is left. It has to be at a position that was committed, not before the last durable one, and never at a
 // record that the log has lost.
 //
-//     node test/cursors/power-cuts.js [--seconds 2] [--seed 1]
+//     node test/cursors/power-cuts.js [--seconds 1] [--seed 1]
 
 const path = require('path')
 const tape = require('tape')
@@ -13,12 +13,13 @@ const { open } = require('../../promises')
 const { processFolder } = require('../helpers/folder')
 const { tryPowerCuts } = require('../helpers/power-cuts')
 const { hasStrace } = require('../helpers/recorded-calls')
+const { thorough } = require('../helpers/thorough')
 
 const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'traced-cursor.js')
 /** Power cuts tried with the calls of one run of the program. */
 const CUTS_PER_RUN = 60
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '2' }, seed: { type: 'string' } } })
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: thorough ? '2' : '1' }, seed: { type: 'string' } } })
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
 const RECORDERS = hasStrace() ? [false, true] : [false]
 const folder = processFolder()

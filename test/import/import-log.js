@@ -16,6 +16,7 @@ const { makeLog, readLog, deleteFrom, jsonRecords } = require('../helpers/logs')
 const { OLD_LOGS, variedRecords } = require('../helpers/old-files')
 const { promises } = require('../helpers/promises')
 const { codeOf, collect, isSame } = require('../helpers/reading')
+const { thorough } = require('../helpers/thorough')
 
 const FORMATS = Object.keys(OLD_LOGS)
 const valuesOf = (records) => records.map(({ value }) => Buffer.from(value))
@@ -225,7 +226,7 @@ test('a property: whatever records and deletions there are, an import has the re
     const same = isSame(valuesOf(live), datas.filter(isLive))
     for (const file of fs.readdirSync(name('.'))) fs.rmSync(name(file))
     return same
-  }), { numRuns: Number(process.env.RUNS ?? 15), verbose: 1 })
+  }), { numRuns: Number(process.env.RUNS ?? (thorough ? 15 : 8)), verbose: 1 })
   t.pass(`${runs} runs`)
 })
 

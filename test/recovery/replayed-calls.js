@@ -4,7 +4,7 @@
 // recorded, some of those that were not fsynced are left out, and the log is opened in
 // what is left. By strace where there is one, and by wrapping the module `fs`.
 //
-//     node test/recovery/replayed-calls.js [--seconds 8] [--seed 1] [--strace | --fs]
+//     node test/recovery/replayed-calls.js [--seconds 4] [--seed 1] [--strace | --fs]
 
 const fs = require('fs')
 const path = require('path')
@@ -18,13 +18,14 @@ const { buffers } = require('../helpers/fuzz/values')
 const { tryPowerCuts } = require('../helpers/power-cuts')
 const { hasStrace } = require('../helpers/recorded-calls')
 const { promises } = require('../helpers/promises')
+const { thorough } = require('../helpers/thorough')
 
 const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'traced-writer.js')
 /** Power cuts tried with the calls of one run of the program. */
 const CUTS_PER_RUN = 60
 
 const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '8' }, seed: { type: 'string' }, strace: { type: 'boolean' }, fs: { type: 'boolean' } }
+  options: { seconds: { type: 'string', default: thorough ? '8' : '4' }, seed: { type: 'string' }, strace: { type: 'boolean' }, fs: { type: 'boolean' } }
 })
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
 const RECORDERS = [

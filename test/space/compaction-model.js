@@ -6,8 +6,9 @@ const fc = require('fast-check')
 const tape = require('tape')
 const { open } = require('../../promises')
 const { processFolder } = require('../helpers/folder')
+const { thorough } = require('../helpers/thorough')
 
-const RUNS = Number(process.env.RUNS ?? 12)
+const RUNS = Number(process.env.RUNS ?? (thorough ? 12 : 6))
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
 const part = fc.integer({ min: 0, max: 999 }).map(n => n / 1000)

@@ -3,7 +3,7 @@
 // What a power cut leaves of a compaction, by the calls that were made and fsynced: the log is as it was or compacted, with all
 // that was durable.
 //
-//     node test/space/compaction-power-cuts.js [--seconds 3] [--seed 1]
+//     node test/space/compaction-power-cuts.js [--seconds 1.5] [--seed 1]
 
 const path = require('path')
 const tape = require('tape')
@@ -12,11 +12,12 @@ const { open } = require('../../promises')
 const { processFolder } = require('../helpers/folder')
 const { tryPowerCuts } = require('../helpers/power-cuts')
 require('../helpers/small-steps')
+const { thorough } = require('../helpers/thorough')
 
 const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'traced-compactor.js')
 const CUTS_PER_RUN = 25
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '3' }, seed: { type: 'string' } } })
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: thorough ? '3' : '1.5' }, seed: { type: 'string' } } })
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
 const folder = processFolder()
 

@@ -18,9 +18,10 @@ const { part } = require('../helpers/part')
 const { testFolder } = require('../helpers/folder')
 const { frame } = require('../helpers/followers')
 const { promises } = require('../helpers/promises')
+const { thorough } = require('../helpers/thorough')
 
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
-const RUNS = Number(process.env.RUNS ?? 40)
+const RUNS = Number(process.env.RUNS ?? (thorough ? 40 : 20))
 const BLOCK_SIZE = 256
 
 const size = fc.integer({ min: 1, max: 100 })

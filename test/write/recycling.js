@@ -10,8 +10,9 @@ const { part } = require('../helpers/part')
 const { promises } = require('../helpers/promises')
 const { testFolder } = require('../helpers/folder')
 const { collect } = require('../helpers/reading')
+const { thorough } = require('../helpers/thorough')
 
-const RUNS = Number(process.env.RUNS ?? 40)
+const RUNS = Number(process.env.RUNS ?? (thorough ? 40 : 15))
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
 const readers = {

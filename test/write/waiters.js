@@ -7,9 +7,10 @@ const test = require('tape')
 const fc = require('fast-check')
 const { Waiters } = require('../../lib/write/waiters')
 const { part } = require('../helpers/part')
+const { thorough } = require('../helpers/thorough')
 
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
-const RUNS = Number(process.env.RUNS ?? 2000)
+const RUNS = Number(process.env.RUNS ?? (thorough ? 2000 : 700))
 
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('append'), size: fc.nat(20), isSilent: fc.boolean(), throws: fc.boolean() }) },
