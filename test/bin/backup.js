@@ -5,10 +5,11 @@
 const fs = require('fs')
 const test = require('tape')
 const FlumeLog = require('../..')
-const { flumelog, refuses, start, until } = require('../helpers/command-line')
+const { refuses, start, until } = require('../helpers/command-line')
 const { testFolder } = require('../helpers/folder')
 const { makeLog, readLog, deleteFrom } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
+const { flumelog } = require('../helpers/warm-flumelog')
 
 const lines = (count, from = 0) => Array.from({ length: count }, (_, i) => `record ${from + i}`)
 

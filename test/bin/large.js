@@ -4,10 +4,10 @@
 
 const test = require('tape')
 const FlumeLog = require('../..')
-const { flumelog } = require('../helpers/command-line')
 const { testFolder } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
 const { collect } = require('../helpers/reading')
+const { flumelog } = require('../helpers/warm-flumelog')
 
 const LONG = 'a long line '.repeat(200_000)
 

@@ -7,9 +7,10 @@ const path = require('path')
 const test = require('tape')
 const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
-const { flumelog, start, refuses } = require('../helpers/command-line')
+const { start, refuses } = require('../helpers/command-line')
 const { makeLog, readLog, deleteFrom, overwrite } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
+const { flumelog } = require('../helpers/warm-flumelog')
 
 const BLOCK_SIZE = 256
 const RECORDS = Array.from({ length: 100 }, (_, i) => `record number ${i}`)

@@ -12,6 +12,8 @@ const { thorough } = require('./thorough')
 
 const COMMAND_LINES = path.join(__dirname, 'programs', 'command-lines.js')
 
+const isWarm = !thorough && isNode
+
 /** The process, and who waits for the results of its command lines. */
 class Warm {
   constructor () {
@@ -30,9 +32,9 @@ class Warm {
     test.onFinish(() => this.input.end())
   }
 
-  answer ({ code, stdout, stderr }) {
+  answer ({ code, stdout, stderr, both }) {
     const bytes = Buffer.from(stdout, 'base64')
-    this.waiting.shift().resolve({ code, signal: null, stdout: bytes.toString(), bytes, stderr })
+    this.waiting.shift().resolve({ code, signal: null, stdout: bytes.toString(), bytes, stderr, both })
   }
 
   run (args, cwd) {
@@ -52,9 +54,28 @@ let warm = null
  * @returns {Promise<import('./command-line').Ended>}
  */
 function warmFlumelog (args, options = {}) {
-  if (thorough || !isNode || Object.keys(options).some(name => name !== 'cwd')) return flumelog(args, options)
-  warm ??= new Warm()
-  return warm.run(args, options.cwd)
+  if (!isWarm || Object.keys(options).some(name => name !== 'cwd')) return flumelog(args, options)
+  return warmly(args, options.cwd)
 }
 
-module.exports = { flumelog: warmFlumelog }
+/**
+ * For examples in pages.
+ * @param {(command: string) => string} shell
+ * @param {string} cwd
+ * @returns {(command: string) => string | Promise<string>} what a command prints on stdout and stderr: by the shell, or here if that
+ *   would have nothing to do but to start flumelog
+ */
+function shellOrWarm (shell, cwd) {
+  return (command) => isWarm && /^flumelog [\w./ -]*$/.test(command) ? warmly(command.split(' ').slice(1), cwd).then(({ both }) => both) : shell(command)
+}
+
+/**
+ * @param {string[]} args
+ * @param {string} [cwd]
+ */
+function warmly (args, cwd) {
+  warm ??= new Warm()
+  return warm.run(args, cwd)
+}
+
+module.exports = { flumelog: warmFlumelog, shellOrWarm }

@@ -8,14 +8,16 @@ const { Writable } = require('stream')
 const { tell } = require('../processes')
 const { PROGRAM } = require('../command-line')
 
-/** @type {{ stdout: Buffer[], stderr: Buffer[] }} */
-const written = { stdout: [], stderr: [] }
+/** What a command has written; `both` as it came. @type {{ stdout: Buffer[], stderr: Buffer[], both: Buffer[] }} */
+let written = { stdout: [], stderr: [], both: [] }
 for (const name of /** @type {const} */ (['stdout', 'stderr'])) {
   Object.defineProperty(process, name, {
     value: new Writable({
       write (chunk, _, cb) {
-        // it is used again
-        written[name].push(Buffer.from(chunk))
+        // its buffer is used again
+        const copy = Buffer.from(chunk)
+        written[name].push(copy)
+        written.both.push(copy)
         cb()
       }
     })
@@ -28,14 +30,14 @@ let isFirst = true
 
 process.on('beforeExit', () => {
   if (!isFirst) {
-    tell({ code: process.exitCode ?? 0, stdout: Buffer.concat(written.stdout).toString('base64'), stderr: Buffer.concat(written.stderr).toString() })
+    const texts = Object.entries(written).map(([name, chunks]) => [name, Buffer.concat(chunks).toString(name === 'stdout' ? 'base64' : 'utf8')])
+    tell({ code: process.exitCode ?? 0, ...Object.fromEntries(texts) })
   }
   isFirst = false
   const line = nextLine()
   if (line === '') process.exit(0)
   const { args, cwd } = JSON.parse(line)
-  written.stdout = []
-  written.stderr = []
+  written = { stdout: [], stderr: [], both: [] }
   process.exitCode = undefined
   process.stdout.removeAllListeners('error')
   process.stderr.removeAllListeners('error')
