@@ -1,7 +1,7 @@
 'use strict'
 
-// flumelog for commands that only read, or fail: starting Node.js takes most of their time, so they run one after the other in one
-// process. With `--thorough`, each runs in a process of its own, as it does anyway if it has input or a terminal.
+// flumelog for tests that run many commands: starting Node.js takes most of the time of each, so they run one after the other
+// in one process. With `--thorough`, each has a process of its own, as it has anyway if it gets input, a terminal, or the like.
 
 const { spawn } = require('child_process')
 const path = require('path')

@@ -25,7 +25,8 @@ for (const name of /** @type {const} */ (['stdout', 'stderr'])) {
 }
 // it ended in the middle of a command: that is told where it can be seen
 process.on('exit', code => code !== 0 && fs.writeSync(2, Buffer.concat(written.stderr)))
-const listeners = process.eventNames().concat('SIGINT', 'SIGTERM', 'SIGHUP', 'warning', 'uncaughtException').filter(name => !['beforeExit', 'exit'].includes(name))
+/** Events to which a command listens until its process ends. */
+const EVENTS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'warning', 'uncaughtException']
 let isFirst = true
 
 process.on('beforeExit', () => {
@@ -41,7 +42,7 @@ process.on('beforeExit', () => {
   process.exitCode = undefined
   process.stdout.removeAllListeners('error')
   process.stderr.removeAllListeners('error')
-  for (const name of listeners) process.removeAllListeners(name)
+  for (const name of EVENTS) process.removeAllListeners(name)
   if (cwd !== undefined) process.chdir(cwd)
   process.argv = [process.execPath, PROGRAM, ...args]
   delete require.cache[PROGRAM]
