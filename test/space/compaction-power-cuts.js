@@ -5,6 +5,7 @@
 //
 //     node test/space/compaction-power-cuts.js [--seconds 1.5] [--seed 1]
 
+const fs = require('fs')
 const path = require('path')
 const tape = require('tape')
 const { parseArgs } = require('util')
