@@ -17,7 +17,7 @@ require('../helpers/small-steps')
 const SETTINGS = { blockSize: 1024 }
 const SMALL_STEPS = path.join(__dirname, '..', 'helpers', 'small-steps.js')
 const SIGNAL = path.join(__dirname, '..', 'helpers', 'signal-at-call.js')
-const INTERRUPTED = /^log: interrupted; the log is as it was, and the next compact goes on from here$/m
+const INTERRUPTED = /^flumelog: log: interrupted; the log is as it was, and the next compact goes on from here$/m
 /** Bytes of the chunk that is being filled, of headers and of the map. */
 const OTHER_BYTES = 20_000
 const PAGE_SIZE = 4096
