@@ -98,7 +98,7 @@ class Writer {
     this.toldSeq = lastSeq
     /** Gets to know what other processes have sent before it is in the file. @type {import('../sharing/journal').Journal | null} */
     this.journal = null
-    /** Told when blocks were filled, or have become durable, and of deletions. @type {{ consider: () => void, deleted: (number: number) => void } | null} */
+    /** Told when blocks were filled, or have become durable, and of deletions. @type {Pick<import('../space/retention').Retention, 'consider' | 'deleted' | 'hold'> | null} */
     this.retention = null
     /** Told of blocks that a deletion has rewritten. @type {(numbers: number[]) => void} */
     this.onrewritten = () => {}
@@ -550,7 +550,7 @@ class Writer {
   /** The disk is full: what has been trimmed is freed at once, and what retention does not keep is trimmed. */
   makeRoom () {
     this.trimmer.freeSoon()
-    this.retention?.consider()
+    this.retention?.consider(true)
   }
 
   /** A truncation that failed is tried again before the next write. */
