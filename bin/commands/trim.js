@@ -87,7 +87,8 @@ async function trim (file, options, command) {
       return writeStderr(`${file}: nothing trimmed`)
     }
   }
-  const { log, cut } = await openToAppend(file, {}, undefined)
+  // all chunks of a large record that is to stay do
+  const { log, cut } = await openToAppend(file, { large: true }, undefined)
   if (cut !== null) reportRecovery(file, cut)
   const where = log.role === 'client' ? ', by the process that owns the log' : ''
   try {

@@ -42,3 +42,17 @@ test('without --large, append says that there is this option', async (t) => {
   t.equal(code, 1)
   t.ok(/more than 65,522 bytes cannot be stored in blocks of 65,536 bytes; with --large, they are stored in chunks/.test(stderr), stderr)
 })
+
+test('trim --keep-records keeps as many large records, with all their chunks', async (t) => {
+  const file = testFolder(t)('log')
+  const log = promises(FlumeLog(file, { large: true, blockSize: 1024 }))
+  for (let i = 0; i < 20; i++) await log.append(Buffer.alloc(5000, i + 1))
+  await log.close()
+  t.equal((await flumelog(['trim', file, '--keep-records', '7', '--yes'])).code, 0)
+  const again = promises(FlumeLog(file, { readOnly: true, large: true }))
+  const left = await collect(again.log, { seqs: false })
+  t.ok(left.length === 7 || left.length === 8, `${left.length} are left`)
+  t.ok(left.every(value => value.length === 5000))
+  t.ok(again.log.start > 0)
+  await again.close()
+})
