@@ -187,6 +187,7 @@ class Trimmer {
     await write().catch(async (err) => {
       if (err.code !== 'ENOSPC') throw err
       // as if the log were closed: then it is valid without one
+      while (this.punched < this.recorded) await this.punchSlice()
       await settleFile(writer)
       await promised(cb => recoveryPoint.remove(cb))
       if (countFile !== null) await promised(cb => countFile.write(null, cb))
@@ -280,14 +281,19 @@ class Trimmer {
 
   /** Frees blocks in front of the log's start: all of them, or as many as do not take long. */
   async punchSome () {
-    const { blocks, file, punched, writer } = this
-    const { durability } = writer
+    const { blocks, file } = this
     if (this.recorded < blocks.start && file.point !== null) await this.writePoint()
     if (file.point === null) this.recorded = blocks.start
+    if (this.punched < this.recorded) await this.punchSlice()
+  }
+
+  /** A part of what is recorded. */
+  async punchSlice () {
+    const { blocks, file, punched, writer } = this
+    const { durability } = writer
     // clients that have the first block take it for a hole
-    if (punched < this.recorded) writer.onrewritten([0])
+    writer.onrewritten([0])
     const to = Math.min(this.recorded, punched + SLICE_SIZE - SLICE_SIZE % blocks.blockSize)
-    if (to <= punched) return
     await punchHead({
       write: (offset, data) => promised(cb => file.write(offset, data, cb)),
       punch: (offset, length) => promised(cb => file.punch(offset, length, cb)),

@@ -390,6 +390,22 @@ tape('on a full disk, a trim is done in the room of the recovery point, or not a
   t.equal(starts.size, 2)
 })
 
+tape('on a full disk, a trim of which the blocks were not freed holds, whatever becomes of the next one', async (t) => {
+  const disk = new Disk()
+  const log = open(disk)
+  const seqs = await filled(log)
+  disk.kinds = ['punch']
+  disk.operations = 0
+  disk.plan.set(1, 'fail')
+  t.equal(await codeOf(log.trim({ lt: seqs[20] })), 'EIO')
+  t.equal(log.log.start, seqs[20])
+  disk.capacity = disk.get('log').bytes.length
+  t.equal(await codeOf(log.trim({ lt: seqs[30] })), 'ENOSPC')
+  const killed = open(disk.afterKill())
+  t.deepEqual(await indexes(killed), range(20, 50))
+  await killed.close()
+})
+
 for (const isReopened of [false, true]) {
   tape(`on a disk without a free byte, a log that ${isReopened ? 'was closed' : 'is being appended to'} can be trimmed, and appended to then`, { skip: noSmallDisk ?? false }, async (t) => {
     const disk = smallDisk(t, '4m')
