@@ -33,7 +33,7 @@ export class BlockPanel extends Component {
   load (isSame = false) {
     this.loading?.abort()
     const { signal } = this.loading = new window.AbortController()
-    if (!isSame) this.setState({ position: null })
+    if (!isSame) this.setState({ position: null, at: null })
     get('block', { number: this.props.number }, signal).then(
       (block) => {
         const content = decodeBytes(block.bytes)
@@ -60,9 +60,10 @@ export class BlockPanel extends Component {
             <div><dt>Content</dt><dd>${describe(block)}</dd></div>
             <div><dt>Checksum</dt><dd>${checksumOf(block)}</dd></div>
           </dl>
-          <${Books} block=${block} position=${position} onPosition=${(position) => this.setState({ position })} onRecord=${(record) => onRecord(block.start + record.position)} />
+          ${block.problem && html`<p class="problem">Corrupt at <button class="link" onClick=${() => this.setState({ at: block.problem.position })}>position ${count(block.problem.position)}</button>: ${block.problem.reason}</p>`}
+          <${Books} block=${block} position=${position} onPosition=${(position) => this.setState({ position, at: null })} onRecord=${(record) => onRecord(block.start + record.position)} />
           <${Detail} block=${block} position=${position} onRecord=${onRecord} onPosition=${(position) => this.setState({ position })} />
-          <${Hex} bytes=${block.content} base=${block.start} at=${position} label=${`Bytes of block ${number}`} kindAt=${(at) => {
+          <${Hex} bytes=${block.content} base=${block.start} at=${this.state.at ?? position} label=${`Bytes of block ${number}`} kindAt=${(at) => {
             const part = partAt(block.parts, at)
             return part === undefined ? '' : position !== null && part.owner === position ? `${part.kind} chosen` : part.kind
           }} />`}

@@ -142,17 +142,21 @@ function drawCell (context, x, y, cell, colours) {
     context.setLineDash([])
     return
   }
-  // from the bottom: what is full, and of that, what is deleted
   context.globalAlpha = 0.25
   context.fillStyle = colours[kind]
   context.fillRect(x, y, CELL, CELL)
   context.globalAlpha = 1
-  const filled = kind === 'corrupt' ? CELL : Math.max(1, Math.round(cell.fill * CELL))
-  context.fillRect(x, y + CELL - filled, CELL, filled)
-  if (kind !== 'corrupt' && cell.deleted > 0) {
-    const share = Math.max(2, Math.round(cell.deleted / Math.max(cell.records + cell.deleted, 1) * filled))
-    context.fillStyle = colours.deleted
-    context.fillRect(x, y + CELL - share, CELL, share)
+  if (kind === 'corrupt') context.fillRect(x, y, CELL, CELL)
+  else {
+    // from the bottom: records, and above them what is deleted, by their numbers
+    const filled = Math.round(cell.fill * CELL)
+    context.fillRect(x, y + CELL - filled, CELL, filled)
+    const share = cell.records === 0 ? CELL : Math.min(CELL - filled, filled * cell.deleted / cell.records)
+    if (cell.deleted > 0) {
+      const height = Math.min(CELL, Math.max(2, Math.round(share)))
+      context.fillStyle = colours.deleted
+      context.fillRect(x, y + Math.max(0, CELL - filled - height), CELL, height)
+    }
   }
   if (kind === 'corrupt' || cell.checksum === false) {
     context.strokeStyle = colours.surface
