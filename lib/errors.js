@@ -499,3 +499,15 @@ exports.cannotExport = (filename, seq, reason) => createError('flumelog:invalid'
 /** @param {string} filename of a log that is exported */
 exports.exportTooLarge = (filename) => createError('flumelog:too-large',
   `${filename}: the offsets of flumelog-offset-32 end at 4 GiB, and the log is larger; export it to flumelog-offset-48`, { filename })
+
+/**
+ * What the viewer answers instead of what it was asked for.
+ * @param {number} status of HTTP
+ * @param {string} code
+ * @param {string} message
+ * @returns {Error & { status: number, code: string }}
+ */
+exports.refusal = (status, code, message) => Object.assign(new Error(message), { status, code })
+
+/** @param {unknown} cause what the codec threw, or the like */
+exports.undecodable = (cause) => exports.invalid(cause instanceof Error ? cause.message : String(cause), cause)
