@@ -21,7 +21,7 @@ const TYPES = {
  */
 const VENDOR = {
   'preact.js': 'htm/preact/standalone.module.js',
-  'uplot.js': 'uplot/dist/uPlot.esm.js',
+  'uplot.js': 'uplot/dist/uPlot.iife.min.js',
   'uplot.css': 'uplot/dist/uPlot.min.css'
 }
 
@@ -46,13 +46,8 @@ async function assetOf (name) {
 function vendorFile (name) {
   const [, vendored = ''] = /^vendor\/(.*)$/.exec(name) ?? []
   if (!Object.hasOwn(VENDOR, vendored)) return null
-  const [module] = VENDOR[vendored].split('/')
-  try {
-    const folder = path.dirname(require.resolve(`${module}/package.json`))
-    return path.join(folder, VENDOR[vendored].slice(module.length + 1))
-  } catch {
-    return null
-  }
+  // by its path: what packages export leaves these files out
+  return path.join(__dirname, '..', '..', 'node_modules', VENDOR[vendored])
 }
 
 module.exports = { assetOf, PAGE, VENDOR }
