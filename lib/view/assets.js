@@ -21,7 +21,7 @@ const TYPES = {
  */
 const VENDOR = {
   'preact.js': 'htm/preact/standalone.module.js',
-  'uplot.js': 'uplot/dist/uPlot.esm.js',
+  'uplot.js': 'uplot/dist/uPlot.iife.min.js',
   'uplot.css': 'uplot/dist/uPlot.min.css'
 }
 
