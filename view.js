@@ -8,7 +8,7 @@
 const { Handler } = require('./lib/view/handler')
 
 /**
- * @typedef {import('./lib/view/handler').ViewOptions} ViewOptions
+ * @typedef {import('./lib/view/types').ViewOptions} ViewOptions
  * @typedef {import('./lib/errors').LogError} LogError
  */
 

@@ -72,7 +72,7 @@ async function view (file, { port, open, encoding, codec: module }, command) {
 
 /**
  * @param {string} name of a module, from the current directory
- * @returns {Promise<import('../../lib/view/decoder').ReadCodec>}
+ * @returns {Promise<import('../../lib/view/types').ReadCodec>}
  */
 async function loadCodec (name) {
   const file = path.resolve(name)

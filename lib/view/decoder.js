@@ -30,8 +30,7 @@ const CONTROLS = /(?![\t\n\r])\p{Cc}/u
  * @property {any} [value] missing: it is text, or bytes
  * @property {string} [json] the same as JSON; a record that is JSON as it is written
  * @property {string} [text] if it is text
- *
- * @typedef {{ decode: (data: any) => unknown, buffer?: boolean }} ReadCodec
+ * @typedef {import('./types').ReadCodec} ReadCodec
  */
 
 class Decoder {

@@ -19,7 +19,7 @@ class EventStream {
     this.heartbeat.unref()
   }
 
-  /** Aborted when the reader has gone. */
+  /** Aborted when the reader has gone. @returns {AbortSignal} */
   get signal () {
     return this.gone.signal
   }
