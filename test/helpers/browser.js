@@ -97,7 +97,11 @@ class Visit {
 
   /** @returns {Promise<{ seq: number, text: string }[]>} what the list shows */
   rows () {
-    return this.page.$$eval('.rows .row[data-seq]', rows => rows.map(row => ({ seq: Number(row.dataset.seq), text: row.querySelector('.line').textContent })))
+    return this.page.$$eval('.rows .row[data-seq]', (rows) => {
+      const { top, bottom } = document.querySelector('.rows').getBoundingClientRect()
+      const isSeen = (row) => row.getBoundingClientRect().bottom > top + 1 && row.getBoundingClientRect().top < bottom - 1
+      return rows.filter(isSeen).map(row => ({ seq: Number(row.dataset.seq), text: row.querySelector('.line').textContent }))
+    })
   }
 
   /** Writes a text into a field. @param {string} selector @param {string} text */

@@ -186,7 +186,6 @@ function define () {
     const file = testFolder(t)('log')
     const log = promises(FlumeLog(file))
     await log.append(Array.from({ length: 500 }, (_, i) => JSON.stringify(record(i))))
-    t.teardown(() => log.close())
     const page = await visit(t, browser, await viewer(t, file))
     await page.open()
     await page.page.waitForSelector(seen)
@@ -209,6 +208,7 @@ function define () {
     await page.until(() => !document.querySelector('.rows').textContent.includes('"i":5501,'))
     await log.append(Array.from({ length: 3 }, (_, i) => JSON.stringify(record(5502 + i))))
     await page.until(hasText, '.pill', '3 new records')
+    await log.close()
     t.deepEqual(page.problems, [])
   })
 
