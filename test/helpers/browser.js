@@ -81,7 +81,7 @@ class Visit {
 
   /** Waits until an expression is true in the page. @param {string | Function} condition @param {...any} args */
   async until (condition, ...args) {
-    await this.page.waitForFunction(/** @type {any} */ (condition), { polling: 20, timeout: 20000 }, ...args)
+    await this.page.waitForFunction(/** @type {any} */ (condition), { polling: 20, timeout: 60000 }, ...args)
   }
 
   /** Waits for an element, and clicks on it. @param {string} selector */
@@ -128,6 +128,7 @@ async function visit (t, browser, address) {
   const context = await browser.createBrowserContext()
   t.teardown(() => context.close())
   const page = await context.newPage()
+  page.setDefaultTimeout(60000)
   await page.setViewport({ width: 1280, height: 800 })
   return new Visit(page, address)
 }

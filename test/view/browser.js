@@ -258,7 +258,8 @@ function define () {
       'bell \u0007 escape \u001b[31m null \u0000 carriage\rreturn, override \u202e txt.exe',
       `"${'x'.repeat(65000)}"`,
       Buffer.from([0xff, 0xfe, 0xc3, 0x28, 0x80]),
-      '{"unfinished": "'
+      '{"unfinished": "',
+      '{"id":9007199254740993}'
     ]
     await makeLog(file, records)
     const page = await visit(t, browser, await viewer(t, file))
@@ -283,8 +284,11 @@ function define () {
     await page.until(hasText, '.panel h2', rows[2].seq.toLocaleString('en-US'))
     await page.click('#tab-tree')
     await page.until(hasText, '.tree', '__proto__')
+    await page.click(`${seen}:nth-child(9)`)
+    await page.until(hasText, '.tree', '9007199254740993')
+    t.pass('a long number is not rounded')
     await page.open('view=shelf&block=0')
-    await page.until(hasText, '.panel .facts', `${records.length - 1} records`)
+    await page.page.waitForSelector('.books canvas')
     t.deepEqual(await page.page.evaluate(() => [window.hacked, {}.hacked, document.querySelectorAll('#app script, #app img, #app svg').length]), [undefined, undefined, 0])
     t.deepEqual(page.problems, [])
   })

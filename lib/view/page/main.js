@@ -54,10 +54,13 @@ class App extends Component {
     this.live?.stop()
     this.live = new Live({
       append: (appended) => {
-        this.setState(({ log }) => ({ log: { ...log, end: appended.end, records: log.records === null ? null : log.records + appended.count } }))
+        this.setState(({ log }) => ({ log: { ...log, end: appended.end } }))
         this.list?.append(appended)
       },
-      stats: (stats) => this.setState(({ samples }) => ({ samples: [...samples.slice(1 - MAX_SAMPLES), { at: Date.now(), rate: stats.rate, lag: stats.lag }] })),
+      stats: ({ start, records, rate, lag }) => this.setState(({ log, samples }) => ({
+        log: start === log.start && records === log.records ? log : { ...log, start, records },
+        samples: [...samples.slice(1 - MAX_SAMPLES), { at: Date.now(), rate, lag }]
+      })),
       compacted: async () => {
         const log = await get('log')
         this.setState({ log, error: new Error('The log has been compacted: its records have other offsets now.') })

@@ -5,6 +5,7 @@ import { get, isAborted } from './api.js'
 import { bytes, count, decodeBytes, time, visible } from './format.js'
 import { coloured } from './colour.js'
 import { Tree } from './tree.js'
+import { exactValue } from './exact.js'
 import { Hex } from './hex.js'
 import { Tabs } from './tabs.js'
 
@@ -36,7 +37,7 @@ export class RecordPanel extends Component {
     const { signal } = this.loading = new window.AbortController()
     const { seq, encoding } = this.props
     get('record', { seq, encoding }, signal).then(
-      (record) => this.setState({ record: { ...record, content: decodeBytes(record.bytes) }, error: null }),
+      (record) => this.setState({ record: { ...record, value: exactValue(record), content: decodeBytes(record.bytes) }, error: null }),
       (err) => { if (!isAborted(err)) this.setState({ record: null, error: err }) }
     )
   }
