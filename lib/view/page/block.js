@@ -37,7 +37,8 @@ export class BlockPanel extends Component {
     get('block', { number: this.props.number }, signal).then(
       (block) => {
         const content = decodeBytes(block.bytes)
-        this.setState({ block: { ...block, content, parts: partsOf(block, content) }, error: null })
+        const known = withUnreadable(block)
+        this.setState({ block: { ...known, content, parts: partsOf(known, content) }, error: null })
       },
       (err) => { if (!isAborted(err)) this.setState({ block: null, error: err }) }
     )
@@ -71,16 +72,27 @@ export class BlockPanel extends Component {
   }
 }
 
+/** Of a corrupt block, what comes after the last record that can be followed is not padding: that is where its pointer says. */
+function withUnreadable (block) {
+  const { padding, problem } = block
+  if (!problem || padding === null || padding.pointer <= padding.position || padding.pointer >= block.end - block.start) return block
+  const { position, pointer } = padding
+  return { ...block, unreadable: { position, length: pointer - position }, padding: { position: pointer, length: padding.length - (pointer - position), pointer } }
+}
+
 /** The record, or the padding, at the position, in words. */
 function Detail ({ block, position, onRecord, onPosition }) {
   const record = block.records.find(record => record.position === position)
-  const { padding } = block
+  const { padding, unreadable } = block
   if (record !== undefined) {
     return html`
       <div class="detail">
         <p><b>Record</b> at position ${count(record.position)}: length ${count(record.length)} (2 bytes), ${plural(record.length, 'byte')} of data${record.deleted ? ', all zeros: deleted' : ''}, length again (2 bytes).</p>
         <p><button onClick=${() => onRecord(block.start + record.position)}>Show record ${count(block.start + record.position)}</button></p>
       </div>`
+  }
+  if (unreadable !== undefined && position === unreadable.position) {
+    return html`<div class="detail"><p><b>Unreadable</b> from position ${count(position)} on: ${plural(unreadable.length, 'byte')}, in which no record can be followed.</p></div>`
   }
   if (padding !== null && position === padding.position) {
     return html`

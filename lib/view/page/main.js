@@ -29,7 +29,7 @@ class App extends Component {
     this.onPlace = (at) => this.address.note({ at })
     this.onError = (error) => this.setState({ error })
     this.onScan = (change) => this.scanned(change)
-    this.onOpen = ({ seq }) => this.open(seq)
+    this.onOpen = (row) => this.openRow(row)
     this.onBounds = (bounds) => this.bounded(bounds)
     this.listRef = (list) => { this.list = list }
   }
@@ -119,6 +119,12 @@ class App extends Component {
     this.go({ seq, panel: this.panel })
   }
 
+  /** A record opens beside the list, a corrupt block on the shelf. @param {import('./window.js').Row} row */
+  openRow ({ seq, corrupt }) {
+    if (corrupt) this.go({ view: 'shelf', seq, block: Math.floor(seq / this.state.log.blockSize) })
+    else this.open(seq)
+  }
+
   close () {
     this.go({ panel: null, block: null })
     this.list?.grid.current?.focus()
@@ -177,8 +183,8 @@ class App extends Component {
   }
 
   openByKey (seq) {
-    this.open(seq)
-    window.requestAnimationFrame(() => document.getElementById('record')?.focus())
+    this.openRow(this.list.window.rows.find(row => row.seq === seq) ?? { seq })
+    window.requestAnimationFrame(() => document.querySelector('.panel')?.focus())
   }
 
   render (_, { log, error, hasHelp, theme: chosen, isLive }) {
