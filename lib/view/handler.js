@@ -87,8 +87,10 @@ class Handler {
     if (name !== undefined) return await this.answerApi(name, search, request, response)
     const asset = await assetOf(path === '/' ? 'index.html' : path.slice(1))
     if (asset === null) throw errors.refusal(404, 'not-found', 'there is nothing at this address')
-    response.writeHead(200, { 'content-type': asset.type, 'content-length': asset.content.length, 'cache-control': 'no-cache' })
-    response.end(request.method === 'HEAD' ? undefined : asset.content)
+    const isZipped = /\bgzip\b/.test(String(request.headers['accept-encoding']))
+    const content = isZipped ? asset.zipped : asset.content
+    response.writeHead(200, { 'content-type': asset.type, 'content-length': content.length, 'cache-control': 'no-cache', vary: 'accept-encoding', ...(isZipped && { 'content-encoding': 'gzip' }) })
+    response.end(request.method === 'HEAD' ? undefined : content)
   }
 
   /**

@@ -41,7 +41,7 @@ export async function events (path, params, handlers, signal) {
       const name = valueOf('event')
       if (name === '') continue // a comment, to keep the connection open
       const data = JSON.parse(valueOf('data'))
-      if (name === 'error') throw Object.assign(new Error(data.message), { code: data.code })
+      if (name === 'failed') throw Object.assign(new Error(data.message), { code: data.code })
       handlers[name]?.(data)
     }
   }

@@ -33,11 +33,12 @@ export class BlockPanel extends Component {
   load (isSame = false) {
     this.loading?.abort()
     const { signal } = this.loading = new window.AbortController()
-    if (!isSame) this.setState({ position: null })
+    if (!isSame) this.setState({ position: null, at: null })
     get('block', { number: this.props.number }, signal).then(
       (block) => {
         const content = decodeBytes(block.bytes)
-        this.setState({ block: { ...block, content, parts: partsOf(block, content) }, error: null })
+        const known = withUnreadable(block)
+        this.setState({ block: { ...known, content, parts: partsOf(known, content) }, error: null })
       },
       (err) => { if (!isAborted(err)) this.setState({ block: null, error: err }) }
     )
@@ -60,9 +61,10 @@ export class BlockPanel extends Component {
             <div><dt>Content</dt><dd>${describe(block)}</dd></div>
             <div><dt>Checksum</dt><dd>${checksumOf(block)}</dd></div>
           </dl>
-          <${Books} block=${block} position=${position} onPosition=${(position) => this.setState({ position })} onRecord=${(record) => onRecord(block.start + record.position)} />
+          ${block.problem && html`<p class="problem">Corrupt at <button class="link" onClick=${() => this.setState({ at: block.problem.position })}>position ${count(block.problem.position)}</button>: ${block.problem.reason}</p>`}
+          <${Books} block=${block} position=${position} onPosition=${(position) => this.setState({ position, at: null })} onRecord=${(record) => onRecord(block.start + record.position)} />
           <${Detail} block=${block} position=${position} onRecord=${onRecord} onPosition=${(position) => this.setState({ position })} />
-          <${Hex} bytes=${block.content} base=${block.start} at=${position} label=${`Bytes of block ${number}`} kindAt=${(at) => {
+          <${Hex} bytes=${block.content} base=${block.start} at=${this.state.at ?? position} label=${`Bytes of block ${number}`} kindAt=${(at) => {
             const part = partAt(block.parts, at)
             return part === undefined ? '' : position !== null && part.owner === position ? `${part.kind} chosen` : part.kind
           }} />`}
@@ -70,16 +72,27 @@ export class BlockPanel extends Component {
   }
 }
 
+/** Of a corrupt block, what comes after the last record that can be followed is not padding: that is where its pointer says. */
+function withUnreadable (block) {
+  const { padding, problem } = block
+  if (!problem || padding === null || padding.pointer <= padding.position || padding.pointer >= block.end - block.start) return block
+  const { position, pointer } = padding
+  return { ...block, unreadable: { position, length: pointer - position }, padding: { position: pointer, length: padding.length - (pointer - position), pointer } }
+}
+
 /** The record, or the padding, at the position, in words. */
 function Detail ({ block, position, onRecord, onPosition }) {
   const record = block.records.find(record => record.position === position)
-  const { padding } = block
+  const { padding, unreadable } = block
   if (record !== undefined) {
     return html`
       <div class="detail">
         <p><b>Record</b> at position ${count(record.position)}: length ${count(record.length)} (2 bytes), ${plural(record.length, 'byte')} of data${record.deleted ? ', all zeros: deleted' : ''}, length again (2 bytes).</p>
         <p><button onClick=${() => onRecord(block.start + record.position)}>Show record ${count(block.start + record.position)}</button></p>
       </div>`
+  }
+  if (unreadable !== undefined && position === unreadable.position) {
+    return html`<div class="detail"><p><b>Unreadable</b> from position ${count(position)} on: ${plural(unreadable.length, 'byte')}, in which no record can be followed.</p></div>`
   }
   if (padding !== null && position === padding.position) {
     return html`

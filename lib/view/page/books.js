@@ -38,10 +38,13 @@ export class Books extends Component {
     window.removeEventListener('themechange', this.redraw)
   }
 
-  /** What stands on the shelf: records, and the padding as the last. */
+  /** What stands on the shelf: records, what cannot be read, and the padding as the last. */
   get items () {
-    const { records, padding } = this.props.block
-    return padding === null ? records : [...records, { ...padding, isPadding: true }]
+    const { records, padding, unreadable } = this.props.block
+    const items = [...records]
+    if (unreadable !== undefined) items.push({ ...unreadable, isUnreadable: true })
+    if (padding !== null) items.push({ ...padding, isPadding: true })
+    return items
   }
 
   layout () {
@@ -56,7 +59,8 @@ export class Books extends Component {
   }
 
   /** @param {{ position: number, length: number, isPadding?: boolean }} item @returns {number} bytes that it takes */
-  extent ({ length, position, isPadding }) {
+  extent ({ length, position, isPadding, isUnreadable }) {
+    if (isUnreadable) return length
     return isPadding ? this.props.block.end - this.props.block.start - position : length + 4
   }
 
@@ -68,12 +72,6 @@ export class Books extends Component {
     const context = contextOf(this.canvas.current, width, boards * BOARD)
     context.fillStyle = colours.board
     for (let board = 0; board < boards; board++) context.fillRect(0, (board + 1) * BOARD - FLOOR, width, FLOOR)
-    if (this.props.block.kind === 'corrupt') {
-      context.strokeStyle = colours.corrupt
-      context.setLineDash([6, 4])
-      context.strokeRect(1, 1, width - 2, boards * BOARD - FLOOR - 2)
-      context.setLineDash([])
-    }
     this.items.forEach((item) => {
       const isChosen = item.position === this.props.position
       const from = item.position * scale
@@ -85,10 +83,10 @@ export class Books extends Component {
         const isStart = from >= board * width
         const isEnd = to <= (board + 1) * width
         const room = BOARD - FLOOR - 4
-        const height = item.isPadding ? room * 0.5 : Math.round(room * (0.68 + 0.32 * hash(item.position)))
+        const height = item.isPadding || item.isUnreadable ? room * 0.5 : Math.round(room * (0.68 + 0.32 * hash(item.position)))
         const top = (board + 1) * BOARD - FLOOR - height
         const gap = right - left > 4 ? 1 : 0
-        if (item.isPadding) drawPadding(context, left, top, right - left, height, colours)
+        if (item.isPadding || item.isUnreadable) drawHatched(context, left, top, right - left, height, item.isPadding ? colours.padding : colours.corrupt)
         else drawBook(context, left, top, right - left - gap, height, item, scale, isStart, isEnd, colours)
         if (isChosen) {
           context.strokeStyle = colours.ink
@@ -125,7 +123,7 @@ export class Books extends Component {
     if (to !== undefined) {
       event.preventDefault()
       this.props.onPosition(items[Math.min(items.length - 1, to)].position)
-    } else if (event.key === 'Enter' && index !== -1 && !items[index].isPadding) {
+    } else if (event.key === 'Enter' && index !== -1 && items[index].deleted !== undefined) {
       event.preventDefault()
       event.stopPropagation()
       this.props.onRecord(items[index])
@@ -154,6 +152,7 @@ export class Books extends Component {
 const hash = (/** @type {number} */ number) => (Math.imul(number + 1, 2654435761) >>> 0) / 2 ** 32
 
 function describe (item) {
+  if (item.isUnreadable) return `${count(item.position)}: ${count(item.length)} bytes that cannot be read as records`
   if (item.isPadding) return `padding at ${count(item.position)}; the block's last bytes point back to it`
   const text = item.deleted ? 'deleted' : item.line ?? ''
   return `${count(item.position)}: ${count(item.length)} bytes ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`
@@ -184,12 +183,12 @@ function drawBook (context, x, y, width, height, item, scale, isStart, isEnd, co
   context.globalAlpha = 1
 }
 
-function drawPadding (context, x, y, width, height, colours) {
+function drawHatched (context, x, y, width, height, colour) {
   context.save()
   context.beginPath()
   context.rect(x, y, width, height)
   context.clip()
-  context.strokeStyle = colours.padding
+  context.strokeStyle = colour
   context.lineWidth = 1
   for (let line = -height; line < width; line += 5) {
     context.beginPath()

@@ -29,7 +29,7 @@ class App extends Component {
     this.onPlace = (at) => this.address.note({ at })
     this.onError = (error) => this.setState({ error })
     this.onScan = (change) => this.scanned(change)
-    this.onOpen = ({ seq }) => this.open(seq)
+    this.onOpen = (row) => this.openRow(row)
     this.onBounds = (bounds) => this.bounded(bounds)
     this.listRef = (list) => { this.list = list }
   }
@@ -54,10 +54,13 @@ class App extends Component {
     this.live?.stop()
     this.live = new Live({
       append: (appended) => {
-        this.setState(({ log }) => ({ log: { ...log, end: appended.end, records: log.records === null ? null : log.records + appended.count } }))
+        this.setState(({ log }) => ({ log: { ...log, end: appended.end } }))
         this.list?.append(appended)
       },
-      stats: (stats) => this.setState(({ samples }) => ({ samples: [...samples.slice(1 - MAX_SAMPLES), { at: Date.now(), rate: stats.rate, lag: stats.lag }] })),
+      stats: ({ start, records, rate, lag }) => this.setState(({ log, samples }) => ({
+        log: start === log.start && records === log.records ? log : { ...log, start, records },
+        samples: [...samples.slice(1 - MAX_SAMPLES), { at: Date.now(), rate, lag }]
+      })),
       compacted: async () => {
         const log = await get('log')
         this.setState({ log, error: new Error('The log has been compacted: its records have other offsets now.') })
@@ -114,6 +117,12 @@ class App extends Component {
 
   open (seq) {
     this.go({ seq, panel: this.panel })
+  }
+
+  /** A record opens beside the list, a corrupt block on the shelf. @param {import('./window.js').Row} row */
+  openRow ({ seq, corrupt }) {
+    if (corrupt) this.go({ view: 'shelf', seq, block: Math.floor(seq / this.state.log.blockSize) })
+    else this.open(seq)
   }
 
   close () {
@@ -174,8 +183,8 @@ class App extends Component {
   }
 
   openByKey (seq) {
-    this.open(seq)
-    window.requestAnimationFrame(() => document.getElementById('record')?.focus())
+    this.openRow(this.list.window.rows.find(row => row.seq === seq) ?? { seq })
+    window.requestAnimationFrame(() => document.querySelector('.panel')?.focus())
   }
 
   render (_, { log, error, hasHelp, theme: chosen, isLive }) {

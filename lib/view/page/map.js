@@ -6,6 +6,8 @@ import { contextOf, palette } from './theme.js'
 
 const CELL = 16
 const GAP = 3
+/** Around the cells, for the frame of the selected one. */
+const EDGE = 2
 /** Browsers limit the height of elements; a map that is higher scrolls in larger steps. */
 const MAX_HEIGHT = 8e6
 const COLOURS = ['records', 'deleted', 'hole', 'tail', 'corrupt', 'trimmed', 'unknown', 'surface', 'ink']
@@ -43,7 +45,7 @@ export class BlockMap extends Component {
   }
 
   get columns () {
-    return Math.max(1, Math.floor((this.state.width + GAP) / (CELL + GAP)))
+    return Math.max(1, Math.floor((this.state.width - 2 * EDGE + GAP) / (CELL + GAP)))
   }
 
   get lines () {
@@ -51,7 +53,7 @@ export class BlockMap extends Component {
   }
 
   get fullHeight () {
-    return this.lines * (CELL + GAP)
+    return this.lines * (CELL + GAP) + 2 * EDGE
   }
 
   /** Pixels of the map that are above what is seen. */
@@ -83,8 +85,8 @@ export class BlockMap extends Component {
     const [from, to] = [firstLine * columns, Math.min(total, lastLine * columns)]
     cells.want(from, to)
     for (let block = from; block < to; block++) {
-      const x = block % columns * (CELL + GAP)
-      const y = Math.floor(block / columns) * (CELL + GAP) - top
+      const x = EDGE + block % columns * (CELL + GAP)
+      const y = EDGE + Math.floor(block / columns) * (CELL + GAP) - top
       drawCell(context, x, y, cells.get(block), colours)
       if (block === selected || block === hovered) {
         context.strokeStyle = colours.ink
@@ -95,9 +97,9 @@ export class BlockMap extends Component {
   }
 
   blockAt ({ offsetX, offsetY }) {
-    const column = Math.floor(offsetX / (CELL + GAP))
-    const block = Math.floor((offsetY + this.top) / (CELL + GAP)) * this.columns + column
-    return column < this.columns && block >= 0 && block < this.props.total ? block : null
+    const column = Math.floor((offsetX - EDGE) / (CELL + GAP))
+    const block = Math.floor((offsetY - EDGE + this.top) / (CELL + GAP)) * this.columns + column
+    return column >= 0 && column < this.columns && block >= 0 && block < this.props.total ? block : null
   }
 
   onKey (event) {
@@ -142,17 +144,21 @@ function drawCell (context, x, y, cell, colours) {
     context.setLineDash([])
     return
   }
-  // from the bottom: what is full, and of that, what is deleted
   context.globalAlpha = 0.25
   context.fillStyle = colours[kind]
   context.fillRect(x, y, CELL, CELL)
   context.globalAlpha = 1
-  const filled = kind === 'corrupt' ? CELL : Math.max(1, Math.round(cell.fill * CELL))
-  context.fillRect(x, y + CELL - filled, CELL, filled)
-  if (kind !== 'corrupt' && cell.deleted > 0) {
-    const share = Math.max(2, Math.round(cell.deleted / Math.max(cell.records + cell.deleted, 1) * filled))
-    context.fillStyle = colours.deleted
-    context.fillRect(x, y + CELL - share, CELL, share)
+  if (kind === 'corrupt') context.fillRect(x, y, CELL, CELL)
+  else {
+    // from the bottom: records, and above them what is deleted, by their numbers
+    const filled = Math.round(cell.fill * CELL)
+    context.fillRect(x, y + CELL - filled, CELL, filled)
+    const share = cell.records === 0 ? CELL : Math.min(CELL - filled, filled * cell.deleted / cell.records)
+    if (cell.deleted > 0) {
+      const height = Math.min(CELL, Math.max(2, Math.round(share)))
+      context.fillStyle = colours.deleted
+      context.fillRect(x, y + Math.max(0, CELL - filled - height), CELL, height)
+    }
   }
   if (kind === 'corrupt' || cell.checksum === false) {
     context.strokeStyle = colours.surface

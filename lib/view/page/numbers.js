@@ -6,6 +6,9 @@ import { Chart } from './chart.js'
 import { Verify } from './verify.js'
 import { bytes, count, percent } from './format.js'
 
+/** Seconds that the chart of appends shows at least. */
+const SECONDS = 60
+
 export class Numbers extends Component {
   constructor (props) {
     super(props)
@@ -56,10 +59,10 @@ function tiles (log, numbers) {
   const known = [['End of the log', bytes(log.end), `offset ${count(log.end)}`], ['Block size', bytes(log.blockSize), log.checksum === false ? 'without checksums' : 'with checksums']]
   if (log.start > 0) known.push(['Start', bytes(log.start), 'trimmed before that'])
   if (numbers === null) return log.records === null ? known : [...known, ['Records', count(log.records)]]
-  const { size, allocated, records, deleted, padding } = numbers
+  const { size, allocated, records, deleted, deletedBytes, padding } = numbers
   const share = (part) => size > 0 ? `${percent(part / size, 1)} of the file` : null
   return [
-    ['Records', count(records), records > 0 ? `${bytes(size / records)} each, with all that is around them` : null], ['Deleted', count(deleted)],
+    ['Records', count(records), records > 0 ? `${bytes(numbers.bytes / records)} on average` : null], ['Deleted', count(deleted), deletedBytes > 0 ? bytes(deletedBytes) : null],
     ['File', bytes(size), allocated === null || allocated === undefined ? null : `${bytes(allocated)} allocated`], ['Padding', bytes(padding), share(padding)],
     ...known
   ]
@@ -72,9 +75,9 @@ function Live ({ samples, onError }) {
   const data = [samples.map(({ at }) => at / 1000), samples.map(({ rate }) => rate), samples.map(({ lag }) => lag ?? null)]
   const options = (colours, uPlot, axis) => ({
     legend: { live: true },
-    scales: { x: { time: true }, y: { range: (_, min, max) => [0, Math.max(10, max * 1.1)] }, lag: { range: (_, min, max) => [0, Math.max(10, max * 1.1)] } },
-    axes: [axis(), axis({ label: 'records/s', labelSize: 18, size: 60, values: compact }), axis({ scale: 'lag', side: 1, grid: { show: false }, label: 'lag', labelSize: 18, size: 50, values: compact })],
-    series: [{}, { label: 'records/s', stroke: colours.accent, width: 2, points: { show: false } }, { label: 'lag', scale: 'lag', stroke: colours.number, width: 1, dash: [4, 3], points: { show: false } }]
+    scales: { x: { time: true, range: (_, min, max) => [Math.min(min, max - SECONDS), max] }, y: { range: (_, min, max) => [0, Math.max(10, max * 1.1)] }, lag: { range: (_, min, max) => [0, Math.max(10, max * 1.1)] } },
+    axes: [axis(), axis({ label: 'records/s', labelSize: 18, size: 60, values: compact }), axis({ scale: 'lag', side: 1, grid: { show: false }, label: 'lag, bytes', labelSize: 18, size: 50, values: compact })],
+    series: [{}, { label: 'records/s', stroke: colours.accent, width: 2, points: { show: false } }, { label: 'lag, bytes', scale: 'lag', stroke: colours.number, width: 1, dash: [4, 3], points: { show: false } }]
   })
   const label = latest === undefined ? 'No sample yet' : `${count(Math.round(latest.rate))} records per second are appended`
   return html`<p class="note">${label}.</p><${Chart} data=${data} options=${options} height=${200} label=${`Append rate: ${label}`} onError=${onError} />`
@@ -82,7 +85,7 @@ function Live ({ samples, onError }) {
 
 function Histogram ({ histogram, onError }) {
   if (histogram.length === 0) return html`<p class="note">There are no records.</p>`
-  const names = histogram.map(({ from, to }) => to - from <= 1 ? bytes(from) : `${bytes(from)} to ${bytes(to)}`)
+  const names = histogram.map(({ from, to }) => to === from ? bytes(from) : `${bytes(from)} to ${bytes(to)}`)
   const data = [histogram.map((_, index) => index), histogram.map(({ count }) => count)]
   const options = (colours, uPlot, axis) => ({
     legend: { show: false },

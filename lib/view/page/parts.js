@@ -4,16 +4,16 @@
  * @typedef {object} Part
  * @property {number} from position of its first byte
  * @property {number} to position after its last byte
- * @property {'length' | 'data' | 'gone' | 'mark' | 'zeros' | 'checksum' | 'pointer'} kind
+ * @property {'length' | 'data' | 'gone' | 'mark' | 'zeros' | 'checksum' | 'pointer' | 'unreadable'} kind
  * @property {number} owner position of the record or padding that it belongs to
  */
 
 /**
- * @param {{ records: { position: number, length: number, deleted: boolean }[], padding: { position: number, length: number } | null, checksum: any }} block
+ * @param {{ records: { position: number, length: number, deleted: boolean }[], padding: { position: number, length: number } | null, checksum: any, unreadable?: { position: number, length: number } }} block
  * @param {Uint8Array} content
  * @returns {Part[]} in order
  */
-export function partsOf ({ records, padding, checksum }, content) {
+export function partsOf ({ records, padding, checksum, unreadable }, content) {
   /** @type {Part[]} */
   const parts = []
   for (const { position: owner, length, deleted } of records) {
@@ -22,6 +22,7 @@ export function partsOf ({ records, padding, checksum }, content) {
     parts.push({ from: data, to: data + length, kind: deleted ? 'gone' : 'data', owner })
     parts.push({ from: data + length, to: data + length + 2, kind: 'length', owner })
   }
+  if (unreadable !== undefined) parts.push({ from: unreadable.position, to: unreadable.position + unreadable.length, kind: 'unreadable', owner: unreadable.position })
   if (padding !== null) {
     const owner = padding.position
     const end = content.length

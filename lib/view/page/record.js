@@ -5,6 +5,7 @@ import { get, isAborted } from './api.js'
 import { bytes, count, decodeBytes, time, visible } from './format.js'
 import { coloured } from './colour.js'
 import { Tree } from './tree.js'
+import { exactValue } from './exact.js'
 import { Hex } from './hex.js'
 import { Tabs } from './tabs.js'
 
@@ -36,7 +37,7 @@ export class RecordPanel extends Component {
     const { signal } = this.loading = new window.AbortController()
     const { seq, encoding } = this.props
     get('record', { seq, encoding }, signal).then(
-      (record) => this.setState({ record: { ...record, content: decodeBytes(record.bytes) }, error: null }),
+      (record) => this.setState({ record: { ...record, value: exactValue(record), content: decodeBytes(record.bytes) }, error: null }),
       (err) => { if (!isAborted(err)) this.setState({ record: null, error: err }) }
     )
   }
@@ -45,7 +46,7 @@ export class RecordPanel extends Component {
     const isCurrent = record !== null && record.seq === seq
     const shown = panel === 'tree' && record !== null && record.value === undefined ? 'text' : panel
     return html`
-      <section class="panel" id="record" aria-label="Record" tabindex="-1">
+      <section class="panel" id="record" aria-label="Record" tabindex="-1" aria-busy=${!isCurrent && error === null}>
         <header>
           <h2>Record <span class="mono">${count(seq)}</span></h2>
           <button class="quiet" aria-label="Previous record" title="Previous record (k)" disabled=${!isCurrent || record.previous === null} onClick=${() => onSelect(record.previous)}>↑</button>
@@ -57,13 +58,13 @@ export class RecordPanel extends Component {
           <dl class="facts">
             <div><dt>Size</dt><dd>${bytes(record.size)}</dd></div>
             ${record.time !== null && record.time !== undefined && html`<div><dt>Time</dt><dd>${time(record.time)}</dd></div>`}
-            <div><dt>Encoding</dt><dd>${record.encoding}</dd></div>
+            ${record.deleted ? html`<div><dt>Content</dt><dd><span class="badge">deleted</span></dd></div>` : html`<div><dt>Encoding</dt><dd>${record.encoding}</dd></div>`}
             <div><dt>Block</dt><dd><a href=${`#view=shelf&block=${record.block}`} onClick=${(event) => onBlock(event, record)}>${count(record.block)}</a></dd></div>
           ${onContext && html`<div><button class="link" onClick=${() => onContext(record.seq)}>Show among all records</button></div>`}
           </dl>
-          <${Tabs} label="Form of the record" names=${PANELS} value=${shown} onChange=${onPanel} controls="record-content" disabled=${record.value === undefined ? ['tree'] : []} />
+          ${!record.deleted && html`<${Tabs} label="Form of the record" names=${PANELS} value=${shown} onChange=${onPanel} controls="record-content" disabled=${record.value === undefined ? ['tree'] : []} />`}
           ${record.truncated && html`<p class="note">Only the first ${bytes(record.content.length)} are shown.</p>`}
-          <div class="content" id="record-content" role="tabpanel" aria-labelledby=${`tab-${shown}`}>${contentOf(shown, record)}</div>`}
+          ${!record.deleted && html`<div class="content" id="record-content" role="tabpanel" aria-labelledby=${`tab-${shown}`}>${contentOf(shown, record)}</div>`}`}
       </section>`
   }
 }

@@ -1,6 +1,7 @@
 // A JSON value as a tree. Only what is unfolded is looked at, so depth and size do no harm.
 
 import { Component, html } from './vendor/preact.js'
+import { Exact } from './exact.js'
 import { visible } from './format.js'
 
 /** Levels that are unfolded at first. */
@@ -97,11 +98,12 @@ export class Tree extends Component {
   }
 }
 
-const isParent = (value) => typeof value === 'object' && value !== null
+const isParent = (value) => typeof value === 'object' && value !== null && !(value instanceof Exact)
 
 function leaf (value) {
   if (Array.isArray(value)) return html`<span class="summary">[${value.length}]</span>`
   if (isParent(value)) return html`<span class="summary">{${Object.keys(value).length}}</span>`
   if (typeof value === 'string') return html`<span class="string">${visible(JSON.stringify(value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT)}…` : value))}</span>`
+  if (value instanceof Exact) return html`<span class="number">${value.source}</span>`
   return html`<span class=${typeof value === 'number' ? 'number' : 'literal'}>${String(value)}</span>`
 }
