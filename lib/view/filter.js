@@ -48,13 +48,15 @@ function filterOf (query, encoding) {
  * @returns {Filter}
  */
 function textFilter (text, encoding) {
-  const wanted = text.toLowerCase()
   const isTextual = encoding === 'json' || encoding === 'text'
+  // eslint-disable-next-line no-control-regex
+  const isAscii = /^[\0-\x7f]*$/.test(text)
   // what is stored is what is searched then, and in UTF-8 these bytes are nothing else
-  const isInBytes = isTextual && [...wanted].every(character => character <= '~')
+  const isInBytes = isTextual && isAscii
+  const wanted = new RegExp(text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), isAscii ? 'i' : 'iu')
   return {
-    mayMatch: (bytes, end, start = 0) => !isInBytes || bytes.toString('latin1', start, end).toLowerCase().includes(wanted),
-    matches: ({ json, text }, data) => (json ?? text ?? data.toString(isTextual ? 'latin1' : 'hex')).toLowerCase().includes(wanted)
+    mayMatch: (bytes, end, start = 0) => !isInBytes || wanted.test(bytes.toString('latin1', start, end)),
+    matches: ({ json, text }, data) => wanted.test(json ?? text ?? data.toString(isTextual ? 'latin1' : 'hex'))
   }
 }
 
@@ -112,7 +114,8 @@ function orderWith (wanted) {
       }
       case 'string': {
         const other = date === null ? null : parseDate(found)
-        return other !== null && date !== null ? compareTimes(other, date) : compare(found, asText)
+        if (other !== null && date !== null) return compareTimes(other, date)
+        return (isNumber && NUMBER.test(found) ? compareNumbers(found, wanted) : 0) || compare(found, asText)
       }
       case 'boolean': return !isQuoted && (wanted === 'true' || wanted === 'false') ? compare(String(found), wanted) : null
       default: return found === null && wanted === 'null' ? 0 : null

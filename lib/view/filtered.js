@@ -33,19 +33,29 @@ async function * filtered (rows, { q, from, reverse = false, encoding, signal },
   for await (const blocks of log.scan({ from, reverse, signal })) {
     for (const block of blocks) {
       if (block.error !== null) continue
+      if (!filter.mayMatch(block.buffer, block.end) && !block.buffer.includes(chunk.MAGIC)) {
+        scanned += countIn(block)
+        continue
+      }
       const records = [...recordsOf(block, log.blockSize)]
       scanned += records.length
-      if (!filter.mayMatch(block.buffer, block.end) && !records.some(({ kind }) => kind === chunk.LAST)) continue
       for (const record of reverse ? records.reverse() : records) {
         if (signal.aborted) return
         if (record.deleted || record.kind === chunk.PART || (reverse ? record.seq > from : record.seq < from)) continue
         if (record.kind === chunk.PLAIN && !filter.mayMatch(block.buffer, record.position + layout.LENGTH_SIZE + record.size, record.position)) continue
-        const { decoded, data } = await rows.read(record, MAX_READ, encoding)
+        const { decoded, data } = record.kind === chunk.LAST ? await rows.read(record, MAX_READ, encoding) : rows.readPlain(record, encoding)
         if (filter.matches(decoded, data)) yield { record, decoded, data }
       }
     }
     await onBlocks(blocks[blocks.length - 1]?.offset ?? from, scanned)
   }
+}
+
+/** @param {import('./viewed-log').ShownBlock} block */
+function countIn ({ buffer, end }) {
+  let count = 0
+  for (let position = 0; position < end; position = layout.nextPosition(buffer, position)) count++
+  return count
 }
 
 /**

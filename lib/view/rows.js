@@ -118,13 +118,19 @@ class Rows {
    * @returns {Promise<{ data: Buffer, decoded: import('./decoder').Decoded }>}
    */
   async read (record, most, encoding = this.decoder.encoding) {
-    if (record.kind !== chunk.LAST) {
-      const data = dataOf(record)
-      return { data, decoded: this.decoder.decode(data, encoding) }
-    }
+    if (record.kind !== chunk.LAST) return this.readPlain(record, encoding)
     const data = await startOfLarge(this.log, record, most) ?? dataOf(record)
     if (data.length === record.size) return { data, decoded: this.decoder.decode(data, encoding) }
     return { data, decoded: this.decoder.decode(withoutHalfCharacter(data), encoding === 'hex' ? 'hex' : 'text') }
+  }
+
+  /**
+   * @param {Stored} record that is not a large one
+   * @param {string | null} encoding
+   */
+  readPlain (record, encoding) {
+    const data = dataOf(record)
+    return { data, decoded: this.decoder.decode(data, encoding) }
   }
 
   /**

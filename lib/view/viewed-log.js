@@ -98,7 +98,7 @@ class ViewedLog {
       const { tail } = this.blocks
       const first = this.start / this.blockSize
       if (!reverse && number < first) number = first
-      if (reverse ? number < first : number > tail.number || (number === tail.number && tail.buffer.length === 0)) return
+      if (reverse ? number < first : number * this.blockSize >= this.limit) return
       const count = number >= tail.number ? 1 : reverse ? Math.min(step, number - first + 1) : Math.min(step, tail.number - number)
       const lowest = reverse ? number - count + 1 : number
       const blocks = coming?.number === lowest ? await coming.blocks : await this.load(lowest, count)
