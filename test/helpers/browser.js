@@ -31,8 +31,8 @@ function launch (executablePath) {
 }
 
 /**
- * Starts `flumelog view`, until the test ends.
- * @param {import('tape').Test} t
+ * Starts `flumelog view`, until the test ends, or all tests.
+ * @param {{ teardown: (stop: () => void) => void }} t
  * @param {string} file
  * @param {string[]} [options]
  * @returns {Promise<string>} the address that it prints
