@@ -17,7 +17,7 @@ const { NODE_EXTRA_CA_CERTS, ...ENV } = process.env
 
 /** The slowest files, started first so that none of them runs alone at the end. */
 const FIRST = [
-  'sharing/chaos.js', 'fuzz/fuzz.js', 'recovery/damage.js', 'package/style.js', 'bin/dump.js', 'recovery/kills.js', 'package/comparison.js', 'package/types.js', 'package/package.js', 'package/pages.js',
+  'view/browser.js', 'sharing/chaos.js', 'fuzz/fuzz.js', 'recovery/damage.js', 'package/style.js', 'bin/dump.js', 'recovery/kills.js', 'package/comparison.js', 'package/types.js', 'package/package.js', 'package/pages.js',
   'read/bounds.js', 'read/buffer-pool.js', 'read/followers.js', 'recovery/replayed-calls.js', 'fuzz/seeds.js', 'recovery/crash-machine.js', 'bin/errors.js'
 ]
 /** Directories without tests; the others mirror lib/. */
