@@ -11,7 +11,7 @@ const { testFolder, processFolder } = require('../helpers/folder')
 const { makeLog, deleteFrom, overwrite } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
 
-const AXE = require.resolve('axe-core/axe.min.js')
+const { source: AXE } = require('axe-core')
 const RECORDS = 2000000
 const START = Date.parse('2024-01-01T00:00:00Z')
 /** Script and style together, as they are transferred. */
@@ -294,7 +294,7 @@ function define () {
     t.pass('a long number is not rounded')
     await page.open('view=shelf&block=0')
     await page.page.waitForSelector('.books canvas')
-    t.deepEqual(await page.page.evaluate(() => [window.hacked, {}.hacked, document.querySelectorAll('#app script, #app img, #app svg').length]), [undefined, undefined, 0])
+    t.ok(await page.page.evaluate(() => window.hacked === undefined && {}.hacked === undefined && document.querySelector('#app script, #app img, #app svg') === null), 'nothing has run')
     t.deepEqual(page.problems, [])
   })
 
@@ -386,7 +386,7 @@ function define () {
     await press('ArrowRight', 'ArrowRight')
     await page.until(hasText, '.detail', 'Record')
     await press('Enter')
-    await page.page.waitForSelector('.tree')
+    await page.page.waitForSelector('pre.text')
     await page.until(() => document.querySelector('.row[aria-selected=true]') !== null)
     await press('3')
     await page.page.waitForSelector('.chart canvas')
@@ -417,7 +417,7 @@ function define () {
           await page.click('section[aria-label=Verify] button')
           await page.page.waitForSelector('.findings')
         }
-        await page.page.addScriptTag({ path: AXE }).catch(() => page.page.evaluate(fs.readFileSync(AXE, 'utf8')))
+        await page.page.evaluate(AXE)
         const violations = await page.page.evaluate(async () => (await window.axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`))
         t.deepEqual(violations, [], fragment)
       }

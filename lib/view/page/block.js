@@ -107,8 +107,8 @@ function describe (block) {
   if (block.kind === 'hole') return 'a hole'
   if (block.kind === 'trimmed') return 'trimmed'
   const deleted = block.records.filter(record => record.deleted).length
-  const size = block.records.reduce((sum, { length }) => sum + length, 0)
-  return `${plural(block.records.length, 'record')}, ${bytes(size)}${deleted > 0 ? `, ${deleted} deleted` : ''}${block.kind === 'tail' ? ', still open' : ''}`
+  const size = block.records.reduce((sum, { length, deleted }) => deleted ? sum : sum + length, 0)
+  return `${plural(block.records.length - deleted, 'record')}, ${bytes(size)}${deleted > 0 ? `, ${deleted} deleted` : ''}${block.kind === 'tail' ? ', still open' : ''}`
 }
 
 function checksumOf ({ checksum, kind }) {

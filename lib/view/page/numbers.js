@@ -38,7 +38,7 @@ export class Numbers extends Component {
 
   render ({ log, samples, onBlock, onRecord, onError }, { numbers, done, error }) {
     return html`
-      <div class="numbers" tabindex="0" role="region" aria-label="Numbers">
+      <div class="numbers" tabindex="0" role="region" aria-label="Numbers"><div class="columns">
         <section aria-label="Sizes">
           <header><h2>Sizes</h2>${numbers !== null && html`<button class="quiet" onClick=${() => this.load()}>Count again</button>`}</header>
           ${error !== null && html`<p class="problem" role="status">${error.message}</p>`}
@@ -51,7 +51,7 @@ export class Numbers extends Component {
           <section aria-label="Cursors"><h2>Cursors</h2>${cursorsOf(numbers, onRecord)}</section>
           <section aria-label="Recovery point"><h2>Recovery point</h2>${recoveryPointOf(numbers)}</section>`}
         <section aria-label="Verify"><h2>Verify</h2><${Verify} onBlock=${onBlock} /></section>
-      </div>`
+      </div></div>`
   }
 }
 
@@ -113,5 +113,7 @@ function cursorsOf ({ cursors, size }, onRecord) {
 
 function recoveryPointOf ({ recoveryPoint }) {
   if (recoveryPoint === null) return html`<p class="note">None: the log was closed, or is not being written.</p>`
-  return html`<dl class="facts">${Object.entries(recoveryPoint).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd class="mono">${typeof value === 'number' ? count(value) : typeof value === 'object' ? JSON.stringify(value) : String(value)}</dd></div>`)}</dl>`
+  const { offset, acknowledged, held, deletions } = recoveryPoint
+  const facts = [['Durable up to', count(offset)], ['Acknowledged up to', acknowledged === null || acknowledged === undefined ? 'unknown' : count(acknowledged)], ['A process writes', held ? 'yes' : 'no'], ['Deletions to be completed', count(deletions)]]
+  return html`<dl class="facts">${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd class="mono">${value}</dd></div>`)}</dl>`
 }
