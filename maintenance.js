@@ -80,7 +80,7 @@ async function copy (file, target, options) {
  *   are created
  * @param {RestoreOptions} [options]
  * @returns {Promise<Restored>} what was restored. Rejects, with the file as it was, with `flumelog:corrupt` if the backup is, with
- *   `flumelog:locked` if a process has the log open for writing that is to be replaced, and as `verify` does
+ *   `flumelog:locked` if a process has the backup, or the log that is to be replaced, open for writing, and as `verify` does
  */
 async function restore (backup, file, options) {
   return restoreFile.restore(backup, file, options ?? {})

@@ -2,7 +2,7 @@
 
 // Runs all benchmarks in the full size, and writes what is published: report.md, check.md, the charts, and the comparison in
 // README.md, all of them from the same results. With --results FILE, it runs nothing, and reports the results in that
-// file; with several, those of several versions of Node.js side by side.
+// file; with several, those of several versions of Node.js side by side. With names and --page NAME, it writes a page about these alone.
 
 const fs = require('fs')
 const path = require('path')
@@ -11,7 +11,7 @@ const { runFiles } = require('./helpers/runner')
 const { summarize } = require('./helpers/results')
 const { charts } = require('./helpers/charts')
 const { isMeasured, comparisonTable, withComparison } = require('./helpers/comparison')
-const { reportPage } = require('./helpers/report-page')
+const { reportPage, partPage } = require('./helpers/report-page')
 const { checkPage } = require('./helpers/check-page')
 
 const README = path.join(__dirname, '..', 'README.md')
@@ -24,6 +24,7 @@ const program = {
   own: {
     results: { value: 'FILE', multiple: true, help: 'run nothing, report the results in this file; may be repeated, for several versions of Node.js' },
     output: { value: 'PATH', help: 'directory for the pages and charts; README.md is not changed. Default: bench' },
+    page: { value: 'NAME', help: 'of some benchmarks: write NAME.md with their figures and ratios, and change no other page' },
     readme: { value: 'FILE', help: 'page whose comparison is replaced; default: README.md' }
   },
   check ({ results, readme }) {
@@ -41,6 +42,7 @@ async function main () {
   const results = (values.results ?? [RESULTS]).map(readResults)
   const runs = results.map(({ about, lines }) => ({ about, figures: summarize(lines) }))
   const output = path.resolve(values.output ?? __dirname)
+  if (values.page !== undefined) return write(path.join(output, `${values.page}.md`), partPage({ names, page: values.page }, results, runs, []))
   // of the newest Node.js, which is given last
   const drawn = await drawCharts(runs[runs.length - 1], output)
   write(path.join(output, 'report.md'), reportPage(runs, drawn))

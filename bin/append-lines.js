@@ -133,7 +133,7 @@ async function appendLines (log, file, { encoding, skipEmpty, large }, input, pr
    */
   function failBatch (first, err) {
     // the owner may have stored them anyway
-    if (codeOf(err) === 'flumelog:unreachable') fail(first, 'the process that owns the log does not answer, so it is unknown whether this line and those after it were appended')
+    if (codeOf(err) === 'flumelog:unreachable') fail(first, 'the process that owns the log does not answer, so it is unknown whether this line, and those after it, were appended')
     else stop(first, `stopped: ${explain(err, file).replace(`${file}: `, '')}; lines from ${first} on were not appended`)
   }
 

@@ -185,6 +185,10 @@ exports.isDirectory = (filename) => createError('EISDIR', `${filename}: is a dir
 exports.backupInUse = (filename) => createError('flumelog:locked',
   `${filename}: another program writes to this backup, or backs up to it; wait until it is done`, { filename })
 
+/** @param {string} filename of what is to be restored */
+exports.notClosed = (filename) => createError('flumelog:locked',
+  `${filename}: another program has it open for writing, so it is no finished backup; back up a log that is open, and restore that`, { filename })
+
 /**
  * @param {string} filename of what should be a backup
  * @param {string | null} log
@@ -457,10 +461,11 @@ exports.ambiguousFormat = (filename, formats) => createError('flumelog:invalid',
  * @param {number} most in bytes
  * @param {number} blockSize in bytes
  * @param {string} reason empty: its length
+ * @param {boolean} large whether records can be larger than a block
  */
-exports.cannotImport = (filename, offset, length, most, blockSize, reason) => createError(length > most && reason === '' ? 'flumelog:too-large' : 'flumelog:invalid',
+exports.cannotImport = (filename, offset, length, most, blockSize, reason, large) => createError(length > most && reason === '' ? 'flumelog:too-large' : 'flumelog:invalid',
   `${filename}: the record at offset ${offset} cannot be stored: ` +
-  (reason !== '' ? reason : length === 0 ? 'it is empty' : `it has ${length} bytes; the maximum is ${most}, with blocks of ${blockSize}`) +
+  (reason !== '' ? reason : length === 0 ? 'it is empty' : `it has ${length} bytes; the maximum is ${most}, ${large ? 'with `large`' : `with blocks of ${blockSize}; \`large\` stores records of up to 256 MiB`}`) +
   '; `skip` puts such records into a file of their own', { filename, offset })
 
 /**

@@ -11,7 +11,7 @@ const { openBlocks } = require('./read/open-blocks')
 const { recoverEnd } = require('./recovery/recover-end')
 const { removeJournal } = require('./sharing/journal')
 const { readId, settleId } = require('./space/log-id')
-const { removeUnfinished } = require('./space/unfinished')
+const { removeUseless } = require('./space/unfinished')
 const { promises } = require('./storage/promisified-file')
 const { Writer } = require('./write/writer')
 
@@ -91,11 +91,12 @@ async function openWriter (context, io) {
   const { file, settings, records, limits, listeners, clock } = context
   const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
   // what is appended now is not what an earlier owner of the log was about to store there
-  if (file.location) await Promise.all([removeJournal(file.location.path), removeUnfinished(file.location.path)])
+  if (file.location) await removeJournal(file.location.path)
   const id = await settleId(file.location ?? null, found.start)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
   blocks.start = found.start
+  if (file.location) await removeUseless(file.location.path, { id, blocks, end: blocks.end })
   const writer = new Writer(file, blocks, { ...settings, blockSize, counted }, limits, found.lastSeq, listeners.onadvance, clock)
   // only then: most logs keep everything
   if (settings.retain !== null) require('./space/retention').retain(writer, settings, records)

@@ -184,4 +184,4 @@ function mustBeBoolean (name, value) {
   throw errors.invalid(`${name} must be true or false; it is ${format(value)}`)
 }
 
-module.exports = { settingsOf, checkHighWaterMark, checkOverflow, mustBeBoolean, DEFAULT_BLOCK_SIZE, IDENTITY }
+module.exports = { settingsOf, checkHighWaterMark, checkOverflow, mustBeBoolean, mustSplit, DEFAULT_BLOCK_SIZE, IDENTITY }

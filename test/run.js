@@ -1,31 +1,44 @@
 'use strict'
 
 // Runs every test file in a process of its own, with one process more than there are cores,
-// and counts assertions. `node test/run.js NAME ...` runs the files whose names contain one
-// of the names. `TEST_TIMEOUT` is the number of seconds after which a file is killed. On Bun and
-// Deno, the files in left-out.json are not run, for the reasons given there, unless they are named.
+// and counts assertions.
+//
+//     node test/run.js [NAME ...] [--thorough] [--again]
+//
+// runs the files whose names contain one of the names. With `--thorough`, random tests repeat more; with `--again`, the
+// files whose result is the same on each runtime are not run. `TEST_TIMEOUT` is the number of seconds after which a file is
+// killed. On Bun and Deno, the files in left-out.json are not run, for the reasons given there, unless they are named.
 
 const { spawn } = require('child_process')
 const fs = require('fs')
 const os = require('os')
 const path = require('path')
+const { parseArgs } = require('util')
+const { processFolder } = require('./helpers/folder')
 const { runtime } = require('./helpers/runtime')
 
 const TIMEOUT = Number(process.env.TEST_TIMEOUT ?? 180)
 /** The tests start hundreds of processes, and need no TLS: reading certificates would take most of the time of starting one. */
-const { NODE_EXTRA_CA_CERTS, ...ENV } = process.env
+const { NODE_EXTRA_CA_CERTS, ...env } = process.env
+const { values: { thorough, again }, positionals: names } = parseArgs({
+  options: { thorough: { type: 'boolean', default: false }, again: { type: 'boolean', default: false } }, allowPositionals: true
+})
+/** See helpers/folder.js and helpers/repetitions.js; newer versions of Node.js need not compile what several processes load. */
+const shared = processFolder()
+const ENV = { ...env, TEST_SHARED: shared, NODE_COMPILE_CACHE: path.join(shared, 'compiled'), ...(thorough ? { TEST_THOROUGH: '1' } : {}) }
 
-/** The slowest files, started first so that none of them runs alone at the end. */
+/** The slowest files, started first so that none of them runs alone at the end. The first of those with the package makes it. */
 const FIRST = [
-  'view/browser.js', 'sharing/chaos.js', 'fuzz/fuzz.js', 'recovery/damage.js', 'package/style.js', 'bin/dump.js', 'recovery/kills.js', 'package/comparison.js', 'package/types.js', 'package/package.js', 'package/pages.js',
-  'read/bounds.js', 'read/buffer-pool.js', 'read/followers.js', 'recovery/replayed-calls.js', 'fuzz/seeds.js', 'recovery/crash-machine.js', 'bin/errors.js'
+  'package/package.js', 'view/browser.js', 'sharing/chaos.js', 'package/style.js', 'fuzz/fuzz.js', 'bin/docs.js', 'recovery/damage.js', 'package/types.js', 'package/pages.js', 'recovery/kills.js',
+  'bin/usage.js', 'package/comparison.js', 'read/buffer-pool.js', 'recovery/crash-machine.js', 'read/bounds.js', 'bin/dump-range.js', 'backup/backup.js', 'sharing/plain-client.js',
+  'bin/repair.js', 'package/aligned-offset.js', 'write/full-disk.js', 'read/memory.js', 'bin/screen.js', 'bin/append-shared.js', 'bin/dump.js', 'read/followers.js'
 ]
 /** Directories without tests; the others mirror lib/. */
 const NO_TESTS = ['helpers', 'types']
 
-/** Files, and why this runtime does not run them. @type {Record<string, string>} */
-const leftOut = require('./left-out.json')[runtime] ?? {}
-const names = process.argv.slice(2)
+const lists = require('./left-out.json')
+/** Files, and why they are not run. @type {Record<string, string>} */
+const leftOut = { ...(again ? lists.again : {}), ...lists[runtime] }
 const files = fs.readdirSync(__dirname, { recursive: true, encoding: 'utf8' })
   .filter(file => file.endsWith('.js') && file !== 'run.js' && !NO_TESTS.includes(file.split(path.sep)[0]))
   .filter(file => names.length === 0 ? leftOut[slashed(file)] === undefined : names.some(name => file.includes(name)))

@@ -1,10 +1,11 @@
 'use strict'
 
-// The page with all figures, report.md.
+// The page with all figures, report.md, and pages with those of some benchmarks.
 
 const { table, place, nodeOf, versions } = require('./markdown')
 const { comparisonTable, isMeasured } = require('./comparison')
 const { notesOf, formatCount, formatBytes, formatTime, formatRange } = require('./results')
+const { targets, judgedTable } = require('./judge')
 const { NAMES } = require('./settings')
 
 const PHASES = ['cold', 'warm']
@@ -18,24 +19,69 @@ const PHASES = ['cold', 'warm']
  * @param {Drawn[]} drawn
  */
 function reportPage (runs, drawn) {
-  const pictures = (file) => drawn.filter(chart => chart.file === file).map(({ title, name }) => `![${title}](charts/${name}.svg)`)
   const isCompared = runs.every(({ figures }) => isMeasured(figures))
   return `# Benchmark results
 
 Written by \`npm run bench:report\`. [README.md](README.md) says what each benchmark asks; [check.md](check.md) has the ratios that matter, and
 whether they are as wanted.
 
-${runs.map(({ about }) => `- ${nodeOf(about)}: ${place(about)}, ${about.size} size. ${versions(about)}`).join('\n')}
+${preface(runs)}
+
+${[
+  ...(isCompared ? [['## Comparison of all stores', ...picturesOf(drawn, null), comparisonTable(runs)].join('\n\n')] : []),
+  ...sections(runs, drawn)
+].join('\n\n')}
+`
+}
+
+/**
+ * The page with some of the benchmarks.
+ * @param {{ names: string[], page: string }} about it
+ * @param {Array<import('./settings').Results>} results
+ * @param {Run[]} runs the same, summarized
+ * @param {Drawn[]} drawn
+ */
+function partPage ({ names, page }, results, runs, drawn) {
+  const command = `npm run bench:report -- ${names.join(' ')} --page ${page}`
+  return `# Benchmark results: ${page}
+
+Written by \`${command}\`. [README.md](README.md) says what each benchmark asks.
+
+${preface(runs)}
+
+${[...sections(runs, drawn), ...results.map(({ about, lines }) => ratios(about, lines))].join('\n\n')}
+`
+}
+
+function ratios (about, lines) {
+  const measured = targets.filter(({ of, over }) => [of, ...over].every(({ file }) => lines.some(line => line.file === file)))
+  return `## Ratios, ${nodeOf(about)}\n\n${judgedTable(measured, lines)}`
+}
+
+/** @param {Run[]} runs */
+function preface (runs) {
+  return `${runs.map(({ about }) => `- ${nodeOf(about)}: ${place(about)}, ${about.size} size. ${versions(about)}`).join('\n')}
 
 *cold*: the first pass in a fresh process; *warm*: later, in the same process, after at least half a second of the same work. Figures are medians
 over the rounds, with minimum and maximum in parentheses. Latencies are from a call of append or get to its callback; p99 is a median over the
-rounds, max the largest. Records have 155 bytes. A star refers to the notes at the end of the section.
+rounds, max the largest. Records have 155 bytes, unless a table says otherwise. A star refers to the notes at the end of the section.`
+}
 
-${[
-  ...(isCompared ? [['## Comparison of all stores', ...pictures(null), comparisonTable(runs)].join('\n\n')] : []),
-  ...NAMES.filter(name => runs.some(({ figures }) => figures.some(({ file }) => file === name))).map(name => section(name, runs, pictures(name)))
-].join('\n\n')}
-`
+/**
+ * @param {Run[]} runs
+ * @param {Drawn[]} drawn
+ */
+function sections (runs, drawn) {
+  const measured = NAMES.filter(name => runs.some(({ figures }) => figures.some(({ file }) => file === name)))
+  return measured.map(name => section(name, runs, picturesOf(drawn, name)))
+}
+
+/**
+ * @param {Drawn[]} drawn
+ * @param {string | null} file
+ */
+function picturesOf (drawn, file) {
+  return drawn.filter(chart => chart.file === file).map(({ title, name }) => `![${title}](charts/${name}.svg)`)
 }
 
 /**
@@ -139,4 +185,4 @@ function latencyCell (figure) {
   return [median, p99, worst].map(formatTime).join(', ')
 }
 
-module.exports = { reportPage }
+module.exports = { reportPage, partPage }

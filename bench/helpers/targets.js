@@ -55,6 +55,9 @@ const large = rowsIn('scale', 'a log of 4,000 MB')
 /** Processes that write at the same time. */
 const clients = (count) => rowsIn('clients', count === 1 ? '1 client' : `${count} clients`)
 const databases = (count, transactions) => ['better-sqlite3', 'lmdb'].map(name => clients(count)(`${name}, ${transactions}`))
+const compaction = rowsIn('space-compact', 'compaction of 1001 MB, 1,400,000 records, 5 % deleted')
+const backup = rowsIn('space-backup', 'a log of 1,000 MB')
+const moved = rowsIn('space-import', 'import of 1000 MB, records of 155 bytes')
 const takeover = { ...rowsIn('clients', 'from SIGKILL of the owner to the next acknowledgement')('takeover'), part: 'all' }
 
 /** Peers that store what is appended. */
@@ -140,7 +143,16 @@ const targets = [
   { number: 17, what: '`flumelog append`, relative to `sqlite3 .import`', of: imported('flumelog append'), over: [imported('sqlite3 .import')], ...RATE, cold: atLeast(1.5) },
   { number: 17, what: 'the same, with synchronous=OFF and no journal', of: imported('flumelog append'), over: [imported('sqlite3 .import, synchronous=OFF')], ...RATE },
   { number: 17, what: '`flumelog dump`, relative to `sqlite3 SELECT`', of: exported('flumelog dump'), over: [exported('sqlite3 select')], ...RATE, cold: atLeast(1.5) },
-  { number: 17, what: 'the same, relative to `mdb_dump`', of: exported('flumelog dump'), over: [exported('mdb_dump')], ...RATE, cold: atLeast(1.5) }
+  { number: 17, what: 'the same, relative to `mdb_dump`', of: exported('flumelog dump'), over: [exported('mdb_dump')], ...RATE, cold: atLeast(1.5) },
+  { number: 18, what: 'compaction, relative to async-append-only-log', of: compaction(OURS), over: [compaction('async-append-only-log')], ...RATE, cold: atLeast(5) },
+  { number: 18, what: 'the same, relative to better-sqlite3, VACUUM', of: compaction(OURS), over: [compaction('better-sqlite3, VACUUM')], ...RATE },
+  { number: 18, what: 'the same, relative to classic-level, compactRange', of: compaction(OURS), over: [compaction('classic-level, compactRange')], ...RATE },
+  { number: 18, what: 'longest append during a compaction, in ms', of: { ...compaction(`${OURS}, appends meanwhile`), part: 'longest append' }, over: [], ...DURATION, cold: atMost(50) },
+  { number: 19, what: 'backup, relative to cp', of: backup('backup'), over: [backup('cp')], ...RATE, cold: atLeast(0.5) },
+  { number: 19, what: 'the same, relative to cp, fsynced', of: backup('backup'), over: [backup('cp, fsynced')], ...RATE },
+  { number: 19, what: 'the same, relative to better-sqlite3: backup', of: backup('backup'), over: [backup('better-sqlite3: backup')], ...RATE },
+  { number: 20, what: 'import of flumelog-offset-48, relative to a bare loop that makes a view of each record', of: moved('import of flumelog-offset-48'), over: [moved('bare loop: reads flumelog-offset, makes a view of each record')], ...RATE, cold: atLeast(0.5) },
+  { number: 20, what: 'the same, relative to a copy of the file, fsynced', of: moved('import of flumelog-offset-48'), over: [moved('copy of the file, fsynced')], ...RATE }
 ]
 
 module.exports = { targets }

@@ -25,9 +25,11 @@ old ones to the new ones; views under flumedb are rebuilt when they are opened.
 A log without deleted records stays as it is.
 
 The log is copied into my.log.compacting, which then takes its place: until
-then, Ctrl-C, a crash or a full disk leave it as it was. It takes as much free
-space as the records that stay. No other process may have the log open for
-writing; readers follow. A program that has it open can call log.compact().`
+then, Ctrl-C, a crash or a full disk leave it as it was. After Ctrl-C, a kill
+or a crash, the same command goes on with that file; remove it if you do not
+want to. It takes as much free space as the records that stay. No other
+process may have the log open for writing; readers follow. A program that has
+it open can call log.compact().`
 
 /** @param {import('commander').Command} program */
 function define (program) {
@@ -64,7 +66,7 @@ async function compact (file, { yes }, command) {
   try {
     const { id } = log
     const { id: idNow, before, after, records, deleted } = await new Promise((resolve, reject) => {
-      log.compact({ signal: interrupt.signal, onProgress: ({ done, total }) => bar.update(done, total) }, (err, compacted) => err ? reject(err) : resolve(compacted))
+      log.compact({ signal: interrupt.signal, onProgress: ({ bytes, total }) => bar.update(bytes, total) }, (err, compacted) => err ? reject(err) : resolve(compacted))
     })
     bar.stop()
     if (idNow === id) process.stdout.write(`${printable(file)}: nothing to drop: no record is deleted; the log is as it was\n`)
@@ -73,7 +75,7 @@ async function compact (file, { yes }, command) {
     bar.stop()
     if (!interrupt.signal.aborted) throw err
     process.exitCode = INTERRUPTED
-    process.stderr.write(`${printable(file)}: interrupted; the log is as it was\n`)
+    process.stderr.write(`${printable(file)}: interrupted; the log is as it was, and the next compact goes on from here\n`)
   } finally {
     process.removeListener('SIGINT', oninterrupt)
     await close(log)

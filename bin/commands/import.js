@@ -13,7 +13,7 @@ const { importLog } = require('../../import')
 const { NAMES } = require('../../lib/import/formats')
 
 /** @typedef {import('../../import').Imported} Imported */
-/** @typedef {{ from?: any, keepDeleted?: boolean, skip?: boolean, blockSize?: number }} ImportOptions */
+/** @typedef {{ from?: any, keepDeleted?: boolean, skip?: boolean, large?: boolean, blockSize?: number }} ImportOptions */
 
 const EXAMPLES = `
 Examples:
@@ -37,6 +37,7 @@ function define (program) {
     .addOption(choiceOption('--from <format>', 'format of the old file; default: it is detected', NAMES))
     .option('--keep-deleted', 'keep deleted records as deleted ones of the same size; default: they are left out')
     .option('--skip', 'put what cannot be stored into NEW.skipped')
+    .option('--large', 'store records that do not fit into a block, of up to 256 MiB, in chunks')
     .option('--block-size <bytes>', 'block size of the new log; default: 65536', blockSize)
     .addHelpText('after', helpText(EXAMPLES))
     .action(run)
@@ -61,7 +62,7 @@ async function run (old, target, options) {
       process.exitCode = 130
       return
     }
-    const text = explain(err, fileOf(err, old, target)).replace('`skip`', '--skip').replace('`from`', '--from')
+    const text = explain(err, fileOf(err, old, target)).replace('`skip`', '--skip').replace('`large`', '--large').replace('`from`', '--from')
     throw new UserError(isKept ? `${text}; then the same command continues` : text)
   } finally {
     process.removeListener('SIGINT', oninterrupt)
@@ -84,11 +85,12 @@ function fileOf ({ code, syscall }, old, target) {
  * @param {Imported} imported
  * @returns {string[]} lines
  */
-function formatReport (old, target, { format, records, bytes, deleted, skipped, corrupt, digest, torn, map, skippedFile, continued }) {
+function formatReport (old, target, { format, records, bytes, large, deleted, skipped, corrupt, digest, torn, map, skippedFile, continued }) {
   const { stdout } = process
   const lines = [`${shownOn(stdout, target)}: imported ${counted(records, 'record')}, ${size(bytes)}, from ${shownOn(stdout, old)} (${format})`]
   if (continued > 0) lines.push(`continued at offset ${continued}, where an earlier import had stopped`)
   if (deleted > 0) lines.push(`${counted(deleted, 'deleted record')} ${process.argv.includes('--keep-deleted') ? 'kept' : 'left out'}`)
+  if (large > 0) lines.push(`${counted(large, 'record is', 'records are')} larger than a block: programs that open the log need \`large: true\``)
   if (skippedFile !== null) {
     const what = [skipped > 0 ? counted(skipped, 'record') : '', corrupt > 0 ? `${size(corrupt)} that ${corrupt === 1 ? 'is' : 'are'} corrupt` : ''].filter(Boolean).join(' and ')
     lines.push(`${paint(stdout, 'yellow', 'skipped')} ${what}: see ${shownOn(stdout, skippedFile)}`)

@@ -43,7 +43,10 @@ async function restore (backup, file, { force = false }) {
     const what = `${shownOn(process.stdout, file)}: restored ${counted(records, 'record')}, ${size(bytes)}`
     process.stdout.write(`${what}${replaced ? '; the log that was there has been replaced' : ''}\n`)
   } catch (err) {
-    const { code, message, path: failed } = /** @type {NodeJS.ErrnoException} */ (err)
+    const { code, message, path: failed, filename } = /** @type {NodeJS.ErrnoException & { filename?: string }} */ (err)
+    if (code === 'flumelog:locked' && filename === backup) {
+      throw new UserError(`${backup}: another program has it open for writing: close it there, or wait until it is backed up; to copy a log that is open, use flumelog backup`)
+    }
     if (code === 'flumelog:locked') throw new UserError(`${file}: another program has this log open for writing; close it there first`)
     if (code === 'EEXIST') throw new UserError(`${message}, or use --force to replace it`)
     throw new UserError(explain(err, failed === path.resolve(backup) ? backup : file))

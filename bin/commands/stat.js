@@ -62,6 +62,7 @@ function figuresOf (file, report, allocated) {
     sealed: report.sealed,
     checksummed: report.checksummed,
     records: counts.records,
+    parts: counts.parts,
     bytes: counts.bytes,
     framing: counts.framing,
     deleted: { records: counts.deleted, bytes: counts.deletedBytes },
@@ -94,18 +95,20 @@ function bucketsOf (sizes) {
  */
 function formatReport (figures) {
   const { stdout } = process
-  const { records, record, deleted, padding, corrupt, torn } = figures
-  const share = (/** @type {number} */ bytes) => `${counted(bytes, 'byte')} (${percent(bytes, figures.size - figures.start).toFixed(1)} %)`
+  const { records, parts, record, deleted, padding, corrupt, torn } = figures
+  // what is before the start takes no space
+  const bytes = figures.size - figures.start
+  const share = (/** @type {number} */ part) => `${counted(part, 'byte')} (${percent(part, bytes).toFixed(1)} %)`
   const row = (/** @type {string} */ name, /** @type {string} */ value) => `${name.padEnd(14)}${value}`
   const warn = (/** @type {string} */ name, /** @type {string} */ value) => paint(stdout, 'red', row(name, value))
   const lines = [
     row('file', shownOn(stdout, figures.file)),
-    row('size', figures.size < 1000 ? counted(figures.size, 'byte') : `${counted(figures.size, 'byte')} (${size(figures.size)})`),
+    row('size', bytes < 1000 ? counted(bytes, 'byte') : `${counted(bytes, 'byte')} (${size(bytes)})`),
     row('allocated', share(figures.allocated)),
-    ...figures.start === 0 ? [] : [row('start', `${counted(figures.start, 'byte')}; what was before is trimmed`)],
+    ...figures.start === 0 ? [] : [row('start', `offset ${count(figures.start)}; what was before is trimmed or compacted, and takes no space`)],
     row('block size', counted(figures.blockSize, 'byte')),
     row('blocks', `${count(figures.blocks)}${sealedNote(figures)}`),
-    row('records', count(records)),
+    row('records', parts === 0 ? count(records) : `${count(records)}: ${count(records - parts)} were appended, large ones have ${counted(parts, 'chunk')} more`),
     row('data', share(figures.bytes)),
     row('deleted', `${counted(deleted.records, 'record')}, ${share(deleted.bytes)}`),
     row('framing', share(figures.framing)),

@@ -70,7 +70,7 @@ function formatReport (file, report) {
 
 /** @param {Report} report */
 function describeValid ({ size: bytes, start, blocks, sealed, checksummed, counts }) {
-  const what = `valid: ${counted(blocks, 'block')}, ${counted(counts.records, 'record')}, ${size(bytes - start)}${start === 0 ? '' : `, from offset ${start} on: what was before is trimmed`}`
+  const what = `valid: ${counted(blocks, 'block')}, ${counted(counts.records, 'record')}, ${size(bytes - start)}${start === 0 ? '' : `, from offset ${start} on: what was before is trimmed or compacted`}`
   if (sealed === checksummed) return what
   const without = checksummed === 0 ? 'no block has a checksum' : `${counted(sealed - checksummed, 'block has', 'blocks have')} no checksum`
   return `${what}; ${without}, so only the structure was checked there`

@@ -50,7 +50,7 @@ class Comparison {
       }
       // small reads may have been made at once
       await new Promise(resolve => setImmediate(resolve))
-      onprogress((number + count) * blockSize, end)
+      onprogress((number + count - first) * blockSize, end - first * blockSize)
     }
     if (end % blockSize > 0 && fullBlocks >= first) yield await this.compare(fullBlocks, end)
   }

@@ -130,14 +130,14 @@ class EarlierBackup {
    */
   async update (work) {
     const { source } = this
-    const { start } = this
+    const { start: before } = this
     await this.settle()
     try {
       if (source.start > this.start) await this.trim()
       const deleted = this.mustDelete ? await this.deleteAll(work) : 0
       const copied = this.end < source.end ? await this.append(work) : 0
       await this.removePoint()
-      return { bytes: source.end, copied, deleted, trimmed: this.start - start, incremental: true }
+      return { bytes: source.end - this.start, start: this.start, copied, deleted, trimmed: this.start - before, incremental: true }
     } catch (err) {
       await this.undo().catch(() => {})
       throw err

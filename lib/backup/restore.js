@@ -12,6 +12,7 @@ const { mustBePath, workFor } = require('../maintenance/work')
 const { writeCopy } = require('../maintenance/write-copy')
 const { recoverEnd } = require('../recovery/recover-end')
 const { createFolders, nullIfMissing, syncFolder } = require('../storage/directory')
+const { lockForReading } = require('../storage/lock')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
 const { copyMap } = require('./copy-beside')
@@ -26,7 +27,8 @@ const STALE_SUFFIXES = [...ALL_SUFFIXES, '.recovery-point.new', '.clients.new', 
  * @typedef {RestoreOnlyOptions & import('../maintenance/work').WorkOptions} RestoreOptions
  *
  * @typedef {object} Restored
- * @property {number} bytes size of the log
+ * @property {number} bytes of the log, from its start to its end: nothing before its start takes space
+ * @property {number} start where it starts
  * @property {number} records in it that are not deleted
  * @property {boolean} replaced whether another log was there
  */
@@ -47,8 +49,29 @@ async function restore (backup, file, options) {
   // resolved now: the process may change its directory meanwhile
   const source = path.resolve(backup)
   const name = resolved(file)
+  // a backup that is being written can be half of what it will be; not blocking, since it may be a FIFO
+  const handle = await fs.promises.open(source, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0))
+  try {
+    if (!lockForReading(handle.fd)) throw errors.notClosed(backup)
+    return await restoreLocked(backup, source, file, name, options, work)
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * @param {string} backup as the caller gave it
+ * @param {string} source the same, absolute
+ * @param {string} file as the caller gave it
+ * @param {string} name the same, absolute
+ * @param {RestoreOptions} options
+ * @param {import('../maintenance/write-copy').Work} work
+ * @returns {Promise<Restored>}
+ */
+async function restoreLocked (backup, source, file, name, options, work) {
   const extent = await openExtent(pathFile(backup, { readOnly: true, lock: false }))
   try {
+    if (extent.open) throw errors.notClosed(backup)
     if (isSameFile(source, name)) throw errors.invalid(`${file}: this is the backup itself; give the name of the log`)
     if (fs.statSync(name, { throwIfNoEntry: false })?.isDirectory()) throw errors.isDirectory(file)
     if (!options.force) mustBeFree(name, file)
@@ -82,7 +105,7 @@ async function restoreAs (name, file, extent, source, { force = false }, work) {
       await fs.promises.rename(unfinished, name)
       await syncFolder(path.dirname(name))
     })
-    return { bytes: copied.size, records: copied.counts.records, replaced: replaced !== null }
+    return { bytes: copied.size - extent.start, start: extent.start, records: copied.counts.records, replaced: replaced !== null }
   } catch (err) {
     // those in which another process has put something meanwhile stay
     for (const folder of folders) await fs.promises.rmdir(folder).catch(() => {})

@@ -54,7 +54,7 @@ async function writeBackup (source, name, target, earlier, work) {
       stopListening()
       await finish(source, written, name, target, earlier)
       if (cloned !== null) remove()
-      return { bytes: source.end, copied, deleted: 0, trimmed: 0, incremental: false }
+      return { bytes: source.end - source.start, start: source.start, copied, deleted: 0, trimmed: 0, incremental: false }
     } catch (err) {
       remove()
       // when the file is gone, that fails first

@@ -80,16 +80,17 @@ async function exportLog (filename, target, { to, fields = [] }, work) {
  * @returns {Promise<Exported>} once the file is durable
  */
 async function write (log, filename, name, to, fields, work) {
+  const { start } = log
   const end = log.stats().size
   const onprogress = work.begin('export')
   const file = await OutFile.create(name)
   try {
     const writer = writerOf(to, file, filename, fields)
     const counts = { records: 0, bytes: 0 }
-    for (let next = 0; next < end;) {
+    for (let next = start; next < end;) {
       next = await writeSome(log, next, end, file, writer, counts)
       await file.write()
-      onprogress(next, end)
+      onprogress(next - start, end - start)
     }
     writer.end()
     await file.sync()

@@ -33,6 +33,9 @@ const WHOLE = LENGTH + 4
 const PART_HEADER = WHOLE
 const LAST_HEADER = WHOLE + 4
 
+/** A large record starts in the rest of a block that has at least this part of one. */
+const SMALL_REST = 8
+
 /** Bytes of the largest record. */
 const MAX_LENGTH = 256 * 1024 * 1024
 /** Blocks that are smaller have no room for the header of a chunk, or for little else. */
@@ -133,6 +136,14 @@ function unescape (data) {
   return kindOf(data) === ESCAPED ? data.subarray(ESCAPE_SIZE) : data
 }
 
+/**
+ * @param {number} most bytes of a record that fits into a block
+ * @returns {number} bytes of data for which there is room in a block, at least, so that a large record starts there
+ */
+function leastRoom (most) {
+  return Math.max(most / SMALL_REST, 2 * PART_HEADER)
+}
+
 /** Writes a record as chunks, one after the other. */
 class Splitter {
   /** @param {Uint8Array} data at most MAX_LENGTH bytes */
@@ -144,6 +155,8 @@ class Splitter {
     this.written = 0
     /** Chunks that are written. */
     this.count = 0
+    /** Bytes of these, without their lengths. */
+    this.stored = 0
     this.isDone = false
   }
 
@@ -176,6 +189,7 @@ class Splitter {
     block.writeUInt32LE(crc32(block.subarray(start + CHECKED, start + size)), start + CHECKSUM)
     layout.writeLength(block, start + size, size)
     this.count++
+    this.stored += size
     this.isDone = isLast
     return start + size + layout.LENGTH_SIZE
   }
@@ -289,6 +303,7 @@ module.exports = {
   isIntact,
   escape,
   unescape,
+  leastRoom,
   Splitter,
   Joiner,
   joinAll

@@ -30,7 +30,9 @@ class AlignedReader {
   constructor (extent, offset) {
     this.extent = extent
     this.frame = layout.FRAME_SIZE
-    this.offset = offset
+    /** What is before it was trimmed. */
+    this.start = extent.start
+    this.offset = Math.max(offset, extent.start)
     this.pieces = pieces(extent)
     /** @type {import('../maintenance/blocks').ScannedBlock[]} */
     this.blocks = []

@@ -5,13 +5,14 @@
 
 const { isUtf8 } = require('buffer')
 const errors = require('../errors')
-const { mustNotBeEndless } = require('./lines')
+const { MAX_LINE } = require('./lines')
 
 const NEWLINE = 0x0a
 const QUOTE = 0x22
 /** Bytes of a last row that is taken for torn: a longer one has lost a quote somewhere. */
 const MAX_TORN = 64 * 1024
 const NOT_CLOSED = 'the quotes of a field are not closed'
+const NOT_UTF8 = 'not UTF-8'
 /** Bytes of the header, at most. */
 const MAX_HEADER = 1024 * 1024
 
@@ -22,11 +23,12 @@ class CsvParser {
   /**
    * @param {string[]} names of the fields
    * @param {number} start offset of the first row after the header
+   * @param {number} headerLines
    * @param {number} offset where parsing starts
    */
-  constructor (names, start, offset) {
-    /** Number of the row, with the header; NaN: not known. */
-    this.row = offset <= start ? 2 : NaN
+  constructor (names, start, headerLines, offset) {
+    /** Number of the next line, from 1; NaN: not known. A row has several if newlines are in its quotes. */
+    this.line = offset <= start ? 1 + headerLines : NaN
     this.keys = names.map(name => JSON.stringify(name))
     this.start = start
     /** Rows become objects of other sizes. */
@@ -42,8 +44,7 @@ class CsvParser {
     while (position < end) {
       let next = endOfRow(bytes, position, end)
       const isWhole = next !== -1
-      if (!isWhole && !isLast) {
-        mustNotBeEndless(base + position, end - position)
+      if (!isWhole && !isLast && end - position <= MAX_LINE) {
         this.needed = end - position + 1
         break
       }
@@ -51,8 +52,8 @@ class CsvParser {
       this.next = next
       const isPaused = !isBlank(bytes, position, next) && this.parseRow(bytes, position, next, base, isWhole, handler)
       if (this.problem !== '') break
+      this.line += linesIn(bytes, position, this.next)
       position = this.next
-      this.row++
       if (isPaused) break
     }
     return position
@@ -68,20 +69,21 @@ class CsvParser {
    * @returns {boolean} whether the handler wants to be asked before the next one
    */
   parseRow (bytes, position, next, base, isWhole, handler) {
-    const row = fieldsOf(bytes, position, next)
+    const row = next - position > MAX_LINE ? NOT_CLOSED : fieldsOf(bytes, position, next)
     if (typeof row !== 'string' && row.length === this.keys.length) {
       const object = Buffer.from(`{${row.map((value, i) => `${this.keys[i]}:${JSON.stringify(value)}`).join(',')}}`)
       return handler.record(object, 0, object.length, base + position, false)
     }
     const reason = typeof row === 'string' ? row : `${row.length === 1 ? '1 field' : `${row.length} fields`}, the header has ${this.keys.length}`
-    if (!isWhole && next - position <= MAX_TORN && (typeof row !== 'string' || row === NOT_CLOSED)) {
+    const line = endOfLine(bytes, position, next)
+    // whole lines after a quote that is not closed are none that a write has left
+    if (!isWhole && next - position <= MAX_TORN && (typeof row !== 'string' || (row === NOT_CLOSED && line === next))) {
       this.problem = `the last row has no newline: ${reason}`
       return true
     }
     // a quote too many may have made one row of many
-    const line = bytes.indexOf(NEWLINE, position)
-    this.next = typeof row === 'string' && line !== -1 && line < next ? line + 1 : next
-    return handler.problem(bytes, position, this.next, base + position, isNaN(this.row) ? reason : `row ${this.row}: ${reason}`)
+    this.next = typeof row === 'string' ? line : next
+    return handler.problem(bytes, position, this.next, base + position, isNaN(this.line) ? reason : `line ${this.line}: ${reason}`)
   }
 
   /** Only the last row can be torn. @type {Parser['resync']} */
@@ -110,6 +112,28 @@ function endOfRow (bytes, position, end) {
  * @param {Buffer} bytes
  * @param {number} position
  * @param {number} next
+ * @returns {number} the position after the first newline; `next` if there is none
+ */
+function endOfLine (bytes, position, next) {
+  const newline = bytes.indexOf(NEWLINE, position)
+  return newline !== -1 && newline < next ? newline + 1 : next
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} position
+ * @param {number} next
+ */
+function linesIn (bytes, position, next) {
+  let lines = 1
+  while ((position = endOfLine(bytes, position, next)) < next) lines++
+  return lines
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} position
+ * @param {number} next
  * @returns {boolean} whether nothing is in the line
  */
 function isBlank (bytes, position, next) {
@@ -123,7 +147,7 @@ function isBlank (bytes, position, next) {
  * @returns {string[] | string} the fields of a row; or what is wrong with it
  */
 function fieldsOf (bytes, position, end) {
-  if (!isUtf8(bytes.subarray(position, end))) return 'not UTF-8'
+  if (!isUtf8(bytes.subarray(position, end))) return NOT_UTF8
   const row = bytes.toString('utf8', position, end).replace(/\r?\n$/, '')
   const fields = []
   for (let at = 0; ; at++) {
@@ -167,7 +191,7 @@ function quotedAt (row, at) {
 
 /**
  * @param {Buffer} head the first bytes of a file
- * @returns {{ names: string[], start: number } | string} what the first row says; or what is wrong with it
+ * @returns {{ names: string[], start: number, lines: number } | string} what the first row says; or what is wrong with it
  */
 function headerOf (head) {
   const mark = head.subarray(0, 3).equals(Buffer.from('\ufeff')) ? 3 : 0
@@ -176,7 +200,8 @@ function headerOf (head) {
   if (typeof names === 'string') return names
   if (names.includes('')) return 'a field has no name'
   if (new Set(names).size < names.length) return 'two fields have the same name'
-  return { names, start: end === -1 ? head.length : end }
+  const start = end === -1 ? head.length : end
+  return { names, start, lines: linesIn(head, 0, start) }
 }
 
 /**
@@ -186,8 +211,9 @@ function headerOf (head) {
  */
 function csvParser (filename, head, offset) {
   const header = headerOf(head)
-  if (typeof header === 'string') throw errors.invalid(`${filename}: the first row has to name the fields, but ${header}`)
-  return new CsvParser(header.names, header.start, offset)
+  if (header === NOT_UTF8) throw errors.invalid(`${filename}: the header row is not UTF-8`)
+  if (typeof header === 'string') throw errors.invalid(`${filename}: the header row does not name the fields: ${header}`)
+  return new CsvParser(header.names, header.start, header.lines, offset)
 }
 
 module.exports = { csvParser, headerOf, MAX_HEADER }

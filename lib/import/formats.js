@@ -5,6 +5,7 @@
 const { isUtf8 } = require('buffer')
 const errors = require('../errors')
 const { detectBlockSize } = require('../format/block-size')
+const { MAX_LENGTH } = require('../format/chunk')
 const { isZeros } = require('../format/zeros')
 const { endOfRecords } = require('../format/validation')
 const { MAX_BLOCK_SIZE, LENGTH_SIZE, FRAME_SIZE } = require('../format/layout')
@@ -15,8 +16,9 @@ const { NdjsonParser } = require('./ndjson-file')
 const { OffsetParser } = require('./offset-file')
 const { RecordReader } = require('./record-reader')
 
-/** Bytes of a file by which its format is detected. */
+/** Bytes of a file by which its format is detected: more, if its first record is larger. */
 const SAMPLE_SIZE = 1024 * 1024
+const MAX_SAMPLE_SIZE = MAX_LENGTH + SAMPLE_SIZE
 /** Of async-append-only-log; the first is its default. */
 const BLOCK_SIZES = [65536, 1048576, 524288, 262144, 131072, 32768, 16384, 8192, 4096, 2048, 1024]
 
@@ -30,6 +32,7 @@ const BLOCK_SIZES = [65536, 1048576, 524288, 262144, 131072, 32768, 16384, 8192,
  * @property {boolean} isWhole nothing else was found
  * @property {boolean} isClear false: other files could look like that, too
  * @property {boolean} [isWeak] the same, though it is whole: lengths that stand once lead to zeros from anywhere
+ * @property {number} [needed] bytes of the file, without which nothing is known
  * @property {number} [blockSize]
  *
  * @typedef {object} FormatDescription
@@ -101,7 +104,8 @@ function parse (parser, sample, size) {
     corrupt: () => {}
   }
   parser.parse(sample, 0, sample.length, 0, sample.length === size, handler)
-  return { records, isWhole: records > 0 && broken === 0 && parser.problem === '', isClear: records > 0 && records >= broken }
+  const needed = records + broken === 0 && parser.problem === '' ? parser.needed : 0
+  return { needed, records, isWhole: records > 0 && broken === 0 && parser.problem === '', isClear: records > 0 && records >= broken }
 }
 
 /** @type {FormatDescription['detect']} */
@@ -139,7 +143,8 @@ function detectCsv (sample, size) {
   // one field can be any text; those that start like JSON are
   if (typeof header === 'string' || header.names.length < 2 || /^[[{]/.test(header.names[0])) return NOTHING
   const rows = sample.subarray(header.start)
-  return parse(csvParser('', sample, 0), rows, size - header.start)
+  const found = parse(csvParser('', sample, 0), rows, size - header.start)
+  return { ...found, needed: found.needed && header.start + found.needed }
 }
 
 /**
@@ -152,6 +157,31 @@ function isText (sample, size) {
   return isUtf8(sample) || (sample.length < size && [1, 2, 3].some(bytes => isUtf8(sample.subarray(0, -bytes))))
 }
 
+/** @typedef {Evidence & { format: Format }} Found */
+
+/**
+ * @param {OldFile} file
+ * @param {Format[]} names
+ * @returns {Promise<Found[]>}
+ */
+async function evidenceIn (file, names) {
+  const { size } = file
+  if (size < LENGTH_SIZE) return names.map(format => ({ format, ...NOTHING }))
+  for (let sampleSize = Math.min(SAMPLE_SIZE, size); ;) {
+    const sample = await file.read(0, sampleSize)
+    const all = names.map(format => ({ format, ...FORMATS[format].detect(sample, size) }))
+    const most = Math.min(size, MAX_SAMPLE_SIZE)
+    const needed = Math.max(...all.map(({ needed = 0 }) => needed))
+    if (mostLikely(all).length > 0 || needed <= sampleSize || sampleSize === most) return all
+    sampleSize = Math.min(most, Math.max(needed, 2 * sampleSize))
+  }
+}
+
+/** @param {Found[]} all */
+function mostLikely (all) {
+  return [all.filter(({ isWhole, isWeak }) => isWhole && !isWeak), all.filter(({ isWhole }) => isWhole), all.filter(({ isClear }) => isClear)].find(some => some.length > 0) ?? []
+}
+
 /**
  * @param {OldFile} file
  * @param {string} [from] a format, or `flumelog-offset`; default: all are tried
@@ -160,10 +190,9 @@ function isText (sample, size) {
  */
 async function formatOf (file, from) {
   const { size, filename } = file
-  const sample = await file.read(0, Math.min(SAMPLE_SIZE, size))
   const names = /** @type {Format[]} */ (Object.keys(FORMATS)).filter(name => from === undefined || name === from || (from === 'flumelog-offset' && name.startsWith(from)))
-  const all = names.map(format => ({ format, ...(size < LENGTH_SIZE ? NOTHING : FORMATS[format].detect(sample, size)) }))
-  const found = [all.filter(({ isWhole, isWeak }) => isWhole && !isWeak), all.filter(({ isWhole }) => isWhole), all.filter(({ isClear }) => isClear)].find(some => some.length > 0) ?? []
+  const all = await evidenceIn(file, names)
+  const found = mostLikely(all)
   // what the caller says counts, unless the number of bits is to be found
   if (found.length === 0 && names.length === 1) return { format: names[0], blockSize: all[0].blockSize ?? aaol.BLOCK_SIZE }
   if (found.length === 0 && size === 0 && from !== undefined) return { format: names[0], blockSize: 0 }

@@ -44,6 +44,7 @@ const STATE_INTERVAL = 32 * 1024 * 1024
  * @property {string} [from]
  * @property {boolean} keepDeleted
  * @property {boolean} skip
+ * @property {boolean} large
  * @property {number} blockSize of the new log
  * @property {number} [stateInterval] for tests
  */
@@ -94,8 +95,8 @@ class Import {
     this.given = given
     this.settings = settings
     this.work = work
-    const { blockSize, keepDeleted } = settings
-    this.identity = JSON.stringify([old.identity, found.format, found.blockSize, blockSize, keepDeleted])
+    const { blockSize, keepDeleted, large } = settings
+    this.identity = JSON.stringify([old.identity, found.format, found.blockSize, blockSize, keepDeleted, large])
     /** Up to where the new log is durable. */
     this.saved = 0
     this.saving = Promise.resolve()
@@ -118,8 +119,9 @@ class Import {
       const snapshot = before?.settings === this.identity && before.snapshot && unfinished.has(before.snapshot) ? before.snapshot : null
       // of another import, whose files are overwritten now
       if (snapshot === null) fs.rmSync(unfinished.state, { force: true })
-      const result = await this.copy(io, snapshot)
-      await mustBeAsWritten(unfinished.log, this.settings.blockSize, result, this.settings.keepDeleted, this.work).catch(err => {
+      const { result, extra } = await this.copy(io, snapshot)
+      const written = { ...result, records: result.records + extra.records, bytes: result.bytes + extra.bytes }
+      await mustBeAsWritten(unfinished.log, this.settings.blockSize, written, this.settings.keepDeleted, this.work).catch(err => {
         // nothing of it can be relied on
         if (err.code === 'flumelog:corrupt') unfinished.remove()
         throw err
@@ -156,14 +158,14 @@ class Import {
   /**
    * @param {import('../storage/promisified-file').Io} io of the new log
    * @param {Snapshot | null} snapshot to continue at
-   * @returns {Promise<Imported>} once it is durable
+   * @returns {Promise<{ result: Imported, extra: import('./unfinished').Extra }>} once it is durable
    */
   async copy (io, snapshot) {
     const { unfinished, old, found, settings } = this
     const { blockSize } = settings
     const { frame, open } = FORMATS[found.format]
     const hasMap = frame > 0
-    const { size, digest, offset, counts, mapSize, skippedSize } = snapshot ?? NOTHING_YET
+    const { size, digest, offset, counts, extra, mapSize, skippedSize } = snapshot ?? NOTHING_YET
     await io.truncate(size)
     const mapFile = hasMap ? await SideFile.open(unfinished.map, mapSize) : null
     const skipped = await SideFile.open(unfinished.skipped, skippedSize)
@@ -171,7 +173,7 @@ class Import {
     const memory = Buffer.allocUnsafeSlow(MEMORY_SIZE + PackedLog.memorySize(blockSize))
     const log = new PackedLog(io, blockSize, memory, MEMORY_SIZE, size, digest)
     const map = mapFile && new MapWriter(mapFile, { from: found.format, frame, blockSize })
-    const importer = new Importer(old.filename, log, map, skipped, { ...settings, frame }, { ...counts })
+    const importer = new Importer(old.filename, log, map, skipped, { ...settings, hasChunks: found.format === 'flumelog-aligned-offset', frame }, { ...counts }, { ...extra })
     const reader = await open(old, found.blockSize, offset, memory)
     this.saved = size
     try {
@@ -180,7 +182,7 @@ class Import {
       await map?.sync()
       await skipped.sync()
       await io.sync()
-      return {
+      const result = {
         format: found.format,
         file: this.given,
         ...importer.total(),
@@ -190,6 +192,7 @@ class Import {
         skippedFile: skipped.size > 0 ? this.given + SKIPPED_SUFFIX : null,
         continued: snapshot === null ? 0 : offset
       }
+      return { result, extra: importer.extra }
     } finally {
       await this.saving
       await log.writing.catch(() => {})
@@ -206,18 +209,34 @@ class Import {
    */
   async readAll (reader, importer, io) {
     const onprogress = this.work.begin('import')
+    const progress = () => onprogress(reader.offset - reader.start, this.old.size - reader.start)
     const { log, map, skippedFile } = importer
-    onprogress(reader.offset, this.old.size)
+    progress()
     while (await reader.next(importer)) {
+      if (importer.splitting !== null) await this.addLarge(reader, importer)
       await log.write()
       await map?.file.flush()
       await skippedFile.flush()
       if (this.failure !== null) throw this.failure
       this.saveIfDue(importer, io)
-      onprogress(reader.offset, this.old.size)
+      progress()
     }
     await this.saving
     if (this.failure !== null) throw this.failure
+  }
+
+  /**
+   * @param {import('./formats').Reader} reader
+   * @param {Importer} importer with a large record
+   */
+  async addLarge (reader, importer) {
+    const { log } = importer
+    while (importer.addChunks()) await log.write()
+    if (importer.startBlockIfDue(reader.offset, this.stateInterval)) await log.writeBlocks()
+  }
+
+  get stateInterval () {
+    return this.settings.stateInterval ?? STATE_INTERVAL
   }
 
   /**
@@ -225,7 +244,7 @@ class Import {
    * @param {import('../storage/promisified-file').Io} io
    */
   saveIfDue ({ snapshot, log, map, skippedFile }, io) {
-    const { stateInterval = STATE_INTERVAL } = this.settings
+    const { stateInterval } = this
     if (snapshot === null || snapshot.size - this.saved < stateInterval) return
     this.saved = Infinity
     this.saving = this.save(snapshot, log.writing, io, map, skippedFile).then(() => { this.saved = snapshot.size }, err => { this.failure = err })
@@ -247,7 +266,7 @@ class Import {
 }
 
 /** @type {Snapshot} */
-const NOTHING_YET = { size: 0, digest: 0, offset: 0, mapSize: 0, skippedSize: 0, counts: { records: 0, bytes: 0, deleted: 0, skipped: 0, corrupt: 0 } }
+const NOTHING_YET = { size: 0, digest: 0, offset: 0, mapSize: 0, skippedSize: 0, extra: { records: 0, bytes: 0 }, counts: { records: 0, bytes: 0, large: 0, deleted: 0, skipped: 0, corrupt: 0 } }
 
 /**
  * @param {string} name

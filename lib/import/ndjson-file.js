@@ -4,7 +4,7 @@
 
 const { isUtf8 } = require('buffer')
 const layout = require('../format/layout')
-const { mustNotBeEndless } = require('./lines')
+const { MAX_LINE } = require('./lines')
 
 const NEWLINE = 0x0a
 
@@ -28,7 +28,10 @@ class NdjsonParser {
       const newline = bytes.indexOf(NEWLINE, position)
       const isWhole = newline !== -1 && newline < end
       if (!isWhole && !isLast) {
-        mustNotBeEndless(base + position, end - position)
+        if (end - position > MAX_LINE) {
+          this.problem = `${this.where()} has more than ${MAX_LINE} bytes, so this may be no file of lines`
+          break
+        }
         this.needed = end - position + 1
         break
       }
@@ -42,13 +45,17 @@ class NdjsonParser {
         }
         const isPaused = reason === null
           ? handler.record(bytes, start, after, base + position, false)
-          : handler.problem(bytes, position, next, base + position, `${isNaN(this.line) ? 'the line' : `line ${this.line}`} is ${reason}`)
+          : handler.problem(bytes, position, next, base + position, `${this.where()} is ${reason}`)
         this.line++
         if (isPaused) return next
       } else this.line++
       position = next
     }
     return position
+  }
+
+  where () {
+    return isNaN(this.line) ? 'the line' : `line ${this.line}`
   }
 
   /** Only the last line can be torn. @type {Parser['resync']} */

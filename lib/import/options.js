@@ -6,7 +6,7 @@ const errors = require('../errors')
 const { format } = require('../format-value')
 const layout = require('../format/layout')
 const { workFor } = require('../maintenance/work')
-const { DEFAULT_BLOCK_SIZE } = require('../options')
+const { DEFAULT_BLOCK_SIZE, mustSplit } = require('../options')
 const { NAMES } = require('./formats')
 
 /**
@@ -24,6 +24,8 @@ const { NAMES } = require('./formats')
  * @property {boolean} [keepDeleted] keep deleted records, as deleted ones of the same size; default false: they are left out
  * @property {boolean} [skip] put what cannot be stored, because it is too large, empty or corrupt, into `TARGET.skipped` (see format.md);
  *   default false: the import stops there
+ * @property {boolean} [large] store records that do not fit into a block, of up to 256 MiB, in chunks: programs that open the new log need `large`,
+ *   too; default false
  * @property {number} [blockSize] of the new log, in bytes; default 65536
  * @typedef {FromOptions & ImportOnlyOptions & WorkOptions} ImportOptions
  *
@@ -34,7 +36,7 @@ const { NAMES } = require('./formats')
  */
 
 const readWork = workFor('readRecords', [], ['from', 'onTorn'])
-const importWork = workFor('importLog', ['keepDeleted', 'skip'], ['from', 'blockSize'])
+const importWork = workFor('importLog', ['keepDeleted', 'skip', 'large'], ['from', 'blockSize'])
 const exportWork = workFor('exportLog', [], ['to', 'fields'])
 
 /** @param {ReadOptions} options */
@@ -49,12 +51,13 @@ function readOptions (options) {
 /** @param {ImportOptions} options */
 function importOptions (options) {
   const work = importWork(options)
-  const { from, keepDeleted = false, skip = false, blockSize = DEFAULT_BLOCK_SIZE } = options
+  const { from, keepDeleted = false, skip = false, large = false, blockSize = DEFAULT_BLOCK_SIZE } = options
   if (from !== undefined) mustBeFormat('from', from)
   if (!Number.isInteger(blockSize) || blockSize < layout.MIN_BLOCK_SIZE || blockSize > layout.MAX_BLOCK_SIZE) {
     throw errors.invalid(`blockSize must be an integer from ${layout.MIN_BLOCK_SIZE} to ${layout.MAX_BLOCK_SIZE}; it is ${format(blockSize)}`)
   }
-  return { work, settings: { from, keepDeleted, skip, blockSize } }
+  if (large) mustSplit(blockSize)
+  return { work, settings: { from, keepDeleted, skip, large, blockSize } }
 }
 
 /** @param {ExportOptions} options */

@@ -3,6 +3,7 @@
 // The file of a new log, written from front to back: records are copied right into blocks, and blocks are written while the
 // next ones are filled.
 
+const { leastRoom } = require('../format/chunk')
 const layout = require('../format/layout')
 const { crc32 } = require('../format/crc32')
 const { combine } = require('../format/crc32-combine')
@@ -54,6 +55,8 @@ class PackedLog {
     this.full = -1
     this.fullOffset = 0
     this.writing = Promise.resolve()
+    /** seq of the last chunk */
+    this.lastSeq = -1
   }
 
   /** @param {number} blockSize */
@@ -96,6 +99,30 @@ class PackedLog {
     memory[after] = length
     memory[after + 1] = length >>> 8
     this.position = after + layout.LENGTH_SIZE
+  }
+
+  /**
+   * Adds the next chunks of a large record, as the packer of a log does.
+   * @param {import('../format/chunk').Splitter} splitter
+   * @returns {boolean} whether a piece is full: call `write`, and this again
+   */
+  addChunks (splitter) {
+    const least = leastRoom(this.room - layout.FRAME_SIZE)
+    while (!splitter.isDone) {
+      const room = this.limit - this.position - layout.FRAME_SIZE
+      if (this.position > this.block && room < least && room < splitter.lastSize) {
+        if (this.startBlock()) return true
+      } else {
+        this.lastSeq = this.offset
+        this.position = splitter.write(this.memory, this.position, room)
+      }
+    }
+    return false
+  }
+
+  /** Starts a block, unless one has just been started: call `writeBlocks` after that. */
+  endBlock () {
+    if (this.position > this.block) this.startBlock()
   }
 
   /** @param {number} length of data that is zeros */
@@ -141,6 +168,20 @@ class PackedLog {
     this.full = -1
     this.writing = this.io.write(this.fullOffset, bytes)
     // it is awaited by the next call
+    this.writing.catch(() => {})
+  }
+
+  /**
+   * Starts to write all blocks that are full. Those of a piece that is not will be written again with it.
+   * @returns {Promise<void>}
+   */
+  async writeBlocks () {
+    await this.write()
+    await this.writing
+    const { memory, from, piece, block, blockSize } = this
+    const start = from + piece * pieceSize(blockSize)
+    if (block === start) return
+    this.writing = this.io.write(this.base + start, memory.subarray(start, block))
     this.writing.catch(() => {})
   }
 

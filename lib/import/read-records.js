@@ -38,7 +38,7 @@ async function * readRecords (filename, { from, onTorn }, work) {
         const { records } = batch
         batch.records = []
         yield * records
-        onprogress(reader.offset, file.size)
+        onprogress(reader.offset - reader.start, file.size - reader.start)
       }
       if (reader.torn !== null) onTorn?.(reader.torn)
     } finally {

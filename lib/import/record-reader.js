@@ -50,6 +50,8 @@ class RecordReader {
     this.fd = fd
     this.filename = filename
     this.size = size
+    /** Where the file's first record is. */
+    this.start = 0
     this.parser = parser
     this.pieces = new PieceReader(fd, filename, size, offset, memory)
     /** @type {Torn | null} */

@@ -13,11 +13,16 @@ const map = require('./map-file')
 const SKIPPED_SUFFIX = '.skipped'
 
 /**
+ * @typedef {object} Extra what the log has more than the records that were imported, because of chunks
+ * @property {number} records
+ * @property {number} bytes
+ *
  * @typedef {object} Snapshot of an import, at the start of a block
  * @property {number} offset in the old file, of the record that starts the block
  * @property {number} size of the new log before the block
  * @property {number} digest of the records in it
  * @property {import('./importer').ImportCounts} counts
+ * @property {Extra} extra
  * @property {number} mapSize in bytes
  * @property {number} skippedSize in bytes
  *

@@ -2,6 +2,7 @@
 
 // Counts the records of valid blocks, and their sizes.
 
+const chunk = require('../format/chunk')
 const layout = require('../format/layout')
 
 /** Record sizes are counted by powers of two: 1, 2-3, 4-7 ... 32768-65535. */
@@ -9,7 +10,8 @@ const SIZE_CLASSES = 16
 
 /**
  * @typedef {object} Counts
- * @property {number} records deleted ones not counted
+ * @property {number} records deleted ones not counted; of a large record (option `large`), all chunks
+ * @property {number} parts records among them that are chunks of large ones, and not the last: `records - parts` were appended
  * @property {number} bytes of data in them
  * @property {number} deleted records
  * @property {number} deletedBytes of data that was in these
@@ -23,6 +25,7 @@ const SIZE_CLASSES = 16
 function noCounts () {
   return {
     records: 0,
+    parts: 0,
     bytes: 0,
     deleted: 0,
     deletedBytes: 0,
@@ -41,7 +44,7 @@ function noCounts () {
  */
 function tally (counts, buffer, end) {
   const { sizes } = counts
-  let { records, bytes, deleted, deletedBytes, smallest, largest } = counts
+  let { records, parts, bytes, deleted, deletedBytes, smallest, largest } = counts
   let position = 0
   while (position < end) {
     const length = layout.readLength(buffer, position)
@@ -52,13 +55,14 @@ function tally (counts, buffer, end) {
       records++
       bytes += length
       sizes[31 - Math.clz32(length)]++
+      if (buffer[position + layout.LENGTH_SIZE] === chunk.FIRST_BYTE && chunk.kindOf(layout.dataAt(buffer, position)) === chunk.PART) parts++
       if (length < smallest) smallest = length
       if (length > largest) largest = length
     }
     position += length + layout.FRAME_SIZE
   }
   const framing = (records + deleted) * layout.FRAME_SIZE
-  Object.assign(counts, { records, bytes, deleted, deletedBytes, framing, smallest, largest })
+  Object.assign(counts, { records, parts, bytes, deleted, deletedBytes, framing, smallest, largest })
 }
 
 module.exports = { noCounts, tally }

@@ -101,7 +101,8 @@ class LargeForwardCursor extends ForwardCursor {
     if (found === WAITING) return WAITING
     lookBack.stop()
     this.lookBack = null
-    if (found === RECORD) return this.give(/** @type {Buffer} */ (lookBack.whole))
+    // it may have been deleted meanwhile
+    if (found === RECORD && !lookBack.isDeleted()) return this.give(/** @type {Buffer} */ (lookBack.whole))
     return found === FAILED ? this.failRecord(/** @type {Error} */ (lookBack.error)) : NOTHING
   }
 

@@ -67,8 +67,8 @@ function readLarge (blocks, seq, cb) {
     cursor.stop()
     blocks.cursors.delete(cursor)
     if (found === FAILED) cb(cursor.error)
-    else if (found === RECORD) cb(null, cursor.data())
-    // some of its parts are gone
+    else if (found === RECORD && !cursor.isDeleted()) cb(null, cursor.data())
+    // it was deleted meanwhile, or some of its parts are gone
     else cb(cursor.isCutOff ? errors.trimmed(filename, seq, blocks.start) : errors.deleted(filename, seq))
   }
   const cursor = new LargeBackwardCursor(blocks, { min: seq, max: seq, reverse: true, useCache: true, fromStart: false }, find)

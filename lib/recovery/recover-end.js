@@ -25,7 +25,8 @@ async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole,
   const mustRecover = point !== null || found.cut > 0 || found.damagedTail !== null
   const cutName = mustRecover ? await recover(io, found, blockSize) : null
   const cut = found.cut > 0 ? { offset: found.kept, bytes: found.cut, filename: cutName } : null
-  const counted = await countOnOpening(io, found, blockSize, smallLog, retain?.records !== undefined)
+  // with large records, retention counts otherwise
+  const counted = await countOnOpening(io, found, blockSize, smallLog, retain?.records !== undefined && !large)
   if (mustRecover) {
     await io.writeCount(countToLeave(counted.records, found.kept - found.start, smallLog))
     await io.removePoint()

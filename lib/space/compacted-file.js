@@ -11,17 +11,19 @@ const { datasync } = require('../storage/datasync')
 const { holeOf } = require('../format/hole')
 const { writeAll } = require('./whole-writes')
 
-/** Bytes written at a time, about. */
-const CHUNK_SIZE = 1024 * 1024
 /** Bytes at the start and the end of a hole that are not all zeros. */
 const HOLE_EDGE = 16
 
 const open = promisify(fs.open)
 const read = promisify(fs.read)
+const ftruncate = promisify(fs.ftruncate)
 
 /** Decides about a record that is not deleted: its data is in the block between `start` and `end`. @typedef {(block: Buffer, start: number, end: number, seq: number) => boolean} Keep */
 
 class CompactedFile {
+  /** Bytes written at a time, about. */
+  static chunkSize = 1024 * 1024
+
   /**
    * @param {string} filename
    * @param {number} fd
@@ -34,10 +36,12 @@ class CompactedFile {
     this.blockSize = blockSize
     this.keep = keep
     this.map = map
+    /** What an interrupted compaction has left in the file; null: nothing, or all of it was compared. @type {import('./earlier-copy').EarlierCopy | null} */
+    this.earlier = null
     /** Up to where records may reach in a block. */
     this.most = blockSize - layout.paddingSize(checksum)
     this.checksum = checksum
-    this.chunkSize = Math.max(1, Math.floor(CHUNK_SIZE / blockSize)) * blockSize
+    this.chunkSize = Math.max(1, Math.floor(CompactedFile.chunkSize / blockSize)) * blockSize
     /** Chunks that are full, and not written. @type {Buffer[]} */
     this.full = []
     /** Memory of chunks that are written. @type {Buffer[]} */
@@ -65,12 +69,27 @@ class CompactedFile {
    */
   static async create (filename, options, map) {
     const fd = await open(filename, 'wx+', 0o600)
-    const file = new this(filename, fd, /** @type {any} */ (options), map)
+    return new this(filename, fd, /** @type {any} */ (options), map).begin()
+  }
+
+  /**
+   * @param {string} filename
+   * @param {import('./earlier-copy').EarlierCopy} earlier
+   * @param {{ blockSize: number, checksum: boolean, base: number, keep: Keep | null }} options
+   * @param {import('./offset-map-writer').OffsetMapWriter} map
+   */
+  static async over (filename, earlier, options, map) {
+    const file = new this(filename, earlier.fd, /** @type {any} */ (options), map)
+    file.earlier = earlier
+    return file.begin()
+  }
+
+  async begin () {
     // its zeros take no space if they are not written
-    const hole = holeOf(options.blockSize, options.checksum)
-    await writeAll(fd, [hole.subarray(0, HOLE_EDGE)], 0)
-    await writeAll(fd, [hole.subarray(-HOLE_EDGE)], hole.length - HOLE_EDGE)
-    return file
+    const hole = holeOf(this.blockSize, this.checksum)
+    await writeAll(this.fd, [hole.subarray(0, HOLE_EDGE)], 0)
+    await writeAll(this.fd, [hole.subarray(-HOLE_EDGE)], hole.length - HOLE_EDGE)
+    return this
   }
 
   /** The offset at which the next record would start, if it fits into the block. */
@@ -94,14 +113,16 @@ class CompactedFile {
     for (let position = 0; position < end;) {
       const next = layout.nextPosition(block, position)
       const isDeleted = block[position + layout.LENGTH_SIZE] === 0 && layout.isDeleted(block, position)
-      if (isDeleted || (keep !== null && !keep(block, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE, offset + position))) {
+      const hasPlace = isDeleted && this.earlier !== null && this.hasPlace(this.earlier, offset + position, next - position, position - start)
+      if (hasPlace ? false : isDeleted || (keep !== null && !keep(block, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE, offset + position))) {
         if (isDeleted) this.deleted++
         else this.dropped++
         this.addRun(block, start, position, last, offset)
         start = next
       } else {
-        this.records++
-        if (this.position + next - start > this.most && !(start === position && this.isLargest(next - start))) {
+        if (hasPlace) this.deleted++
+        else this.records++
+        if (!this.fits(next - start, next - position)) {
           this.addRun(block, start, position, last, offset)
           this.startBlock()
           start = position
@@ -111,6 +132,27 @@ class CompactedFile {
       position = next
     }
     this.addRun(block, start, end, last, offset)
+  }
+
+  /**
+   * @param {number} size of a run, in bytes
+   * @param {number} last size of its last record
+   * @returns {boolean} whether the block that is being filled has room for it
+   */
+  fits (size, last) {
+    return this.position + size <= this.most || (size === last && this.isLargest(size))
+  }
+
+  /**
+   * @param {import('./earlier-copy').EarlierCopy} earlier
+   * @param {number} old where a deleted record is in the log
+   * @param {number} size of it, with its lengths
+   * @param {number} before bytes of the run in front of it
+   * @returns {boolean} whether it was copied when it was not deleted yet
+   */
+  hasPlace (earlier, old, size, before) {
+    const now = this.fits(before + size, size) ? this.end + before : this.chunkOffset + this.blockStart + this.blockSize
+    return earlier.hasPlace(old, size, now)
   }
 
   /**
@@ -195,14 +237,26 @@ class CompactedFile {
     const { full, chunkSize } = this
     if (full.length === 0) return
     this.full = []
-    await writeAll(this.fd, full, this.chunkOffset - full.length * chunkSize)
-    this.unsynced += full.length * chunkSize
+    const offset = this.chunkOffset - full.length * chunkSize
+    if (this.earlier === null) await this.writeChunks(full, offset)
+    else for (const [i, chunk] of full.entries()) if (!await this.earlier.has(chunk, offset + i * chunkSize)) await this.writeChunks([chunk], offset + i * chunkSize)
     if (this.spare.length === 0) this.spare.push(full[0])
   }
 
-  /** Writes all of it. */
+  /**
+   * @param {Buffer[]} chunks
+   * @param {number} offset
+   */
+  async writeChunks (chunks, offset) {
+    await writeAll(this.fd, chunks, offset)
+    this.unsynced += chunks.length * this.chunkSize
+  }
+
+  /** Writes all of it: the file ends there. */
   async flush () {
     await this.write()
+    if (this.earlier !== null) await ftruncate(this.fd, this.chunkOffset)
+    this.earlier = null
     const size = this.blockStart + this.position
     if (size > 0) await writeAll(this.fd, [this.chunk.subarray(0, size)], this.chunkOffset)
   }

@@ -8,22 +8,21 @@
 //     switching   an operation of the writer: while nothing is written, the rest is copied and made durable, and the file renamed;
 //                 see switch-over.js
 //
-// Up to the rename the log is not changed by it; an error, an abort or a kill leaves it as it was.
+// Up to the rename the log is not changed by it; an error, an abort or a kill leaves it as it was. After an abort or a kill, the next
+// compaction goes on with the copy: see earlier-copy.js.
 
 const fs = require('fs')
 const { randomUUID } = require('crypto')
 const { CompactedFile } = require('./compacted-file')
 const { countIfNoneDeleted } = require('./deleted-records')
+const { EarlierCopy } = require('./earlier-copy')
 const { LargeCompactedFile } = require('./large-compacted-file')
 const { OffsetMapWriter } = require('./offset-map-writer')
 const { mustHaveRoom } = require('./disk-space')
 const { switchOver } = require('./switch-over')
-const { filesOf, removeUnfinished } = require('./unfinished')
+const { syncFolder } = require('../storage/directory')
+const { MIN_HEADROOM, MORE_HEADROOM, filesOf, isUsable, removeUnfinished } = require('./unfinished')
 
-/** Bytes read at a time, about: handling them takes the event loop a millisecond or two. */
-const PIECE_SIZE = 1024 * 1024
-/** Bytes written between two fsyncs: with more, appends would wait when the system writes them back. */
-const SYNC_STEP = 32 * 1024 * 1024
 /** Bytes, and blocks with deletions, that may be left for the switch. */
 const MAX_LEFT = 1024 * 1024
 const MAX_CHANGED = 16
@@ -31,20 +30,19 @@ const MAX_CHANGED = 16
 const QUICK_SYNC = 10
 /** Rounds that fulfil all of that; appends that come faster than they are copied are held back by the switch then. */
 const MAX_ROUNDS = 20
-/**
- * Offsets for what is appended meanwhile: seqs from before the compaction are in front of all since. At least so many, or as many as the
- * log has bytes; if that is not enough, the compaction starts again with so many times as many.
- */
-const MIN_HEADROOM = 4 * 1024 * 1024
-const MORE_HEADROOM = 8
 
 /** @typedef {import('./types').Compacted} Compacted */
 
 class Compaction {
+  /** Bytes read at a time, about: handling them takes the event loop a millisecond or two. */
+  static pieceSize = 1024 * 1024
+  /** Bytes written between two fsyncs: with more, appends would wait when the system writes them back. */
+  static syncStep = 32 * 1024 * 1024
+
   /**
    * @param {import('./compacting').Compacting} compacting
    * @param {import('../write/writer').Writer} writer
-   * @param {{ keep: import('./compacted-file').Keep | null, onProgress?: (progress: { done: number, total: number }) => void, signal?: AbortSignal }} options
+   * @param {{ keep: import('./compacted-file').Keep | null, onProgress?: (progress: import('./types').CompactProgress) => void, signal?: AbortSignal }} options
    */
   constructor (compacting, writer, { keep, onProgress, signal }) {
     const { file, blocks } = writer
@@ -67,7 +65,8 @@ class Compaction {
     this.reason = null
     /** Whether the new file has taken the log's place. */
     this.isSwitched = false
-    this.done = 0
+    /** Bytes of the log that are copied. */
+    this.copied = 0
     /** Open files that are to be closed if it fails. @type {number[]} */
     this.fds = []
     // see `create`
@@ -85,13 +84,15 @@ class Compaction {
       if (this.keep === null) {
         const records = await countIfNoneDeleted(this)
         this.mustGoOn()
-        if (records !== null) return this.unchanged(records)
+        if (records !== null) {
+          await removeUnfinished(path)
+          return this.unchanged(records)
+        }
         await mustHaveRoom(this)
       }
       for (let factor = 1; ; factor *= MORE_HEADROOM) {
-        await removeUnfinished(path)
         this.mustGoOn()
-        await this.create(path, factor)
+        if (factor > 1 || !await this.goOn(path)) await this.create(path, factor)
         await this.copy()
         const compacted = await writer.exclusively(() => switchOver(this))
         await writer.durability.named
@@ -100,7 +101,8 @@ class Compaction {
         await this.undo(path)
       }
     } catch (err) {
-      if (!this.isSwitched) await this.undo(path)
+      if (!this.isSwitched && this.isInterrupted) this.closeFiles()
+      else if (!this.isSwitched) await this.undo(path)
       throw err
     } finally {
       writer.compaction = null
@@ -117,29 +119,73 @@ class Compaction {
   }
 
   /**
+   * Starts with what an interrupted compaction has copied.
+   * @param {string} path
+   * @returns {Promise<boolean>} false: there is nothing of which use could be made
+   */
+  async goOn (path) {
+    const earlier = await EarlierCopy.open(path)
+    if (earlier === null) return false
+    const { map } = earlier
+    if (!isUsable(map, { id: String(this.compacting.id), blocks: this.blocks, end: this.writer.packer.end })) {
+      this.fds.push(earlier.fd, map.fd)
+      this.closeFiles()
+      return false
+    }
+    await this.prepare(path, map.base, OffsetMapWriter.over(map), earlier)
+    return true
+  }
+
+  /**
    * @param {string} path
    * @param {number} factor of the headroom
    */
   async create (path, factor) {
+    await removeUnfinished(path)
     const { blocks, writer } = this
-    const { blockSize, checksum } = blocks
+    const { blockSize } = blocks
     const headroom = factor * Math.max(MIN_HEADROOM, blocks.end - blocks.start)
-    this.base = Math.ceil((writer.packer.end + headroom) / blockSize) * blockSize
+    const base = Math.ceil((writer.packer.end + headroom) / blockSize) * blockSize
+    const { unfinishedMap } = filesOf(path)
+    const map = await OffsetMapWriter.create(unfinishedMap, { id: randomUUID(), previousId: String(this.compacting.id), base }, this.file.status())
+    await this.prepare(path, base, map, null)
+    // from now on, a compaction after a crash knows where to go on
+    await map.finish(base)
+    await map.sync()
+    await syncFolder(/** @type {import('../storage/location').Location} */ (this.file.location).folder)
+  }
+
+  /**
+   * @param {string} path
+   * @param {number} base
+   * @param {OffsetMapWriter} map
+   * @param {EarlierCopy | null} earlier
+   */
+  async prepare (path, base, map, earlier) {
+    const { blocks } = this
+    const { blockSize, checksum } = blocks
+    this.base = base
     this.next = this.requested = this.trimmed = blocks.start / blockSize
     this.changed.clear()
-    this.done = 0
-    const { unfinished, unfinishedMap } = filesOf(path)
-    this.map = await OffsetMapWriter.create(unfinishedMap, { id: randomUUID(), previousId: String(this.compacting.id), base: this.base }, this.file.status())
-    this.fds.push(this.map.fd)
+    this.copied = 0
+    this.map = map
+    this.fds.push(map.fd)
+    if (earlier !== null) this.fds.push(earlier.fd)
+    const { unfinished } = filesOf(path)
     const File = this.keep !== null && blocks.large ? LargeCompactedFile : CompactedFile
-    this.target = await File.create(unfinished, { blockSize, checksum, base: this.base, keep: this.keep }, this.map)
-    this.fds.push(this.target.fd)
+    const options = { blockSize, checksum, base, keep: this.keep }
+    this.target = await (earlier === null ? File.create(unfinished, options, map) : File.over(unfinished, earlier, options, map))
+    if (earlier === null) this.fds.push(this.target.fd)
     this.file.prepareSuccessor?.(this.target.fd)
+  }
+
+  closeFiles () {
+    for (const fd of this.fds.splice(0)) fs.closeSync(fd)
   }
 
   /** @param {string} path */
   async undo (path) {
-    for (const fd of this.fds.splice(0)) fs.closeSync(fd)
+    this.closeFiles()
     await removeUnfinished(path)
   }
 
@@ -154,6 +200,11 @@ class Compaction {
    */
   stop (reason) {
     this.reason ??= reason
+  }
+
+  /** Whether it ends because the caller wants it to: the next one can go on with the copy. */
+  get isInterrupted () {
+    return this.reason !== null || this.signal?.aborted === true
   }
 
   /** @throws if it has to end */
@@ -190,16 +241,20 @@ class Compaction {
   async sync () {
     await this.target.flush()
     const map = await this.map.finish(this.target.end)
-    // both have ended before one is closed
-    for (const { reason } of /** @type {any[]} */ (await Promise.allSettled([this.target.sync(), this.map.sync()]))) if (reason !== undefined) throw reason
+    await this.syncFiles()
     this.mustGoOn()
     return map
+  }
+
+  async syncFiles () {
+    // both have ended before one is closed
+    for (const { reason } of /** @type {any[]} */ (await Promise.allSettled([this.target.sync(), this.map.sync()]))) if (reason !== undefined) throw reason
   }
 
   /** @param {number} to the first block that is not to be copied */
   async copyBlocks (to) {
     this.skipTrimmed()
-    const step = Math.max(1, Math.floor(PIECE_SIZE / this.blocks.blockSize))
+    const step = Math.max(1, Math.floor(Compaction.pieceSize / this.blocks.blockSize))
     // one piece is read while another is written
     const memory = this.memory ??= [this.allocate(step), this.allocate(step)]
     let coming = this.next < to ? this.read(Math.min(step, to - this.next), memory[0]) : null
@@ -255,9 +310,13 @@ class Compaction {
     const { target, map } = this
     await target.write()
     await map.write()
-    if (target.unsynced >= SYNC_STEP) await target.sync()
-    this.done += bytes
-    if (this.onProgress !== undefined) this.onProgress({ done: this.done, total: Math.max(this.done, this.blocks.end - this.start) })
+    if (target.unsynced >= Compaction.syncStep) {
+      // after a crash, tells of what is copied
+      if (target.earlier === null) await map.finish(target.end)
+      await this.syncFiles()
+    }
+    this.copied += bytes
+    if (this.onProgress !== undefined) this.onProgress({ bytes: this.copied, total: Math.max(this.copied, this.blocks.end - this.start) })
     this.mustGoOn()
   }
 

@@ -5,7 +5,7 @@
 const fs = require('fs')
 const { syncFolder } = require('../storage/directory')
 const { OffsetMap } = require('./offset-map')
-const { filesOf } = require('./unfinished')
+const { filesOf, removeUnfinished } = require('./unfinished')
 
 /** Of a log that was never compacted. */
 const FIRST_ID = '0'
@@ -49,6 +49,8 @@ async function replaceMap ({ path, folder }, id) {
   // only then: it is rare
   const { OffsetMapWriter } = require('./offset-map-writer')
   const { unfinishedMap, map } = filesOf(path)
+  // its map is what is replaced
+  await removeUnfinished(path)
   const writer = await OffsetMapWriter.create(unfinishedMap, { id, previousId: null, base: 0 }, await fs.promises.stat(path))
   try {
     await writer.finish(0)

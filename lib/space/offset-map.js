@@ -71,8 +71,16 @@ class OffsetMap {
    * @returns {Promise<OffsetMap | null>} null: the log has none, since it was never compacted
    */
   static async open (log) {
-    const filename = log + SUFFIX
-    const fd = await openFile(filename, 'r').catch(err => { if (!NO_FILE.has(err.code)) throw err })
+    return OffsetMap.openFile(log + SUFFIX, 'r')
+  }
+
+  /**
+   * @param {string} filename
+   * @param {string | number} flags
+   * @returns {Promise<OffsetMap | null>} null: there is no such file, or it is not whole
+   */
+  static async openFile (filename, flags) {
+    const fd = await openFile(filename, flags).catch(err => { if (!NO_FILE.has(err.code)) throw err })
     if (fd === undefined) return null
     const header = readHeader(fd)
     if (header !== null) return new OffsetMap(fd, header, filename)

@@ -2,6 +2,7 @@
 
 // The option `retain`: what a log is to keep.
 
+const { types } = require('util')
 const errors = require('../errors')
 const { format } = require('../format-value')
 const { optionNames } = require('../option-names')
@@ -10,10 +11,13 @@ const { optionNames } = require('../option-names')
  * Limits, any of them. Blocks at the head of the log are trimmed as soon as one of them allows it.
  * @typedef {object} RetainOptions
  * @property {number} [bytes] of the log: at least as many stay, and about a block more
- * @property {number} [records] that are not deleted: at least as many stay, and about a block more
+ * @property {number} [records] that are not deleted: at least as many stay, and about a block more. A large one counts once, if the log has
+ *   the option `large`
  * @property {number} [age] in milliseconds: younger records stay, and about a block more; requires `time`
- * @property {(value: any) => number | Date} [time] the time of a record: a `Date`, or milliseconds since 1970, as `Date.now()` gives it.
- *   The first exception that it throws is reported as a warning of the process, with the code `FLUMELOG_RETAIN`
+ * @property {(value: any) => number | Date} [time] the time of a record: a `Date`, or milliseconds since 1970, as `Date.now()` gives it. Anything
+ *   else, such as undefined, means that the record has none: a block counts as old as the one before it then, or if none has a time, as the next
+ *   one that has. That `time` gives nothing, and the first exception that it throws, is reported as a warning of the process, with the code
+ *   `FLUMELOG_RETAIN`. It cannot be async
  */
 
 const checkNames = optionNames('retain', ['bytes', 'records', 'age', 'time'])
@@ -37,6 +41,7 @@ function retainOf (given) {
   const { age, time } = retain
   if ((age === undefined) !== (time === undefined)) throw errors.invalid('age and time of retain go together: time gives the time of a record')
   if (time !== undefined && typeof time !== 'function') throw errors.invalid(`time of retain must be a function; it is ${format(time)}`)
+  if (types.isAsyncFunction(time)) throw errors.invalid('time of retain must return the time itself; an async function returns a promise')
   return { ...retain }
 }
 

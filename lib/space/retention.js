@@ -7,8 +7,8 @@
 const { promised } = require('../callbacks')
 const chunk = require('../format/chunk')
 const layout = require('../format/layout')
-const { format } = require('../format-value')
-const { readLarge } = require('../read/large-get')
+const { BlockTimes } = require('./block-times')
+const { RecordWindow } = require('./record-window')
 const { firstChunk, recordsIn } = require('../write/trimmer')
 
 /** Blocks that are read before the log's start is moved. */
@@ -24,7 +24,7 @@ const NO_CHUNK = { kind: chunk.PLAIN, index: 0 }
  * @property {number} generation of the cache when it was read
  * @property {Block | null} block null: it cannot be read
  * @property {number} records in it that are not deleted
- * @property {number} time of its last record; -Infinity if it has none. One that is not known counts as that of the block before
+ * @property {number} time of its last record; -Infinity if it has none; Infinity if it is not known yet
  * @property {boolean} isInside whether it starts with a chunk of a large record, and not the first one
  * @property {Pick<Head, 'end' | 'records' | 'time'> | null} cut if that is the last one: the record is gone if the log starts with this block
  *
@@ -54,13 +54,16 @@ class Retention {
     this.clock = clock
     /** null: it has to be read. @type {Look | null} */
     this.look = null
-    /** Of the last block that told one. */
-    this.lastTime = clock.date()
-    /** The blocks from `after` up to this one do not tell a time, and count as having its. */
-    this.later = { after: 0, number: 0, time: Infinity }
+    this.times = retain.time === undefined ? null : new BlockTimes(writer, retain.time, codec)
+    /** With large records, of which only their last chunks count. */
+    this.window = retain.records !== undefined && codec.large ? new RecordWindow(writer.blocks, retain.records) : null
     this.isRunning = false
     this.mustRun = false
-    this.hasWarned = false
+  }
+
+  /** @param {number} number of a block of which records are deleted */
+  deleted (number) {
+    this.window?.deleted(number)
   }
 
   /** Blocks were filled, or are durable. */
@@ -83,7 +86,8 @@ class Retention {
 
   /** Whether it is known that no block may go. */
   get mustStay () {
-    const { current } = this
+    const { current, window } = this
+    if (window !== null && !window.isCurrent(this.kept.end)) return false
     if (current === null || current.head.generation !== this.blocks.generation) return false
     return !this.mayGo(current.head, current.records) && (current.first === current.head || !this.mayStartLog(current))
   }
@@ -100,6 +104,7 @@ class Retention {
     this.mustRun = false
     const { blocks, writer } = this
     if (this.overdue > MAX_BLOCKS) await this.trimTo(this.bytesStart, null)
+    await this.window?.update(this.kept.end)
     const look = this.look = this.current ?? await this.lookAtStart()
     // of one that was still being filled
     if (look.head.generation !== look.generation) look.head = await this.load(look.head.number)
@@ -161,8 +166,21 @@ class Retention {
     const { kept } = this
     if (head.end >= kept.end) return false
     return kept.end - head.end >= bytes ||
-      (kept.records !== null && kept.records - before - head.records >= records) ||
+      this.recordsAfter(head, before) >= records ||
       this.clock.date() - head.time > age
+  }
+
+  /**
+   * @param {Pick<Head, 'end' | 'records'>} head
+   * @param {number} before records in the blocks before it
+   * @returns {number} how many are known to stay if it goes
+   */
+  recordsAfter ({ end, records }, before) {
+    const { window, kept, blocks: { blockSize } } = this
+    if (window === null) return kept.records === null ? 0 : kept.records - before - records
+    // not all of its block: only the first record goes
+    const isCut = end % blockSize > 0
+    return window.from(Math.floor(end / blockSize)) - (isCut ? 1 : 0)
   }
 
   /**
@@ -171,17 +189,16 @@ class Retention {
    */
   async load (number) {
     const { blocks } = this
-    // of one that is still being filled, the records are counted again
+    // one that is still being filled is read again
     const generation = number === blocks.tail.number ? -1 : blocks.generation
     const block = await new Promise(resolve => blocks.get(number, false, (err, block) => resolve(err ? null : block)))
     const records = block === null ? 0 : recordsIn(block)
-    const told = this.retain.age === undefined ? Infinity : block === null ? null : await this.timeOf(block)
-    // parts of a large record are as old as its last chunk
-    const time = told ?? (this.codec.large ? await this.timeAfter(number) : this.lastTime)
-    if (time !== -Infinity) this.lastTime = time
+    const time = this.times === null ? Infinity : await this.times.of(number, block)
+    // a later one may tell
+    const isUnknown = this.times !== null && time === Infinity
     const { kind, index } = this.codec.large && block !== null ? firstChunk(block) : NO_CHUNK
     const cut = index > 0 && kind === chunk.LAST ? await this.cutOf(/** @type {Block} */ (block), time) : null
-    return { number, end: (number + 1) * blocks.blockSize, generation, block, records, time, isInside: index > 0, cut }
+    return { number, end: (number + 1) * blocks.blockSize, generation: isUnknown ? -1 : generation, block, records, time, isInside: index > 0, cut }
   }
 
   /**
@@ -191,91 +208,10 @@ class Retention {
    */
   async cutOf ({ number, buffer }, later) {
     const seq = number * this.blocks.blockSize
-    const data = this.retain.age === undefined ? null : await this.wholeRecord(layout.dataAt(buffer, 0), seq)
-    const time = data === null ? null : this.timeOfRecord(data, seq)
+    const { times } = this
+    const data = times === null ? null : await times.wholeRecord(layout.dataAt(buffer, 0), seq)
+    const time = times === null || data === null ? null : times.ofRecord(data, seq)
     return { end: seq + layout.nextPosition(buffer, 0), records: 1, time: time ?? later }
-  }
-
-  /**
-   * @param {number} number of a block that does not tell
-   * @returns {Promise<number>} of the first one after it that does, if a large record may reach to that; otherwise of the one before it
-   */
-  async timeAfter (number) {
-    const { blocks, later } = this
-    // a large record may fill thousands of blocks
-    if (number < later.number && number >= later.after) return later.time
-    // nearly all of a block between the first chunk and the last is data, in the smallest more than a third
-    const most = Math.ceil(chunk.MAX_LENGTH / (blocks.blockSize / 3))
-    const last = Math.min(blocks.tail.number, number + most)
-    let next = number
-    let time = null
-    while (time === null && next < last) {
-      const block = await new Promise(resolve => blocks.get(++next, false, (err, block) => resolve(err ? null : block)))
-      time = block === null ? null : await this.timeOf(block)
-    }
-    this.later = { after: number, number: next, time: time ?? this.lastTime }
-    return this.later.time
-  }
-
-  /**
-   * @param {Block} block
-   * @returns {Promise<number | null>} of the last record that has one; -Infinity if there is no record, null if it is not known
-   */
-  async timeOf ({ number, buffer, end }) {
-    /** @type {number | null} */
-    let time = -Infinity
-    for (let position = end; position > 0;) {
-      position = layout.previousPosition(buffer, position)
-      if (layout.isDeleted(buffer, position)) continue
-      const seq = number * this.blocks.blockSize + position
-      const data = this.codec.large ? await this.wholeRecord(layout.dataAt(buffer, position), seq) : layout.dataAt(buffer, position)
-      // of a large record, or one that cannot be read: what is before it may be much older
-      if (data === null) return null
-      time = this.timeOfRecord(data, seq)
-      if (time !== null) break
-    }
-    return time
-  }
-
-  /**
-   * @param {Buffer} data as it is stored
-   * @param {number} seq
-   * @returns {Promise<Buffer | null>} null: a part of a large record, which is as old as its last chunk, or one that cannot be read
-   */
-  wholeRecord (data, seq) {
-    const kind = chunk.kindOf(data)
-    if (kind !== chunk.LAST) return Promise.resolve(kind === chunk.PART ? null : chunk.unescape(data))
-    return new Promise(resolve => readLarge(this.blocks, seq, (err, whole) => resolve(err ? null : /** @type {Buffer} */ (whole))))
-  }
-
-  /**
-   * @param {Buffer} data
-   * @param {number} seq
-   * @returns {number | null}
-   */
-  timeOfRecord (data, seq) {
-    const { codec } = this
-    const { time } = /** @type {{ time: (value: any) => number | Date }} */ (this.retain)
-    try {
-      const encoded = codec.takesText && !codec.isIdentity ? layout.text(data, 0, data.length) : data
-      const found = Number(time(codec.isIdentity ? data : codec.decode(encoded, seq)))
-      return Number.isNaN(found) ? null : found
-    } catch (err) {
-      this.warn(seq, err)
-      return null
-    }
-  }
-
-  /**
-   * Nobody waits for a trim that could get the error; without times, nothing is old enough.
-   * @param {number} seq
-   * @param {unknown} err what `time` has thrown, or decoding the record
-   */
-  warn (seq, err) {
-    if (this.hasWarned) return
-    this.hasWarned = true
-    const reason = err instanceof Error ? err.message : format(err)
-    process.emitWarning(`${this.writer.file.filename}: retain: the time of the record at offset ${seq} is not known, so it may be kept for longer than age: ${reason}`, { code: 'FLUMELOG_RETAIN' })
   }
 }
 

@@ -26,8 +26,8 @@
  * @property {AbortSignal} [signal] ends the work, with its reason
  *
  * @typedef {object} CompactProgress
- * @property {number} done bytes of the log that are copied
- * @property {number} total bytes of the log; it may grow meanwhile
+ * @property {number} bytes of the log that are copied
+ * @property {number} total bytes to copy; they may become more meanwhile
  *
  * @typedef {object} Compacted
  * @property {string} id of the log since; the same as before if no record was deleted and there is no `keep`: the log is as it was then

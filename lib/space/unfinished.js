@@ -4,7 +4,14 @@
 
 const fs = require('fs')
 const { nullIfMissing } = require('../storage/directory')
-const { SUFFIX } = require('./offset-map')
+const { OffsetMap, SUFFIX } = require('./offset-map')
+
+/**
+ * Offsets for what is appended meanwhile: seqs from before the compaction are in front of all since. At least so many, or as many as the
+ * log has bytes; if that is not enough, the compaction starts again with so many times as many.
+ */
+const MIN_HEADROOM = 4 * 1024 * 1024
+const MORE_HEADROOM = 8
 
 /** @param {string} log its path */
 function filesOf (log) {
@@ -20,4 +27,32 @@ async function removeUnfinished (log) {
   for (const name of [unfinished, unfinishedMap]) await fs.promises.unlink(name).catch(nullIfMissing)
 }
 
-module.exports = { filesOf, removeUnfinished }
+/**
+ * The same, if the next compaction can make no use of it.
+ * @param {string} path of the log
+ * @param {Log} log
+ */
+async function removeUseless (path, log) {
+  const map = await OffsetMap.openFile(filesOf(path).unfinishedMap, 'r').catch(() => null)
+  map?.close()
+  if (map === null || !isUsable(map, log)) await removeUnfinished(path)
+}
+
+/**
+ * @typedef {object} Log
+ * @property {string} id
+ * @property {{ blockSize: number, start: number }} blocks
+ * @property {number} end
+ */
+
+/**
+ * @param {{ previousId: string | null, base: number }} map of an interrupted compaction
+ * @param {Log} log
+ * @returns {boolean} whether the offsets of the copy can still be those of the log
+ */
+function isUsable ({ previousId, base }, { id, blocks: { blockSize, start }, end }) {
+  const room = base - end
+  return previousId === id && base % blockSize === 0 && room >= MIN_HEADROOM / 2 && room <= MORE_HEADROOM * Math.max(MIN_HEADROOM, end - start)
+}
+
+module.exports = { MIN_HEADROOM, MORE_HEADROOM, filesOf, isUsable, removeUnfinished, removeUseless }

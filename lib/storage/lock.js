@@ -67,10 +67,20 @@ function lockIfPossible (fd) {
  * @returns {boolean} whether another open file has it locked by `lockIfPossible`; false if that cannot be known here
  */
 function isLocked (fd) {
+  return !lockForReading(fd)
+}
+
+/**
+ * Keeps writers away until the file is closed; others can read it.
+ * @param {number} fd open for reading
+ * @returns {boolean} false: a writer has it locked. True also where files cannot be locked
+ */
+function lockForReading (fd) {
   try {
-    return locking.tryLock?.(fd, { shared: true }) === false
+    return locking.tryLock?.(fd, { shared: true }) !== false
   } catch {
-    return false
+    // the file system has no locks
+    return true
   }
 }
 
@@ -86,4 +96,4 @@ function loadLocking () {
   }
 }
 
-module.exports = { acquireLock, canLock, noLockReason: locking.reason, tryLock, unlock, lockIfPossible, isLocked }
+module.exports = { acquireLock, canLock, noLockReason: locking.reason, tryLock, unlock, lockIfPossible, lockForReading, isLocked }

@@ -26,7 +26,7 @@ async function sendExport (rows, response, { q, format, fields, encoding }) {
   const gone = new AbortController()
   response.on('close', () => gone.abort())
   const lineOf = format === 'ndjson' ? jsonLine : csvLineOf(fields)
-  const records = filtered(rows, { q, from: rows.log.start, encoding, signal: gone.signal }, () => {})
+  const records = filtered(rows, { q, from: rows.log.start, encoding, signal: gone.signal, most: Infinity }, () => {})
   // a filter that is wrong is refused before anything is sent
   let next = await records.next()
   const name = rows.log.name.replace(/[^\w.-]/g, '_')

@@ -10,7 +10,7 @@ const { ScanProgress } = require('./scan-progress')
 
 /** Hits after which a search pauses, to be continued by another request. */
 const MAX_HITS = 1000
-/** Bytes of a record that a filter looks at, and an export gives: more than any but large ones have. */
+/** Bytes of a record that a filter looks at: more than any but large ones have. */
 const MAX_READ = 16 * 1024 * 1024
 
 /** @typedef {import('./records').Stored} Stored */
@@ -22,11 +22,11 @@ const MAX_READ = 16 * 1024 * 1024
 /**
  * The records that a filter lets pass.
  * @param {Rows} rows
- * @param {{ q: string, from: number, reverse?: boolean, encoding: string | null, signal: AbortSignal }} query
+ * @param {{ q: string, from: number, reverse?: boolean, encoding: string | null, signal: AbortSignal, most?: number }} query most: bytes of a record that are read
  * @param {(at: number, scanned: number) => void | Promise<void>} onBlocks told how far it is
  * @returns {AsyncGenerator<{ record: Stored, decoded: import('./decoder').Decoded, data: Buffer }, void, void>}
  */
-async function * filtered (rows, { q, from, reverse = false, encoding, signal }, onBlocks) {
+async function * filtered (rows, { q, from, reverse = false, encoding, signal, most = MAX_READ }, onBlocks) {
   const { log } = rows
   const filter = filterOf(q, encoding)
   let scanned = 0
@@ -43,7 +43,7 @@ async function * filtered (rows, { q, from, reverse = false, encoding, signal },
         if (signal.aborted) return
         if (record.deleted || record.kind === chunk.PART || (reverse ? record.seq > from : record.seq < from)) continue
         if (record.kind === chunk.PLAIN && !filter.mayMatch(block.buffer, record.position + layout.LENGTH_SIZE + record.size, record.position)) continue
-        const { decoded, data } = record.kind === chunk.LAST ? await rows.read(record, MAX_READ, encoding) : rows.readPlain(record, encoding)
+        const { decoded, data } = record.kind === chunk.LAST ? await rows.read(record, most, encoding) : rows.readPlain(record, encoding)
         if (filter.matches(decoded, data)) yield { record, decoded, data }
       }
     }

@@ -22,8 +22,8 @@ async function findAt (rows, at) {
   if (isInvalid) throw errors.invalid('at must be start, end, a percentage such as 50%, or an offset')
   const from = at === 'start' ? start : at === 'end' ? end : percent === '%' ? Math.floor(start + (end - start) * Number(number) / 100) : Number(number)
   for (const reverse of at === 'end' ? [true] : [false, true]) {
-    const { found } = await rows.find({ from, count: 1, reverse })
-    if (found.length > 0) return offsetOf(found[0])
+    const item = await rows.nearest(from, reverse)
+    if (item !== null) return offsetOf(item)
   }
   throw errors.notFound(rows.log.log.filename, from, 'there is no record near this offset')
 }
@@ -48,9 +48,8 @@ async function findValue (rows, path, value) {
       return json
     },
     firstRecord: async (reverse) => {
-      const { found } = await rows.find({ from: reverse ? rows.log.end : rows.log.start, count: 1, reverse })
-      const [record] = found
-      if (record === undefined || !('seq' in record)) return null
+      const record = await rows.nearest(reverse ? rows.log.end : rows.log.start, reverse)
+      if (record === null || !('seq' in record)) return null
       return { seq: record.seq, data: (await rows.read(record, Infinity)).data }
     },
     search: (compare) => searchIn(rows.log, compare),

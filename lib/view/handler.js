@@ -71,7 +71,7 @@ class Handler {
     // a reader that goes is no error
     response.on('error', () => {})
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value)
-    this.answer(request, response).catch(err => this.refuse(response, err))
+    this.answer(request, response).catch(err => this.refuse(request, response, err))
   }
 
   /**
@@ -159,14 +159,19 @@ class Handler {
   }
 
   /**
+   * @param {Request} request
    * @param {Response} response
    * @param {unknown} err
    */
-  refuse (response, err) {
+  refuse (request, response, err) {
     // too late for a status: the reader learns that something is missing
     if (response.headersSent) return response.destroy()
     const { status, code } = /** @type {{ status?: number, code?: string }} */ (err)
-    sendJson(response, status ?? STATUS[codeOf(err) ?? ''] ?? 500, { code: code ?? 'failed', message: this.log.messageOf(err) })
+    const answered = status ?? STATUS[codeOf(err) ?? ''] ?? 500
+    const message = this.log.messageOf(err)
+    // to be read by somebody who has opened the address
+    if (/\btext\/html\b/.test(request.headers.accept ?? '')) send(response, answered, 'text/plain; charset=utf-8', `${message}\n`)
+    else sendJson(response, answered, { code: code ?? 'failed', message })
   }
 }
 
@@ -185,8 +190,17 @@ function codecOf ({ log: { records, settings } }) {
  * @param {object | string} answer
  */
 function sendJson (response, status, answer) {
-  const body = typeof answer === 'string' ? answer : JSON.stringify(answer)
-  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body), 'cache-control': 'no-store' })
+  send(response, status, 'application/json; charset=utf-8', typeof answer === 'string' ? answer : JSON.stringify(answer))
+}
+
+/**
+ * @param {Response} response
+ * @param {number} status
+ * @param {string} type
+ * @param {string} body
+ */
+function send (response, status, type, body) {
+  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body), 'cache-control': 'no-store' })
   response.end(body)
 }
 

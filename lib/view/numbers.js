@@ -61,7 +61,10 @@ function histogramOf (sizes) {
   return first === -1 ? [] : sizes.slice(first, last + 1).map((count, i) => ({ from: 2 ** (first + i), to: 2 ** (first + i + 1) - 1, count }))
 }
 
-/** @param {import('./viewed-log').ViewedLog} log */
+/**
+ * @param {import('./viewed-log').ViewedLog} log
+ * @returns {Promise<{ offset: number, acknowledged: number | null, held: boolean, deletions: number } | null>}
+ */
 async function recoveryPointOf (log) {
   const { point } = log.log.file
   if (point === null) return null
@@ -97,4 +100,4 @@ async function lagOf (log, seq) {
   return null
 }
 
-module.exports = { sendNumbers }
+module.exports = { sendNumbers, recoveryPointOf }

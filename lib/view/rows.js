@@ -6,6 +6,7 @@ const errors = require('../errors')
 const chunk = require('../format/chunk')
 const { lineOf, textOf } = require('./decoder')
 const { recordsOf, dataOf, startOfLarge } = require('./records')
+const { codeOf } = require('./viewed-log')
 
 /** Blocks that one answer looks into: a log may have any number in which nothing is left. */
 const MAX_BLOCKS = 256
@@ -13,6 +14,8 @@ const MAX_BLOCKS = 256
 const ROW_BYTES = 64 * 1024
 /** Bytes of a record that are shown. */
 const MAX_SHOWN = 1024 * 1024
+/** Milliseconds to look for the next record that is left. */
+const MAX_SEARCH = 1000
 /** Records of which the encoding is guessed. */
 const SAMPLES = 32
 
@@ -82,6 +85,8 @@ class Rows {
     for (let blocks = 0; blocks < MAX_BLOCKS; blocks++) {
       if (number * blockSize < log.start || number * blockSize >= log.limit) return { found, next: null }
       const block = await log.block(number)
+      // the log was trimmed, or compacted, meanwhile
+      if (codeOf(block.error) === 'flumelog:trimmed') return { found, next: reverse ? null : log.start }
       for (const item of itemsOf(block, { from, reverse, deleted, blockSize })) {
         if (found.length === count) return { found, next: reverse ? offsetOf(item) + (isCorrupt(item) ? blockSize - 1 : 0) : offsetOf(item) }
         found.push(item)
@@ -89,6 +94,21 @@ class Rows {
       number += reverse ? -1 : 1
     }
     return { found, next: reverse ? (number + 1) * blockSize - 1 : number * blockSize }
+  }
+
+  /**
+   * @param {number} from offset
+   * @param {boolean} reverse
+   * @returns {Promise<Stored | ShownBlock | null>} the next record that is not deleted, or a corrupt block; null: there is none, or it is too far away
+   */
+  async nearest (from, reverse) {
+    const stopAt = Date.now() + MAX_SEARCH
+    for (let at = /** @type {number | null} */ (from); at !== null && Date.now() < stopAt;) {
+      const { found, next } = await this.find({ from: at, count: 1, reverse })
+      if (found.length > 0) return found[0]
+      at = next
+    }
+    return null
   }
 
   /**
@@ -161,8 +181,8 @@ class Rows {
     const { size, deleted, block, next } = record
     const { data, decoded } = deleted ? { data: Buffer.alloc(0), decoded: { kind: 'hex' } } : await this.read(record, MAX_SHOWN, encoding)
     const neighbour = async (/** @type {number} */ from, /** @type {boolean} */ reverse) => {
-      const { found } = await this.find({ from, count: 1, reverse })
-      return found.length === 0 ? null : offsetOf(found[0])
+      const item = await this.nearest(from, reverse)
+      return item === null ? null : offsetOf(item)
     }
     const answer = {
       seq,

@@ -4,6 +4,7 @@
 
 const { tally, noCounts } = require('../maintenance/counts')
 const { storedChecksum } = require('../format/checksum')
+const { recoveryPointOf } = require('./numbers')
 const { ScanProgress } = require('./scan-progress')
 
 /**
@@ -34,7 +35,21 @@ async function sendVerified (rows, events) {
       await progress.tell(offset)
     }
   }
-  if (!events.signal.aborted) await events.send('end', { corrupt, records: counts.records, deleted: counts.deleted, checksummed })
+  const torn = await tornBytes(log)
+  if (torn > 0) {
+    const message = `${log.name}: ${torn} bytes after offset ${log.limit} are no whole record: what an interrupted write has left; the next writer truncates it`
+    await events.send('finding', { block: Math.floor(log.limit / log.blockSize), offset: log.limit, message })
+  }
+  if (!events.signal.aborted) await events.send('end', { corrupt, records: counts.records, deleted: counts.deleted, checksummed, torn })
+}
+
+/**
+ * @param {import('./viewed-log').ViewedLog} log
+ * @returns {Promise<number>} bytes after the end of a log that nobody writes
+ */
+async function tornBytes (log) {
+  if (log.opened.follower === null || (await recoveryPointOf(log))?.held) return 0
+  return Math.max(0, await log.fileSize() - log.limit)
 }
 
 module.exports = { sendVerified }

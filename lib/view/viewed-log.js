@@ -77,7 +77,10 @@ class ViewedLog {
     const { blocks } = this
     const block = blocks.lookUp(number)
     if (block !== undefined) return Promise.resolve(this.shown(block))
-    return new Promise(resolve => blocks.load(number, 1, { cacheShare: 1, isSingle: true }, ([block]) => resolve(this.shown(block))))
+    return new Promise((resolve, reject) => blocks.load(number, 1, { cacheShare: 1, isSingle: true }, ([block]) => {
+      if (codeOf(block.error) === 'flumelog:closed') reject(block.error)
+      else resolve(this.shown(block))
+    }))
   }
 
   /**

@@ -364,6 +364,7 @@ class Deleter {
     blocks.invalidate(number)
     const whole = after ?? copyWithout(block.buffer, deletion.records.map(({ seq }) => seq - deletion.block))
     this.writer.recordCount.remove(deletion, whole)
+    this.writer.retention?.deleted(number)
     // a hole has nothing that anybody reads
     if (deletion.whole !== undefined) return
     if (block !== blocks.tail) return blocks.add(new Block(number, whole, block.end, true))

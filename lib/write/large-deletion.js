@@ -67,8 +67,10 @@ class LargeDeletion {
         cursor.stop()
         // a block that cannot be read is an error of the deletion; these bounds have moved, if the log is another file now
         const last = found === RECORD ? cursor.seq : found === FAILED ? cursor.max : -1
-        if (last < cursor.min) process.nextTick(done, null)
-        else this.writer.deleteRange(cursor.min, last, done)
+        if (last >= cursor.min) this.writer.deleteRange(cursor.min, last, done)
+        // what was trimmed must not come back after a crash
+        else if (cursor.min < blocks.start) this.writer.deleteRange(cursor.min, blocks.start - 1, done)
+        else process.nextTick(done, null)
         return
       }
     }
@@ -139,8 +141,8 @@ class LargeDeletion {
     if (left === 0) return parts.length === 0 ? cb(null) : this.deleteParts(parts, cb)
     /** @type {Error | null} */
     let first = null
-    const ondeleted = (/** @type {Error | null | undefined} */ err) => {
-      first ??= err ?? null
+    const ondeleted = (/** @type {import('../errors').CallbackError | null | undefined} */ err) => {
+      if (err?.code !== 'flumelog:trimmed') first ??= err ?? null
       if (--left > 0) return
       if (first !== null) cb(first)
       else this.deleteParts(parts, cb)

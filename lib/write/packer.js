@@ -4,7 +4,7 @@
 
 const layout = require('../format/layout')
 const { writeChecksum } = require('../format/checksum')
-const { PART_HEADER, Splitter } = require('../format/chunk')
+const { leastRoom, Splitter } = require('../format/chunk')
 const { Block } = require('../format/block')
 const { sizeOf } = require('../storage/buffers')
 
@@ -14,8 +14,6 @@ const MAX_WRITE = 1024 * 1024
 const NO_LENGTH = Buffer.alloc(layout.LENGTH_SIZE)
 /** Bytes that a disk writes as a whole; a power cut may tear a length that lies in two of them. */
 const SECTOR_SIZE = 512
-/** A large record starts in the rest of a block that has at least this part of one. */
-const SMALL_REST = 8
 
 class Packer {
   /**
@@ -89,11 +87,11 @@ class Packer {
   addLarge (data) {
     const splitter = new Splitter(data)
     const most = layout.maxRecordSize(this.blockSize, this.checksum)
-    const leastRoom = Math.max(most / SMALL_REST, 2 * PART_HEADER)
+    const least = leastRoom(most)
     let start = this.position
     while (!splitter.isDone) {
       const room = most - this.position
-      if (this.position > 0 && room < leastRoom && room < splitter.lastSize) this.startBlock()
+      if (this.position > 0 && room < least && room < splitter.lastSize) this.startBlock()
       else {
         start = this.position
         this.position = splitter.write(this.filling.buffer, start, room)

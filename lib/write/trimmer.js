@@ -104,9 +104,8 @@ class Trimmer {
   }
 
   async step () {
-    const requests = this.requests.splice(0)
     try {
-      for (const request of requests) {
+      for (let request = this.requests.shift(); request !== undefined; request = this.requests.shift()) {
         this.waiting.push(request.cb)
         await this.advance(request)
         if (request.known !== null) process.nextTick(/** @type {Trimmed} */ (this.waiting.pop()), null, this.blocks.start)

@@ -98,7 +98,7 @@ class Writer {
     this.toldSeq = lastSeq
     /** Gets to know what other processes have sent before it is in the file. @type {import('../sharing/journal').Journal | null} */
     this.journal = null
-    /** Told when blocks were filled, or have become durable. @type {{ consider: () => void } | null} */
+    /** Told when blocks were filled, or have become durable, and of deletions. @type {{ consider: () => void, deleted: (number: number) => void } | null} */
     this.retention = null
     /** Told of blocks that a deletion has rewritten. @type {(numbers: number[]) => void} */
     this.onrewritten = () => {}

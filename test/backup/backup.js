@@ -55,7 +55,7 @@ test('a backup of a log that is open is a valid log that was closed, with the sa
   const log = await open(file('log'))
   await log.append(lines(3000))
   const result = await log.backup(file('new/folder/backup'))
-  t.deepEqual(result, { bytes: log.stats().size, copied: log.stats().size, deleted: 0, trimmed: 0, incremental: false })
+  t.deepEqual(result, { bytes: log.stats().size, start: 0, copied: log.stats().size, deleted: 0, trimmed: 0, incremental: false })
   t.deepEqual(namesIn(file('new/folder')), ['backup'], 'and nothing is beside it')
   t.equal((await recordsIn(file('new/folder/backup'))).size, 3000)
   await log.close()
@@ -82,7 +82,7 @@ test('a second backup copies what is new, deletes what was deleted, and writes n
   t.deepEqual({ bytes, deleted, incremental }, { bytes: log.stats().size, deleted: 4, incremental: true })
   t.equal(copied, log.stats().size - size, 'what is new')
   const { mtimeMs } = fs.statSync(file('backup'))
-  t.deepEqual(await log.backup(file('backup')), { bytes, copied: 0, deleted: 0, trimmed: 0, incremental: true })
+  t.deepEqual(await log.backup(file('backup')), { bytes, start: 0, copied: 0, deleted: 0, trimmed: 0, incremental: true })
   t.equal(fs.statSync(file('backup')).mtimeMs, mtimeMs, 'it was not touched')
   await log.close()
   t.ok(fs.readFileSync(file('log')).equals(fs.readFileSync(file('backup'))), 'byte for byte')
@@ -226,7 +226,7 @@ test('a block of which all is deleted becomes a hole in a backup, too', async (t
   await log.reclaim()
   t.ok((await log.backup(file('earlier'))).deleted === 37000)
   await log.backup(file('first'))
-  t.deepEqual(await log.backup(file('earlier')), { bytes: log.stats().size, copied: 0, deleted: 0, trimmed: 0, incremental: true })
+  t.deepEqual(await log.backup(file('earlier')), { bytes: log.stats().size, start: 0, copied: 0, deleted: 0, trimmed: 0, incremental: true })
   const { holes } = log.stats()
   await log.close()
   for (const name of ['first', 'earlier']) {
@@ -564,13 +564,14 @@ class Writer {
       // a reader in the same process learns of what was acknowledged by the file system
       const certain = byReader ? [] : [...this.records].filter(([, { isAcknowledged }]) => isAcknowledged)
       const deleted = byReader ? [] : certain.filter(([, { isDeleted }]) => isDeleted)
-      const { bytes } = await (byReader ? this.reader : this.log).backup(this.file(target), { full })
+      const { bytes, start } = await (byReader ? this.reader : this.log).backup(this.file(target), { full })
       this.backups++
       // records are known by their seqs when all are acknowledged
       const copy = fs.readFileSync(this.file(target))
-      if (copy.length !== bytes) throw new Error(`${copy.length} bytes instead of ${bytes}`)
+      const end = start + bytes
+      if (copy.length !== end) throw new Error(`${copy.length} bytes instead of ${end}`)
       const found = await recordsIn(this.file(target))
-      return { found, certain, deleted, bytes, deleting: new Set([...this.records].filter(([, { deleting }]) => deleting).map(([seq]) => seq)) }
+      return { found, certain, deleted, end, deleting: new Set([...this.records].filter(([, { deleting }]) => deleting).map(([seq]) => seq)) }
     })
     this.busy.set(target, done)
     this.pending.push(done.then(result => { (this.results ??= []).push(result) }))
@@ -578,12 +579,12 @@ class Writer {
 
   /** Checks the backups by all that was appended. */
   check () {
-    for (const { found, certain, deleted, bytes, deleting } of this.results ?? []) {
+    for (const { found, certain, deleted, end, deleting } of this.results ?? []) {
       for (const [seq, value] of found) if (String(this.records.get(seq)?.value) !== value) throw new Error(`${seq} is another record`)
-      for (const [seq] of certain) if (seq >= bytes) throw new Error(`${seq} was acknowledged before, and is missing`)
+      for (const [seq] of certain) if (seq >= end) throw new Error(`${seq} was acknowledged before, and is missing`)
       for (const [seq] of deleted) if (found.has(seq)) throw new Error(`${seq} was deleted before, and is there`)
       for (const seq of this.records.keys()) {
-        if (seq < bytes && !found.has(seq) && !deleting.has(seq)) throw new Error(`${seq} is missing, and was not deleted`)
+        if (seq < end && !found.has(seq) && !deleting.has(seq)) throw new Error(`${seq} is missing, and was not deleted`)
       }
     }
   }

@@ -6,6 +6,7 @@ const fs = require('fs')
 const path = require('path')
 const test = require('tape')
 const { restore, verify } = require('../../maintenance')
+const { canLock, tryLock } = require('../../lib/storage/lock')
 const { open } = require('../../promises')
 const { testFolder } = require('../helpers/folder')
 const { makeLog, overwrite, readLog } = require('../helpers/logs')
@@ -32,7 +33,7 @@ test('a log is restored from a backup, in a folder that was not there', async (t
   await log.close()
   const steps = new Set()
   const result = await restore(file('backup'), file('new/log'), { onProgress: ({ step }) => steps.add(step) })
-  t.deepEqual(result, { bytes: fs.statSync(file('backup')).size, records: seqs.length, replaced: false })
+  t.deepEqual(result, { bytes: fs.statSync(file('backup')).size - result.start, start: seqs[0] - seqs[0] % 256, records: seqs.length, replaced: false })
   t.deepEqual([...steps], ['copy', 'check'])
   t.ok(fs.readFileSync(file('new/log')).equals(fs.readFileSync(file('backup'))), 'byte for byte')
   t.deepEqual(fs.readdirSync(file('new')), ['log'])
@@ -58,6 +59,22 @@ test('a log that is there is not replaced, unless that is asked for, and never w
   t.ok((await restore(file('backup'), file('log'), { force: true })).replaced)
   t.deepEqual(await valuesIn(file('log')), lines(10))
   t.deepEqual(fs.readdirSync(file('.')).sort(), ['backup', 'folder', 'log'])
+})
+
+test('what a program has open for writing is not restored, since it is no finished backup', { skip: !canLock && 'files cannot be locked here' }, async (t) => {
+  const file = testFolder(t)
+  for (const options of [{}, { shared: true }]) {
+    const log = await open(file('log'), options)
+    await log.append(lines(10))
+    await rejects(t, restore(file('log'), file('new')), 'flumelog:locked', /\/log: .*open for writing.*back up/, `an open log, ${JSON.stringify(options)}`)
+    await log.close()
+  }
+  t.deepEqual(fs.readdirSync(file('.')), ['log'])
+  const fd = fs.openSync(file('log'), 'r+')
+  const onProgress = ({ step }) => t.notOk(tryLock(fd), `no writer can open it during the step ${step}`)
+  t.equal((await restore(file('log'), file('new'), { onProgress })).records, 20, 'a log that was closed is')
+  t.ok(tryLock(fd), 'afterwards one can')
+  fs.closeSync(fd)
 })
 
 test('nothing that was beside an earlier log changes what is restored', async (t) => {

@@ -160,7 +160,7 @@ test('an owner that does not answer is reported: when the log is opened, and at 
   await running.send('two\n')
   const { code, stderr } = await running.ended
   t.equal(code, 1)
-  t.match(stderr, /^flumelog: .*log: stopped at line 2: the process that owns the log does not answer, so it is unknown whether this line and those after it were appended; the lines before it were appended$/m)
+  t.match(stderr, /^flumelog: .*log: stopped at line 2: the process that owns the log does not answer, so it is unknown whether this line, and those after it, were appended; the lines before it were appended$/m)
   t.match(stderr, new RegExp(`log: appended 1 record, 3 bytes, in .* records/s${THROUGH}\n$`))
 
   const other = await flumelog(['append', file], { input: 'three\n', preload: [IMPATIENT] })

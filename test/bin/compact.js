@@ -23,6 +23,28 @@ test('compact drops deleted records, and says what that gained', async (t) => {
   t.equal((await flumelog(['verify', 'log'], { cwd: name('.') })).code, 0)
 })
 
+test('sizes of a log that was compacted are those of what is there, not of the sparse part before its start', async (t) => {
+  const name = testFolder(t)
+  const seqs = await makeLog(name('log'), RECORDS, { blockSize: 1024 })
+  await deleteFrom(name('log'), seqs.filter((_, i) => i % 4 > 0))
+  const run = async (...args) => {
+    const { stdout, stderr } = await flumelog(args, { cwd: name('.') })
+    t.equal(stderr, '')
+    return stdout
+  }
+  const [, after] = /became (\S+ kB)/.exec(await run('compact', 'log', '--yes'))
+  t.ok(fs.statSync(name('log')).size > 4e6)
+  t.equal(await run('backup', 'log', 'backup'), `backup: backed up all of the log, ${after}\n`)
+  t.equal(await run('backup', 'log', 'backup'), `backup: nothing has changed; ${after}\n`)
+  t.equal(await run('restore', 'backup', 'restored'), `restored: restored 250 records, ${after}\n`)
+  t.ok((await run('verify', 'log')).includes(` ${after}, from offset`))
+  const stat = await run('stat', 'log')
+  t.match(stat, new RegExp(`^size .*\\(${after}\\)\\nallocated .*\\nstart +offset 4,\\d{3},\\d{3}; what was before is trimmed or compacted, and takes no space$`, 'm'))
+  const { size, start, allocated } = JSON.parse(await run('stat', 'log', '--json'))
+  t.equal(size, fs.statSync(name('log')).size, 'JSON has the size of the file')
+  t.ok(start > 4e6 && allocated < 1e6)
+})
+
 test('a log that another program has open for writing is not compacted', async (t) => {
   const name = testFolder(t)
   const log = promises(FlumeLog(name('log')))

@@ -46,13 +46,17 @@ test('import says why it stops, and what to do', async (t) => {
   fs.writeFileSync(name('text'), 'no log\n')
   fs.writeFileSync(name('there'), 'something')
   const cases = [
-    [['old', 'new'], /^flumelog: old: the record at offset 13 cannot be stored: it has 70000 bytes; the maximum is 65522, with blocks of 65536; --skip puts such records/],
+    [['old', 'new'], /^flumelog: old: the record at offset 13 cannot be stored: it has 70000 bytes; the maximum is 65522, with blocks of 65536; --large stores records of up to 256 MiB; --skip puts such records/],
     [['text', 'new'], /^flumelog: text: not in a format that can be imported; give its format with --from$/m],
     [['old', 'there'], /^flumelog: there: the file exists already; choose another name, or remove it$/m],
     [['missing', 'new'], /^flumelog: missing: no such file; check the name$/m]
   ]
   for (const [args, message] of cases) refuses(t, await flumelog(['import', ...args], { cwd: name('.') }), 1, message, args.join(' '))
   t.deepEqual(fs.readdirSync(name('.')).sort(), ['old', 'text', 'there'])
+  const { code, stdout } = await flumelog(['import', 'old', 'new', '--large'], { cwd: name('.') })
+  t.equal(code, 0)
+  t.match(stdout, /^1 record is larger than a block: programs that open the log need `large: true`$/m)
+  t.equal((await flumelog(['dump', 'new'], { cwd: name('.') })).stdout.length, 'a\n'.length + 70000 + 1)
 })
 
 test('an import that is killed, or stopped by Ctrl-C, is continued by the same command', async (t) => {

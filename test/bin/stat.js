@@ -80,6 +80,7 @@ test('stat --json prints the same figures as JSON', async (t) => {
     sealed: 2,
     checksummed: 2,
     records: 10,
+    parts: 0,
     bytes: 2278,
     framing: 44,
     deleted: { records: 1, bytes: 3 },

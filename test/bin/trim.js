@@ -29,7 +29,7 @@ test('trim removes blocks before an offset, or all but the last bytes or records
     const kept = seqs.filter((seq, i) => isKept(seq, size, i))
     t.ok(kept.every(seq => seq >= start) && start > kept[0] - 2 * 4096, options.join(' '))
     t.match((await flumelog(['trim', file, ...options, '--yes'])).stderr, /log: nothing to trim/)
-    t.match((await flumelog(['stat', file])).stdout, new RegExp(`^start +${start.toLocaleString('en')} bytes`, 'm'))
+    t.match((await flumelog(['stat', file])).stdout, new RegExp(`^start +offset ${start.toLocaleString('en')}; `, 'm'))
     t.equal(JSON.parse((await flumelog(['stat', file, '--json'])).stdout).start, start)
     t.match((await flumelog(['verify', file])).stdout, new RegExp(`valid: .*, from offset ${start} on: what was before is trimmed`))
     t.match((await flumelog(['dump', file, '--limit', '1', '--seqs'])).stdout, new RegExp(`^${start}\trecord`))

@@ -321,7 +321,7 @@ class Crashing {
     this.simulation.note('list')
     // of batches, the model knows the last seq only
     const shown = await called(cb => pull(log.stream({ fromStart: true }), pull.collect(cb)))
-    for (const { seq, value } of shown) model.show(seq, value, 0)
+    for (const { seq, value } of shown) if (!this.holes.get(seq)?.equals(value)) model.show(seq, value, 0)
     const known = model.records.filter(({ seq, isFailed }) => seq !== undefined && !isFailed)
     if (known.length === 0) return
     const [first, last] = [random.below(known.length), random.below(known.length)].sort((a, b) => a - b)

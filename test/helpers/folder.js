@@ -1,6 +1,6 @@
 'use strict'
 
-// Temporary directories that are deleted after use.
+// Temporary directories, which are deleted after use.
 
 const fs = require('fs')
 const os = require('os')
@@ -23,6 +23,27 @@ function processFolder () {
   return folder
 }
 
+/**
+ * For what takes long to make, and several test files only read. Those that test/run.js runs together share it.
+ * @param {string} name
+ * @param {(folder: string) => void} fill
+ * @returns {string} the path of a directory
+ */
+function madeOnce (name, fill) {
+  const folder = path.join(process.env.TEST_SHARED ?? processFolder(), name)
+  if (fs.existsSync(folder)) return folder
+  const filling = fs.mkdtempSync(`${folder}-`)
+  fill(filling)
+  try {
+    fs.renameSync(filling, folder)
+  } catch (err) {
+    // another file has made it meanwhile
+    if (!fs.existsSync(folder)) throw err
+    remove(filling)
+  }
+  return folder
+}
+
 function make () {
   return fs.mkdtempSync(path.join(os.tmpdir(), 'flumelog-test-'))
 }
@@ -32,4 +53,4 @@ function remove (folder) {
   fs.rmSync(folder, { recursive: true, force: true })
 }
 
-module.exports = { testFolder, processFolder }
+module.exports = { testFolder, processFolder, madeOnce }

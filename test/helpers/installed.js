@@ -6,6 +6,7 @@
 const fs = require('fs')
 const path = require('path')
 const { execFileSync, spawnSync } = require('child_process')
+const { madeOnce } = require('./folder')
 
 const ROOT = path.join(__dirname, '..', '..')
 const { name, version, bin, dependencies, optionalDependencies } = require('../../package.json')
@@ -15,22 +16,26 @@ const { name, version, bin, dependencies, optionalDependencies } = require('../.
  */
 
 /**
- * @param {string} checkout
- * @param {string[]} options of `npm pack`
- * @returns {Packed}
+ * The package as it is released, of a copy of the checkout, since packing creates files. Its declarations are not checked by the
+ * way: the types of the code are by test/package/style.js.
+ * @returns {Packed & { tarball: string }}
  */
-function pack (checkout, options) {
-  const { status, stdout, stderr } = spawnSync('npm', ['pack', '--json', '--silent', ...options], { cwd: checkout, encoding: 'utf8' })
-  if (status !== 0) throw new Error(`npm pack ended with code ${status}: ${stdout}${stderr}`)
-  return JSON.parse(stdout)[0]
+function packed () {
+  const folder = madeOnce('package', (folder) => {
+    const checkout = path.join(folder, 'checkout')
+    fs.cpSync(ROOT, checkout, { recursive: true, filter: file => !['node_modules', '.git'].includes(path.basename(file)) })
+    fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(checkout, 'node_modules'), 'junction')
+    const config = path.join(checkout, 'tsconfig.build.json')
+    const { compilerOptions, ...rest } = JSON.parse(fs.readFileSync(config, 'utf8'))
+    fs.writeFileSync(config, JSON.stringify({ compilerOptions: { ...compilerOptions, noCheck: true }, ...rest }))
+    const { status, stdout, stderr } = spawnSync('npm', ['pack', '--json', '--silent', '--pack-destination', folder], { cwd: checkout, encoding: 'utf8' })
+    if (status !== 0) throw new Error(`npm pack ended with code ${status}: ${stdout}${stderr}`)
+    fs.writeFileSync(path.join(folder, 'packed.json'), stdout)
+    fs.rmSync(checkout, { recursive: true })
+  })
+  const [contents] = JSON.parse(fs.readFileSync(path.join(folder, 'packed.json'), 'utf8'))
+  return { ...contents, tarball: path.join(folder, contents.filename) }
 }
-
-/**
- * Packs the checkout as it is, without building declarations.
- * @param {string} folder for the tarball
- * @returns {Packed}
- */
-const packAsIs = (folder) => pack(ROOT, ['--ignore-scripts', '--pack-destination', folder])
 
 /**
  * @param {string} tarball
@@ -61,4 +66,4 @@ function link (module, project) {
   fs.symlinkSync(path.join(ROOT, 'node_modules', module), file, 'junction')
 }
 
-module.exports = { ROOT, name, pack, packAsIs, install }
+module.exports = { ROOT, name, packed, install }

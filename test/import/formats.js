@@ -4,7 +4,7 @@
 
 const fs = require('fs')
 const test = require('tape')
-const { detectFormat, readRecords } = require('../../import')
+const { detectFormat, importLog, readRecords } = require('../../import')
 const { testFolder } = require('../helpers/folder')
 const { OLD_LOGS, variedRecords } = require('../helpers/old-files')
 const { codeOf, isSame } = require('../helpers/reading')
@@ -118,7 +118,9 @@ test('a last line or row that is not whole is torn, one elsewhere is an error', 
     ['a,b\n1,2\n3,"', { torn: 8 }],
     ['a,b\n1,2\n3\n4,5\n', { invalid: 8 }],
     ['a,b\n1,2\n3,x"y\n4,5\n', { invalid: 8 }],
-    ['a,b\n1,2\n3,"x"y\n4,5\n', { invalid: 8 }]
+    ['a,b\n1,2\n3,"x"y\n4,5\n', { invalid: 8 }],
+    // the second row has two lines
+    ['a,b\n1,"x\ny"\n3,"x\n4,5\n6,7\n', { invalid: 12 }]
   ]
   const numbers = []
   for (const [text, { torn, invalid }] of cases) {
@@ -126,9 +128,37 @@ test('a last line or row that is not whole is torn, one elsewhere is an error', 
     const found = await readAll(name('text')).catch(err => err)
     if (torn !== undefined) t.deepEqual([found.records.length, found.torn.offset, found.torn.bytes], [1, torn, text.length - torn], JSON.stringify(text))
     else t.deepEqual([found.code, found.offset], ['flumelog:invalid', invalid], `${JSON.stringify(text)}: ${found.message}`)
-    if (invalid !== undefined) numbers.push(/(line|row) \d/.exec(found.message)?.[0])
+    if (invalid !== undefined) numbers.push(/line \d/.exec(found.message)?.[0])
   }
-  t.deepEqual(numbers, ['line 2', 'row 3', 'row 3', 'row 3'])
+  t.deepEqual(numbers, ['line 2', 'line 3', 'line 3', 'line 3', 'line 4'])
+})
+
+test('a quote that is not closed is an error with its line, not a torn write of all that follows', async (t) => {
+  const name = testFolder(t)
+  const rows = Array.from({ length: 2000 }, (_, i) => `${i},text ${i}\n`)
+  for (const line of [2, 1000]) {
+    fs.writeFileSync(name('rows'), ['a,b\n', ...rows.slice(0, line - 2), '1,"open\n', ...rows].join(''))
+    const { code, message } = await importLog(name('rows'), name('log')).catch(err => err)
+    t.equal(code, 'flumelog:invalid', message)
+    t.ok(message.includes(`line ${line}: the quotes of a field are not closed`), message)
+    const { records, skipped } = await importLog(name('rows'), name(`log${line}`), { skip: true })
+    t.deepEqual([records, skipped], [line - 2 + 2000, 1], 'with skip, all other rows are imported')
+  }
+  for (const [header, pattern] of [[Buffer.from([0x61, 0x2c, 0xff, 0x0a]), /: the header row is not UTF-8$/], ['a,a\n1,2\n', /: the header row does not name the fields: two fields have the same name$/]]) {
+    fs.writeFileSync(name('rows'), header)
+    t.match((await readAll(name('rows'), { from: 'csv' }).catch(err => err)).message, pattern)
+  }
+})
+
+test('the format of a file is detected, however large its first record is', async (t) => {
+  const name = testFolder(t)
+  const data = Buffer.alloc(3e6, 'large ')
+  await OLD_LOGS['flumelog-offset-48'].make(name('offset'), [data, Buffer.from('small')])
+  fs.writeFileSync(name('lines'), `${JSON.stringify(String(data))}\n1\n`)
+  fs.writeFileSync(name('rows'), `a,b\n1,"${data}"\n2,3\n`)
+  const found = []
+  for (const file of ['offset', 'lines', 'rows']) found.push(await detectFormat(name(file)).catch(err => err.message))
+  t.deepEqual(found, ['flumelog-offset-48', 'ndjson', 'csv'])
 })
 
 test('what is in none of the formats, or could be in several, is not guessed', async (t) => {

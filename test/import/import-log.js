@@ -15,7 +15,7 @@ const { noSmallDisk, smallDisk } = require('../helpers/full')
 const { makeLog, readLog, deleteFrom, jsonRecords } = require('../helpers/logs')
 const { OLD_LOGS, variedRecords } = require('../helpers/old-files')
 const { promises } = require('../helpers/promises')
-const { codeOf, isSame } = require('../helpers/reading')
+const { codeOf, collect, isSame } = require('../helpers/reading')
 
 const FORMATS = Object.keys(OLD_LOGS)
 const valuesOf = (records) => records.map(({ value }) => Buffer.from(value))
@@ -227,6 +227,65 @@ test('a property: whatever records and deletions there are, an import has the re
     return same
   }), { numRuns: Number(process.env.RUNS ?? 15), verbose: 1 })
   t.pass(`${runs} runs`)
+})
+
+test('with large, records that do not fit into a block are imported, and found by their old offsets', async (t) => {
+  const name = testFolder(t)
+  const magic = Buffer.from('\xffchunked', 'latin1')
+  const sizes = [10, 300, 30000, 1000, 1001, 300, 8, 5, 990, 1500000, 20]
+  const records = sizes.map((size, i) => Buffer.alloc(size, `record ${i}; `))
+  // as records of a log are that has such ones, or could be mistaken for these
+  records.push(Buffer.concat([magic, Buffer.of(1), Buffer.alloc(40)]), magic, Buffer.concat([magic, Buffer.alloc(5000, 'x')]), Buffer.concat([magic, Buffer.alloc(998)]), Buffer.from('last'))
+  const offsets = offsetFile(name('old'), records)
+  const imported = await importLog(name('old'), name('log'), { large: true, blockSize: 1024 })
+  t.deepEqual([imported.records, imported.large, imported.skipped, imported.bytes], [records.length, 4, 0, records.reduce((sum, { length }) => sum + length, 0)])
+  t.ok((await verify(name('log'))).valid)
+  const log = promises(FlumeLog(name('log'), { readOnly: true, large: true }))
+  const found = await collect(log.log)
+  t.ok(isSame(valuesOf(found), records), 'all are as they were')
+  const map = await openImportMap(name('log'))
+  for (const [i, offset] of offsets.entries()) {
+    t.equal(await map.mapOffset(offset), found[i].seq, `record ${i}`)
+    t.equal(await map.mapOffset(offset + 1), null)
+  }
+  await map.close()
+  await log.close()
+
+  // the same file as a log writes
+  const written = promises(FlumeLog(name('written'), { large: true, blockSize: 1024 }))
+  for (const record of records) await written.append(record)
+  await written.close()
+  t.ok(fs.readFileSync(name('written')).equals(fs.readFileSync(name('log'))), 'byte for byte what a log would have written')
+  t.equal((await importLog(name('log'), name('again'), { large: true, blockSize: 1024 })).digest, imported.digest, 'a log with large records is copied as it is')
+  t.ok(fs.readFileSync(name('again')).equals(fs.readFileSync(name('log'))))
+  const err = await importLog(name('log'), name('smaller'), { large: true, blockSize: 512 }).catch(err => err)
+  t.match(err.message, /chunk of a large record; with blocks as large as those of the old file/)
+  t.match((await importLog(name('old'), name('none'), { blockSize: 1024 }).catch(err => err)).message, /30000 bytes; the maximum is 1010, with blocks of 1024; `large` stores/)
+  t.equal(await codeOf(importLog(name('old'), name('none'), { large: true, blockSize: 63 })), 'flumelog:invalid')
+})
+
+test('an import of large records is continued where it was durable', async (t) => {
+  const name = testFolder(t)
+  const records = Array.from({ length: 60 }, (_, i) => Buffer.alloc(200000 + i, `record ${i}; `))
+  offsetFile(name('old'), records)
+  const { importLog: write } = require('../../lib/import/import-log')
+  const { importOptions } = require('../../lib/import/options')
+  const importUpTo = (target, share) => {
+    const stop = new AbortController()
+    // a state says that something is durable
+    const onProgress = ({ step, bytes, total }) => { if (bytes > share * total && fs.existsSync(name(`${target}.importing.state`))) stop.abort(new Error('enough')) }
+    const { work, settings } = importOptions({ large: true, onProgress, signal: stop.signal })
+    return write(name('old'), name(target), { ...settings, stateInterval: 1e6 }, work).catch(err => err)
+  }
+  for (const share of [0.2, 0.5, 0.8]) t.equal((await importUpTo('log', share)).message, 'enough')
+  const imported = await importUpTo('log', 2)
+  t.ok(imported.continued > 5e6, `continued at ${imported.continued}`)
+  t.deepEqual([imported.records, imported.large], [60, 60])
+  await importUpTo('at once', 2)
+  t.ok(fs.readFileSync(name('log')).equals(fs.readFileSync(name('at once'))), 'as without an interruption')
+  const log = promises(FlumeLog(name('log'), { readOnly: true, large: true }))
+  t.ok(isSame(valuesOf(await collect(log.log)), records))
+  await log.close()
 })
 
 test('an import refuses to overwrite anything', async (t) => {

@@ -9,31 +9,29 @@ const { spawnSync } = require('child_process')
 const { isBuiltin } = require('module')
 const tape = require('tape')
 const { testFolder } = require('../helpers/folder')
-const { ROOT, name, pack, install } = require('../helpers/installed')
+const { ROOT, name, packed, install } = require('../helpers/installed')
 
 const { main, exports: faces = {}, dependencies, optionalDependencies } = require('../../package.json')
 /** The entry points. */
 const entries = [...new Set([main, ...JSON.stringify(faces).match(/(?<=\.\/)[\w-]+\.js(?=")/g) ?? []])]
-const BUILD = 'tsconfig.build.json'
-const installed = (module) => path.join(ROOT, 'node_modules', module)
 
 tape('the package contains what users need, and works when installed', (t) => {
   const folder = testFolder(t)
   const project = (file) => path.join(folder('project'), file)
-  const { files, filename } = packBuilt(folder('checkout'))
+  const { files, tarball } = packed()
 
-  const packed = files.map(file => file.path)
+  const names = files.map(file => file.path)
   const isWanted = (file) => entries.includes(file) || /^((lib|bin)\/.*\.js|lib\/view\/page\/.*\.(html|css|json|svg|txt)|types\/.*\.d\.ts|(docs|bench)\/[\w-]+\.md|examples\/.*\.js|bench\/charts\/.*\.svg|package\.json|LICENSE|(README|CHANGELOG|CONTRIBUTING|SECURITY|format)\.md)$/.test(file)
-  t.deepEqual(packed.filter(file => !isWanted(file)), [], 'it has nothing else')
+  t.deepEqual(names.filter(file => !isWanted(file)), [], 'it has nothing else')
   for (const file of [...entries, 'README.md', 'CHANGELOG.md', 'LICENSE', 'format.md', 'types/index.d.ts']) {
-    t.ok(packed.includes(file), `it has ${file}`)
+    t.ok(names.includes(file), `it has ${file}`)
   }
-  t.deepEqual(packed.filter(file => /^types\/(vendor|lib\/(write|sharing)\/)/.test(file)), [], 'it has no declarations of what callers do not see')
+  t.deepEqual(names.filter(file => /^types\/(vendor|lib\/(write|sharing)\/)/.test(file)), [], 'it has no declarations of what callers do not see')
   for (const inside of ['lib', 'bin']) {
-    t.deepEqual(sources(inside).filter(file => !packed.includes(`${inside}/${file}`)), [], `it has all of ${inside}`)
+    t.deepEqual(sources(inside).filter(file => !names.includes(`${inside}/${file}`)), [], `it has all of ${inside}`)
   }
 
-  install(path.join(folder('checkout'), filename), folder('project'))
+  install(tarball, folder('project'))
   t.deepEqual(node(project, APPEND_AND_GET), { code: 0, output: 'stored\n' }, 'it can be required, and stores')
   const help = spawnSync('npx', ['--no-install', 'flumelog', '--help'], { cwd: folder('project'), encoding: 'utf8' })
   t.ok(help.stdout.startsWith('Usage: flumelog'), '`npx flumelog --help` works')
@@ -79,19 +77,6 @@ function sizeOf (folder) {
 /** The JavaScript files in a directory of the checkout. */
 function sources (folder) {
   return fs.readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.js'))
-}
-
-/** Packs a copy of the checkout, since packing creates files. Its declarations are made as for a release; that the types are correct is checked by test/package/style.js. */
-function packBuilt (checkout) {
-  const isCopied = (file) => !['node_modules', '.git'].includes(path.relative(ROOT, file))
-  fs.cpSync(ROOT, checkout, { recursive: true, filter: isCopied })
-  fs.rmSync(path.join(checkout, 'types', 'lib'), { recursive: true, force: true })
-  fs.rmSync(path.join(checkout, 'types', 'index.d.ts'), { force: true })
-  fs.symlinkSync(installed(''), path.join(checkout, 'node_modules'))
-  const config = JSON.parse(fs.readFileSync(path.join(checkout, BUILD), 'utf8'))
-  config.compilerOptions.noCheck = true
-  fs.writeFileSync(path.join(checkout, BUILD), JSON.stringify(config))
-  return pack(checkout, [])
 }
 
 function node (project, program) {

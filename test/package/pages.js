@@ -8,9 +8,9 @@ const fs = require('fs')
 const path = require('path')
 const { spawnSync } = require('child_process')
 const tape = require('tape')
-const { ROOT, name, packAsIs, install } = require('../helpers/installed')
+const { ROOT, name, packed, install } = require('../helpers/installed')
 const { examplesIn, withOutputs } = require('../helpers/examples')
-const { testFolder, processFolder } = require('../helpers/folder')
+const { processFolder } = require('../helpers/folder')
 const { exports: entries, scripts } = require('../../package.json')
 
 /** Which test runs the code in each language; `null`: it is no code. */
@@ -25,8 +25,9 @@ const RUN_BY = {
 }
 
 const folder = processFolder()
-const { filename, files, size } = packAsIs(folder)
-const tarball = path.join(folder, filename)
+const { tarball, files, size } = packed()
+/** Those in which the package is installed, by the names of the other packages in them. @type {Map<string, string>} */
+const projects = new Map()
 const shipped = files.map(file => file.path)
 const pages = shipped.filter(file => file.endsWith('.md'))
 const read = (/** @type {string} */ page) => fs.readFileSync(path.join(ROOT, page), 'utf8')
@@ -44,9 +45,7 @@ tape('README starts with how to install the package, and an example that needs n
 for (const page of documented) {
   for (const { language, code, modules, line } of blocksOf(read(page)).filter(({ language }) => language === 'js')) {
     tape(`the example at ${page}:${line} runs as it stands in a project with ${['the package', ...modules].join(', ')}`, (t) => {
-      const project = testFolder(t)('project')
-      install(tarball, project, modules)
-      const { status, stdout, stderr } = start(project, process.execPath, ['-e', code])
+      const { status, stdout, stderr } = start(folderIn(projectWith(modules)), process.execPath, ['-e', code])
       t.equal(status, 0, stderr || 'it exits with code 0')
       const said = [...code.matchAll(/console\.log\(.* \/\/ (.*)$/gm)].flatMap(match => match[1].split(' / '))
       t.ok(said.length > 0, `its comments say what it prints, in ${language}`)
@@ -57,8 +56,7 @@ for (const page of documented) {
 }
 
 tape('the commands in README print what it says', (t) => {
-  const project = testFolder(t)('project')
-  install(tarball, project)
+  const project = folderIn(projectWith([]))
   const run = (/** @type {string} */ command) => start(project, 'bash', ['-c', `exec 2>&1; ${command}`]).stdout
   if (process.argv.includes('--write')) fs.writeFileSync(path.join(ROOT, 'README.md'), withOutputs(read('README.md'), run))
   const withoutTimes = (/** @type {string} */ text) => text.replace(/in \d+\.\d\d s, [\d,]+ records\/s/g, 'in N s, N records/s')
@@ -71,13 +69,12 @@ const SERVERS = ['cluster.js']
 
 for (const example of fs.readdirSync(path.join(ROOT, 'examples')).filter(example => !SERVERS.includes(example))) {
   tape(`examples/${example}, copied into a project, runs with the packages that it names at its top`, (t) => {
-    const folder = testFolder(t)
     const [, names] = /^\/\/ {5}npm install (.*)$/m.exec(read(`examples/${example}`)) ?? ['', '']
     const [own, ...modules] = names.split(' ')
     t.equal(own, name)
-    install(tarball, folder('project'), modules)
-    fs.copyFileSync(path.join(ROOT, 'examples', example), path.join(folder('project'), example))
-    const { status, stdout, stderr } = start(folder('project'), process.execPath, [example], { TMPDIR: folder('.') })
+    const folder = folderIn(projectWith(modules))
+    fs.copyFileSync(path.join(ROOT, 'examples', example), path.join(folder, example))
+    const { status, stdout, stderr } = start(folder, process.execPath, [example], { TMPDIR: folder })
     t.equal(status, 0, stderr || 'it exits with code 0')
     t.notEqual(stdout, '', 'it prints something')
     t.end()
@@ -172,11 +169,27 @@ function anchorsOf (text) {
 }
 
 /**
- * @param {string} project
+ * @param {string[]} modules
+ * @returns {string} a project that has these and the package, and no others
+ */
+function projectWith (modules) {
+  const names = modules.join(' ')
+  if (!projects.has(names)) {
+    projects.set(names, path.join(folder, String(projects.size)))
+    install(tarball, projects.get(names), modules)
+  }
+  return projects.get(names)
+}
+
+/** @param {string} project @returns {string} an empty directory in it */
+const folderIn = (project) => fs.mkdtempSync(path.join(project, 'example-'))
+
+/**
+ * @param {string} folder
  * @param {string} program
  * @param {string[]} args
  * @param {NodeJS.ProcessEnv} [env] additions
  */
-function start (project, program, args, env = {}) {
-  return spawnSync(program, args, { cwd: project, env: { ...process.env, LC_ALL: 'C', npm_config_loglevel: 'error', ...env }, encoding: 'utf8' })
+function start (folder, program, args, env = {}) {
+  return spawnSync(program, args, { cwd: folder, env: { ...process.env, LC_ALL: 'C', npm_config_loglevel: 'error', ...env }, encoding: 'utf8' })
 }

@@ -4,6 +4,7 @@
 // The comparison with an array is in log/model.js, crashes are in recovery/crash-machine.js.
 
 const fs = require('fs')
+const { isDeepStrictEqual, promisify } = require('util')
 const { crc32 } = require('zlib')
 const pull = require('pull-stream')
 const test = require('tape')
@@ -404,6 +405,38 @@ test('memory does not grow while large records are streamed, in either direction
     t.ok(most < 3 * SIZE, `at most ${(most / MIB).toFixed()} MiB (${(arrayBuffers / MIB).toFixed()} before)`)
   }
   await log.close()
+})
+
+test('a large record that is deleted while it is read is read whole, or not at all', async (t) => {
+  const readers = {
+    get: (log, seq) => log.get(seq).then(value => [value], (err) => { if (err.code !== 'flumelog:deleted') throw err }),
+    scan: async (log, seq) => {
+      const found = []
+      await promisify(log.log.scan)({ gte: seq }, (block, start, end) => { found.push(Buffer.from(block.subarray(start, end))) })
+      return found
+    },
+    stream: (log, seq) => collect(log.log, { gte: seq, seqs: false }),
+    reverse: async (log, seq) => (await collect(log.log, { gte: seq, seqs: false, reverse: true })).reverse(),
+    batches: async (log, seq) => (await collectSource(log.log.batches({ gte: seq, seqs: false }))).flat()
+  }
+  const turns = async (count) => { for (let i = 0; i < count; i++) await new Promise(resolve => setImmediate(resolve)) }
+  for (const [name, read] of Object.entries(readers)) {
+    for (let before = 0; before < 16; before++) {
+      const log = await logOf([20, 5000, 1000, 1000], { cacheSize: 0 })
+      const [, seq] = log.seqs
+      const [, large, ...after] = log.values
+      const readNow = log.storage.read
+      log.storage.read = (offset, size, cb) => readNow.call(log.storage, offset, size, (...results) => setImmediate(cb, ...results))
+      const deletion = log.del(seq)
+      await turns(before)
+      const found = await read(log, seq)
+      const expected = name === 'get' ? [[large], undefined] : [[large, ...after], after]
+      if (!expected.some(values => isDeepStrictEqual(found, values))) t.fail(`${name}, ${before} turns after the deletion was asked for`)
+      await deletion
+      await log.close()
+    }
+    t.pass(name)
+  }
 })
 
 test('a large record is put together whatever its chunks\' sizes are', async (t) => {

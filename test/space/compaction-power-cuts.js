@@ -14,6 +14,7 @@ const { processFolder } = require('../helpers/folder')
 const { randomFrom } = require('../helpers/random')
 const { record } = require('../helpers/recorded-calls')
 const { ReplayedFolder } = require('../helpers/replayed-folder')
+require('../helpers/small-steps')
 
 const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'traced-compactor.js')
 const CUTS_PER_RUN = 25
@@ -25,7 +26,7 @@ const folder = processFolder()
 tape('a power cut during a compaction leaves the log as it was, or compacted, with all that was durable', async (t) => {
   t.comment(`--seed ${SEED} repeats it`)
   const until = Date.now() + Number(values.seconds) * 1000
-  const counts = { cuts: 0, compacted: 0, found: 0 }
+  const counts = { cuts: 0, compacted: 0, found: 0, resumed: 0 }
   let problem = null
   for (let seed = SEED; (seed === SEED || Date.now() < until) && problem === null; seed++) problem = await replay(seed, counts)
   t.comment(JSON.stringify(counts))
@@ -56,8 +57,20 @@ async function replay (seed, counts) {
   return null
 }
 
-/** @returns {Promise<string | null>} what is wrong */
+/** @returns {Promise<string | null>} what is wrong, and when the compaction that was interrupted is resumed */
 async function problemOf (file, told, counts) {
+  const problem = await problemNow(file, told, counts)
+  if (problem !== null) return problem
+  if (fs.existsSync(file + '.compacting')) counts.resumed++
+  const log = await open(file, told.find(({ what }) => what === 'settings')?.details)
+  await log.compact()
+  await log.close()
+  const after = await problemNow(file, [...told, { what: 'appending', details: ['after it'] }], counts)
+  return after && `compacted again: ${after}`
+}
+
+/** @returns {Promise<string | null>} what is wrong */
+async function problemNow (file, told, counts) {
   const all = (name) => told.filter(({ what }) => what === name).flatMap(({ details }) => details)
   const [durable, deleting, deleted] = ['appended', 'deleting', 'deleted'].map(name => new Set(all(name)))
   const log = await open(file, all('settings')[0])

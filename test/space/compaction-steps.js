@@ -10,6 +10,7 @@ const tape = require('tape')
 const { open } = require('../../promises')
 const { testFolder } = require('../helpers/folder')
 const { randomFrom } = require('../helpers/random')
+require('../helpers/small-steps')
 
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 /** Of so many calls one is looked at, on average. */
@@ -119,8 +120,21 @@ async function prepared (file, settings, random) {
   }
 }
 
+/** @returns {Promise<string | null>} what is wrong with a log, and when the compaction that was interrupted is resumed */
+async function problemOf (file, settings, state, ids) {
+  const problem = await problemNow(file, settings, state, ids)
+  if (problem !== null) return problem
+  const log = await open(file, settings)
+  await log.compact()
+  await log.close()
+  const left = fs.readdirSync(path.dirname(file)).filter(name => name.startsWith(path.basename(file) + '.compacting'))
+  if (left.length > 0) return `${left} is left`
+  const after = await problemNow(file, settings, { ...state, appended: [...state.appended, 'after it'] }, new Set())
+  return after && `compacted again: ${after}`
+}
+
 /** @returns {Promise<string | null>} what is wrong with a log */
-async function problemOf (file, settings, { appended, acknowledged, deleting, deleted, hasFailed }, ids) {
+async function problemNow (file, settings, { appended, acknowledged, deleting, deleted, hasFailed }, ids) {
   const log = await open(file, settings)
   ids.add(log.id === '0')
   const found = []
@@ -130,8 +144,6 @@ async function problemOf (file, settings, { appended, acknowledged, deleting, de
   const { records } = log.stats()
   await log.append('after it')
   await log.close()
-  const left = fs.readdirSync(path.dirname(file)).filter(name => name.startsWith(path.basename(file) + '.compacting'))
-  if (left.length > 0) return `${left} is left`
   if (records !== found.length) return `${records} records are counted, ${found.length} are there`
   if (backward.reverse().join() !== found.join()) return 'it is another log backward'
   let at = 0

@@ -6,7 +6,10 @@ const pull = require('pull-stream')
 const test = require('tape')
 const FlumeLog = require('../..')
 const { wrap } = require('../../promises')
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
 const { MovingTail } = require('../../lib/space/moving-tail')
+const { Disk } = require('../helpers/disk')
 const { isIntact, numberOf, numbered } = require('../helpers/numbered')
 const { promises } = require('../helpers/promises')
 const { until } = require('../helpers/followers')
@@ -37,6 +40,41 @@ test('a trim keeps all chunks of large records that are not before it', async (t
   }
   t.ok(log.log.start > seqs[6], 'large records are trimmed')
   await log.close()
+})
+
+test('a large record is deleted while its parts are trimmed', async (t) => {
+  for (let turns = 0; turns < 16; turns++) {
+    const log = await filled(testFolder(t)('log'), 1)
+    const seq = log.seqs[6]
+    const deletion = codeOf(log.del(seq))
+    for (let turn = 0; turn < turns; turn++) {
+      log.append(numbered(100, 30))
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    log.append(numbered(100, 30))
+    await log.trim({ lt: seq })
+    const code = await deletion
+    if (!code.startsWith('no error')) t.fail(`${code}, ${turns} turns before the trim`)
+    t.deepEqual(await collect(log.log, { gte: seq, values: false, limit: 1 }), [log.seqs[7]])
+    await log.close()
+  }
+})
+
+test('a range that was trimmed, but not durably, does not come back after it was deleted', async (t) => {
+  for (const large of [false, true]) {
+    const disk = new Disk()
+    const open = (disk) => promises(createLog(disk.file('log'), settingsOf({ blockSize: 1024, large, sync: 'always' })))
+    const log = open(disk)
+    const seqs = []
+    for (let i = 1; i <= 20; i++) seqs.push(await log.append(numbered(i, 500)))
+    disk.fateOf = (kind) => kind === 'point.write' ? 'fail' : undefined
+    t.equal(await codeOf(log.trim({ lt: seqs[10] })), 'EIO')
+    disk.fateOf = () => undefined
+    await log.del({ lte: seqs[2] })
+    const again = open(disk.afterKill())
+    t.ok((await collect(again.log, { values: false }))[0] > seqs[2], large ? 'with large records' : 'without')
+    await again.close()
+  }
 })
 
 test('retention keeps a large record as a whole until all of it may go, however many blocks it has', async (t) => {
@@ -198,4 +236,66 @@ test('a range deletes the large records whose seqs are in it, with all their chu
       await log.close()
     }
   }
+})
+
+/** What is left of a log that may be trimmed meanwhile. */
+async function leftIn (log, options) {
+  for (;;) {
+    try {
+      return await collect(log.log, options)
+    } catch (err) {
+      if (err.code !== 'flumelog:trimmed') throw err
+    }
+  }
+}
+
+test('retention by the number of records counts each large one once: it keeps as many, and at most a block more', async (t) => {
+  for (const least of [1, 3, 10]) {
+    const file = testFolder(t)(`log${least}`)
+    const open = () => promises(FlumeLog(file, { blockSize: 1024, large: true, retain: { records: least }, sync: 'always' }))
+    let log = open()
+    const sizes = [300, 20_000, 40, 5000, 900, 1011, 60_000, 30]
+    const seqs = []
+    let next = 0
+    const check = async (when) => {
+      const left = await leftIn(log, { seqs: false })
+      const numbers = left.map(numberOf)
+      if (numbers.some((number, i) => number !== next - numbers.length + 1 + i)) t.fail(`${when}: not the last records`)
+      if (left.length < Math.min(next, least)) return t.fail(`${when}: ${left.length} records of ${next} are left`)
+      return left.length
+    }
+    for (let round = 0; round < 6; round++) {
+      for (const size of sizes) {
+        seqs.push(await log.append(numbered(++next, size)))
+        await check(`after ${next} appends`)
+      }
+      await log.sync()
+      if (round % 2 === 1) continue
+      await log.close()
+      log = open()
+      await log.onReady()
+    }
+    // a block has at most 25 of the smallest
+    for (let i = 0; i < 60; i++) await log.append(numbered(++next, 30))
+    while ((await leftIn(log, {})).length > least + 2 * 27) await event(setImmediate)
+    t.ok(await check('at the end') >= least)
+    await log.close()
+  }
+})
+
+test('retention by the number of records does not count records that are deleted, large or not', async (t) => {
+  const log = promises(FlumeLog(testFolder(t)('log'), { blockSize: 1024, large: true, retain: { records: 10 }, sync: 'always' }))
+  const seqs = []
+  for (let i = 1; i <= 60; i++) {
+    seqs.push(await log.append(numbered(i, i % 3 === 0 ? 5000 : 400)))
+    // two of three go at once
+    if (i % 3 !== 1) await log.del(seqs.at(-1))
+    if (i > 35) {
+      const left = await leftIn(log, { values: false })
+      if (left.length < 10) return t.fail(`${left.length} are left of ${i}`)
+    }
+  }
+  while ((await leftIn(log, {})).length > 14) await event(setImmediate)
+  t.ok((await leftIn(log, {})).length >= 10)
+  await log.close()
 })

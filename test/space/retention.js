@@ -4,6 +4,7 @@
 
 const tape = require('tape')
 const fs = require('fs')
+const { inspect } = require('util')
 const FlumeLog = require('../..')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
@@ -20,6 +21,15 @@ const range = (from, to) => Array.from({ length: to - from }, (_, i) => from + i
 
 function open (disk, { trimBatch = undefined, ...options }) {
   return promises(createLog(disk.file('log'), { ...settingsOf({ blockSize: BLOCK_SIZE, ...options }), trimBatch }))
+}
+
+/** What is reported of retention from now on. */
+function warningsOf (t) {
+  const warnings = []
+  const listen = (warning) => { if (warning.code === 'FLUMELOG_RETAIN') warnings.push(warning.message) }
+  process.on('warning', listen)
+  t.teardown(() => process.off('warning', listen))
+  return warnings
 }
 
 /** Until nothing is done any more. */
@@ -90,6 +100,70 @@ tape('a block without a time counts as old as the one before it', async (t) => {
   await log.close()
 })
 
+tape('records without a time stay, however long the log is open, until a later one has a time', async (t) => {
+  for (const large of [false, true]) {
+    for (const none of large ? [undefined, null] : [undefined, null, '', new Date(NaN), [], -Infinity]) {
+      const simulation = new Simulation(1)
+      await simulation.run((async () => {
+        let told = none
+        const disk = new Disk({ clock: simulation.clock, delay: () => 0 })
+        const settings = settingsOf({ blockSize: BLOCK_SIZE, large, retain: { age: 1000, time: (value) => value[0] === 0x21 ? told : none }, syncInterval: 10 })
+        const log = promises(createLog(disk.file('log'), settings, simulation.clock))
+        const timed = Buffer.from(`!${'x'.repeat(99)}`)
+        for (let i = 0; i < 60; i++) {
+          await log.append(data(i))
+          await simulation.pause(100)
+        }
+        if (log.log.start !== 0) return t.fail(`${String(none)}: ${log.log.start} bytes have gone`)
+        told = simulation.clock.date()
+        for (let i = 0; i < 8; i++) await log.append(timed)
+        await simulation.pause(900)
+        for (let i = 0; i < 8; i++) await log.append(data(i))
+        await simulation.pause(50)
+        if (log.log.start !== 0) return t.fail(`${String(none)}: they are as old as the first that has a time`)
+        await simulation.pause(500)
+        for (let i = 0; i < 20; i++) await log.append(data(i))
+        await simulation.pause(50)
+        t.ok(log.log.start > 50 * 104, `${String(none)}, ${large ? 'with' : 'without'} large: all of them have gone with it`)
+        await log.close()
+      })())
+    }
+  }
+})
+
+tape('that `time` gives nothing is reported once, as a warning of the process that says what it gave', async (t) => {
+  const warnings = warningsOf(t)
+  const cases = [
+    [() => undefined, 'it returned undefined'],
+    [() => 'today', "it returned 'today'"],
+    [() => Promise.resolve(5), 'it returned a promise'],
+    [() => Promise.reject(new Error('late')), 'it returned a promise']
+  ]
+  for (const [time, expected] of cases) {
+    for (const large of [false, true]) {
+      const log = open(new Disk(), { retain: { age: 1, time }, sync: 'always', large })
+      for (let i = 0; i < 100; i++) await log.append(data(i))
+      await rest()
+      t.equal((await numbers(log)).length, 100, 'nothing is trimmed')
+      await log.close()
+      await event(setImmediate)
+      const found = warnings.splice(0)
+      t.equal(found.length, 1)
+      t.ok(found[0]?.includes(expected), found[0])
+    }
+  }
+})
+
+tape('nothing is reported of records without a time if others have one', async (t) => {
+  const warnings = warningsOf(t)
+  const log = open(new Disk(), { retain: { age: 1e9, time: (value) => value[5] === 0x30 ? Date.now() : undefined }, sync: 'always' })
+  for (let i = 0; i < 100; i++) await log.append(data(i))
+  await rest()
+  await log.close()
+  await event(setImmediate)
+  t.deepEqual(warnings, [])
+})
+
 tape('with several limits, a block goes as soon as one of them lets it', async (t) => {
   const log = open(new Disk(), { retain: { bytes: 1e6, records: 20, age: 1e9, time: () => Date.now() }, sync: 'always' })
   for (let i = 0; i < 200; i++) await log.append(data(i))
@@ -139,10 +213,7 @@ tape('what is trimmed is freed in large parts, and the rest when the log is clos
 })
 
 tape('the first exception of `time` is reported as a warning of the process', async (t) => {
-  const warnings = []
-  const listen = (warning) => { if (warning.code === 'FLUMELOG_RETAIN') warnings.push(warning.message) }
-  process.on('warning', listen)
-  t.teardown(() => process.off('warning', listen))
+  const warnings = warningsOf(t)
   const time = () => { throw new Error('no time in it') }
   const log = open(new Disk(), { retain: { age: 1000, time }, sync: 'always' })
   for (let i = 0; i < 100; i++) await log.append(data(i))
@@ -155,8 +226,8 @@ tape('the first exception of `time` is reported as a warning of the process', as
 
 tape('wrong limits are refused', async (t) => {
   const file = testFolder(t)('log')
-  for (const retain of [5, 'a', [], {}, { bytes: 0 }, { bytes: -1 }, { bytes: 1.5 }, { bytes: '5' }, { records: 0 }, { age: 5 }, { time: () => 1 }, { bytes: 1, time: () => 1 }, { age: 1, time: 5 }, { size: 5 }]) {
-    t.throws(() => FlumeLog(file, { retain }), { code: 'flumelog:invalid' }, JSON.stringify(retain))
+  for (const retain of [5, 'a', [], {}, { bytes: 0 }, { bytes: -1 }, { bytes: 1.5 }, { bytes: '5' }, { records: 0 }, { age: 5 }, { time: () => 1 }, { bytes: 1, time: () => 1 }, { age: 1, time: 5 }, { age: 1, time: async () => 5 }, { size: 5 }]) {
+    t.throws(() => FlumeLog(file, { retain }), { code: 'flumelog:invalid' }, inspect(retain))
   }
   t.notOk(fs.existsSync(file))
 })

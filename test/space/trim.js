@@ -268,6 +268,16 @@ tape('a trim whose operations fail is told of that, and is made up for when the 
   }
 })
 
+tape('each of several trims at once is answered when an fsync fails', async (t) => {
+  const disk = new Disk()
+  const log = open(disk, { sync: 'never' })
+  const seqs = await filled(log)
+  disk.fateOf = (kind) => kind === 'sync' ? 'fail' : undefined
+  const trims = [seqs[20], seqs[30], seqs[40]].map(lt => codeOf(log.trim({ lt })))
+  t.deepEqual(await Promise.all(trims), ['flumelog:failed', 'flumelog:failed', 'flumelog:failed'])
+  t.equal(await codeOf(log.close()), 'flumelog:failed')
+})
+
 tape('a recovery point that was made for another file trims nothing', async (t) => {
   const file = testFolder(t)
   const log = promises(FlumeLog(file('log'), { blockSize: BLOCK_SIZE }))

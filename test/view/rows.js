@@ -111,6 +111,22 @@ test('a trimmed log is listed from where it starts', async (t) => {
   await log.close()
 })
 
+test('where thousands of blocks have nothing left, the records around them are neighbours', async (t) => {
+  const log = promises(FlumeLog(new RAM(), { blockSize: 64 }))
+  const seqs = []
+  for (let i = 0; i < 1500; i++) seqs.push(await log.append(`record of some length ${i}`.padEnd(40)))
+  await log.del({ gt: seqs[0], lt: seqs[1498] })
+  const { api } = await viewOf(t, log.log)
+  const first = await api('record?seq=0')
+  t.equal(first.next, seqs[1498])
+  t.equal((await api(`record?seq=${seqs[1498]}`)).previous, 0)
+  t.equal((await api(`find?at=${seqs[3]}`)).seq, seqs[1498])
+  const page = await api('records?count=2')
+  t.deepEqual(page.rows.map(({ seq }) => seq), [0], 'a list does not look into all of them at once')
+  t.ok(page.next > 64)
+  await log.close()
+})
+
 test('a record is shown with its neighbours, its time, its text and its bytes', async (t) => {
   const log = await open(testFolder(t)('log'))
   const value = '{"at":1700000000,"id":12345678901234567890,"__proto__":{"x":1}}'

@@ -29,7 +29,7 @@ test('without the token, nothing of the log is told', async (t) => {
       if (status !== 403 || /record \d/.test(text)) t.fail(`${path} ${JSON.stringify(options)}: ${status} ${text}`)
     }
   }
-  t.match((await get('/')).text, /printed/, 'it says what to do')
+  t.match((await get('/', { headers: { accept: 'text/html,*/*' } })).text, /^use the address that flumelog view has printed/, 'it says what to do')
   t.equal((await get('/api/log', cookie(TOKEN))).status, 200)
   await log.close()
 })

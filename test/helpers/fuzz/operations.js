@@ -220,8 +220,6 @@ function delInvalid (session) {
 // Trimming
 
 function trim (session) {
-  // where the first part of a large record is, nobody is told: space/large.js
-  if (session.settings.large) return
   const { log, model, random } = session
   const lt = random() < 0.05 ? Infinity : random.below(model.lastSeq + 100)
   // it may take effect while it is pending

@@ -7,6 +7,7 @@
 const fs = require('fs')
 const { open } = require('../../../promises')
 const { randomFrom } = require('../random')
+require('../small-steps')
 
 const [file, seed] = process.argv.slice(2)
 const random = randomFrom(Number(seed))
