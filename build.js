@@ -1,12 +1,13 @@
 'use strict'
 
 // Makes types/**/*.d.ts from the JSDoc of the code, for a release: of the entries and of what these refer to, which is not all
-// of the code. Options are those of tsc.
+// of the code. Options are those of tsc. And puts the libraries of the viewer's page beside it, with their licences.
 
 const { spawnSync } = require('child_process')
 const fs = require('fs')
 const path = require('path')
 const { exports: exported } = require('./package.json')
+const { PAGE, VENDOR } = require('./lib/view/assets')
 
 const TYPES = path.join(__dirname, 'types')
 const BY_HAND = 'vendor.d.ts'
@@ -36,3 +37,11 @@ for (const name of fs.readdirSync(TYPES, { recursive: true, encoding: 'utf8' }))
   const file = path.join(TYPES, name)
   if (name.endsWith('.d.ts') && name !== BY_HAND && !reached.has(file)) fs.rmSync(file)
 }
+
+const vendored = path.join(PAGE, 'vendor')
+fs.rmSync(vendored, { recursive: true, force: true })
+fs.mkdirSync(vendored)
+for (const [name, file] of Object.entries(VENDOR)) fs.copyFileSync(path.join(__dirname, 'node_modules', file), path.join(vendored, name))
+// the first has the second in it
+const licences = ['htm', 'preact', 'uplot'].map(name => `${name}\n\n${fs.readFileSync(path.join(__dirname, 'node_modules', name, 'LICENSE'), 'utf8').trim()}\n`)
+fs.writeFileSync(path.join(vendored, 'LICENSES.txt'), licences.join(`\n${'-'.repeat(80)}\n\n`))

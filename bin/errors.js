@@ -15,9 +15,6 @@ class UserError extends Error {}
 /** Advice for a corrupt block. */
 const VERIFY = 'flumelog verify to list all corrupt blocks'
 
-/** Characters of a value that an error quotes. */
-const MAX_QUOTED = 80
-
 /** By error code of the operating system. @type {Record<string, string>} */
 const SYSTEM_ERRORS = {
   ENOENT: 'no such file; check the name',
@@ -113,12 +110,4 @@ function oneLine (text) {
   return text.trim().replace(/\s*\n\s*/g, ' ')
 }
 
-/**
- * @param {string} text a value to be quoted
- * @returns {string} at most 80 characters of it
- */
-function shorten (text) {
-  return text.length <= MAX_QUOTED ? text : `${text.slice(0, MAX_QUOTED - 1)}…`
-}
-
-module.exports = { shorten, UserError, realPath, VERIFY, explain, codeOf, advise, reportError, reportRecovery, writeStderr, oneLine }
+module.exports = { UserError, realPath, VERIFY, explain, codeOf, advise, reportError, reportRecovery, writeStderr, oneLine }

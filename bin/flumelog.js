@@ -10,7 +10,7 @@ const { CommanderError } = require('commander')
 const { reportError, explain } = require('./errors')
 const { UsageCommand, helpText } = require('./usage')
 
-const COMMANDS = ['dump', 'get', 'search', 'append', 'del', 'trim', 'reclaim', 'compact', 'cursors', 'serve', 'stat', 'verify', 'repair', 'import', 'export', 'backup', 'restore', 'completion']
+const COMMANDS = ['dump', 'get', 'search', 'append', 'del', 'trim', 'reclaim', 'compact', 'cursors', 'serve', 'view', 'stat', 'verify', 'repair', 'import', 'export', 'backup', 'restore', 'completion']
 const FAILED = 1
 const WRONG_USAGE = 2
 
@@ -20,6 +20,7 @@ Examples:
   flumelog dump my.log                    print each record as a line
   flumelog stat my.log                    count records and bytes
   flumelog serve my.log                   let several processes append
+  flumelog view my.log                    look into it in a browser
 
 \`flumelog help dump\` explains a command. Exit codes: 0 success; 1 error, or corrupt blocks found; 2 wrong usage.`
 

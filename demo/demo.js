@@ -50,6 +50,8 @@ async function main () {
   console.log('The log is in')
   console.log(`  ${file}`)
   console.log('next to its views. Try the commands on it; delete the directory when done.')
+  console.log('To look into it in a browser:')
+  console.log(`  node ${path.relative('.', PROGRAM)} view ${file}`)
 }
 
 /**

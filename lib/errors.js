@@ -508,3 +508,12 @@ exports.cannotExport = (filename, seq, reason) => createError('flumelog:invalid'
 /** @param {string} filename of a log that is exported */
 exports.exportTooLarge = (filename) => createError('flumelog:too-large',
   `${filename}: a file of flumelog-offset-32 cannot exceed 4 GiB; export the log to flumelog-offset-48`, { filename })
+
+/**
+ * What the viewer answers instead of what it was asked for.
+ * @param {number} status of HTTP
+ * @param {string} code
+ * @param {string} message
+ * @returns {Error & { status: number, code: string }}
+ */
+exports.refusal = (status, code, message) => Object.assign(new Error(message), { status, code })

@@ -446,6 +446,17 @@ class Log {
 
 function noop () {}
 
+/** What is behind the members that callers have, for the viewer: it shows blocks. @type {WeakMap<object, Log>} */
+const logs = new WeakMap()
+
+/**
+ * @param {unknown} members what `createLog` has returned, or anything else
+ * @returns {Log | undefined}
+ */
+function logBehind (members) {
+  return logs.get(/** @type {object} */ (members))
+}
+
 /**
  * Opens a log.
  * @param {import('./storage/path-file').LogFile} file
@@ -483,6 +494,7 @@ function createLog (file, settings, clock = systemClock) {
     close: (cb) => log.close(cb),
     stats: () => statsOf(log.file, log.state.opened, log.state.appender, log.streams.size)
   }
+  logs.set(members, log)
   // `get` and `set` in the literal would make V8 look up every member of the log in a table, at each use
   return /** @type {FlumeLog<any>} */ (Object.defineProperties(members, {
     blockSize: replaceable('blockSize', () => log.records.blockSize),
@@ -495,4 +507,4 @@ function createLog (file, settings, clock = systemClock) {
   }))
 }
 
-module.exports = { createLog, Log }
+module.exports = { createLog, logBehind, Log }

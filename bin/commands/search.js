@@ -3,10 +3,10 @@
 // flumelog search: finds the first record at or after a value, by binary search.
 
 const { fileName, jsonPath } = require('../arguments')
-const { comparisonOf } = require('../comparison')
 const { checkedJson, encodingOption } = require('../encodings')
-const { UserError, VERIFY, advise, codeOf, shorten, writeStderr } = require('../errors')
-const { finder } = require('../../lib/json')
+const { UserError, VERIFY, advise, codeOf, writeStderr } = require('../errors')
+const { shorten } = require('../../lib/format-value')
+const { searchJson } = require('../../lib/json-search')
 const { seqAt } = require('../offsets')
 const { openToRead, close, recordAt } = require('../open')
 const { Output } = require('../output')
@@ -16,12 +16,7 @@ const { helpText } = require('../usage')
 /**
  * @typedef {import('../open').Log} Log
  * @typedef {import('../printer').PrintOptions & { path: string[], value: string }} SearchOptions
- * @typedef {import('../comparison').Found} Found
- * @typedef {import('../comparison').Fail} Fail
  */
-
-/** Keys that an error lists. */
-const MAX_KEYS = 10
 
 const EXAMPLES = `
 Examples:
@@ -42,7 +37,7 @@ function define (program) {
     .addOption(encodingOption('how to print the record'))
     .option('-s, --seqs', 'prefix the record with its offset and a tab')
     .addHelpText('after', helpText(EXAMPLES))
-    .action(search)
+    .action(searchFile)
 }
 
 /**
@@ -50,7 +45,7 @@ function define (program) {
  * @param {SearchOptions} options
  * @param {import('commander').Command} command
  */
-async function search (file, options, command) {
+async function searchFile (file, options, command) {
   refuseRawSeqs(options, command)
   const log = await openToRead(file)
   const output = new Output(process.stdout)
@@ -70,73 +65,56 @@ async function search (file, options, command) {
  * @returns {Promise<{ seq: number, data: Buffer }>}
  */
 async function find (log, file, { path, value: wanted }) {
-  const name = path.join('.')
   const fail = (/** @type {string} */ reason) => new UserError(`${file}: ${reason}`)
-  const noMatch = () => fail(`no record with \`${name}\` >= ${shorten(wanted)}`)
-  const first = await foundFrom(log, false, path, fail)
-  const last = await foundFrom(log, true, path, fail)
-  if (first === null || last === null) {
-    // fails if there are corrupt blocks, which may have held the record
-    await seqAt(log, { limit: 1 }).catch(err => { throw advise(err, 'flumelog:corrupt', `use ${VERIFY}`) })
-    throw noMatch()
+  const searched = {
+    jsonOf: (/** @type {Buffer} */ data, /** @type {number} */ seq) => jsonOf(data, seq, fail),
+    firstRecord: (/** @type {boolean} */ reverse) => firstRecord(log, reverse),
+    search: (/** @type {(data: Buffer, seq: number) => number} */ compare) => search(log, compare),
+    onNote: (/** @type {string} */ note) => writeStderr(`${file}: ${note}`)
   }
-  const { compare, note } = comparisonOf(name, wanted, first, last, fail)
-  if (note !== null) writeStderr(`${file}: ${note}`)
-
-  return await new Promise((resolve, reject) => log.search((data, seq) => compare(foundIn(data, seq, path, fail)), (err, seq, data) => {
-    if (!err) resolve(/** @type {{ seq: number, data: Buffer }} */ ({ seq, data }))
-    else reject(codeOf(err) === 'flumelog:not-found' ? noMatch() : advise(err, 'flumelog:corrupt', `use ${VERIFY}`))
-  }))
+  const found = await searchJson(searched, path, wanted, fail)
+  if (found !== null) return found
+  throw fail(`no record with \`${path.join('.')}\` >= ${shorten(wanted)}`)
 }
 
 /**
  * @param {Log} log
  * @param {boolean} reverse
- * @param {string[]} path
- * @param {Fail} fail
- * @returns {Promise<Found | null>} the value in the first record, or with `reverse` in the last; null if there is none
+ * @returns {Promise<{ seq: number, data: Buffer } | null>}
  */
-async function foundFrom (log, reverse, path, fail) {
+async function firstRecord (log, reverse) {
   const seq = await seqAt(log, { reverse, limit: 1, skipCorrupt: true })
-  return seq === null ? null : foundIn(await recordAt(log, seq), seq, path, fail)
+  if (seq !== null) return { seq, data: await recordAt(log, seq) }
+  // fails if there are corrupt blocks, which may have held the record
+  await seqAt(log, { limit: 1 }).catch(err => { throw advise(err, 'flumelog:corrupt', `use ${VERIFY}`) })
+  return null
+}
+
+/**
+ * @param {Log} log
+ * @param {(data: Buffer, seq: number) => number} compare
+ * @returns {Promise<{ seq: number, data: Buffer } | null>}
+ */
+function search (log, compare) {
+  return new Promise((resolve, reject) => log.search(compare, (err, seq, data) => {
+    if (!err) resolve({ seq, data })
+    else if (codeOf(err) === 'flumelog:not-found') resolve(null)
+    else reject(advise(err, 'flumelog:corrupt', `use ${VERIFY}`))
+  }))
 }
 
 /**
  * @param {Buffer} data
  * @param {number} seq
- * @param {string[]} path
- * @param {Fail} fail
- * @returns {Found}
+ * @param {import('../../lib/comparison').Fail} fail
+ * @returns {string}
  */
-function foundIn (data, seq, path, fail) {
-  let text
+function jsonOf (data, seq, fail) {
   try {
-    text = checkedJson(data)
+    return checkedJson(data)
   } catch (err) {
     throw fail(`the record at offset ${seq} is ${/** @type {Error} */ (err).message}`)
   }
-  const json = finder(text)(path)
-  if (json !== undefined && /^["\dtf-]/.test(json)) return { json, seq }
-  throw fail(`the record at offset ${seq} has no number, string or boolean at \`${path.join('.')}\`; check --path (${describeKeys(JSON.parse(text), path)})`)
-}
-
-/**
- * @param {any} value of a record
- * @param {string[]} path
- * @returns {string} what the path can go on with where it ends
- */
-function describeKeys (value, path) {
-  let depth = 0
-  while (depth < path.length && isObject(value) && Object.hasOwn(value, path[depth])) value = value[path[depth++]]
-  const where = depth === 0 ? 'the record' : `\`${path.slice(0, depth).join('.')}\``
-  if (!isObject(value)) return `${where} is ${shorten(JSON.stringify(value))}`
-  const keys = Object.keys(value)
-  return `keys of ${where}: ${keys.slice(0, MAX_KEYS).map(shorten).join(', ')}${keys.length > MAX_KEYS ? ', …' : ''}`
-}
-
-/** @param {any} value */
-function isObject (value) {
-  return value !== null && typeof value === 'object'
 }
 
 module.exports = { define }

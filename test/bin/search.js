@@ -5,7 +5,7 @@
 const fs = require('fs')
 const test = require('tape')
 const fc = require('fast-check')
-const { comparisonOf } = require('../../bin/comparison')
+const { comparisonOf } = require('../../lib/comparison')
 const { finder } = require('../../lib/json')
 const { testFolder } = require('../helpers/folder')
 const { refuses } = require('../helpers/command-line')

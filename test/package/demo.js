@@ -52,6 +52,7 @@ tape('the demo exits with code 0, and its output agrees with the data', async (t
     flights.slice(0, 3).map(flightRecord), 'the first three records, dumped')
 
   const file = /^ {2}(\/.*)$/m.exec(section(output, 'The log is in'))[1]
+  t.match(section(output, 'The log is in'), new RegExp(`flumelog\\.js view ${file}$`, 'm'), 'how to look into it')
   const tooWide = output.split('\n').filter(line => !line.includes(file) && line.length > 80)
   t.deepEqual(tooWide, [], 'no line is wider than a terminal of 80 columns')
 

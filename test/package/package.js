@@ -21,7 +21,7 @@ tape('the package contains what users need, and works when installed', (t) => {
   const { files, tarball } = packed()
 
   const names = files.map(file => file.path)
-  const isWanted = (file) => entries.includes(file) || /^((lib|bin)\/.*\.js|types\/.*\.d\.ts|(docs|bench)\/[\w-]+\.md|examples\/.*\.js|bench\/charts\/.*\.svg|package\.json|LICENSE|(README|CHANGELOG|CONTRIBUTING|SECURITY|format)\.md)$/.test(file)
+  const isWanted = (file) => entries.includes(file) || /^((lib|bin)\/.*\.js|lib\/view\/page\/.*\.(html|css|json|svg|txt)|types\/.*\.d\.ts|(docs|bench)\/[\w-]+\.md|examples\/.*\.js|bench\/charts\/.*\.svg|package\.json|LICENSE|(README|CHANGELOG|CONTRIBUTING|SECURITY|format)\.md)$/.test(file)
   t.deepEqual(names.filter(file => !isWanted(file)), [], 'it has nothing else')
   for (const file of [...entries, 'README.md', 'CHANGELOG.md', 'LICENSE', 'format.md', 'types/index.d.ts']) {
     t.ok(names.includes(file), `it has ${file}`)
@@ -51,7 +51,9 @@ tape('the package requires exactly its dependencies', (t) => {
 
 tape('what is installed with the package takes less than 4 MB', (t) => {
   const { packages } = require('../../package-lock.json')
-  const modules = Object.keys(packages).filter(module => module !== '' && !packages[module].dev).map(module => path.join(ROOT, module))
+  // optional peers are there only if something else needs them, here the packages for development
+  const isInstalled = ({ dev, devOptional }) => !dev && !devOptional
+  const modules = Object.keys(packages).filter(module => module !== '' && isInstalled(packages[module])).map(module => path.join(ROOT, module))
   // of what is native, only the part for this platform is installed
   const sizes = modules.filter(module => fs.existsSync(module)).map(module => ({ size: sizeOf(module), module: path.relative(ROOT, module) }))
   const total = sizes.reduce((sum, { size }) => sum + size, 0)

@@ -1,10 +1,10 @@
 'use strict'
 
-// Decides how search compares the values of records with the one given. Values that cannot
+// Decides how a search compares the values of records with the one given. Values that cannot
 // be compared are an error: a comparison as text would find a wrong record, silently.
 
 const { parseDate, looksLikeDate, compareTimes, numberOf, isoDate, unitOf } = require('./dates')
-const { shorten } = require('./errors')
+const { shorten } = require('./format-value')
 
 /**
  * @typedef {object} Found the value at the path in a record
@@ -147,4 +147,4 @@ function textOf (json) {
   return typeof value === 'string' ? value : null
 }
 
-module.exports = { comparisonOf }
+module.exports = { comparisonOf, compareNumbers }

@@ -1,0 +1,134 @@
+'use strict'
+
+// Reads values from bytes, for the decoders of binary formats. A record is shown as such a format only if all of it is
+// well-formed, so whatever is not throws.
+
+/** Levels of nesting that a viewer shows; more are taken for something else. */
+const MAX_DEPTH = 200
+
+class BytesReader {
+  /** @param {Buffer} bytes */
+  constructor (bytes) {
+    this.bytes = bytes
+    this.position = 0
+    this.depth = 0
+  }
+
+  /**
+   * @param {number} length
+   * @returns {number} where these bytes start
+   */
+  skip (length) {
+    const start = this.position
+    if (length > this.bytes.length - start) throw new RangeError('it ends too early')
+    this.position += length
+    return start
+  }
+
+  byte () {
+    return this.bytes[this.skip(1)]
+  }
+
+  /** @param {number} length */
+  take (length) {
+    const start = this.skip(length)
+    return this.bytes.subarray(start, start + length)
+  }
+
+  /** @param {number} length */
+  text (length) {
+    return utf8.decode(this.take(length))
+  }
+
+  /** @param {number} length 1, 2, 4 or 8 */
+  unsigned (length) {
+    return length === 8 ? numberOf(this.bytes.readBigUInt64BE(this.skip(8))) : this.bytes.readUIntBE(this.skip(length), length)
+  }
+
+  /** @param {number} length 1, 2, 4 or 8 */
+  signed (length) {
+    return length === 8 ? numberOf(this.bytes.readBigInt64BE(this.skip(8))) : this.bytes.readIntBE(this.skip(length), length)
+  }
+
+  /**
+   * @param {number | bigint} count of items, each of one byte or more
+   * @returns {number}
+   */
+  countOf (count) {
+    if (count > this.bytes.length - this.position) throw new RangeError('it ends too early')
+    return Number(count)
+  }
+
+  /**
+   * @template T
+   * @param {() => T} read
+   * @returns {T}
+   */
+  nested (read) {
+    if (++this.depth > MAX_DEPTH) throw new RangeError('it is nested too deeply')
+    const value = read()
+    this.depth--
+    return value
+  }
+
+  /**
+   * @param {number} count
+   * @param {() => unknown} readKey
+   * @param {() => unknown} readValue
+   * @returns {Record<string, unknown>}
+   */
+  object (count, readKey, readValue) {
+    const object = emptyObject()
+    for (let i = 0; i < count; i++) {
+      const key = keyOf(readKey())
+      object[key] = readValue()
+    }
+    return object
+  }
+
+  mustBeAtEnd () {
+    if (this.position !== this.bytes.length) throw new RangeError(`${this.bytes.length - this.position} bytes follow`)
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** @returns {Record<string, unknown>} without a prototype: `__proto__` is a key like any other */
+function emptyObject () {
+  return Object.create(null)
+}
+
+/**
+ * @param {unknown} key
+ * @returns {string} JSON has no other keys
+ */
+function keyOf (key) {
+  return typeof key === 'string' ? key : JSON.stringify(key) ?? String(key)
+}
+
+/**
+ * @param {bigint} integer
+ * @returns {number | string} text where a number would be rounded
+ */
+function numberOf (integer) {
+  const number = Number(integer)
+  return Number.isSafeInteger(number) ? number : String(integer)
+}
+
+/**
+ * @param {Uint8Array} bytes
+ * @returns {string} as in the diagnostic notation of CBOR
+ */
+function bytesText (bytes) {
+  return `h'${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')}'`
+}
+
+/**
+ * @param {number} number
+ * @returns {number | string} text for what JSON does not have
+ */
+function finite (number) {
+  return Number.isFinite(number) ? number : String(number)
+}
+
+module.exports = { BytesReader, emptyObject, keyOf, numberOf, bytesText, finite }

@@ -1,0 +1,78 @@
+'use strict'
+
+// Where to jump: to the start, the end, a percentage or an offset, or to a value by binary search.
+
+const errors = require('../errors')
+const { searchJson } = require('../json-search')
+const { search } = require('../read/search')
+const { offsetOf } = require('./rows')
+
+/** @typedef {import('./rows').Rows} Rows */
+
+/**
+ * @param {Rows} rows
+ * @param {string} at `start`, `end`, a percentage such as `50%`, an offset
+ * @returns {Promise<number>} seq of the record there, or the next one, or the last
+ * @throws flumelog:invalid, flumelog:not-found
+ */
+async function findAt (rows, at) {
+  const { start, end } = rows.log
+  const [, number, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(at) ?? []
+  const isInvalid = at !== 'start' && at !== 'end' && (number === undefined || (percent === '' && !Number.isSafeInteger(Number(number))) || (percent === '%' && Number(number) > 100))
+  if (isInvalid) throw errors.invalid('at must be start, end, a percentage such as 50%, or an offset')
+  const from = at === 'start' ? start : at === 'end' ? end : percent === '%' ? Math.floor(start + (end - start) * Number(number) / 100) : Number(number)
+  for (const reverse of at === 'end' ? [true] : [false, true]) {
+    const item = await rows.nearest(from, reverse)
+    if (item !== null) return offsetOf(item)
+  }
+  throw errors.notFound(rows.log.log.filename, from, 'there is no record near this offset')
+}
+
+/**
+ * @param {Rows} rows
+ * @param {string} path keys with dots between
+ * @param {string} value
+ * @returns {Promise<{ seq: number, note: string | null }>} the first record whose value is not less; note: how the value was understood
+ * @throws flumelog:invalid, flumelog:not-found
+ */
+async function findValue (rows, path, value) {
+  const keys = path.split('.')
+  if (keys.some(key => key === '')) throw errors.invalid('path must be keys separated by dots, such as value.timestamp')
+  const fail = (/** @type {string} */ reason) => errors.invalid(reason.replace('check --path ', '').replace('--value', 'the value'))
+  /** @type {string | null} */
+  let note = null
+  const found = await searchJson({
+    jsonOf: (data, seq) => {
+      const { json } = rows.decoder.decode(data)
+      if (json === undefined) throw fail(`the record at offset ${seq} is not JSON, nor another encoding that has values`)
+      return json
+    },
+    firstRecord: async (reverse) => {
+      const record = await rows.nearest(reverse ? rows.log.end : rows.log.start, reverse)
+      if (record === null || !('seq' in record)) return null
+      return { seq: record.seq, data: (await rows.read(record, Infinity)).data }
+    },
+    search: (compare) => searchIn(rows.log, compare),
+    onNote: (text) => { note = text }
+  }, keys, value, fail)
+  if (found === null) throw errors.notFound(rows.log.log.filename, rows.log.end, `no record with ${path} >= ${value}`)
+  return { seq: found.seq, note }
+}
+
+/**
+ * As `search` of a log, but on the bytes of records, whichever codec the log has.
+ * @param {import('./viewed-log').ViewedLog} log
+ * @param {(data: Buffer, seq: number) => number} compare
+ * @returns {Promise<{ seq: number, data: Buffer } | null>}
+ */
+function searchIn ({ log, blocks }, compare) {
+  const context = { blocks, decode: null, takesText: false, turn: log.turn }
+  const find = blocks.large ? require('../read/large-search').searchLarge : search
+  return new Promise((resolve, reject) => find(context, compare, (err, seq, data) => {
+    if (!err) resolve({ seq, data })
+    else if (/** @type {{ code?: string }} */ (err).code === 'flumelog:not-found') resolve(null)
+    else reject(err)
+  }))
+}
+
+module.exports = { findAt, findValue }

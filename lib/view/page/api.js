@@ -1,0 +1,56 @@
+// The JSON interface of the server: docs/view.md.
+
+/** @param {Record<string, any>} params those that are null, undefined or empty are left out */
+export function address (path, params = {}) {
+  const given = Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== '')
+  const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)]))
+  return `api/${path}${given.length > 0 ? `?${query}` : ''}`
+}
+
+/**
+ * @param {string} path
+ * @param {Record<string, any>} [params]
+ * @param {AbortSignal} [signal]
+ */
+export async function get (path, params, signal) {
+  const response = await fetch(address(path, params), { signal })
+  if (!response.ok) throw await errorOf(response)
+  return response.json()
+}
+
+/**
+ * Reads server-sent events until the server ends them.
+ * @param {string} path
+ * @param {Record<string, any>} params
+ * @param {Record<string, (data: any) => void>} handlers by the event's name
+ * @param {AbortSignal} signal
+ */
+export async function events (path, params, handlers, signal) {
+  const response = await fetch(address(path, params), { signal })
+  if (!response.ok) throw await errorOf(response)
+  const reader = response.body.pipeThrough(new window.TextDecoderStream()).getReader()
+  let rest = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    const messages = (rest + value).split('\n\n')
+    rest = messages.pop()
+    for (const message of messages) {
+      const fields = message.split('\n').map(line => line.split(/: ?(.*)/s))
+      const valueOf = (name) => fields.filter(field => field[0] === name).map(field => field[1]).join('\n')
+      const name = valueOf('event')
+      if (name === '') continue // a comment, to keep the connection open
+      const data = JSON.parse(valueOf('data'))
+      if (name === 'failed') throw Object.assign(new Error(data.message), { code: data.code })
+      handlers[name]?.(data)
+    }
+  }
+}
+
+async function errorOf (response) {
+  const { code, message } = await response.json().catch(() => ({ message: `the server answered ${response.status}` }))
+  return Object.assign(new Error(message), { code, status: response.status })
+}
+
+/** A request that was given up is not an error that anybody wants to see. */
+export const isAborted = (err) => err.name === 'AbortError'

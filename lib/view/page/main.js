@@ -1,0 +1,247 @@
+// The page of `flumelog view`. What it shows is in its address; what it reads is in docs/view.md.
+
+import { Component, html, render } from './vendor/preact.js'
+import { Address } from './address.js'
+import { get } from './api.js'
+import { Bar, Footer } from './bar.js'
+import { Help } from './help.js'
+import { RecordList } from './list.js'
+import { Live } from './live.js'
+import { Numbers } from './numbers.js'
+import { RecordPanel } from './record.js'
+import { Shelf } from './shelf.js'
+import { allRecords, matching } from './sources.js'
+import { THEMES, applyTheme, setTheme, theme } from './theme.js'
+import { bytes } from './format.js'
+
+const VIEWS = { records: 'Records', shelf: 'Shelf', numbers: 'Numbers' }
+/** Samples of the append rate, one per second. */
+const MAX_SAMPLES = 600
+const NO_SCAN = { isScanning: false, isStopped: false, hits: 0, done: 0, scanned: 0, reverse: false }
+
+class App extends Component {
+  constructor (props) {
+    super(props)
+    this.address = new Address((isForeign) => this.moved(isForeign))
+    this.state = { log: null, error: null, samples: [], isLive: false, scan: NO_SCAN, hasHelp: false, theme: theme() }
+    this.list = null
+    this.panel = this.address.state.panel ?? 'tree'
+    this.onPlace = (at) => this.address.note({ at })
+    this.onError = (error) => this.setState({ error })
+    this.onScan = (change) => this.scanned(change)
+    this.onOpen = (row) => this.openRow(row)
+    this.onBounds = (bounds) => this.bounded(bounds)
+    this.listRef = (list) => { this.list = list }
+  }
+
+  componentDidMount () {
+    window.addEventListener('keydown', (event) => this.onKey(event))
+    this.load()
+  }
+
+  async load () {
+    try {
+      const log = await get('log')
+      document.title = `${log.name} · flumelog`
+      this.setState({ log }, () => this.follow())
+    } catch (error) {
+      this.setState({ error })
+    }
+  }
+
+  follow () {
+    const { encoding } = this.address.state
+    this.live?.stop()
+    this.live = new Live({
+      append: (appended) => {
+        this.setState(({ log }) => ({ log: { ...log, end: appended.end } }))
+        this.list?.append(appended)
+      },
+      stats: ({ start, records, rate, lag }) => this.setState(({ log, samples }) => ({
+        log: start === log.start && records === log.records ? log : { ...log, start, records },
+        samples: [...samples.slice(1 - MAX_SAMPLES), { at: Date.now(), rate, lag }]
+      })),
+      compacted: async () => {
+        const log = await get('log')
+        this.setState({ log, error: new Error('The log has been compacted: its records have other offsets now.') })
+        this.address.go({ at: null, seq: null, block: null, panel: null }, { replace: true })
+      }
+    }, (isLive) => { if (isLive !== this.state.isLive) this.setState({ isLive }) })
+    this.live.run(() => ({ from: this.state.log.end, encoding }))
+  }
+
+  /** Another address: of the browser's, or made here. */
+  moved (isForeign) {
+    const { at, panel, encoding } = this.address.state
+    if (panel !== null) this.panel = panel
+    const source = this.source
+    this.setState({}, () => {
+      // with another source, the list starts by itself
+      if (isForeign && this.list !== null && source === this.source) this.list.seek(at ?? this.state.log.start)
+    })
+    if (this.state.log !== null && encoding !== this.followed) this.follow()
+    this.followed = encoding
+  }
+
+  /** @returns {import('./sources.js').Source} the same as long as it gives the same rows */
+  get source () {
+    const { q, encoding } = this.address.state
+    const key = JSON.stringify([q, encoding, this.state.log?.id])
+    if (key !== this.sourceKey) {
+      this.sourceKey = key
+      this.sourceNow = q === '' ? allRecords(encoding) : matching(q, encoding)
+    }
+    return this.sourceNow
+  }
+
+  /** Progress of a filter. */
+  scanned ({ isScanning, isFresh, reverse, added = 0, progress }) {
+    this.setState(({ scan }) => {
+      const next = isFresh ? { ...NO_SCAN } : { ...scan }
+      if (isScanning !== undefined) Object.assign(next, { isScanning, isStopped: false })
+      if (isScanning) Object.assign(next, { done: 0, reverse, before: next.scanned })
+      if (progress !== undefined) Object.assign(next, { done: progress.done, scanned: next.before + progress.scanned })
+      next.hits += added
+      return { scan: next }
+    })
+  }
+
+  bounded ({ start, end }) {
+    const { log } = this.state
+    if (start !== log.start || end > log.end) this.setState(({ log }) => ({ log: { ...log, start, end: Math.max(end, log.end) } }))
+  }
+
+  go (changes, options) {
+    this.address.go(changes, options)
+  }
+
+  open (seq) {
+    this.go({ seq, panel: this.panel })
+  }
+
+  /** A record opens beside the list, a corrupt block on the shelf. @param {import('./window.js').Row} row */
+  openRow ({ seq, corrupt }) {
+    if (corrupt) this.go({ view: 'shelf', seq, block: Math.floor(seq / this.state.log.blockSize) })
+    else this.open(seq)
+  }
+
+  close () {
+    this.go({ panel: null, block: null })
+    this.list?.grid.current?.focus()
+    document.querySelector('.map')?.focus()
+  }
+
+  /** Shows a record in the list. */
+  show (seq, changes = {}) {
+    this.go({ view: 'records', seq, at: seq, panel: this.panel, ...changes })
+    if (this.list !== null && changes.q === undefined) this.list.seek(seq)
+  }
+
+  async jump (target) {
+    try {
+      const { seq } = await get('find', target)
+      this.go({ seq, at: seq })
+      if (target.at === 'end') this.list.seekEnd()
+      else this.list.seek(seq)
+      this.list.grid.current.focus()
+    } catch (error) {
+      this.setState({ error })
+    }
+  }
+
+  onKey (event) {
+    const { view, panel, block, seq } = this.address.state
+    const isTyping = event.target.closest('input, select, textarea, dialog') !== null
+    if (event.key === 'Escape' && !event.defaultPrevented) {
+      if (isTyping) event.target.blur()
+      else if (this.state.error !== null) this.setState({ error: null })
+      else if (panel !== null || block !== null) this.close()
+      return
+    }
+    if (isTyping || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
+    const isList = view === 'records' && this.list !== null
+    const actions = {
+      '?': () => this.setState({ hasHelp: true }),
+      1: () => this.go({ view: 'records' }),
+      2: () => this.go({ view: 'shelf' }),
+      3: () => this.go({ view: 'numbers' }),
+      ...(isList && {
+        j: () => this.list.move(1),
+        k: () => this.list.move(-1),
+        g: () => this.list.seekStart(true),
+        G: () => this.list.seekEnd(true),
+        '/': () => document.getElementById('filter').focus(),
+        ':': () => document.getElementById('jump').focus()
+      })
+    }
+    const isOnList = event.target === document.body || event.target === this.list?.grid.current
+    if (isList && isOnList && event.key === 'Enter' && seq !== null) actions.Enter = () => this.openByKey(seq)
+    if (actions[event.key] !== undefined) {
+      event.preventDefault()
+      actions[event.key]()
+    } else if (isList && event.target === document.body) this.list.onKey(event)
+  }
+
+  openByKey (seq) {
+    this.openRow(this.list.window.rows.find(row => row.seq === seq) ?? { seq })
+    window.requestAnimationFrame(() => document.querySelector('.panel')?.focus())
+  }
+
+  render (_, { log, error, hasHelp, theme: chosen, isLive }) {
+    const { state } = this.address
+    return html`
+      <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById('main').focus() }}>Skip to the content</a>
+      <header class="top">
+        <h1 title="flumelog view">${log?.name ?? 'flumelog'}${log !== null && html` <small>${bytes(log.end - log.start)}</small>`}</h1>
+        <nav aria-label="Views">${Object.entries(VIEWS).map(([view, name]) => html`
+          <a key=${view} href=${`#view=${view}`} aria-current=${state.view === view ? 'page' : null} onClick=${(event) => { event.preventDefault(); this.go({ view }) }}>${name}</a>`)}</nav>
+        <label class="theme"><span class="sr">Colours</span>
+          <select value=${chosen} onChange=${(event) => { setTheme(event.target.value); this.setState({ theme: event.target.value }) }}>
+            ${Object.entries(THEMES).map(([key, name]) => html`<option key=${key} value=${key}>${name}</option>`)}
+          </select></label>
+        <button class="quiet" aria-label="Help: keys" title="Keys (?)" onClick=${() => this.setState({ hasHelp: true })}>?</button>
+      </header>
+      ${error !== null && html`<div class="toast" role="alert"><span>${error.message}</span><button class="quiet" aria-label="Dismiss" onClick=${() => this.setState({ error: null })}>✕</button></div>`}
+      <main id="main" tabindex="-1">${log !== null && this.viewOf(state)}</main>
+      ${log !== null && html`<${Footer} log=${log} status=${isLive ? 'live' : 'off'} />`}
+      ${hasHelp && html`<${Help} onClose=${() => this.setState({ hasHelp: false })} />`}`
+  }
+
+  viewOf (state) {
+    const { log, samples } = this.state
+    if (state.view === 'numbers') {
+      return html`<${Numbers} log=${log} samples=${samples} onError=${this.onError} onRecord=${(seq) => this.show(seq)} onBlock=${(block) => this.go({ view: 'shelf', block })} />`
+    }
+    if (state.view === 'shelf') {
+      return html`<${Shelf} log=${log} block=${state.block} onError=${this.onError} onBlock=${(block) => this.go({ block }, { replace: true })} onClose=${() => this.close()} onRecord=${(seq) => this.show(seq, { q: '' })} />`
+    }
+    return this.records(state)
+  }
+
+  records (state) {
+    const { log, scan } = this.state
+    const hasPanel = state.panel !== null && state.seq !== null
+    return html`
+      <${Bar} state=${state} log=${log} scan=${scan} onError=${this.onError} onJump=${(target) => this.jump(target)}
+        onFilter=${(q) => this.go({ q, at: q === '' ? state.seq ?? state.at : null })} onEncoding=${(encoding) => this.go({ encoding })}
+        onStop=${() => { this.list.stop(); this.setState(({ scan }) => ({ scan: { ...scan, isStopped: true } })) }} onResume=${() => this.list.resume()} />
+      <div class=${hasPanel ? 'split open' : 'split'}>
+        <${RecordList} source=${this.source} at=${state.at} seq=${state.seq} start=${log.start} end=${log.end} isFiltered=${state.q !== ''} listRef=${this.listRef}
+          label=${state.q === '' ? 'Records' : 'Records that match the filter'} empty=${state.q === '' ? 'The log has no records here.' : 'No record matches.'}
+          onSelect=${(seq) => this.go({ seq }, { replace: true })} onOpen=${this.onOpen} onPlace=${this.onPlace} onScan=${state.q === '' ? null : this.onScan} onError=${this.onError} onBounds=${this.onBounds} />
+        ${hasPanel && html`<${RecordPanel} seq=${state.seq} panel=${state.panel} encoding=${state.encoding} onPanel=${(panel) => this.go({ panel }, { replace: true })} onClose=${() => this.close()}
+          onSelect=${(seq) => this.select(seq)} onBlock=${(event, record) => { event.preventDefault(); this.go({ view: 'shelf', block: record.block }) }} onContext=${state.q === '' ? null : (seq) => this.show(seq, { q: '' })} />`}
+      </div>`
+  }
+
+  /** Selects a record that may not be loaded. */
+  select (seq) {
+    const index = this.list.window.indexOf(seq)
+    if (index !== -1) return this.list.select(index)
+    this.go({ seq }, { replace: true })
+    this.list.seek(seq)
+  }
+}
+
+applyTheme()
+render(html`<${App} />`, document.getElementById('app'))

@@ -1,0 +1,119 @@
+// The log in numbers: sizes, records, appends as they come, cursors, the recovery point, and what verify finds.
+
+import { Component, html } from './vendor/preact.js'
+import { events, isAborted } from './api.js'
+import { Chart } from './chart.js'
+import { Verify } from './verify.js'
+import { bytes, count, percent } from './format.js'
+
+/** Seconds that the chart of appends shows at least. */
+const SECONDS = 60
+
+export class Numbers extends Component {
+  constructor (props) {
+    super(props)
+    this.state = { numbers: null, done: 0, error: null }
+  }
+
+  componentDidMount () {
+    this.load()
+  }
+
+  componentWillUnmount () {
+    this.loading.abort()
+  }
+
+  load () {
+    this.loading?.abort()
+    this.loading = new window.AbortController()
+    this.setState({ done: 0, error: null })
+    const handlers = {
+      progress: ({ done }) => this.setState({ done }),
+      numbers: (numbers) => this.setState({ numbers, done: 1 })
+    }
+    events('numbers', {}, handlers, this.loading.signal).catch(err => {
+      if (!isAborted(err)) this.setState({ error: err })
+    })
+  }
+
+  render ({ log, samples, onBlock, onRecord, onError }, { numbers, done, error }) {
+    return html`
+      <div class="numbers" tabindex="0" role="region" aria-label="Numbers"><div class="columns">
+        <section aria-label="Sizes">
+          <header><h2>Sizes</h2>${numbers !== null && html`<button class="quiet" onClick=${() => this.load()}>Count again</button>`}</header>
+          ${error !== null && html`<p class="problem" role="status">${error.message}</p>`}
+          ${done < 1 && error === null && html`<p class="note">Counting … <progress value=${done} max="1" aria-label="Counting"></progress> ${percent(done)}</p>`}
+          <dl class="tiles">${tiles(log, numbers).map(([name, value, note]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd>${note && html`<dd class="note">${note}</dd>`}</div>`)}</dl>
+        </section>
+        <section aria-label="Appends"><h2>Appends</h2><${Live} samples=${samples} onError=${onError} /></section>
+        ${numbers !== null && html`
+          <section aria-label="Record sizes"><h2>Record sizes</h2><${Histogram} histogram=${numbers.histogram} onError=${onError} /></section>
+          <section aria-label="Cursors"><h2>Cursors</h2>${cursorsOf(numbers, onRecord)}</section>
+          <section aria-label="Recovery point"><h2>Recovery point</h2>${recoveryPointOf(numbers)}</section>`}
+        <section aria-label="Verify"><h2>Verify</h2><${Verify} onBlock=${onBlock} /></section>
+      </div></div>`
+  }
+}
+
+function tiles (log, numbers) {
+  const known = [['End of the log', bytes(log.end), `offset ${count(log.end)}`], ['Block size', bytes(log.blockSize), log.checksum === false ? 'without checksums' : 'with checksums']]
+  if (log.start > 0) known.push(['Start', bytes(log.start), 'trimmed before that'])
+  if (numbers === null) return log.records === null ? known : [...known, ['Records', count(log.records)]]
+  const { size, allocated, records, deleted, deletedBytes, padding } = numbers
+  const share = (part) => size > 0 ? `${percent(part / size, 1)} of the file` : null
+  return [
+    ['Records', count(records), records > 0 ? `${bytes(numbers.bytes / records)} on average` : null], ['Deleted', count(deleted), deletedBytes > 0 ? bytes(deletedBytes) : null],
+    ['File', bytes(size), allocated === null || allocated === undefined ? null : `${bytes(allocated)} allocated`], ['Padding', bytes(padding), share(padding)],
+    ...known
+  ]
+}
+
+const compact = (_, splits) => splits.map(split => split.toLocaleString('en-US', { notation: 'compact' }))
+
+function Live ({ samples, onError }) {
+  const latest = samples.at(-1)
+  const data = [samples.map(({ at }) => at / 1000), samples.map(({ rate }) => rate), samples.map(({ lag }) => lag ?? null)]
+  const options = (colours, uPlot, axis) => ({
+    legend: { live: true },
+    scales: { x: { time: true, range: (_, min, max) => [Math.min(min, max - SECONDS), max] }, y: { range: (_, min, max) => [0, Math.max(10, max * 1.1)] }, lag: { range: (_, min, max) => [0, Math.max(10, max * 1.1)] } },
+    axes: [axis(), axis({ label: 'records/s', labelSize: 18, size: 60, values: compact }), axis({ scale: 'lag', side: 1, grid: { show: false }, label: 'lag, bytes', labelSize: 18, size: 50, values: compact })],
+    series: [{}, { label: 'records/s', stroke: colours.accent, width: 2, points: { show: false } }, { label: 'lag, bytes', scale: 'lag', stroke: colours.number, width: 1, dash: [4, 3], points: { show: false } }]
+  })
+  const label = latest === undefined ? 'No sample yet' : `${count(Math.round(latest.rate))} records per second are appended`
+  return html`<p class="note">${label}.</p><${Chart} data=${data} options=${options} height=${200} label=${`Append rate: ${label}`} onError=${onError} />`
+}
+
+function Histogram ({ histogram, onError }) {
+  if (histogram.length === 0) return html`<p class="note">There are no records.</p>`
+  const names = histogram.map(({ from, to }) => to === from ? bytes(from) : `${bytes(from)} to ${bytes(to)}`)
+  const data = [histogram.map((_, index) => index), histogram.map(({ count }) => count)]
+  const options = (colours, uPlot, axis) => ({
+    legend: { show: false },
+    cursor: { show: false },
+    scales: { x: { time: false, range: [-0.6, histogram.length - 0.4] }, y: { range: (_, min, max) => [0, max * 1.05] } },
+    axes: [axis({ grid: { show: false }, splits: () => data[0], values: (_, splits) => splits.map((index) => histogram[index] === undefined ? '' : bytes(histogram[index].from)) }), axis({ size: 60, values: compact })],
+    series: [{}, { stroke: colours.accent, fill: colours.accent, paths: uPlot.paths.bars({ size: [0.9, 60] }), points: { show: false } }]
+  })
+  return html`
+    <${Chart} data=${data} options=${options} height=${200} label="Histogram of record sizes; the table below has its figures" onError=${onError} />
+    <details><summary>As a table</summary>
+      <table><thead><tr><th scope="col">Size</th><th scope="col">Records</th></tr></thead>
+        <tbody>${histogram.map((bar, index) => html`<tr key=${index}><td>${names[index]}</td><td>${count(bar.count)}</td></tr>`)}</tbody></table></details>`
+}
+
+function cursorsOf ({ cursors, size }, onRecord) {
+  if (cursors.length === 0) return html`<p class="note">The log has no named cursors.</p>`
+  return html`
+    <table><thead><tr><th scope="col">Name</th><th scope="col">Position</th><th scope="col">Behind</th></tr></thead>
+      <tbody>${cursors.map(({ name, seq, lag }) => html`
+        <tr key=${name}><td>${name}</td>
+          <td>${seq === null || seq < 0 ? 'before the first record' : html`<button class="link" onClick=${() => onRecord(seq)}>${count(seq)}</button>`}</td>
+          <td>${lag === null || lag === undefined ? '' : bytes(lag)}</td></tr>`)}</tbody></table>`
+}
+
+function recoveryPointOf ({ recoveryPoint }) {
+  if (recoveryPoint === null) return html`<p class="note">None: the log was closed, or is not being written.</p>`
+  const { offset, acknowledged, held, deletions } = recoveryPoint
+  const facts = [['Durable up to', count(offset)], ['Acknowledged up to', acknowledged === null || acknowledged === undefined ? 'unknown' : count(acknowledged)], ['A process writes', held ? 'yes' : 'no'], ['Deletions to be completed', count(deletions)]]
+  return html`<dl class="facts">${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd class="mono">${value}</dd></div>`)}</dl>`
+}

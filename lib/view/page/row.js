@@ -1,0 +1,28 @@
+import { Component, html } from './vendor/preact.js'
+import { coloured } from './colour.js'
+import { count, bytes, time, visible } from './format.js'
+
+/** One record in one line. It is drawn once: scrolling moves it. */
+export class RecordRow extends Component {
+  shouldComponentUpdate (next) {
+    return next.row !== this.props.row || next.isSelected !== this.props.isSelected
+  }
+
+  render ({ row, isSelected, onOpen, glide }) {
+    const name = row.corrupt ? 'row corrupt' : row.deleted ? 'row deleted' : 'row'
+    return html`
+      <div class=${name} role="row" id=${`record-${row.seq}`} aria-selected=${isSelected} data-seq=${row.seq}
+        onClick=${() => { if (!glide.hasMoved) onOpen(row) }}>
+        <span role="gridcell" class="offset">${count(row.seq)}</span>
+        <span role="gridcell" class="size">${bytes(row.size)}</span>
+        <span role="gridcell" class="time">${row.time === null || row.time === undefined ? '' : time(row.time)}</span>
+        <span role="gridcell" class=${`line ${row.kind}`}>${contentOf(row)}</span>
+      </div>`
+  }
+}
+
+function contentOf (row) {
+  if (row.corrupt) return html`<span class="badge">corrupt</span> ${visible(row.line)}`
+  if (row.deleted) return html`<span class="badge">deleted</span>`
+  return row.kind === 'json' ? coloured(row.line) : visible(row.line)
+}

@@ -1,0 +1,136 @@
+'use strict'
+
+// A real browser: Chromium as Debian has it, driven through its own protocol.
+
+const fs = require('fs')
+const path = require('path')
+const puppeteer = require('puppeteer-core')
+const { start } = require('./command-line')
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome']
+
+/** @returns {string | null} the path of a browser */
+function findBrowser () {
+  const folders = (process.env.PATH ?? '').split(path.delimiter)
+  for (const name of NAMES) {
+    for (const folder of folders) {
+      const file = path.join(folder, name)
+      if (fs.existsSync(file)) return file
+    }
+  }
+  return null
+}
+
+/**
+ * @param {string} executablePath
+ * @returns {Promise<import('puppeteer-core').Browser>}
+ */
+function launch (executablePath) {
+  // in containers, root runs it, without a sandbox, and /dev/shm is small
+  return puppeteer.launch({ executablePath, headless: true, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--no-first-run', '--disable-extensions'] })
+}
+
+/**
+ * Starts `flumelog view`, until the test ends, or all tests.
+ * @param {{ teardown: (stop: () => void) => void }} t
+ * @param {string} file
+ * @param {string[]} [options]
+ * @returns {Promise<string>} the address that it prints
+ */
+async function viewer (t, file, options = []) {
+  const running = start(t, ['view', file, '--no-open', ...options])
+  const find = (/** @type {any} */ { stdout, stderr }) => `${stdout}\n${stderr}`.match(/http:\/\/127\.0\.0\.1:\d+\/\S*/)
+  await running.printed(find)
+  return find(running)[0]
+}
+
+/** A page, and what must not happen on it. */
+class Visit {
+  /**
+   * @param {import('puppeteer-core').Page} page
+   * @param {string} address
+   */
+  constructor (page, address) {
+    this.page = page
+    this.address = address
+    this.base = new URL('.', address).href
+    /** Errors, warnings, dialogs, and requests to elsewhere. @type {string[]} */
+    this.problems = []
+    page.on('pageerror', (err) => this.problems.push(String(err)))
+    page.on('console', (message) => { if (['error', 'warn'].includes(message.type())) this.problems.push(message.text()) })
+    page.on('dialog', (dialog) => {
+      this.problems.push(`dialog: ${dialog.message()}`)
+      dialog.dismiss()
+    })
+    page.on('request', (request) => {
+      if (!request.url().startsWith(this.base) && !request.url().startsWith('data:')) this.problems.push(`request of ${request.url()}`)
+    })
+  }
+
+  /** Opens the page in a state. @param {string} [fragment] */
+  async open (fragment = '') {
+    // the token makes a cookie; a change of the fragment alone loads nothing
+    await this.page.goto('about:blank')
+    await this.page.goto(this.isKnown ? `${this.base}#${fragment}` : this.address)
+    if (!this.isKnown && fragment !== '') {
+      this.isKnown = true
+      return this.open(fragment)
+    }
+    this.isKnown = true
+  }
+
+  /** Waits until an expression is true in the page. @param {string | Function} condition @param {...any} args */
+  async until (condition, ...args) {
+    await this.page.waitForFunction(/** @type {any} */ (condition), { polling: 20, timeout: 60000 }, ...args)
+  }
+
+  /** Waits for an element, and clicks on it. @param {string} selector */
+  async click (selector) {
+    await this.page.waitForSelector(selector)
+    await this.page.click(selector)
+  }
+
+  /** @param {string} selector @returns {Promise<string>} its text */
+  text (selector) {
+    return this.page.$eval(selector, element => element.textContent)
+  }
+
+  /** @returns {Promise<{ seq: number, text: string }[]>} what the list shows */
+  rows () {
+    return this.page.$$eval('.rows .row[data-seq]', (rows) => {
+      const { top, bottom } = document.querySelector('.rows').getBoundingClientRect()
+      const isSeen = (row) => row.getBoundingClientRect().bottom > top + 1 && row.getBoundingClientRect().top < bottom - 1
+      return rows.filter(isSeen).map(row => ({ seq: Number(row.dataset.seq), text: row.querySelector('.line').textContent }))
+    })
+  }
+
+  /** Writes a text into a field. @param {string} selector @param {string} text */
+  async fill (selector, text) {
+    await this.page.waitForSelector(selector)
+    await this.page.$eval(selector, element => element.select())
+    await this.page.keyboard.press('Backspace')
+    await this.page.type(selector, text)
+  }
+
+  /** @param {'light' | 'dark'} scheme */
+  scheme (scheme) {
+    return this.page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }])
+  }
+}
+
+/**
+ * A page of its own, with cookies of its own, until the test ends.
+ * @param {import('tape').Test} t
+ * @param {import('puppeteer-core').Browser} browser
+ * @param {string} address
+ */
+async function visit (t, browser, address) {
+  const context = await browser.createBrowserContext()
+  t.teardown(() => context.close())
+  const page = await context.newPage()
+  page.setDefaultTimeout(60000)
+  await page.setViewport({ width: 1280, height: 800 })
+  return new Visit(page, address)
+}
+
+module.exports = { findBrowser, launch, viewer, visit }

@@ -1,0 +1,140 @@
+'use strict'
+
+// Filters: which records they let pass, forward and backward, and where they go on.
+
+const test = require('tape')
+const fc = require('fast-check')
+const RAM = require('random-access-memory')
+const FlumeLog = require('../..')
+const { promises } = require('../helpers/promises')
+const { viewOf } = require('../helpers/view')
+
+const query = (q, more = '') => `filter?q=${encodeURIComponent(q)}${more}`
+const hitsIn = (events) => events.filter(({ event }) => event === 'hit').map(({ data }) => data.seq)
+
+async function logOf (records, options) {
+  const log = promises(FlumeLog(new RAM(), options))
+  const seqs = []
+  for (const record of records) seqs.push(await log.append(typeof record === 'object' && !Buffer.isBuffer(record) ? JSON.stringify(record) : record))
+  return { log, seqs }
+}
+
+test('a filter by path compares as search does: numbers, dates, text, booleans', async (t) => {
+  const records = [
+    { n: 1, s: 'b', at: '2020-01-01T00:00:00Z', deep: { x: { y: 5 } }, list: [7, 8], ok: true, nothing: null },
+    { n: 10, s: 'a', at: '2021-06-01', deep: { x: { y: 6 } }, list: [9], ok: false },
+    { n: 9.5, s: 'c"d', at: 1600000000, big: 1 },
+    { n: '10', at: 1600000000000 }
+  ]
+  const withBig = ['{"id":12345678901234567890}', '{"id":12345678901234567891}']
+  const { log, seqs } = await logOf([...records, ...withBig])
+  const { events } = await viewOf(t, log.log)
+  const cases = {
+    'n = 10': [1, 3],
+    'n > 9': [1, 2, 3],
+    'n >= 9.5': [1, 2, 3],
+    'n < 2': [0],
+    'n <= 1e0': [0],
+    'n != 1': [1, 2, 3],
+    's = b': [0],
+    's = "b"': [0],
+    's > a': [0, 2],
+    's = "c"d"': [2],
+    'at > 2020-09-01': [1, 2, 3],
+    'at = 2020-01-01': [0],
+    'at = 1600000000': [2],
+    'deep.x.y = 5': [0],
+    'deep.x.y >= 5': [0, 1],
+    'list.0 = 7': [0],
+    'list.1 > 1': [0],
+    'ok = true': [0],
+    'ok != true': [1],
+    'nothing = null': [0],
+    'missing = 1': [],
+    'deep = 1': [],
+    'deep != 1': [0, 1],
+    '__proto__ = 1': [],
+    'constructor != 1': [],
+    'toString = x': [],
+    'length > 0': [],
+    'id = 12345678901234567890': [4],
+    'id > 12345678901234567890': [5]
+  }
+  for (const [q, wanted] of Object.entries(cases)) t.deepEqual(hitsIn(await events(query(q))), wanted.map(i => seqs[i]), q)
+  await log.close()
+})
+
+test('a text is found wherever it is, in upper or lower case, and nothing else is', async (t) => {
+  const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+  await fc.assert(fc.asyncProperty(
+    fc.array(fc.string({ unit: fc.constantFrom('a', 'B', 'b', 'é', 'É', '.', '*', '\\', '"', ' ', '\n'), minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 40 }),
+    fc.string({ unit: fc.constantFrom('a', 'b', 'A', 'é', '.', '*', '\\'), minLength: 1, maxLength: 3 }),
+    fc.constantFrom('text', 'hex'), fc.boolean(),
+    async (records, q, encoding, reverse) => {
+      const { log, seqs } = await logOf(records, { blockSize: 64 })
+      const { events } = await viewOf({ teardown: (close) => closers.push(close) }, log.log, { encoding })
+      const shown = (record) => encoding === 'hex' ? Buffer.from(record).toString('hex') : record
+      const wanted = seqs.filter((_, i) => shown(records[i]).toLowerCase().includes(q.toLowerCase()))
+      const found = hitsIn(await events(query(q, reverse ? '&reverse=1' : '')))
+      await log.close()
+      if (JSON.stringify(found) !== JSON.stringify(reverse ? wanted.reverse() : wanted)) throw new Error(`${found}, not ${wanted}`)
+    }
+  ), { numRuns: 60, seed }).finally(() => Promise.all(closers.map(close => close())))
+  t.pass(`seed ${seed}`)
+})
+/** Of servers that the property has started. */
+const closers = []
+
+test('after 1,000 hits a filter pauses, and goes on where it stopped', async (t) => {
+  const { log, seqs } = await logOf(Array.from({ length: 2500 }, (_, i) => `record ${i}`), { blockSize: 512 })
+  const { events } = await viewOf(t, log.log)
+  for (const reverse of [false, true]) {
+    const found = []
+    let requests = 0
+    for (let next; next !== null;) {
+      const all = await events(query('record', `${next === undefined ? '' : `&from=${next}`}${reverse ? '&reverse=1' : ''}`))
+      found.push(...hitsIn(all))
+      next = all.at(-1).data.next
+      requests++
+    }
+    t.deepEqual(found, reverse ? seqs.toReversed() : seqs)
+    t.equal(requests, 3)
+  }
+  await log.close()
+})
+
+test('deleted records and chunks are no hits, large records are, and corrupt blocks are passed over', async (t) => {
+  const log = promises(FlumeLog(new RAM(), { blockSize: 256, large: true }))
+  const seqs = []
+  for (const record of ['needle 1', `${'x'.repeat(2000)} NEEDLE`, 'needle 2', `${'y'.repeat(1000)}`]) seqs.push(await log.append(record))
+  await log.del(seqs[0])
+  const { events } = await viewOf(t, log.log, { encoding: 'text' })
+  t.deepEqual(hitsIn(await events(query('needle'))), [seqs[1], seqs[2]])
+  t.deepEqual(hitsIn(await events(query('needle', '&reverse=1'))), [seqs[2], seqs[1]])
+  await log.close()
+})
+
+test('a filter tells how far it is', async (t) => {
+  const { log } = await logOf([])
+  await log.append(Array.from({ length: 20000 }, (_, i) => `a record with some text ${i}`.padEnd(200)))
+  const { events } = await viewOf(t, log.log)
+  const all = await events(query('no such thing'))
+  const progress = all.filter(({ event }) => event === 'progress').map(({ data }) => data)
+  t.ok(progress.length > 0)
+  t.ok(progress.every(({ done, at, hits, scanned }, i) => done >= 0 && done <= 1 && hits === 0 && scanned > 0 && (i === 0 || at > progress[i - 1].at)))
+  t.deepEqual(all.at(-1), { event: 'end', data: { next: null, hits: 0 } })
+  await log.close()
+})
+
+test('what is filtered is exported as JSON lines or CSV, all of it', async (t) => {
+  const { log } = await logOf(Array.from({ length: 3000 }, (_, i) => ({ at: 1600000000000 + i, i, text: i % 2 ? 'a, "b"\r\nc' : null })))
+  const { get } = await viewOf(t, log.log)
+  const lines = (await get('/api/export?format=ndjson&q=i+%3C+2000')).text.split('\n').slice(0, -1)
+  t.deepEqual(lines.map(line => JSON.parse(line).i), Array.from({ length: 2000 }, (_, i) => i))
+  const { text, headers } = await get('/api/export?format=csv&q=i+%3C+2&fields=i,text,none')
+  t.equal(text, 'i,text,none\r\n0,,\r\n1,"a, ""b""\r\nc",\r\n')
+  t.match(headers['content-disposition'], /^attachment; filename="log.csv"$/)
+  t.equal((await get('/api/export?format=csv&q=i+%3D+0')).text, 'seq,time,record\r\n0,2020-09-13T12:26:40.000Z,"{""at"":1600000000000,""i"":0,""text"":null}"\r\n')
+  t.equal((await get('/api/export?format=csv&q=i+%3D+-1')).text, 'seq,time,record\r\n')
+  await log.close()
+})
