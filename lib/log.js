@@ -100,6 +100,7 @@ class Log {
       onblocksize: (/** @type {number} */ blockSize) => { this.records.blockSize = blockSize },
       onfailure: (/** @type {Error} */ err) => this.fail(err),
       onmoved: (/** @type {import('./space/offset-map').OffsetMap} */ map, /** @type {number} */ lastSeq) => this.compacting.moved(map, lastSeq),
+      oncompact: () => this.compacting.compactForOther(),
       onrole: () => this.state.update(),
       onfresh: () => this.state.update()
     }

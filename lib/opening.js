@@ -34,6 +34,7 @@ const MAX_OPENS = 100
  * @property {(blockSize: number) => void} onblocksize the block size is this; a follower may find it only later
  * @property {(err: Error) => void} onfailure a follower cannot rely on what it has read
  * @property {(map: import('./space/offset-map').OffsetMap, lastSeq: number) => void} onmoved another process has compacted the log
+ * @property {() => Promise<import('./space/types').Compacted>} oncompact another process of a shared log wants it to be compacted
  * @property {() => void} onrole this process of a shared log has another writer now
  * @property {(isFresh: boolean) => void} onfresh whether blocks have all that the owner of a shared log has told of
  *
@@ -66,10 +67,10 @@ async function openShared (context) {
   const { Sharing } = require('./sharing/sharing')
   const { opened, lastSeq } = await new Sharing(context).open()
   const { path } = /** @type {import('./storage/location').Location} */ (context.file.location)
-  // a client may not know yet where the log starts
+  // a client is told of the id, and may not know yet where the log starts
   const { id, base } = await readGeneration(path, opened.blocks.end)
-  opened.blocks.base = base
-  return { opened: Object.assign(opened, { id }), lastSeq }
+  if (id === opened.id) opened.blocks.base = base
+  return { opened, lastSeq }
 }
 
 /** @param {Context} context */

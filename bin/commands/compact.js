@@ -7,10 +7,10 @@ const { UserError, codeOf, reportRecovery } = require('../errors')
 const { printable } = require('../escapes')
 const { untilInterrupted } = require('../interrupts')
 const { counted, size } = require('../numbers')
-const { close, openToRead, openToWrite } = require('../open')
+const { close, openToRead } = require('../open')
 const { byteProgress } = require('../progress')
 const { confirm, mustBeAskable } = require('../question')
-const { isShared } = require('../shared')
+const { openToAppend } = require('../shared')
 const { helpText } = require('../usage')
 
 const EXAMPLES = `
@@ -26,9 +26,9 @@ A log without deleted records stays as it is.
 The log is copied into my.log.compacting, which then takes its place: until
 then, Ctrl-C, a crash or a full disk leave it as it was. After Ctrl-C, a kill
 or a crash, the same command goes on with that file; remove it if you do not
-want to. It takes as much free space as the records that stay. No other
-process may have the log open for writing; readers follow. A program that has
-it open can call log.compact().`
+want to. It takes as much free space as the records that stay. If programs
+share the log, the one that owns it compacts it, also after Ctrl-C. Otherwise,
+no other process may have it open for writing. Readers follow.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
@@ -51,8 +51,9 @@ async function compact (file, { yes }, command) {
   // no log is created
   await close(await openToRead(file))
   if (!yes && !await confirm(`Compact ${printable(file)}? The offsets of all records change.`, `${file}: not compacted`)) return
-  const { isSame, before, after, records, deleted } = await untilInterrupted(file, (signal) => compacted(file, signal), {
-    left: () => 'the log is as it was, and the next compact goes on from here'
+  let isClient = false
+  const { isSame, before, after, records, deleted } = await untilInterrupted(file, (signal) => compacted(file, signal, (role) => { isClient = role === 'client' }), {
+    left: () => isClient ? 'the process that owns the log goes on' : 'the log is as it was, and the next compact goes on from here'
   })
   if (isSame) process.stdout.write(`${printable(file)}: nothing to drop: no record is deleted; the log is as it was\n`)
   else process.stdout.write(`${printable(file)}: ${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record')} dropped; offsets have changed\n`)
@@ -61,10 +62,12 @@ async function compact (file, { yes }, command) {
 /**
  * @param {string} file
  * @param {AbortSignal} signal
+ * @param {(role: string | null) => void} onopen told of the role of this process, if others share the log
  * @returns {Promise<import('../../lib/space/types').Compacted & { isSame: boolean }>} once the log is closed
  */
-async function compacted (file, signal) {
-  const log = await openAlone(file)
+async function compacted (file, signal, onopen) {
+  const log = await openToCompact(file)
+  onopen(log.role)
   const bar = byteProgress('compacting')
   try {
     const { id } = log
@@ -79,17 +82,18 @@ async function compacted (file, signal) {
   }
 }
 
-/** @param {string} file */
-async function openAlone (file) {
+/**
+ * @param {string} file
+ * @returns {Promise<import('../open').Log>} a shared one if others share it: the process that owns it compacts it then
+ */
+async function openToCompact (file) {
   try {
-    const { log, cut } = await openToWrite(file, { cacheSize: 0 })
+    const { log, cut } = await openToAppend(file, { cacheSize: 0 }, undefined)
     if (cut !== null) reportRecovery(file, cut)
     return log
   } catch (err) {
     if (codeOf(err) !== 'flumelog:locked') throw err
-    throw new UserError(await isShared(file)
-      ? `${file}: several programs may share this log, and one of them has it open; compact needs it for itself: close it in all of them first`
-      : `${file}: another program has this log open for writing; close it there first, or have that program call log.compact()`)
+    throw new UserError(`${file}: another program has this log open for writing; close it there first, or have that program call log.compact()`)
   }
 }
 

@@ -18,9 +18,9 @@ const { execute } = require('./requests')
  * @param {RemoteWriter} remote
  * @param {import('../write/writer').Writer} writer
  * @param {import('./known-clients').KnownClient | undefined} known what the owner before has left of this client
- * @param {{ blockSize: number, checksum: boolean }} layout of the log
+ * @param {{ blockSize: number, checksum: boolean, own: import('./frames').Run[], compact: import('./requests').Compact }} layout of the log
  */
-function adopt (remote, writer, known, { blockSize, checksum }) {
+function adopt (remote, writer, known, { blockSize, checksum, own, compact }) {
   const { packer } = remote
   remote.isAdopted = true
   remote.isHolding = true
@@ -33,7 +33,7 @@ function adopt (remote, writer, known, { blockSize, checksum }) {
     for (const run of known.runs) remote.onack(run, { blockSize, checksum })
   }
   Object.assign(writer.counts, startingCounts(remote.counts))
-  for (const frame of [...packer.frames]) append(remote, writer, frame, { blockSize, checksum })
+  for (const frame of [...packer.frames]) append(remote, writer, frame, { blockSize, checksum }, own)
   for (const [id, { ask }] of remote.requests.requests) {
     /** @type {import('./requests').Request['cb']} */
     const cb = (err, result) => {
@@ -41,7 +41,7 @@ function adopt (remote, writer, known, { blockSize, checksum }) {
       remote.settle()
     }
     if ('sync' in ask) writer.sync(cb)
-    else execute(writer, ask, cb)
+    else execute(writer, ask, cb, compact)
   }
 }
 
@@ -59,8 +59,9 @@ function release (remote) {
  * @param {import('../write/writer').Writer} writer
  * @param {Frame} frame
  * @param {{ blockSize: number, checksum: boolean }} rules by which the log is packed
+ * @param {import('./frames').Run[]} own those that are with the writer
  */
-function append (remote, writer, frame, rules) {
+function append (remote, writer, frame, rules, own) {
   const count = frame.count - frame.acknowledged
   const records = frame.buffer.subarray(frame.position, frame.size)
   const run = { first: frame.first + frame.acknowledged, count, seq: -1 }
@@ -73,7 +74,9 @@ function append (remote, writer, frame, rules) {
     isAtomic: (frame.flags & ATOMIC) !== 0,
     size: frame.size
   }
+  own.push(run)
   run.seq = writer.appender.appendFramed(batch, false, (err) => {
+    own.shift()
     // one that fails takes all behind it along
     if (err && remote.packer.frames.includes(frame)) remote.onnack(remote.epoch, err)
     else if (!err) remote.onack(run, rules)

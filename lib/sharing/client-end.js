@@ -227,7 +227,21 @@ class ClientEnd {
     if (this.isHeld) this.clock.setTimeout(() => this.considerReading(), RETRY_DELAY)
   }
 
-  // While this process becomes the owner
+  /**
+   * The log is another file now: blocks are those of that file already. Nothing is read until `resume`.
+   * @param {number} end of the log, as far as it was copied
+   * @param {number} lastSeq
+   */
+  moved (end, lastSeq) {
+    this.end = end
+    this.lastSeq = lastSeq
+    this.seenPoint = ''
+    // what was deleted there since
+    this.isTailOutdated = true
+    this.point = new FollowedPoint(this.io, this.blocks, null, () => {})
+  }
+
+  // While this process becomes the owner, or moves to another file
 
   /** @returns {Promise<void>} resolves when nothing is being read any more; readers wait */
   async stop () {
@@ -251,6 +265,7 @@ class ClientEnd {
     // `stop` has dropped its patches
     this.point.patchedId = undefined
     this.point.isOutdated = true
+    this.considerReading()
     if (this.waiting.length > 0 || this.isHeld) this.read()
   }
 

@@ -17,6 +17,7 @@ const MAX_FRAME = 16 * 1024 * 1024
  * @property {(run: import('./frames').Run) => void} onack
  * @property {(epoch: number, error: Error) => void} onnack
  * @property {(request: number, error: Error | null, result?: import('./requests').Result) => void} onreply
+ * @property {(id: string) => void} oncompacted the log is another file from here on
  * @property {(blocks: number[]) => void} ondeleted
  * @property {() => void} oninput everything that has arrived at once was passed on
  * @property {(refusal: Error | null) => void} onclose called once. refusal: the owner has said why
@@ -35,6 +36,8 @@ class Connection {
     this.listeners = listeners
     this.reader = new FrameReader((type, body) => this.onframe(type, body), MAX_FRAME)
     this.isWelcome = false
+    /** What has arrived while nothing is passed on; null: it is. @type {Array<{ type: number, body: Buffer }> | null} */
+    this.held = null
     /** @type {Error | null} */
     this.refusal = null
     this.isOver = false
@@ -61,6 +64,30 @@ class Connection {
     if (this.isWelcome && !this.isOver) this.listeners.oninput()
   }
 
+  /** What arrives from now on is passed on when `release` is called. */
+  keep () {
+    this.held = []
+  }
+
+  release () {
+    /** @type {NonNullable<Connection['held']>} */
+    const held = this.held ?? []
+    this.held = null
+    try {
+      while (held.length > 0 && this.held === null) {
+        const { type, body } = /** @type {{ type: number, body: Buffer }} */ (held.shift())
+        this.onframe(type, body)
+      }
+    } catch (err) {
+      if (/** @type {any} */ (err).code !== 'flumelog:protocol') throw err
+      this.refusal = /** @type {Error} */ (err)
+      return this.close()
+    }
+    // one of these was a reason to wait again
+    if (this.held !== null) this.held = [...held, ...this.held]
+    if (this.isWelcome && !this.isOver) this.listeners.oninput()
+  }
+
   /**
    * @param {number} type
    * @param {Buffer} body
@@ -73,6 +100,11 @@ class Connection {
       return this.close()
     }
     if (type === frames.PONG) return
+    // a copy: the bytes are a view of what was received
+    if (this.held !== null) {
+      this.held.push({ type, body: Buffer.from(body) })
+      return
+    }
     if (type === frames.WELCOME) return this.onwelcome(body)
     if (!this.isWelcome) throw errors.protocol(`the owner has sent a frame of type ${type} before WELCOME`)
     if (type === frames.ACK) listeners.onack(bodies.parseAck(body))
@@ -91,6 +123,11 @@ class Connection {
     } else if (type === frames.TRIMMED) {
       const { request, start } = bodies.parseTrimmed(body)
       listeners.onreply(request, null, start)
+    } else if (type === frames.COMPACTION) {
+      const { request, compacted } = bodies.parseCompaction(body)
+      listeners.onreply(request, null, compacted)
+    } else if (type === frames.COMPACTED) {
+      listeners.oncompacted(body.toString())
     } else if (type === frames.DELETED) listeners.ondeleted(bodies.parseDeleted(body))
   }
 

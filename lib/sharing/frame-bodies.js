@@ -61,7 +61,8 @@ function parseHello (body) {
 function parseWelcome (body) {
   mustHave(body, 42, true)
   const count = body.readUInt32LE(38)
-  mustHave(body, 42 + count * RUN_SIZE, true)
+  const afterRuns = 42 + count * RUN_SIZE
+  mustHave(body, afterRuns + 8, true)
   const lastSeq = readU64(body, 30)
   return {
     version: body[0],
@@ -73,7 +74,9 @@ function parseWelcome (body) {
     stored: readU64(body, 14),
     end: readU64(body, 22),
     lastSeq: lastSeq === NO_SEQ ? -1 : lastSeq,
-    runs: Array.from({ length: count }, (_, i) => readRun(body, 42 + i * RUN_SIZE))
+    runs: Array.from({ length: count }, (_, i) => readRun(body, 42 + i * RUN_SIZE)),
+    start: readU64(body, afterRuns),
+    id: body.toString('utf8', afterRuns + 8)
   }
 }
 
@@ -170,7 +173,22 @@ function parseReclaimed (body) {
 }
 
 /**
- * @param {Buffer} body of SYNC or RECLAIM
+ * @param {Buffer} body
+ * @returns {{ request: number, compacted: import('../space/types').Compacted }}
+ */
+function parseCompaction (body) {
+  mustHave(body, 4, true)
+  try {
+    const { id, before, after, records, deleted, dropped, start } = JSON.parse(body.toString('utf8', 4))
+    for (const value of [before, after, records, deleted, dropped, start]) if (!Number.isSafeInteger(value)) throw new Error(`${value} is not an integer`)
+    return { request: body.readUInt32LE(0), compacted: { id: String(id), before, after, records, deleted, dropped, start } }
+  } catch (cause) {
+    throw errors.protocol('what COMPACTION has is no result of a compaction', cause)
+  }
+}
+
+/**
+ * @param {Buffer} body of SYNC, RECLAIM or COMPACT
  * @returns {number} the request
  */
 function parseSync (body) {
@@ -227,6 +245,7 @@ module.exports = {
   parseReclaimed,
   parseTrim,
   parseTrimmed,
+  parseCompaction,
   parseSync,
   parseReply,
   parseNack,

@@ -3,7 +3,7 @@
 // The frames that the owner of a log and its clients send each other: docs/protocol.md in
 // code. What is received is read in frame-bodies.js. Pure.
 
-const VERSION = 2
+const VERSION = 3
 const MAGIC = Buffer.from('flumelog', 'latin1')
 
 /** Bytes of a frame, with its length; a connection on which more is announced is closed before it is received. */
@@ -33,6 +33,8 @@ const BYE = 6
 const DELETE_RANGE = 7
 const RECLAIM = 8
 const TRIM = 9
+const COMPACT = 10
+const FOLLOWED = 11
 const WELCOME = 16
 const END = 17
 const ACK = 18
@@ -43,6 +45,8 @@ const PONG = 22
 const REFUSED = 23
 const RECLAIMED = 24
 const TRIMMED = 25
+const COMPACTED = 26
+const COMPACTION = 27
 
 /** Flags of APPEND. */
 const FORCED = 1
@@ -76,6 +80,8 @@ const UNKNOWN = 2
  * @property {number} end offset
  * @property {number} lastSeq -1 if there is none
  * @property {Run[]} runs
+ * @property {number} start of the log
+ * @property {string} id of the log; another one after each compaction
  *
  * @typedef {object} AppendHeader
  * @property {number} epoch
@@ -122,8 +128,8 @@ function hello ({ id, answered, sent, pid }) {
 }
 
 /** @param {Omit<Welcome, 'version'>} welcome */
-function welcome ({ checksum, isUnknown, blockSize, window, epoch, stored, end, lastSeq, runs }) {
-  const bytes = frame(WELCOME, 2 + 12 + 24 + 4 + runs.length * RUN_SIZE)
+function welcome ({ checksum, isUnknown, blockSize, window, epoch, stored, end, lastSeq, runs, start, id }) {
+  const bytes = frame(WELCOME, 2 + 12 + 24 + 4 + runs.length * RUN_SIZE + 8 + Buffer.byteLength(id))
   let at = bytes.writeUInt8(VERSION, HEADER_SIZE)
   at = bytes.writeUInt8((checksum ? CHECKSUM : 0) | (isUnknown ? UNKNOWN : 0), at)
   at = bytes.writeUInt32LE(blockSize, at)
@@ -133,6 +139,8 @@ function welcome ({ checksum, isUnknown, blockSize, window, epoch, stored, end, 
   at = writeEnd(bytes, end, lastSeq, at)
   at = bytes.writeUInt32LE(runs.length, at)
   for (const run of runs) at = writeRun(bytes, run, at)
+  at = writeU64(bytes, start, at)
+  bytes.write(id, at)
   return bytes
 }
 
@@ -256,6 +264,35 @@ function reclaimed (request, { blocks, bytes: freedBytes }) {
 }
 
 /** @param {number} request */
+function compact (request) {
+  const bytes = frame(COMPACT, 4)
+  bytes.writeUInt32LE(request, HEADER_SIZE)
+  return bytes
+}
+
+/**
+ * The answer to COMPACT.
+ * @param {number} request
+ * @param {import('../space/types').Compacted} result
+ */
+function compaction (request, result) {
+  const text = Buffer.from(JSON.stringify(result))
+  const bytes = frame(COMPACTION, 4 + text.length)
+  text.copy(bytes, bytes.writeUInt32LE(request, HEADER_SIZE))
+  return bytes
+}
+
+/**
+ * The log is another file from here on.
+ * @param {string} id of the log since
+ */
+function compacted (id) {
+  const bytes = frame(COMPACTED, Buffer.byteLength(id))
+  bytes.write(id, HEADER_SIZE)
+  return bytes
+}
+
+/** @param {number} request */
 function sync (request) {
   const bytes = frame(SYNC, 4)
   bytes.writeUInt32LE(request, HEADER_SIZE)
@@ -304,6 +341,7 @@ function deleted (numbers) {
 const ping = () => frame(PING, 0)
 const pong = () => frame(PONG, 0)
 const bye = () => frame(BYE, 0)
+const followed = () => frame(FOLLOWED, 0)
 
 // Errors
 
@@ -351,6 +389,8 @@ module.exports = {
   DELETE_RANGE,
   RECLAIM,
   TRIM,
+  COMPACT,
+  FOLLOWED,
   WELCOME,
   END,
   ACK,
@@ -361,6 +401,8 @@ module.exports = {
   REFUSED,
   RECLAIMED,
   TRIMMED,
+  COMPACTED,
+  COMPACTION,
   FORCED,
   ATOMIC,
   CONTINUED,
@@ -377,6 +419,9 @@ module.exports = {
   trim,
   reclaimed,
   trimmed,
+  compact,
+  compaction,
+  compacted,
   sync,
   reply,
   nack,
@@ -384,5 +429,6 @@ module.exports = {
   deleted,
   ping,
   pong,
-  bye
+  bye,
+  followed
 }

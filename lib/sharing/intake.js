@@ -24,8 +24,10 @@ class Intake {
    * @param {import('./known-clients').KnownClients} clients
    * @param {import('../clock').Clock} clock
    * @param {(seq: unknown) => Error | null} problemOf why a record cannot be deleted
+   * @param {import('./requests').Compact} compact
    */
-  constructor (writer, clients, clock, problemOf) {
+  constructor (writer, clients, clock, problemOf, compact) {
+    this.compact = compact
     this.writer = writer
     this.clients = clients
     this.clock = clock
@@ -115,7 +117,7 @@ class Intake {
     if ('sync' in ask) return this.writer.syncForeign(cb)
     const problem = 'seq' in ask ? this.problemOf(ask.seq) : null
     if (problem !== null) cb(problem)
-    else execute(this.writer, ask, cb)
+    else execute(this.writer, ask, cb, this.compact)
   }
 
   stop () {

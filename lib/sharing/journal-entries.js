@@ -19,6 +19,7 @@ const CLIENT = 1
 const RUN = 2
 const VOID = 3
 const FORGET = 4
+const MOVE = 5
 
 /** Where a header and an entry have their checksum. */
 const CHECKSUM_AT = 28
@@ -29,7 +30,9 @@ const CHECKSUM_AT = 28
  * @typedef {{ type: 2, slot: number, first: number, count: number, seq: number }} RunEntry records of a client that are stored in a row
  * @typedef {{ type: 3, offset: number }} VoidEntry everything from this offset on was rolled back
  * @typedef {{ type: 4, slot: number }} ForgetEntry the client does not come back
- * @typedef {ClientEntry | RunEntry | VoidEntry | ForgetEntry} Entry
+ * @typedef {{ type: 5, offset: number, base: number }} MoveEntry if the log starts at `base` or after it, nothing from `offset` to there is stored:
+ *   it was compacted. A `base` of 0: it was not, after all
+ * @typedef {ClientEntry | RunEntry | VoidEntry | ForgetEntry | MoveEntry} Entry
  */
 
 /**
@@ -112,7 +115,7 @@ function checksumAt (bytes, at, before) {
  */
 function writeEntry (bytes, at, entry) {
   bytes[at] = entry.type
-  if (entry.type !== VOID) bytes.writeUIntLE(entry.slot, at + 1, 3)
+  if ('slot' in entry) bytes.writeUIntLE(entry.slot, at + 1, 3)
   if (entry.type === CLIENT) {
     bytes.set(entry.id, at + 4)
     writeUInt64(bytes, at + 20, entry.stored)
@@ -121,6 +124,9 @@ function writeEntry (bytes, at, entry) {
     writeUInt64(bytes, at + 8, entry.first)
     writeUInt64(bytes, at + 16, entry.seq)
   } else if (entry.type === VOID) {
+    writeUInt64(bytes, at + 16, entry.offset)
+  } else if (entry.type === MOVE) {
+    writeUInt64(bytes, at + 8, entry.base)
     writeUInt64(bytes, at + 16, entry.offset)
   }
 }
@@ -147,6 +153,7 @@ function fieldsAt (bytes, at) {
     case RUN: return { type: RUN, slot, first: readUInt64(bytes, at + 8), count: bytes.readUInt32LE(at + 4), seq: readUInt64(bytes, at + 16) }
     case VOID: return { type: VOID, offset: readUInt64(bytes, at + 16) }
     case FORGET: return { type: FORGET, slot }
+    case MOVE: return { type: MOVE, offset: readUInt64(bytes, at + 16), base: readUInt64(bytes, at + 8) }
     default: return null
   }
 }
@@ -179,6 +186,7 @@ module.exports = {
   RUN,
   VOID,
   FORGET,
+  MOVE,
   encodeHeader,
   encodeEntries,
   decodeJournal,

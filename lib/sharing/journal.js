@@ -6,7 +6,7 @@
 
 const fs = require('fs')
 const { nullIfMissing } = require('../storage/directory')
-const { CLIENT, ENTRY_SIZE, FORGET, HEADER_SIZE, MAX_SLOT, RUN, VOID } = require('./journal-entries')
+const { CLIENT, ENTRY_SIZE, FORGET, HEADER_SIZE, MAX_SLOT, MOVE, RUN, VOID } = require('./journal-entries')
 const { JournalFile } = require('./journal-file')
 
 /** Bytes that the file may have before it is replaced by a snapshot. */
@@ -47,6 +47,8 @@ class Journal {
     this.queue = []
     /** No run in the file reaches beyond this offset. */
     this.clippedAt = 0
+    /** While the log moves to another file. @type {import('./journal-entries').MoveEntry | null} */
+    this.move = null
     this.slots = new Slots()
   }
 
@@ -100,6 +102,29 @@ class Journal {
     else if (offset < this.clippedAt || this.queue.some(({ type }) => type === RUN)) this.queue.push({ type: VOID, offset })
   }
 
+  /**
+   * The log is about to move to another file, by a compaction: what is not acknowledged is not copied, and is written there.
+   * @param {number} offset up to where records are acknowledged
+   * @param {number} base where the other file starts
+   * @throws the system's error
+   */
+  startMove (offset, base) {
+    this.move = { type: MOVE, offset, base }
+    if (this.file.size === 0) return
+    this.queue.push(this.move)
+    const err = this.flush()
+    if (err !== null) throw err
+  }
+
+  /** @param {boolean} isMoved whether it has moved: then runs from before that are not acknowledged have to be added again, with their new seqs */
+  endMove (isMoved) {
+    const { move } = this
+    this.move = null
+    if (move === null) return
+    if (isMoved) this.queue = this.queue.filter(entry => entry.type !== RUN || entry.seq < move.offset)
+    else if (this.file.size > 0) this.queue.push({ ...move, base: 0 })
+  }
+
   /** @param {number} slot of a client that does not come back */
   forget (slot) {
     if (this.slots.forget(slot)) this.queue.push({ type: FORGET, slot })
@@ -131,7 +156,7 @@ class Journal {
    */
   replace (clients) {
     const snapshot = this.snapshot(clients)
-    const entries = [...snapshot, ...this.queue]
+    const entries = [...snapshot, ...this.move === null ? [] : [this.move], ...this.queue]
     const err = this.file.replace(entries)
     if (err !== null) return err
     this.replaceAt = Math.max(this.maxSize, MAX_GROWTH * (HEADER_SIZE + snapshot.length * ENTRY_SIZE))

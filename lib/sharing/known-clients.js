@@ -58,6 +58,8 @@ class KnownClients {
     /** By id, in hex. @type {Map<string, KnownClient>} */
     this.clients = new Map()
     this.journal = createJournal(() => this.list())
+    /** Those of this process, from when it was a client, that are with the writer. @type {Run[]} */
+    this.own = []
     /** Whether there is a journal to write to: not before the first client. */
     this.hasStarted = false
   }
@@ -150,6 +152,20 @@ class KnownClients {
     const { onsettled } = client
     client.onsettled = null
     onsettled()
+  }
+
+  /**
+   * The log is another file now. What is acknowledged keeps its seqs from before: clients have the map.
+   * @param {number} acknowledged up to where it was copied
+   * @param {number} distance by which what is not acknowledged has moved
+   */
+  moved (acknowledged, distance) {
+    this.journal.endMove(true)
+    for (const run of this.own) if (run.seq >= acknowledged) run.seq += distance
+    const packed = [...this.clients.values()].flatMap(({ slot, packed }) => packed.map(run => ({ slot, run }))).filter(({ run }) => run.seq >= acknowledged)
+    for (const { run } of packed) run.seq += distance
+    packed.sort((a, b) => a.run.seq - b.run.seq)
+    for (const { slot, run: { first, count, seq } } of packed) this.journal.addRun(slot, first, count, seq)
   }
 
   /**

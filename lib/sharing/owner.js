@@ -7,7 +7,9 @@ const errors = require('../errors')
 const { problemOf } = require('../read/get')
 const { openBlocks } = require('../read/open-blocks')
 const { recoverEnd } = require('../recovery/recover-end')
+const { settleGeneration } = require('../space/log-id')
 const { retain } = require('../space/retention')
+const { removeUseless } = require('../space/unfinished')
 const { Writer } = require('../write/writer')
 const { Journal, journalName } = require('./journal')
 const { KnownClients } = require('./known-clients')
@@ -41,7 +43,7 @@ class Owner {
 
   /**
    * @param {Opened | null} before what there is of the log, if this process was a client
-   * @returns {Promise<Pick<Opened, 'blocks' | 'reader' | 'cut' | 'recovered'> & { writer: Writer }>}
+   * @returns {Promise<Pick<Opened, 'blocks' | 'reader' | 'cut' | 'recovered'> & { writer: Writer, id: string }>}
    */
   async open (before) {
     const { io, context, clients, server } = this
@@ -60,16 +62,25 @@ class Owner {
     retain(writer, settings, records)
     writer.journal = clients.journal
     writer.onrewritten = (numbers) => server.rewritten(numbers)
-    writer.isClientWaitingFor = (start, end) => clients.mayAskFor(start, end, blockSize)
+    writer.onmoving = (map, distance) => server.moved(map, distance)
+    writer.whenFollowed = () => server.whenFollowed(settings.timeout)
+    // one that moves to another file reads the block in which the log ended there
+    writer.isClientWaitingFor = (start, end) => server.hasBehind || clients.mayAskFor(start, end, blockSize)
     this.writer = writer
-    return { blocks, reader, writer, cut, recovered }
+    const { id, base } = await settleGeneration(file.location, found.start)
+    blocks.base = base
+    await removeUseless(/** @type {import('../storage/location').Location} */ (file.location).path, { id, blocks, end: blocks.end })
+    return { blocks, reader, writer, cut, recovered, id }
   }
 
-  /** Lets clients in. */
-  serve () {
+  /**
+   * Lets clients in.
+   * @param {string} id of the log
+   */
+  serve (id) {
     const { writer } = this
     const { blocks } = writer
-    this.server.open({ writer, blocks, problemOf: seq => problemOf(blocks, seq) })
+    this.server.open({ writer, blocks, problemOf: seq => problemOf(blocks, seq), compact: this.context.listeners.oncompact, id })
   }
 
   /** It could not open the log. */

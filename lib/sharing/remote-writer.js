@@ -89,6 +89,8 @@ class RemoteWriter {
     /** What is stored of the oldest group. */
     this.partStored = { records: 0, bytes: 0 }
     this.requests = new Requests()
+    /** Of the last compaction: an owner may acknowledge with seqs from before. @type {import('../space/offset-map').OffsetMap | null} */
+    this.map = null
     this.isScheduled = false
     this.isPending = false
     /** Up to this number all is durable, or was refused. */
@@ -169,6 +171,20 @@ class RemoteWriter {
   /** @param {import('../space/reclaim').ReclaimCallback} cb */
   reclaim (cb) {
     this.ask({ reclaim: true }, (err, reclaimed) => cb(err ?? null, reclaimed))
+  }
+
+  /**
+   * @param {(err: Error | null, compacted?: import('../space/types').Compacted) => void} cb
+   * @returns {() => void} has nobody wait for it any more; the owner may go on
+   */
+  compact (cb) {
+    /** @type {import('./requests').CompactAsk} */
+    const ask = { compact: true }
+    this.ask(ask, (err, compacted) => cb(err ?? null, compacted))
+    return () => {
+      this.requests.giveUp(ask)
+      this.settle()
+    }
   }
 
   /**
@@ -301,8 +317,9 @@ class RemoteWriter {
         base += blockSize
         position = 0
       }
-      this.resolve(number, base + position)
-      if (frame.seqs !== null) frame.seqs[frame.acknowledged] = base + position
+      const now = this.map === null ? base + position : this.seqNow(base + position)
+      this.resolve(number, now)
+      if (frame.seqs !== null) frame.seqs[frame.acknowledged] = now
       if (!frame.isGivenUp) this.countStored(frame, size)
       position += size
       frame.position += size
@@ -310,6 +327,24 @@ class RemoteWriter {
       if (frame.acknowledged === frame.count) this.removeFirst()
     }
     this.acknowledge(first + count - 1)
+  }
+
+  /**
+   * The log is another file now.
+   * @param {import('../space/offset-map').OffsetMap} map
+   */
+  moved (map) {
+    this.map = map
+    this.requests.move(map)
+  }
+
+  /**
+   * @param {number} seq that may be from before the last compaction
+   * @returns {number} the same since, unless the record is gone
+   */
+  seqNow (seq) {
+    const map = /** @type {import('../space/offset-map').OffsetMap} */ (this.map)
+    return seq >= map.base || map.fd === -1 ? seq : map.at(seq) ?? seq
   }
 
   /**

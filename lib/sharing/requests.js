@@ -3,6 +3,7 @@
 // What a client has asked of the owner besides appends, and the owner has not answered. Pure.
 
 const frames = require('./frames')
+const { callBack } = require('../callbacks')
 const { startReclaim } = require('../space/reclaim')
 
 /**
@@ -11,8 +12,11 @@ const { startReclaim } = require('../space/reclaim')
  * @typedef {{ first: number, last: number }} DeleteRangeAsk the records that start at these offsets or between them
  * @typedef {{ reclaim: true }} ReclaimAsk
  * @typedef {{ trim: number }} TrimAsk blocks before this offset
- * @typedef {SyncAsk | DeleteAsk | DeleteRangeAsk | ReclaimAsk | TrimAsk} Ask
- * @typedef {import('../space/reclaim').Reclaimed | number} Result what was freed, or where the log starts
+ * @typedef {{ compact: true }} CompactAsk
+ * @typedef {SyncAsk | DeleteAsk | DeleteRangeAsk | ReclaimAsk | TrimAsk | CompactAsk} Ask
+ * @typedef {import('../space/types').Compacted} Compacted
+ * @typedef {import('../space/reclaim').Reclaimed | Compacted | number} Result what was freed, what has become of the log, or where it starts
+ * @typedef {() => Promise<Compacted>} Compact
  *
  * @typedef {object} Request
  * @property {Ask} ask
@@ -30,6 +34,7 @@ function frameOf (id, ask) {
   if ('sync' in ask) return frames.sync(id)
   if ('reclaim' in ask) return frames.reclaim(id)
   if ('trim' in ask) return frames.trim(id, ask.trim)
+  if ('compact' in ask) return frames.compact(id)
   return 'seq' in ask ? frames.del(id, ask.seq) : frames.delRange(id, ask.first, ask.last)
 }
 
@@ -38,9 +43,11 @@ function frameOf (id, ask) {
  * @param {import('../write/writer').Writer} writer
  * @param {Exclude<Ask, SyncAsk>} ask
  * @param {Request['cb']} cb
+ * @param {Compact} compact
  */
-function execute (writer, ask, cb) {
-  if ('reclaim' in ask) startReclaim(writer, writer.file.filename, {}, cb)
+function execute (writer, ask, cb, compact) {
+  if ('compact' in ask) callBack(compact(), /** @type {any} */ (cb))
+  else if ('reclaim' in ask) startReclaim(writer, writer.file.filename, {}, cb)
   else if ('trim' in ask) writer.trim(ask.trim, cb)
   else if ('seq' in ask) writer.delete(ask.seq, cb)
   else deleteRange(writer, ask, cb)
@@ -55,6 +62,30 @@ function deleteRange (writer, { first, last }, cb) {
   const max = Math.min(last, writer.blocks.end - 1)
   if (max < first) process.nextTick(cb, null)
   else writer.deleteRange(first, max, cb)
+}
+
+/** Nothing is to be deleted. @type {DeleteRangeAsk} */
+const NOTHING = { first: 1, last: 0 }
+
+/**
+ * The same for the file to which the log has moved.
+ * @param {Ask} ask from before
+ * @param {import('../space/offset-map').OffsetMap} map
+ * @returns {Ask}
+ */
+function movedAsk (ask, map) {
+  const { base } = map
+  if ('seq' in ask && ask.seq < base) {
+    const seq = map.at(ask.seq)
+    // the record is gone
+    return seq === null ? NOTHING : { seq }
+  }
+  if ('first' in ask && ask.first < base && ask.first <= ask.last) {
+    const last = ask.last < base ? map.down(ask.last) : ask.last
+    return last === -1 ? NOTHING : { first: map.up(ask.first), last }
+  }
+  if ('trim' in ask && ask.trim < base) return { trim: map.up(ask.trim) }
+  return ask
 }
 
 class Requests {
@@ -100,6 +131,21 @@ class Requests {
     return buffers
   }
 
+  /** @param {import('../space/offset-map').OffsetMap} map to the file where the log is now */
+  move (map) {
+    // those that are sent may be sent again
+    for (const request of this.requests.values()) request.ask = movedAsk(request.ask, map)
+  }
+
+  /** @param {Ask} ask which is not waited for any more */
+  giveUp (ask) {
+    const [id, request] = [...this.requests].find(([, request]) => request.ask === ask) ?? []
+    if (id === undefined || request === undefined) return
+    this.requests.delete(id)
+    if (request.isSent) this.givenUp++
+    else this.unsent--
+  }
+
   /** All are to be sent again. */
   forgetSent () {
     for (const request of this.requests.values()) request.isSent = false
@@ -128,4 +174,4 @@ class Requests {
   }
 }
 
-module.exports = { Requests, execute }
+module.exports = { Requests, execute, movedAsk }

@@ -26,6 +26,8 @@ const CLOSE_TIMEOUT = 1000
  * @property {import('../write/writer').Writer} writer
  * @property {import('../read/block-cache').BlockCache} blocks
  * @property {(seq: unknown) => Error | null} problemOf why a record cannot be deleted
+ * @property {import('./requests').Compact} compact
+ * @property {string} id of the log
  */
 
 class Server {
@@ -50,6 +52,8 @@ class Server {
     this.intake = /** @type {any} */ (null)
     /** Connections that were ended because of what they had sent. */
     this.refusals = 0
+    /** Called when no session is behind a compaction. @type {(() => void) | null} */
+    this.onfollowed = null
     /** Those with something to send. @type {Set<Session>} */
     this.due = new Set()
     this.isFlushing = false
@@ -89,7 +93,7 @@ class Server {
   /** @param {OpenLog} log is open: clients are let in */
   open (log) {
     this.log = log
-    this.intake = new Intake(log.writer, this.clients, this.clock, log.problemOf)
+    this.intake = new Intake(log.writer, this.clients, this.clock, log.problemOf, log.compact)
     for (const [session, hello] of this.early) this.greet(session, hello)
     this.early.clear()
   }
@@ -130,7 +134,7 @@ class Server {
   welcome (session, isUnknown) {
     const client = /** @type {import('./known-clients').KnownClient} */ (session.client)
     if (session.isOver || client.session !== session) return
-    const { writer, blocks } = /** @type {OpenLog} */ (this.log)
+    const { writer, blocks, id } = /** @type {OpenLog} */ (this.log)
     client.highest = client.stored
     session.welcome({
       checksum: blocks.checksum,
@@ -141,7 +145,9 @@ class Server {
       stored: client.stored,
       end: writer.acknowledged,
       lastSeq: writer.appender.lastSeq,
-      runs: client.runs
+      runs: client.runs,
+      start: blocks.start,
+      id
     })
   }
 
@@ -211,6 +217,48 @@ class Server {
     for (const session of this.sessions) session.tellDeleted(numbers)
   }
 
+  /**
+   * The log is another file from now on; the writer is about to move there.
+   * @param {import('../space/offset-map').OffsetMap} map
+   * @param {number} distance by which what is not acknowledged has moved
+   */
+  moved (map, distance) {
+    const log = /** @type {OpenLog} */ (this.log)
+    const { acknowledged, appender: { lastSeq } } = log.writer
+    log.id = map.id
+    for (const session of this.sessions) session.moved(map, acknowledged, lastSeq)
+    this.clients.moved(acknowledged, distance)
+  }
+
+  /** Whether a client has not moved to the file where the log is now. */
+  get hasBehind () {
+    for (const { behind } of this.sessions) if (behind !== null) return true
+    return false
+  }
+
+  /** A session has said that it is not behind any more, or has ended. */
+  followed () {
+    if (!this.hasBehind) this.onfollowed?.()
+  }
+
+  /**
+   * Only the map from before the last compaction is kept, so clients have to follow one before the next.
+   * @param {number} timeout milliseconds after which those that do not are cut off: they do not answer
+   * @returns {Promise<void>}
+   */
+  async whenFollowed (timeout) {
+    if (!this.hasBehind) return
+    /** @type {import('../clock').Timer | null} */
+    let timer = null
+    await new Promise(resolve => {
+      this.onfollowed = () => resolve(null)
+      timer = this.clock.setTimeout(() => resolve(null), timeout)
+    })
+    this.onfollowed = null
+    this.clock.clearTimeout(timer)
+    for (const session of [...this.sessions]) if (session.behind !== null) session.socket.destroy()
+  }
+
   // Time
 
   scheduleCheck () {
@@ -245,6 +293,7 @@ class Server {
     this.due.delete(session)
     this.early.delete(session)
     if (session.client !== null && session.client.session === session) this.clients.leave(session.client)
+    this.followed()
   }
 
   /** Clients are sent away: they go on with the next owner. Resolves when they have been told all that was stored. */

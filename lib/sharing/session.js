@@ -9,6 +9,7 @@ const errors = require('../errors')
 const { rethrowLater } = require('../callbacks')
 const frames = require('./frames')
 const bodies = require('./frame-bodies')
+const { movedAsk } = require('./requests')
 const { FrameReader } = require('./frame-reader')
 
 /** Bytes of APPENDs that a client may have on their way. */
@@ -68,7 +69,12 @@ class Session {
     /** When the frame that is arriving began, in ms; for the first one, when the connection was made. */
     this.frameSince = server.clock.now()
 
+    /** Set until the client says that it has moved to the file where the log is now: what it asks for has offsets from before. @type {import('../space/offset-map').OffsetMap | null} */
+    this.behind = null
+
     // What is to be sent
+    /** In front of all else. @type {Buffer[]} */
+    this.first = []
     /** @type {Buffer | null} */
     this.greeting = null
     /** @type {Run[]} */
@@ -128,6 +134,8 @@ class Session {
       case frames.DELETE: return this.onrequest(bodies.parseDelete(body))
       case frames.DELETE_RANGE: return this.onrequest(bodies.parseDeleteRange(body))
       case frames.RECLAIM: return this.onrequest({ request: bodies.parseSync(body), reclaim: true })
+      case frames.COMPACT: return this.onrequest({ request: bodies.parseSync(body), compact: true })
+      case frames.FOLLOWED: return this.onfollowed()
       case frames.TRIM: return this.onrequest(bodies.parseTrim(body))
       case frames.SYNC: return this.onrequest({ request: bodies.parseSync(body), sync: true })
     }
@@ -194,7 +202,12 @@ class Session {
   onrequest ({ request, ...ask }) {
     if (this.requestsInFlight === frames.MAX_REQUESTS) throw errors.protocol(`more than ${frames.MAX_REQUESTS} requests are pending`)
     this.requestsInFlight++
-    this.enqueue({ request, ask })
+    this.enqueue({ request, ask: this.behind === null ? ask : movedAsk(ask, this.behind) })
+  }
+
+  onfollowed () {
+    this.behind = null
+    this.server.followed()
   }
 
   /** @param {Item} item */
@@ -271,8 +284,9 @@ class Session {
    */
   reply (request, err, result) {
     this.requestsInFlight--
-    if (result === undefined) this.answer(frames.reply(request, err))
-    else this.answer(typeof result === 'number' ? frames.trimmed(request, result) : frames.reclaimed(request, result))
+    if (result === undefined || err !== null) this.answer(frames.reply(request, err))
+    else if (typeof result === 'number') this.answer(frames.trimmed(request, result))
+    else this.answer('id' in result ? frames.compaction(request, result) : frames.reclaimed(request, result))
   }
 
   /** @param {Buffer} bytes */
@@ -297,7 +311,20 @@ class Session {
   flush (end, lastSeq) {
     // a client that takes nothing gets it later: here it takes less memory
     if (this.isEnded || this.isStalled) return
-    const buffers = []
+    const buffers = this.takeFrames(end, lastSeq)
+    if (buffers.length === 0) return
+    this.socket.write(buffers.length === 1 ? buffers[0] : Buffer.concat(buffers))
+    if (this.isStalled) this.socket.pause()
+  }
+
+  /**
+   * @param {number} end of the log
+   * @param {number} lastSeq
+   * @returns {Buffer[]} all that is to be sent
+   */
+  takeFrames (end, lastSeq) {
+    const buffers = this.first
+    this.first = []
     if (this.greeting !== null) buffers.push(this.greeting)
     this.greeting = null
     if (this.deleted.size > 0) {
@@ -314,9 +341,22 @@ class Session {
     this.failure = null
     buffers.push(...this.answers)
     this.answers = []
-    if (buffers.length === 0) return
-    this.socket.write(buffers.length === 1 ? buffers[0] : Buffer.concat(buffers))
-    if (this.isStalled) this.socket.pause()
+    return buffers
+  }
+
+  /**
+   * The log is another file from now on: all that has been said until now, with offsets from before, comes first.
+   * @param {import('../space/offset-map').OffsetMap} map
+   * @param {number} end of the log before
+   * @param {number} lastSeq before
+   */
+  moved (map, end, lastSeq) {
+    this.queue = this.queue.map(item => 'ask' in item ? { ...item, ask: movedAsk(item.ask, map) } : item)
+    if (!this.isWelcome || this.isEnded) return
+    this.first = [...this.takeFrames(end, lastSeq), frames.compacted(map.id)]
+    this.behind = map
+    this.toldEnd = map.end
+    this.server.flushSoon(this)
   }
 
   /**
@@ -326,7 +366,7 @@ class Session {
    */
   tellEnd (end, lastSeq) {
     // a client that takes nothing is told when it does
-    if (!this.isWelcome || this.isEnded || this.greeting !== null || this.toldEnd === end || this.isStalled) return
+    if (!this.isWelcome || this.isEnded || this.greeting !== null || this.first.length > 0 || this.toldEnd === end || this.isStalled) return
     this.toldEnd = end
     this.socket.write(frames.end(end, lastSeq))
   }

@@ -20,7 +20,8 @@ const { Address } = require('./address')
 const { adopt, release } = require('./adopt')
 const { ClientEnd } = require('./client-end')
 const { Connection } = require('./connection')
-const { ID_SIZE } = require('./frames')
+const { followCompaction } = require('./follow-compaction')
+const { ID_SIZE, followed } = require('./frames')
 const { Owner } = require('./owner')
 const { RemoteWriter } = require('./remote-writer')
 const { Silence } = require('./silence')
@@ -47,7 +48,11 @@ class Sharing {
     const { path, folder } = /** @type {import('../storage/location').Location} */ (file.location)
     this.path = path
     this.address = new Address(path, folder)
-    this.id = crypto.randomBytes(ID_SIZE)
+    this.clientId = crypto.randomBytes(ID_SIZE)
+    /** Of the log, as far as this process has followed its compactions; null: not open yet. @type {string | null} */
+    this.id = null
+    /** Settled when this process goes on in the file where the log is now; null: it is in it. @type {Promise<void> | null} */
+    this.following = null
     /** @type {'owner' | 'client' | null} */
     this.role = null
     /** @type {Opened | null} */
@@ -102,6 +107,8 @@ class Sharing {
   async join (deadline = Infinity) {
     const isOpening = deadline !== Infinity
     for (let pause = FIRST_PAUSE; !this.isClosed; pause = Math.min(2 * pause, LAST_PAUSE)) {
+      // otherwise, it would get the lock of a file that is not the log any more
+      await this.following?.catch(() => {})
       if (this.tryLock()) {
         this.takeover = this.own(isOpening)
         const isOwner = await this.takeover.finally(() => { this.takeover = null })
@@ -155,10 +162,12 @@ class Sharing {
     // it may break at once
     socket?.on('error', () => {})
     // another log may have taken the path, with an owner of its own
-    await this.io.checkPath().catch((err) => {
+    const err = await this.io.checkPath().then(() => null, err => err)
+    if (err !== null) {
       socket?.destroy()
-      throw err
-    })
+      await this.tryToFollow(err)
+      return false
+    }
     if (socket === null || socket.destroyed) return false
     if (this.isClosed) {
       socket.destroy()
@@ -174,18 +183,34 @@ class Sharing {
    */
   greet (socket, deadline) {
     const { remote, clock } = this
+    let isWelcome = false
     return new Promise((resolve, reject) => {
-      const connection = new Connection(socket, { id: this.id, answered: remote.acknowledged, sent: remote.sent, pid: process.pid }, clock, {
+      const connection = new Connection(socket, { id: this.clientId, answered: remote.acknowledged, sent: remote.sent, pid: process.pid }, clock, {
         onwelcome: (welcome) => {
           stopTimer()
-          try {
+          const enter = () => {
+            if (connection.isOver) return
             this.welcomed(connection, welcome)
+            isWelcome = true
             resolve(true)
-          } catch (err) {
+          }
+          const refuse = (/** @type {unknown} */ err) => {
             // without onclose, which would have it try again
             connection.leave()
             reject(err)
           }
+          try {
+            if (this.id === welcome.id) return enter()
+          } catch (err) {
+            return refuse(err)
+          }
+          // what follows is about the file in which the log is now
+          connection.keep()
+          this.meet(welcome).then((isReady) => {
+            if (!isReady) return connection.close()
+            enter()
+            connection.release()
+          }).catch(refuse)
         },
         onend: (end, lastSeq) => this.told(end, lastSeq),
         onack: (run) => remote.onack(run),
@@ -194,13 +219,14 @@ class Sharing {
           if (typeof result === 'number') this.clientEnd?.trimmed(result)
           remote.onreply(request, error, result)
         },
+        oncompacted: (id) => this.compacted(connection, id),
         ondeleted: (blocks) => /** @type {ClientEnd} */ (this.clientEnd).rewritten(blocks),
         oninput: () => remote.inputDone(),
         onclose: (refusal) => {
           stopTimer()
           if (this.connection === connection) this.connection = null
           const isFinal = /** @type {any} */ (refusal)?.code === 'flumelog:protocol'
-          if (connection.isWelcome && this.role === 'client') return isFinal ? this.fail(/** @type {Error} */ (refusal)) : this.lost()
+          if (isWelcome && this.role === 'client') return isFinal ? this.fail(/** @type {Error} */ (refusal)) : this.lost()
           if (isFinal) return reject(refusal)
           this.problem = refusal ?? this.problem
           resolve(false)
@@ -239,6 +265,83 @@ class Sharing {
   }
 
   /**
+   * The owner knows the log by another id than this process.
+   * @param {Welcome} welcome
+   * @returns {Promise<boolean>} false: this process was about to open another file than the owner's; it is to connect again
+   */
+  async meet ({ id }) {
+    const err = await this.io.checkPath().then(() => null, err => err)
+    if (err !== null && (!await this.tryToFollow(err) || this.opened === null)) return false
+    // it is the same file, of which this process is told the id, or the file with the id is gone
+    if (err === null) this.id = id
+    return true
+  }
+
+  /**
+   * The log has its name from another file now.
+   * @param {Error} replaced what to throw if it was not compacted
+   * @returns {Promise<void>}
+   */
+  follow (replaced) {
+    if (/** @type {any} */ (replaced).code !== 'flumelog:replaced') return Promise.reject(replaced)
+    this.following ??= followCompaction(this, replaced).finally(() => { this.following = null })
+    return this.following
+  }
+
+  /**
+   * @param {Error} replaced see `follow`
+   * @returns {Promise<boolean>} false: it is to be tried again. Rejects if that is pointless
+   */
+  async tryToFollow (replaced) {
+    try {
+      await this.follow(replaced)
+      return true
+    } catch (err) {
+      // no more file descriptors, for example
+      this.problem = err
+      if (err === replaced || String(/** @type {any} */ (err).code).startsWith('flumelog:')) throw err
+      return false
+    }
+  }
+
+  /**
+   * The owner has compacted the log.
+   * @param {Connection} connection
+   * @param {string} id of the log since
+   */
+  compacted (connection, id) {
+    connection.keep()
+    const replaced = errors.replaced(this.file.filename, 'replaced by another file')
+    const ended = this.id === id ? Promise.resolve() : this.follow(replaced)
+    ended.then(() => {
+      if (connection.isOver) return
+      connection.send([followed()])
+      connection.release()
+    }, (err) => {
+      if (String(err.code).startsWith('flumelog:')) this.fail(err)
+      // no more file descriptors, for example: it is tried again
+      else connection.close()
+    })
+  }
+
+  /**
+   * This process has followed a compaction: file and blocks are those of the compacted log.
+   * @param {import('../space/offset-map').OffsetMap} map
+   * @param {number} lastSeq
+   */
+  moved (map, lastSeq) {
+    const { remote, context: { listeners } } = this
+    const clientEnd = /** @type {ClientEnd} */ (this.clientEnd)
+    this.id = map.id
+    Object.assign(/** @type {Opened} */ (this.opened), { id: map.id })
+    remote.lastSeq = lastSeq
+    remote.moved(map)
+    clientEnd.moved(map.end, lastSeq)
+    listeners.onmoved(map, lastSeq)
+    clientEnd.resume()
+  }
+
+  /**
    * @param {Connection} connection
    * @param {Welcome} welcome
    * @throws flumelog:block-size, flumelog:protocol
@@ -254,7 +357,8 @@ class Sharing {
     const clientEnd = /** @type {ClientEnd} */ (this.clientEnd)
     this.problem = null
     this.role = 'client'
-    // deletions may have been missed
+    // deletions and trims may have been missed
+    clientEnd.trimmed(welcome.start)
     clientEnd.rewritten([])
     this.told(welcome.end, welcome.lastSeq)
     remote.connected(welcome, connection.send)
@@ -262,7 +366,7 @@ class Sharing {
   }
 
   /** @param {Welcome} welcome */
-  openAsClient ({ blockSize, end }) {
+  openAsClient ({ blockSize, end, start }) {
     const { file, context } = this
     const { settings, listeners } = context
     if (settings.blockSize !== undefined && settings.blockSize !== blockSize) {
@@ -270,13 +374,14 @@ class Sharing {
     }
     const { blocks, reader } = openBlocks(context, blockSize)
     blocks.tail = new Block(Math.floor(end / blockSize), Buffer.allocUnsafeSlow(blockSize), 0, false)
+    blocks.start = start
     const clientEnd = new ClientEnd(file, this.io, blocks, this.clock, {
       onfresh: listeners.onfresh,
       onread: () => listeners.onadvance(this.lastSeq),
       onfailure: (err) => this.fail(err)
     })
     this.clientEnd = clientEnd
-    this.opened = { blocks, reader, writer: this.remote, follower: clientEnd, sharing: this, cut: null, recovered: 0 }
+    this.opened = { blocks, reader, writer: this.remote, follower: clientEnd, sharing: this, id: String(this.id), cut: null, recovered: 0 }
   }
 
   /**
@@ -307,7 +412,12 @@ class Sharing {
     const { file, context, io } = this
     const owner = new Owner(context, io, this.path)
     try {
-      await io.checkPath()
+      const replaced = await io.checkPath().then(() => null, err => err)
+      if (replaced !== null) {
+        file.unlock?.()
+        await this.tryToFollow(replaced)
+        return false
+      }
       // first, so that the others find the new owner and wait
       await owner.listen(this.address)
       await this.clientEnd?.stop()
@@ -329,13 +439,14 @@ class Sharing {
    * @param {Owner} owner
    * @param {Awaited<ReturnType<Owner['open']>>} opened
    */
-  become (owner, { blocks, reader, writer, cut, recovered }) {
+  become (owner, { blocks, reader, writer, cut, recovered, id }) {
     const { remote, clientEnd, context } = this
     const { listeners, settings } = context
-    this.opened = Object.assign(this.opened ?? {}, { blocks, reader, writer, follower: null, sharing: this, cut, recovered })
-    adopt(remote, writer, owner.clients.find(this.id), { blockSize: blocks.blockSize, checksum: settings.checksum })
-    owner.clients.dropOwn(this.id)
-    owner.serve()
+    this.id ??= id
+    this.opened = Object.assign(this.opened ?? {}, { blocks, reader, writer, follower: null, sharing: this, id: this.id, cut, recovered })
+    adopt(remote, writer, owner.clients.find(this.clientId), { blockSize: blocks.blockSize, checksum: settings.checksum, own: owner.clients.own, compact: listeners.oncompact })
+    owner.clients.dropOwn(this.clientId)
+    owner.serve(this.id)
     this.owner = owner
     this.role = 'owner'
     this.clientEnd = null

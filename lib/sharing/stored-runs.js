@@ -6,7 +6,7 @@
 const { BARE_PADDING_SIZE, dataAt, nextPosition, readLength } = require('../format/layout')
 const { PART, kindOf } = require('../format/chunk')
 const { endOfRecords, frameProblem } = require('../format/validation')
-const { CLIENT, FORGET, RUN, VOID } = require('./journal-entries')
+const { CLIENT, FORGET, MOVE, RUN, VOID } = require('./journal-entries')
 
 /**
  * @typedef {object} Run records of one client with consecutive numbers, stored in a row
@@ -36,7 +36,10 @@ const { CLIENT, FORGET, RUN, VOID } = require('./journal-entries')
  * @returns {Promise<Map<string, StoredClient>>} by id, in hex
  */
 async function storedRuns (entries, end, read, blockSize, start = 0) {
-  const { clients, candidates } = replay(entries)
+  const { clients, candidates: all, moves } = replay(entries)
+  // what was not acknowledged when the log moved to another file was not copied
+  const hasMoved = (/** @type {number} */ seq) => [...moves].some(([offset, base]) => base > 0 && base <= start && seq >= offset && seq < base)
+  const candidates = moves.size === 0 ? all : all.filter(({ run }) => !hasMoved(run.seq))
   clip(candidates, end)
   const blockAt = blocksOf(read, end, blockSize)
   for (const { run, client, limit } of candidates) {
@@ -62,6 +65,8 @@ function replay (entries) {
   const slots = new Map()
   /** @type {Candidate[]} */
   const candidates = []
+  /** Compactions: up to where records were copied, and where the log started since. @type {Map<number, number>} */
+  const moves = new Map()
   for (const entry of entries) {
     if (entry.type === CLIENT) {
       const key = entry.id.toString('hex')
@@ -81,9 +86,9 @@ function replay (entries) {
       const client = slots.get(entry.slot)
       if (client !== undefined) clients.delete(client.id.toString('hex'))
       slots.delete(entry.slot)
-    }
+    } else if (entry.type === MOVE) moves.set(entry.offset, entry.base)
   }
-  return { clients, candidates }
+  return { clients, candidates, moves }
 }
 
 /**

@@ -15,7 +15,6 @@ const { writeAll } = require('./whole-writes')
 const HOLE_EDGE = 16
 
 const open = promisify(fs.open)
-const read = promisify(fs.read)
 const ftruncate = promisify(fs.ftruncate)
 
 /** Decides about a record that is not deleted: its data is in the block between `start` and `end`. @typedef {(block: Buffer, start: number, end: number, seq: number) => boolean} Keep */
@@ -272,69 +271,6 @@ class CompactedFile {
     this.chunk.copy(block, 0, this.blockStart, this.blockStart + this.position)
     return block
   }
-
-  // Deleting
-
-  /**
-   * Deletes records that are deleted in the log by now. All of the file was flushed.
-   * @param {Buffer} block of the log
-   * @param {number} end of its records
-   * @param {number} offset of it in the log
-   * @param {Iterable<import('./offset-map').Run>} runs that were copied from it
-   */
-  async deleteAgain (block, end, offset, runs) {
-    const starts = undeleted(block, end)
-    for (const { old, now, length } of runs) {
-      const inBlock = now % this.blockSize
-      const copy = await this.blockAt(now - inBlock)
-      let hasChanged = false
-      for (let position = inBlock; position < inBlock + length;) {
-        if (!starts.has(old - offset + position - inBlock) && !layout.isDeleted(copy, position)) {
-          layout.zeroRecord(copy, position)
-          this.records--
-          this.deleted++
-          hasChanged = true
-        }
-        position = layout.nextPosition(copy, position)
-      }
-      if (hasChanged) await this.rewrite(now - inBlock, copy)
-    }
-  }
-
-  /**
-   * @param {number} offset
-   * @returns {Promise<Buffer>} the block there; up to what is being filled
-   */
-  async blockAt (offset) {
-    if (offset >= this.chunkOffset) return this.chunk.subarray(offset - this.chunkOffset, offset - this.chunkOffset + this.blockSize)
-    const block = Buffer.allocUnsafe(this.blockSize)
-    const { bytesRead } = await read(this.fd, block, 0, this.blockSize, offset)
-    if (bytesRead !== this.blockSize) throw new Error(`${this.filename}: ${bytesRead} bytes could be read at ${offset}, expected ${this.blockSize}`)
-    return block
-  }
-
-  /**
-   * @param {number} offset
-   * @param {Buffer} block
-   */
-  async rewrite (offset, block) {
-    const isFilling = offset === this.chunkOffset + this.blockStart
-    if (!isFilling && this.checksum) writeChecksum(block)
-    await writeAll(this.fd, [isFilling ? block.subarray(0, this.position) : block], offset)
-  }
-}
-
-/**
- * @param {Buffer} block
- * @param {number} end
- * @returns {Set<number>} positions of the records that are not deleted
- */
-function undeleted (block, end) {
-  const positions = new Set()
-  for (let position = 0; position < end; position = layout.nextPosition(block, position)) {
-    if (!layout.isDeleted(block, position)) positions.add(position)
-  }
-  return positions
 }
 
 module.exports = { CompactedFile }

@@ -27,6 +27,8 @@ class Compacting {
     this.id = null
     /** In progress. @type {{ compaction: Compaction, ended: Promise<unknown> } | null} */
     this.current = null
+    /** Of calls that wait for the owner of a shared log. @type {Set<(reason: unknown) => void>} */
+    this.abortWaits = new Set()
     /** @type {Set<(map: CompactionMap) => void>} */
     this.listeners = new Set()
     /** Of the last compaction, if there was one since the log was opened. @type {OffsetMap | null} */
@@ -52,6 +54,8 @@ class Compacting {
       if (value !== undefined && typeof value !== 'function') throw errors.invalid(`${name} must be a function; it is ${format(value)}`)
     }
     mustBeSignal(signal)
+    const remote = this.log.state.opened?.writer ?? null
+    if (this.log.refusal === null && remote !== null && 'compact' in remote) return this.compactRemotely(remote, options)
     const writer = this.writer()
     if (this.current !== null) throw errors.invalid('the log is being compacted already; wait until that has ended')
     // only then: most processes do not compact
@@ -64,6 +68,44 @@ class Compacting {
     } finally {
       this.current = null
     }
+  }
+
+  /**
+   * In a client of a shared log: the owner does it.
+   * @param {import('../sharing/remote-writer').RemoteWriter} remote
+   * @param {CompactOptions} options
+   * @returns {Promise<Compacted>}
+   */
+  async compactRemotely (remote, { keep, signal }) {
+    if (keep !== undefined) throw errors.invalid('the process that owns the shared log compacts it, and cannot call `keep` of another one: compact with `keep` there, where log.role is \'owner\', or delete the records first')
+    if (signal?.aborted) throw signal.reason
+    /** @type {Promise<Compacted>} */
+    const ended = new Promise((resolve, reject) => {
+      const giveUp = remote.compact((err, compacted) => {
+        this.abortWaits.delete(abort)
+        if (err) reject(err)
+        else resolve(/** @type {Compacted} */ (compacted))
+      })
+      const abort = (/** @type {unknown} */ reason) => {
+        this.abortWaits.delete(abort)
+        giveUp()
+        reject(reason)
+      }
+      this.abortWaits.add(abort)
+      signal?.addEventListener('abort', () => abort(signal.reason), { once: true })
+    })
+    return await ended
+  }
+
+  /**
+   * In the owner of a shared log: another process has asked for it.
+   * @returns {Promise<Compacted>}
+   */
+  async compactForOther () {
+    // not on the stack of what is being received
+    await new Promise(resolve => setImmediate(resolve))
+    while (this.current !== null) await this.current.ended.catch(() => {})
+    return this.compact({})
   }
 
   /** @param {Compaction} compaction */
@@ -81,11 +123,10 @@ class Compacting {
    * @throws why the log cannot be compacted
    */
   writer () {
-    const { state, filename, file, settings } = this.log
+    const { state, filename, file } = this.log
     const writer = state.opened?.writer ?? null
     if (this.log.refusal !== null) throw this.log.refusal
     if (writer === null) throw errors.readOnly(filename, 'compact')
-    if (settings.shared) throw errors.invalid('a log that is open with `shared` cannot be compacted: open it without, when no other process has it open')
     if (!(writer instanceof Writer) || file.moveTo === null) throw errors.invalid('only a log in a file can be compacted; this one is in a storage')
     return writer
   }
@@ -134,7 +175,7 @@ class Compacting {
     this.map = map
     if (this.isUnderFlumedb) log.streams.fail(errors.compacted(log.filename))
     else log.streams.move(map)
-    for (const cursor of log.reading.blocks.cursors) cursor.move(map)
+    for (const cursor of log.state.opened?.blocks.cursors ?? []) cursor.move(map)
     log.largeDeletion?.move(map)
     if (lastSeq !== null) log.advance(lastSeq)
     if (this.listeners.size > 0) callAll([...this.listeners], this.mapFor(map))
@@ -162,6 +203,7 @@ class Compacting {
    * @param {() => void} cb called when no compaction is in progress
    */
   stop (reason, cb) {
+    for (const abort of this.abortWaits) abort(reason)
     if (this.current === null) return cb()
     this.current.compaction.stop(reason)
     this.current.ended.then(cb, cb).catch(rethrowLater)

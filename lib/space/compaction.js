@@ -19,6 +19,7 @@ const { EarlierCopy } = require('./earlier-copy')
 const { LargeCompactedFile } = require('./large-compacted-file')
 const { OffsetMapWriter } = require('./offset-map-writer')
 const { mustHaveRoom } = require('./disk-space')
+const { repeatDeletions } = require('./repeat-deletions')
 const { switchOver } = require('./switch-over')
 const { syncFolder } = require('../storage/directory')
 const { MIN_HEADROOM, MORE_HEADROOM, filesOf, isUsable, removeUnfinished } = require('./unfinished')
@@ -81,6 +82,8 @@ class Compaction {
     const { path } = /** @type {import('../storage/location').Location} */ (file.location)
     writer.compaction = this
     try {
+      await writer.whenFollowed()
+      this.mustGoOn()
       if (this.keep === null) {
         const records = await countIfNoneDeleted(this)
         this.mustGoOn()
@@ -234,7 +237,7 @@ class Compaction {
   /** Copies the full blocks that are acknowledged by now, and deletes what was deleted. */
   async catchUp () {
     await this.copyBlocks(this.blocks.tail.number)
-    await this.repeatDeletions()
+    await repeatDeletions(this)
   }
 
   /** @returns {Promise<import('./offset-map').OffsetMap>} of what is copied, which is durable */
@@ -318,26 +321,6 @@ class Compaction {
     this.copied += bytes
     if (this.onProgress !== undefined) this.onProgress({ bytes: this.copied, total: Math.max(this.copied, this.blocks.end - this.start) })
     this.mustGoOn()
-  }
-
-  /** Deletes in the new file what was deleted in the log after it had been copied. */
-  async repeatDeletions () {
-    const { changed, blocks, target } = this
-    if (changed.size === 0) return
-    this.changed = new Set()
-    await target.flush()
-    const map = await this.map.finish(target.end)
-    for (const number of changed) {
-      const offset = number * blocks.blockSize
-      const { buffer, end } = await this.block(number)
-      const runs = []
-      for (const run of map.runs(offset)) {
-        if (run.old >= offset + blocks.blockSize) break
-        runs.push(run)
-      }
-      await target.deleteAgain(buffer, end, offset, runs)
-      this.mustGoOn()
-    }
   }
 
   /**

@@ -49,7 +49,10 @@ async function copyAndMove (compaction) {
   try {
     await rename(compaction, tail, await compaction.sync())
   } catch (err) {
-    if (!compaction.isSwitched) tail.stay()
+    if (!compaction.isSwitched) {
+      tail.stay()
+      writer.journal?.endMove(false)
+    }
     throw err
   }
   const { records, deleted, dropped } = target
@@ -76,6 +79,7 @@ async function rename (compaction, tail, offsetMap) {
   const { block } = tail
   const { path, folder } = /** @type {import('../storage/location').Location} */ (file.location)
   const { unfinished, unfinishedMap, map } = filesOf(path)
+  writer.journal?.startMove(writer.acknowledged, compaction.base)
   await fs.promises.rename(unfinishedMap, map)
   // otherwise, the recovery point is renamed and the directory fsynced
   if (writer.recoveryPoint.offset === -1) await syncFolder(folder)
@@ -101,7 +105,9 @@ function move (compaction, tail, map) {
   file.moveTo?.(target.fd, base)
   const before = writer.acknowledged
   const { start } = blocks
-  blocks.moveTo(tail.move(), base, base)
+  const block = tail.move()
+  writer.onmoving(map, tail.distance)
+  blocks.moveTo(block, base, base)
   moveWriter(writer, target, map, (offset) => offset <= before ? target.end : Math.min(offset + tail.distance, writer.packer.end))
   // blocks that were trimmed meanwhile had been copied
   if (start > compaction.start) writer.trim(map.up(start), () => {})

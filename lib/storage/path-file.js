@@ -99,6 +99,8 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
   let base = 0
   /** That file. */
   let previous = current
+  /** Whether `tryLock` has taken the lock. */
+  let isOwned = false
   /** Calls that bypass the storage, which therefore would not wait for them before it closes. */
   let pendingCalls = 0
   /** @type {(() => void) | null} */
@@ -271,6 +273,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
       fs.fchmodSync(fd, mode & 0o777)
     } catch {}
     if (lock && !readOnly) acquireLock(String(filename), fd, lock)
+    else if (isOwned && !tryLock(fd)) throw errors.locked(String(filename))
     successor = fs.fstatSync(fd, { bigint: true })
   }
 
@@ -288,7 +291,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     previous.isReplaced = true
     previous.pending++
     base = newBase
-    identity = successor
+    identity = successor = fs.fstatSync(fd, { bigint: true })
     current = { fd: -1, pending: 0, isReplaced: false }
     storage.fd = fd
     release(previous)
@@ -364,8 +367,11 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     lastNonZero: callbackify((/** @type {number} */ size) => lastNonZero(location.path, size)),
     checkPath,
     location,
-    tryLock: canLock ? () => tryLock(storage.fd) : null,
-    unlock: () => unlock(storage.fd),
+    tryLock: canLock ? () => (isOwned = tryLock(storage.fd)) : null,
+    unlock () {
+      isOwned = false
+      unlock(storage.fd)
+    },
     status: () => fs.fstatSync(storage.fd),
     watch: (onchange) => watch(location.path, location.path + '.recovery-point', onchange, clock)
   }

@@ -102,6 +102,10 @@ class Writer {
     this.retention = null
     /** Told of blocks that a deletion has rewritten. @type {(numbers: number[]) => void} */
     this.onrewritten = () => {}
+    /** Told that a compaction is about to move the log to another file. @type {(map: import('../space/offset-map').OffsetMap, distance: number) => void} */
+    this.onmoving = () => {}
+    /** Resolves when all clients of a shared log have followed the last compaction. @type {() => Promise<void>} */
+    this.whenFollowed = async () => {}
     /** In progress; null: none is. @type {import('../space/compaction').Compaction | null} */
     this.compaction = null
     /** What waits until nothing else changes the file. @type {Operation[]} */

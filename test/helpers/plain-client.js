@@ -38,7 +38,7 @@ class PlainClient {
     let rest = Buffer.alloc(0)
     this.socket = net.connect(isLink ? fs.readlinkSync(name) : name, () => {
       this.connections++
-      this.socket.write(frame(HELLO, Buffer.from('flumelog'), u8(2), this.id, u64(this.answered), u64(this.highestSent), u32(process.pid)))
+      this.socket.write(frame(HELLO, Buffer.from('flumelog'), u8(3), this.id, u64(this.answered), u64(this.highestSent), u32(process.pid)))
     }).on('error', () => {}).on('data', (data) => {
       rest = Buffer.concat([rest, data])
       while (rest.length >= 4 && rest.length >= 4 + rest.readUInt32LE(0)) {

@@ -7,7 +7,7 @@ const crypto = require('crypto')
 const { once } = require('events')
 const { frame, u32, u64 } = require('./plain-client')
 
-const NAMES = { 16: 'WELCOME', 17: 'END', 18: 'ACK', 19: 'NACK', 20: 'REPLY', 21: 'DELETED', 22: 'PONG', 23: 'REFUSED', 24: 'RECLAIMED' }
+const NAMES = { 16: 'WELCOME', 17: 'END', 18: 'ACK', 19: 'NACK', 20: 'REPLY', 21: 'DELETED', 22: 'PONG', 23: 'REFUSED', 24: 'RECLAIMED', 26: 'COMPACTED', 27: 'COMPACTION' }
 
 class RawClient {
   /**
@@ -92,7 +92,7 @@ class RawClient {
   }
 }
 
-const hello = (id, sent = 0, answered = 0, version = 2) =>
+const hello = (id, sent = 0, answered = 0, version = 3) =>
   frame(1, Buffer.from('flumelog'), Buffer.from([version]), id, u64(answered), u64(sent), u32(1))
 
 const u16 = (value) => Buffer.from([value & 255, value >> 8])

@@ -42,15 +42,15 @@ const propertiesOf = (err) => err && told(err)
 
 const hello = record({ id, answered: u64, sent: u64, pid: u32 })
 const welcome = record({
-  checksum: fc.boolean(), isUnknown: fc.boolean(), blockSize: u32, window: u32, epoch: u32, stored: u64, end: u64, lastSeq, runs: fc.array(run)
+  checksum: fc.boolean(), isUnknown: fc.boolean(), blockSize: u32, window: u32, epoch: u32, stored: u64, end: u64, lastSeq, runs: fc.array(run), start: u64, id: fc.string({ maxLength: 40 }).filter(text => Buffer.from(text).toString() === text)
 })
 const append = record({ epoch: u32, first: u64, count: u32, answered: u64, flags: fc.nat(255) })
 const records = fc.array(fc.uint8Array({ minLength: 1, maxLength: 100 }).map(bytes => Buffer.from(bytes)), { maxLength: 10 })
 
 /** type -> [what is encoded, encode, decode] */
 const CODECS = {
-  HELLO: [hello, frames.hello, (bytes) => { const { version, ...rest } = bodies.parseHello(bytes); return version === 2 && rest }],
-  WELCOME: [welcome, frames.welcome, (bytes) => { const { version, ...rest } = bodies.parseWelcome(bytes); return version === 2 && rest }],
+  HELLO: [hello, frames.hello, (bytes) => { const { version, ...rest } = bodies.parseHello(bytes); return version === 3 && rest }],
+  WELCOME: [welcome, frames.welcome, (bytes) => { const { version, ...rest } = bodies.parseWelcome(bytes); return version === 3 && rest }],
   END: [record({ end: u64, lastSeq }), ({ end, lastSeq }) => frames.end(end, lastSeq), bodies.parseEnd],
   ACK: [run, frames.ack, bodies.parseAck],
   APPEND: [
@@ -72,6 +72,13 @@ const CODECS = {
     ({ request, reclaimed }) => frames.reclaimed(request, reclaimed),
     bodies.parseReclaimed
   ],
+  COMPACT: [u32, frames.compact, bodies.parseSync],
+  COMPACTION: [
+    record({ request: u32, compacted: record({ id: fc.string({ maxLength: 40 }), before: u64, after: u64, records: u64, deleted: u64, dropped: u64, start: u64 }) }),
+    ({ request, compacted }) => frames.compaction(request, compacted),
+    bodies.parseCompaction
+  ],
+  COMPACTED: [fc.uuid(), frames.compacted, String],
   SYNC: [u32, frames.sync, bodies.parseSync],
   DELETED: [fc.array(u64), frames.deleted, bodies.parseDeleted]
 }
@@ -110,13 +117,15 @@ test('errors arrive with their codes and properties', (t) => {
 test('the frames of a client are those that docs/protocol.md describes', (t) => {
   fc.assert(fc.property(hello, append, records, u32, u64, (greeting, header, list, request, seq) => {
     const pairs = [
-      [raw.frame(1, Buffer.from('flumelog\x02'), greeting.id, raw.u64(greeting.answered), raw.u64(greeting.sent), raw.u32(greeting.pid)), frames.hello(greeting)],
+      [raw.frame(1, Buffer.from('flumelog\x03'), greeting.id, raw.u64(greeting.answered), raw.u64(greeting.sent), raw.u32(greeting.pid)), frames.hello(greeting)],
       [raw.append(header.first, list, header), appendFrame(header, list)],
       [raw.del(request, seq), frames.del(request, seq)],
       [raw.delRange(request, seq, header.first), frames.delRange(request, seq, header.first)],
       [raw.frame(8, raw.u32(request)), frames.reclaim(request)],
       [raw.frame(9, raw.u32(request), raw.u64(seq)), frames.trim(request, seq)],
       [raw.sync(request), frames.sync(request)],
+      [raw.frame(10, raw.u32(request)), frames.compact(request)],
+      [raw.frame(11), frames.followed()],
       [raw.ping(), frames.ping()],
       [raw.bye(), frames.bye()]
     ]
@@ -193,7 +202,7 @@ test('a frame that is announced takes memory only as it arrives', (t) => {
 
 test('decoders of any bytes give a value or flumelog:protocol', (t) => {
   const decoders = Object.entries(bodies)
-  t.equal(decoders.length, 15)
+  t.equal(decoders.length, 16)
   const text = fc.oneof(fc.json(), fc.string()).map(text => Buffer.from(text))
   const bytes = fc.oneof(fc.uint8Array({ maxLength: 80 }).map(bytes => Buffer.from(bytes)), text, text.map(text => Buffer.concat([Buffer.alloc(4), text])))
   fc.assert(fc.property(bytes, (bytes) => {

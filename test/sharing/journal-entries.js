@@ -9,7 +9,7 @@ const fc = require('fast-check')
 const { isDeepStrictEqual } = require('util')
 const { crc32 } = require('zlib')
 const {
-  CLIENT, RUN, VOID, FORGET, HEADER_SIZE, ENTRY_SIZE, MAX_SLOT, MAX_COUNT, encodeHeader, encodeEntries, decodeJournal, lastChecksum
+  CLIENT, RUN, VOID, FORGET, MOVE, HEADER_SIZE, ENTRY_SIZE, MAX_SLOT, MAX_COUNT, encodeHeader, encodeEntries, decodeJournal, lastChecksum
 } = require('../../lib/sharing/journal-entries')
 
 const page = fs.readFileSync(path.join(__dirname, '..', '..', 'format.md'), 'utf8')
@@ -22,7 +22,8 @@ const entry = fc.oneof(
   record({ type: fc.constant(CLIENT), slot, id: fc.uint8Array({ minLength: 16, maxLength: 16 }).map(id => Buffer.from(id)), stored: number }),
   record({ type: fc.constant(RUN), slot, first: number, count: fc.integer({ min: 1, max: MAX_COUNT }), seq: number }),
   record({ type: fc.constant(VOID), offset: number }),
-  record({ type: fc.constant(FORGET), slot })
+  record({ type: fc.constant(FORGET), slot }),
+  record({ type: fc.constant(MOVE), offset: number, base: number })
 )
 
 function journal (entries, salt = SALT) {

@@ -95,6 +95,6 @@ tape('an owner or a client with another version of the protocol is a clear error
   await owner.onReady()
   const old = new RawClient(file)
   old.send(hello(old.id, 0, 0, 1))
-  t.match(await old.refusal(), /version 1 of the protocol is not supported; the owner of the log has version 2/)
+  t.match(await old.refusal(), /version 1 of the protocol is not supported; the owner of the log has version 3/)
   await owner.close()
 })

@@ -76,8 +76,8 @@ const GREETINGS = {
   'a first frame that is not HELLO': [[append(1, [A])], /first frame is of type 2/],
   'another protocol': [[Buffer.from('GET / HTTP/1.1\r\n\r\n')], /announced/],
   'a HELLO with other letters': [[frame(1, Buffer.from('flumelug'), Buffer.alloc(37, 1))], /does not start/],
-  'another version': [[hello(A, 0, 0, 1)], /version 1 of the protocol is not supported; the owner of the log has version 2/],
-  'a HELLO that is too short': [[frame(1, Buffer.from('flumelog\x02'), Buffer.alloc(10))], /should have 45/],
+  'another version': [[hello(A, 0, 0, 1)], /version 1 of the protocol is not supported; the owner of the log has version 3/],
+  'a HELLO that is too short': [[frame(1, Buffer.from('flumelog\x03'), Buffer.alloc(10))], /should have 45/],
   'a HELLO that has sent 2^53': [[hello(Buffer.alloc(16, 1), 2 ** 53)], /2\^53/]
 }
 

@@ -6,7 +6,7 @@ const tape = require('tape')
 const { RemoteWriter } = require('../../lib/sharing/remote-writer')
 const { event } = require('../helpers/reading')
 
-const WELCOME = { version: 1, checksum: true, isUnknown: false, blockSize: 65536, window: 1 << 20, epoch: 1, stored: 0, end: 0, lastSeq: -1, runs: [] }
+const WELCOME = { version: 1, checksum: true, isUnknown: false, blockSize: 65536, window: 1 << 20, epoch: 1, stored: 0, end: 0, lastSeq: -1, runs: [], start: 0, id: '0' }
 const LIMITS = { highWaterMark: 1 << 24, overflow: 'queue' }
 
 tape('of the calls of a turn, those that are stored have not failed if the others do', async (t) => {

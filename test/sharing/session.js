@@ -14,7 +14,7 @@ const { systemClock } = require('../../lib/clock')
 const { event } = require('../helpers/reading')
 const { uncaughtDuring } = require('../helpers/uncaught')
 
-const WELCOME = { checksum: true, isUnknown: false, blockSize: 65536, window: 1, epoch: 1, stored: 0, end: 100, lastSeq: 76, runs: [] }
+const WELCOME = { checksum: true, isUnknown: false, blockSize: 65536, window: 1, epoch: 1, stored: 0, end: 100, lastSeq: 76, runs: [], start: 0, id: '0' }
 
 function openServer () {
   const server = new Server({ ackInterval: 0, filename: 'log' }, /** @type {any} */ ({ clients: new Map() }), systemClock)

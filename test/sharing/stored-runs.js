@@ -5,7 +5,7 @@
 
 const test = require('tape')
 const fc = require('fast-check')
-const { CLIENT, RUN, VOID, FORGET } = require('../../lib/sharing/journal-entries')
+const { CLIENT, RUN, VOID, FORGET, MOVE } = require('../../lib/sharing/journal-entries')
 const { storedRuns } = require('../../lib/sharing/stored-runs')
 const { nextPosition } = require('../../lib/format/layout')
 const { dataOf, sealedBlock, tailOf } = require('../helpers/bytes')
@@ -26,17 +26,30 @@ function logOfTens () {
 }
 
 /** What is stored, with the bytes that were read to find it out. */
-async function resolve (entries, log = logOfTens(), end = log.length) {
+async function resolve (entries, log = logOfTens(), end = log.length, start = 0) {
   const reads = []
   const found = await storedRuns(entries, end, async (offset, size) => {
     reads.push({ offset, size })
     return log.subarray(offset, offset + size)
-  }, BLOCK_SIZE)
+  }, BLOCK_SIZE, start)
   const clients = Object.fromEntries([...found].map(([key, { stored, runs }]) => [key[1], { stored, runs }]))
   return { clients, reads, found }
 }
 
 const runsOfA = async (...args) => (await resolve(...args)).clients.a.runs
+
+test('of a log that was compacted, what was acknowledged before is stored, and nothing else before the new start', async (t) => {
+  const move = (offset, base) => ({ type: MOVE, offset, base })
+  const before = [client(0, A), run(0, 1, 2, 10), run(0, 3, 1, 30), run(0, 4, 1, 64)]
+  const acknowledged = [{ first: 1, count: 2, seq: 10 }, { first: 3, count: 1, seq: 30 }]
+  const log = logOfTens()
+  const stored = (entries, start) => resolve(entries, log, log.length, start).then(({ clients }) => clients.a.runs)
+  t.deepEqual(await stored([...before, move(64, 128)], 128), acknowledged)
+  t.deepEqual(await stored([...before, move(64, 128), run(0, 4, 1, 128)], 128), [...acknowledged, { first: 4, count: 1, seq: 128 }], 'with another place')
+  t.deepEqual(await stored([...before, move(64, 128), run(0, 5, 1, 74)], 128), acknowledged, 'also what was added before the log had moved')
+  t.deepEqual(await stored([...before, move(64, 128)], 0), [...acknowledged, { first: 4, count: 1, seq: 64 }], 'it had not moved yet')
+  t.deepEqual(await stored([...before, move(64, 128), move(64, 0)], 128), [...acknowledged, { first: 4, count: 1, seq: 64 }], 'it did not, and was trimmed later')
+})
 
 test('a client is known with its id and the highest number that is stored', async (t) => {
   const { clients, found } = await resolve([client(0, A, 3), client(1, B), run(0, 5, 2, 0), client(0, A, 4)])

@@ -1,0 +1,99 @@
+'use strict'
+
+// Deletes in the file that is to take a log's place what was deleted in the log after it had been copied.
+
+const fs = require('fs')
+const { promisify } = require('util')
+const layout = require('../format/layout')
+const { writeChecksum } = require('../format/checksum')
+const { writeAll } = require('./whole-writes')
+
+const read = promisify(fs.read)
+
+/** @typedef {import('./compacted-file').CompactedFile} CompactedFile */
+
+/** @param {import('./compaction').Compaction} compaction */
+async function repeatDeletions (compaction) {
+  const { changed, blocks, target } = compaction
+  if (changed.size === 0) return
+  compaction.changed = new Set()
+  await target.flush()
+  const map = await compaction.map.finish(target.end)
+  for (const number of changed) {
+    const offset = number * blocks.blockSize
+    const { buffer, end } = await compaction.block(number)
+    const runs = []
+    for (const run of map.runs(offset)) {
+      if (run.old >= offset + blocks.blockSize) break
+      runs.push(run)
+    }
+    await deleteAgain(target, buffer, end, offset, runs)
+    compaction.mustGoOn()
+  }
+}
+
+/**
+ * @param {CompactedFile} target all of which was flushed
+ * @param {Buffer} block of the log
+ * @param {number} end of its records
+ * @param {number} offset of it in the log
+ * @param {Iterable<import('./offset-map').Run>} runs that were copied from it
+ */
+async function deleteAgain (target, block, end, offset, runs) {
+  const { blockSize } = target
+  const starts = undeleted(block, end)
+  for (const { old, now, length } of runs) {
+    const inBlock = now % blockSize
+    const copy = await blockAt(target, now - inBlock)
+    let hasChanged = false
+    for (let position = inBlock; position < inBlock + length;) {
+      if (!starts.has(old - offset + position - inBlock) && !layout.isDeleted(copy, position)) {
+        layout.zeroRecord(copy, position)
+        target.records--
+        target.deleted++
+        hasChanged = true
+      }
+      position = layout.nextPosition(copy, position)
+    }
+    if (hasChanged) await rewrite(target, now - inBlock, copy)
+  }
+}
+
+/**
+ * @param {CompactedFile} target
+ * @param {number} offset
+ * @returns {Promise<Buffer>} the block there; up to what is being filled
+ */
+async function blockAt ({ filename, fd, blockSize, chunk, chunkOffset }, offset) {
+  if (offset >= chunkOffset) return chunk.subarray(offset - chunkOffset, offset - chunkOffset + blockSize)
+  const block = Buffer.allocUnsafe(blockSize)
+  const { bytesRead } = await read(fd, block, 0, blockSize, offset)
+  if (bytesRead !== blockSize) throw new Error(`${filename}: ${bytesRead} bytes could be read at ${offset}, expected ${blockSize}`)
+  return block
+}
+
+/**
+ * @param {CompactedFile} target
+ * @param {number} offset
+ * @param {Buffer} block
+ */
+async function rewrite ({ fd, checksum, chunkOffset, blockStart, position }, offset, block) {
+  const isFilling = offset === chunkOffset + blockStart
+  if (!isFilling && checksum) writeChecksum(block)
+  await writeAll(fd, [isFilling ? block.subarray(0, position) : block], offset)
+}
+
+/**
+ * @param {Buffer} block
+ * @param {number} end
+ * @returns {Set<number>} positions of the records that are not deleted
+ */
+function undeleted (block, end) {
+  const positions = new Set()
+  for (let position = 0; position < end; position = layout.nextPosition(block, position)) {
+    if (!layout.isDeleted(block, position)) positions.add(position)
+  }
+  return positions
+}
+
+module.exports = { repeatDeletions }
