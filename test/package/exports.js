@@ -67,7 +67,7 @@ tape('import and require return the same', (t) => {
 })
 
 tape('the package contains the code and the types of each entry point', (t) => {
-  const isPacked = (file) => files.some(packed => file === packed || file.startsWith(packed + '/'))
+  const isPacked = (file) => files.map(packed => packed.replace(/^\//, '')).some(packed => file === packed || file.startsWith(packed + '/'))
   const modules = Object.entries(entries ?? {}).filter(([entry]) => !entry.endsWith('.json'))
   t.deepEqual(modules.map(([entry]) => entry), ['.', './promises', './push', './maintenance', './import', './view'])
   for (const [entry, { types, default: code }] of modules) {
