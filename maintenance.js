@@ -3,10 +3,11 @@
 
 'use strict'
 
-// Verifies, repairs and copies the file of a log, and makes one of a backup, as the commands of these names do.
+// Verifies, repairs and copies the file of a log, and makes one of a backup, as the commands of these names do. Reads offset maps.
 
 const { pathFile } = require('./lib/storage/path-file')
 const copyFile = require('./lib/maintenance/copy-file')
+const offsetMap = require('./lib/maintenance/open-offset-map')
 const repairFile = require('./lib/maintenance/repair')
 const restoreFile = require('./lib/backup/restore')
 const verifyFile = require('./lib/maintenance/verify')
@@ -24,6 +25,7 @@ const { mustBePath, workFor } = require('./lib/maintenance/work')
  * @typedef {import('./lib/maintenance/repair').Repaired} Repaired
  * @typedef {import('./lib/backup/restore').Restored} Restored
  * @typedef {import('./lib/backup/restore').RestoreOptions} RestoreOptions
+ * @typedef {import('./lib/maintenance/open-offset-map').OffsetMapMembers} OffsetMap
  * @typedef {import('./lib/maintenance/work').Progress} Progress
  * @typedef {import('./lib/maintenance/work').WorkOptions} VerifyOptions
  * @typedef {import('./lib/maintenance/repair').RepairOptions} RepairOptions
@@ -86,4 +88,16 @@ async function restore (backup, file, options) {
   return restoreFile.restore(backup, file, options ?? {})
 }
 
-module.exports = { verify, repair, copy, restore }
+/**
+ * Opens the map that the last compaction of a log has left beside it (`FILE.offset-map`), to find records by seqs that were stored before it.
+ * Needs no lock; it stays valid if the log is compacted again, as the map of that compaction.
+ * @param {string} file the log
+ * @returns {Promise<OffsetMap | null>} the caller closes it; null: the log was never compacted, or has no map. Rejects with
+ *   `flumelog:not-a-log`, or with an error of the operating system; its `map` rejects with `flumelog:corrupt` if the part that is asked for is
+ */
+async function openOffsetMap (file) {
+  mustBePath('the file', file)
+  return offsetMap.openOffsetMap(file)
+}
+
+module.exports = { verify, repair, copy, restore, openOffsetMap }

@@ -9,7 +9,10 @@ const { Handler } = require('./lib/view/handler')
 
 /**
  * @typedef {import('./lib/view/types').ViewOptions} ViewOptions
+ * @typedef {import('./lib/view/types').ReadCodec} ReadCodec
  * @typedef {import('./lib/errors').LogError} LogError
+ * @typedef {import('./lib/errors').SystemError} SystemError
+ * @typedef {import('./lib/errors').ErrorCode} ErrorCode
  */
 
 /**

@@ -110,4 +110,4 @@ function oneLine (text) {
   return text.trim().replace(/\s*\n\s*/g, ' ')
 }
 
-module.exports = { UserError, VERIFY, explain, codeOf, advise, reportError, reportRecovery, writeStderr, oneLine }
+module.exports = { UserError, realPath, VERIFY, explain, codeOf, advise, reportError, reportRecovery, writeStderr, oneLine }

@@ -3,18 +3,26 @@
 // Ctrl-C and SIGTERM for commands that write a file: the file is left as it was.
 
 const { reportError } = require('./errors')
-const { clearInterrupt } = require('./progress')
+const { clearInterrupt, clearProgress } = require('./progress')
 
 /** By signal. @type {Record<string, number>} */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 }
 
 /**
+ * @typedef {object} InterruptOptions
+ * @property {() => string} [left] what the user is told of what is left, and how to go on
+ * @property {() => boolean} [mayEnd] whether nothing is left once the signal is aborted, so that the program does not wait, perhaps for a disk
+ *   that does not answer
+ */
+
+/**
  * @template T
  * @param {string} file that is written
  * @param {(signal: AbortSignal) => Promise<T>} work
+ * @param {InterruptOptions} [options]
  * @returns {Promise<T>} after a signal, the program ends when the work has; after the second one, at once
  */
-async function untilInterrupted (file, work) {
+async function untilInterrupted (file, work, { left = () => 'nothing is left of it', mayEnd = () => false } = {}) {
   const interrupt = new AbortController()
   let code = 0
   const oninterrupt = (/** @type {string} */ name) => {
@@ -22,14 +30,19 @@ async function untilInterrupted (file, work) {
     code = EXIT_CODES[name]
     if (name === 'SIGINT') clearInterrupt()
     interrupt.abort()
+    if (mayEnd()) end()
+  }
+  const end = () => {
+    clearProgress()
+    reportError(`${file}: interrupted; ${left()}`)
+    return process.exit(code)
   }
   for (const name of Object.keys(EXIT_CODES)) process.on(name, oninterrupt)
   try {
     return await work(interrupt.signal)
   } catch (err) {
     if (err !== interrupt.signal.reason) throw err
-    reportError(`${file}: interrupted`)
-    return process.exit(code)
+    return end()
   } finally {
     for (const name of Object.keys(EXIT_CODES)) process.removeListener(name, oninterrupt)
   }

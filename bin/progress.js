@@ -134,6 +134,11 @@ function clearInterrupt () {
   else if (process.stderr.isTTY) process.stderr.write('\n')
 }
 
+/** Before the program ends in the middle of it. */
+function clearProgress () {
+  shown?.stop()
+}
+
 /**
  * @param {number} share from 0 to 1
  * @param {number} width
@@ -153,4 +158,4 @@ function duration (seconds) {
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`
 }
 
-module.exports = { byteProgress, recordProgress, statusLine, duration, clearInterrupt }
+module.exports = { byteProgress, recordProgress, statusLine, duration, clearInterrupt, clearProgress }

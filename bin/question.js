@@ -2,6 +2,32 @@
 
 // Asks a question on the terminal.
 
+const { writeStderr } = require('./errors')
+
+const INTERRUPTED = 130
+
+/**
+ * For commands that cannot be undone.
+ * @param {boolean | undefined} yes the option
+ * @param {import('commander').Command} command ends with wrong usage if nobody can be asked
+ */
+function mustBeAskable (yes, command) {
+  if (!yes && !canAsk()) command.error(`--yes is required: ${command.name()} cannot ask, since standard input or stderr is not a terminal`)
+}
+
+/**
+ * @param {string} question
+ * @param {string} otherwise what is printed if the answer is no: that nothing was done
+ * @returns {Promise<boolean>} false: the exit code is set
+ */
+async function confirm (question, otherwise) {
+  const answer = await ask(question)
+  if (answer === 'yes') return true
+  process.exitCode = answer === 'interrupted' ? INTERRUPTED : 1
+  writeStderr(otherwise)
+  return false
+}
+
 /** @returns {boolean} whether there is somebody to answer */
 function canAsk () {
   return Boolean(process.stdin.isTTY && process.stderr.isTTY)
@@ -34,4 +60,4 @@ async function ask (question) {
   })
 }
 
-module.exports = { canAsk, ask }
+module.exports = { mustBeAskable, confirm }

@@ -61,9 +61,13 @@ exports.deleted = (filename, seq) => createError('flumelog:deleted',
  * @param {string | null} filename
  * @param {number} offset
  * @param {number} start of the log
+ * @param {number} [base] the log has been compacted, and no record since is before this
  */
-exports.trimmed = (filename, offset, start) => createError('flumelog:trimmed',
-  `${nameOf(filename)}: what was at offset ${offset} has been trimmed: the log starts at ${start}`, { filename, offset, start })
+exports.trimmed = (filename, offset, start, base = 0) => createError('flumelog:trimmed',
+  `${nameOf(filename)}: ${offset < base
+    ? `offset ${offset} is from before a compaction, which has moved all records: onCompact and openOffsetMap (${nameOf(filename)}.offset-map) lead to them, and log.id tells that they have moved`
+    : `what was at offset ${offset} has been trimmed`}: the log starts at ${start}`,
+  { filename, offset, start })
 
 /**
  * @param {string | null} filename
@@ -83,7 +87,7 @@ exports.noRecordStarts = (filename, seq) => exports.notFound(filename, seq, `no 
  * @param {string | null} filename
  * @param {number} seq
  */
-exports.startsPart = (filename, seq) => exports.notFound(filename, seq, `no record starts at offset ${seq}: a part of a large one does`)
+exports.startsPart = (filename, seq) => exports.notFound(filename, seq, `no record starts at offset ${seq}, only a chunk of a large one`)
 
 /** @param {string | null} filename */
 exports.noMatch = (filename) => createError('flumelog:not-found',
@@ -98,7 +102,7 @@ exports.invalid = (message, cause) => createError('flumelog:invalid', message,
 
 /** @param {string | null} filename */
 exports.compacted = (filename) => createError('flumelog:compacted',
-  `${nameOf(filename)}: the log was compacted meanwhile, so its records have other seqs; start again`, { filename })
+  `${nameOf(filename)}: the log has been compacted, so its records have new offsets; start again`, { filename })
 
 /**
  * @param {string} filename
@@ -106,7 +110,7 @@ exports.compacted = (filename) => createError('flumelog:compacted',
  * @param {number} have bytes
  */
 exports.noRoom = (filename, need, have) => createError('ENOSPC',
-  `ENOSPC: ${filename}: compacting needs about ${need} bytes of free space, and there are ${have}`, { filename, path: filename, need, have })
+  `ENOSPC: ${filename}: compacting needs about ${need} bytes of free space, but only ${have} are free`, { filename, path: filename, need, have })
 
 /**
  * @param {number} length in bytes
@@ -114,7 +118,7 @@ exports.noRoom = (filename, need, have) => createError('ENOSPC',
  * @param {number} blockSize in bytes
  */
 exports.tooLarge = (length, most, blockSize) => createError('flumelog:too-large',
-  `a record of ${length} bytes is too large: the maximum is ${most} bytes, with blocks of ${blockSize}; the option large stores larger ones`,
+  `a record of ${length} bytes is too large: the maximum is ${most} bytes, with blocks of ${blockSize}; use the option large for larger ones`,
   { length, most, blockSize })
 
 /**
@@ -183,7 +187,7 @@ exports.isDirectory = (filename) => createError('EISDIR', `${filename}: is a dir
 
 /** @param {string} filename of a backup */
 exports.backupInUse = (filename) => createError('flumelog:locked',
-  `${filename}: another program writes to this backup, or backs up to it; wait until it is done`, { filename })
+  `${filename}: another program has this backup open for writing; wait until it is done`, { filename })
 
 /** @param {string} filename of what is to be restored */
 exports.notClosed = (filename) => createError('flumelog:locked',
@@ -195,14 +199,14 @@ exports.notClosed = (filename) => createError('flumelog:locked',
  * @param {string} reason what is different
  */
 exports.notABackup = (filename, log, reason) => createError('flumelog:invalid',
-  `${filename}: is not a backup of ${nameOf(log)}: ${reason}; choose another name, or replace it with \`full\``, { filename })
+  `${filename}: not a backup of ${nameOf(log)}: ${reason}; choose another name, or replace it with \`full\``, { filename })
 
 /**
  * @param {string} filename
  * @param {string} suffix of a file beside it
  */
 exports.existsBeside = (filename, suffix) => createError('EEXIST',
-  `${filename}${suffix}: left by an earlier log of the name ${filename}, which a new one must not be opened with; choose another name, or remove it`,
+  `${filename}${suffix}: this file belongs to an earlier log named ${filename}, and would corrupt a new one; choose another name, or remove it`,
   { filename, path: filename + suffix })
 
 /**
@@ -412,7 +416,7 @@ exports.cursorLocked = (filename, name) => createError('flumelog:locked',
  * @param {string} name the cursor's
  */
 exports.corruptCursor = (filename, name) => createError('flumelog:corrupt',
-  `${filename}: the file of the cursor '${name}' is corrupt: neither of its lines has the right checksum; restore it, or delete it to start again`, { filename })
+  `${filename}: the file of the cursor '${name}' is corrupt: neither of its lines has a valid checksum; restore it, or delete it to start again`, { filename })
 
 /**
  * @param {string} filename of a cursor
@@ -420,7 +424,7 @@ exports.corruptCursor = (filename, name) => createError('flumelog:corrupt',
  * @param {string} other the file's
  */
 exports.otherCase = (filename, name, other) => createError('flumelog:invalid',
-  `${filename}: the file is that of the cursor '${other}', and this file system does not tell '${name}' from it; use '${other}', or another name`, { filename })
+  `${filename}: the file belongs to the cursor '${other}': this file system does not distinguish '${name}' from it; use '${other}', or another name`, { filename })
 
 /**
  * @param {string} filename of a cursor
@@ -435,7 +439,7 @@ exports.cursorClosed = (filename, name) => createError('flumelog:closed', `${fil
  * @param {string} reason why it cannot be there
  */
 exports.cursorOutside = (filename, name, seq, reason) => createError('flumelog:invalid',
-  `${filename}: the cursor '${name}' is at offset ${seq}, but ${reason}: the log was replaced or restored from a backup; ` +
+  `${filename}: the cursor '${name}' is at offset ${seq}, but ${reason}: the log was replaced, restored from a backup, or packed by repair; ` +
   'commit another position with rewind: true, or delete the cursor to start again', { filename, offset: seq })
 
 /**
@@ -452,7 +456,7 @@ exports.unknownFormat = (filename, size, similar) => createError('flumelog:not-a
  * @param {string[]} formats
  */
 exports.ambiguousFormat = (filename, formats) => createError('flumelog:invalid',
-  `${filename}: it could be ${formats.join(' or ')}; give its format with \`from\``, { filename })
+  `${filename}: could be ${formats.join(' or ')}; give its format with \`from\``, { filename })
 
 /**
  * @param {string} filename of what is imported
@@ -479,11 +483,11 @@ exports.corruptOldFile = (filename, start, end, reason) => createError('flumelog
 
 /** @param {string} filename of async-append-only-log */
 exports.unfinishedCompaction = (filename) => createError('flumelog:invalid',
-  `${filename}: a compaction was interrupted, so the file has records twice; open it with async-append-only-log, which completes it, first`, { filename })
+  `${filename}: a compaction was interrupted, so the file contains records twice; open it with async-append-only-log first, which completes it`, { filename })
 
 /** @param {string} filename of the log that is to be made */
 exports.beingImported = (filename) => createError('flumelog:locked',
-  `${filename}: another process imports into it`, { filename })
+  `${filename}: another process is importing into it; wait until it is done`, { filename })
 
 /**
  * @param {string} filename of what is read
@@ -503,7 +507,7 @@ exports.cannotExport = (filename, seq, reason) => createError('flumelog:invalid'
 
 /** @param {string} filename of a log that is exported */
 exports.exportTooLarge = (filename) => createError('flumelog:too-large',
-  `${filename}: the offsets of flumelog-offset-32 end at 4 GiB, and the log is larger; export it to flumelog-offset-48`, { filename })
+  `${filename}: a file of flumelog-offset-32 cannot exceed 4 GiB; export the log to flumelog-offset-48`, { filename })
 
 /**
  * What the viewer answers instead of what it was asked for.
@@ -513,6 +517,3 @@ exports.exportTooLarge = (filename) => createError('flumelog:too-large',
  * @returns {Error & { status: number, code: string }}
  */
 exports.refusal = (status, code, message) => Object.assign(new Error(message), { status, code })
-
-/** @param {unknown} cause what the codec threw, or the like */
-exports.undecodable = (cause) => exports.invalid(cause instanceof Error ? cause.message : String(cause), cause)

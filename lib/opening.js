@@ -10,7 +10,7 @@ const { findVisibleEnd } = require('./read/visible-end')
 const { openBlocks } = require('./read/open-blocks')
 const { recoverEnd } = require('./recovery/recover-end')
 const { removeJournal } = require('./sharing/journal')
-const { readId, settleId } = require('./space/log-id')
+const { readGeneration, settleGeneration } = require('./space/log-id')
 const { removeUseless } = require('./space/unfinished')
 const { promises } = require('./storage/promisified-file')
 const { Writer } = require('./write/writer')
@@ -67,7 +67,9 @@ async function openShared (context) {
   const { opened, lastSeq } = await new Sharing(context).open()
   const { path } = /** @type {import('./storage/location').Location} */ (context.file.location)
   // a client may not know yet where the log starts
-  return { opened: Object.assign(opened, { id: await readId(path, opened.blocks.end) }), lastSeq }
+  const { id, base } = await readGeneration(path, opened.blocks.end)
+  opened.blocks.base = base
+  return { opened: Object.assign(opened, { id }), lastSeq }
 }
 
 /** @param {Context} context */
@@ -92,10 +94,10 @@ async function openWriter (context, io) {
   const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
   // what is appended now is not what an earlier owner of the log was about to store there
   if (file.location) await removeJournal(file.location.path)
-  const id = await settleId(file.location ?? null, found.start)
+  const { id, base } = await settleGeneration(file.location ?? null, found.start)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
-  blocks.start = found.start
+  Object.assign(blocks, { start: found.start, base })
   if (file.location) await removeUseless(file.location.path, { id, blocks, end: blocks.end })
   const writer = new Writer(file, blocks, { ...settings, blockSize, counted }, limits, found.lastSeq, listeners.onadvance, clock)
   // only then: most logs keep everything
@@ -128,10 +130,10 @@ async function openReader (context, io) {
 async function openFollower (context, io) {
   const { file, settings, records, listeners, clock } = context
   const { blockSize, found, point } = await findVisibleEnd(io, io.read, file.filename, { ...settings, isWhole: records.isWhole })
-  const id = await readId(file.location?.path ?? null, found.start)
+  const { id, base } = await readGeneration(file.location?.path ?? null, found.start)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
-  blocks.start = found.start
+  Object.assign(blocks, { start: found.start, base })
   let isOpen = false
   const followCompaction = async (/** @type {Follower} */ follower, /** @type {Error} */ replaced) => {
     if (!isOpen) throw replaced

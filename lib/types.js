@@ -156,7 +156,7 @@
  * @property {(options: import('./space/types').TrimOptions, cb?: Trimmed) => void} trim removes whole blocks at the head of the log, of which
  *   all records are before `options.lt`, and frees their space; offsets stay. The block with the last record stays, and so does the first block
  *   if no other goes with it. Calls back with the offset at which the log starts then, when a crash does not undo it. Errors:
- *   `flumelog:invalid`, `flumelog:read-only`, errors of the operating system: the space will be freed later
+ *   `flumelog:invalid`, `flumelog:read-only`, errors of the operating system: nothing is trimmed, or, if `start` has moved, the space will be freed later
  * @property {(name: string) => Cursor<T>} cursor a named position in the log that survives restarts, beside the log in a file of its own. A
  *   process holds it until the cursor, or the log, is closed; the same name gives the same cursor until then. Throws
  *   `flumelog:invalid` if the name is not 1 to 64 letters, digits, `-` or `_`, or the log is in a storage

@@ -23,7 +23,7 @@ const { NODE_EXTRA_CA_CERTS, ...env } = process.env
 const { values: { thorough, again }, positionals: names } = parseArgs({
   options: { thorough: { type: 'boolean', default: false }, again: { type: 'boolean', default: false } }, allowPositionals: true
 })
-/** See helpers/folder.js and helpers/repetitions.js; newer versions of Node.js need not compile what several processes load. */
+/** See helpers/folder.js and helpers/thorough.js; newer versions of Node.js need not compile what several processes load. */
 const shared = processFolder()
 const ENV = { ...env, TEST_SHARED: shared, NODE_COMPILE_CACHE: path.join(shared, 'compiled'), ...(thorough ? { TEST_THOROUGH: '1' } : {}) }
 

@@ -2,6 +2,7 @@
 
 // flumelog backup: copies a log that may be open, or brings an earlier backup up to date.
 
+const fs = require('fs')
 const path = require('path')
 const { fileName, fileToWrite } = require('../arguments')
 const { UserError, explain } = require('../errors')
@@ -45,7 +46,9 @@ function define (program) {
 async function backup (file, target, { full = false, json }) {
   const log = await openToRead(file)
   try {
-    const result = await untilInterrupted(target, (signal) => withProgress((onProgress) => backUp(log, target, { full, onProgress, signal })))
+    const result = await untilInterrupted(target, (signal) => withProgress((onProgress) => backUp(log, target, { full, onProgress, signal })), {
+      left: () => fs.existsSync(target) ? 'the earlier backup is valid, perhaps without records that were deleted; the same command brings it up to date' : 'nothing is left of it; the same command starts over'
+    })
     process.stdout.write((json ? JSON.stringify({ file, target, ...result }, null, 2) : formatResult(target, result)) + '\n')
   } catch (err) {
     if (err instanceof UserError) throw err

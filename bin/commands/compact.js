@@ -3,16 +3,15 @@
 // flumelog compact: rewrites a log without its deleted records.
 
 const { fileToWrite } = require('../arguments')
-const { UserError, codeOf, reportRecovery, writeStderr } = require('../errors')
+const { UserError, codeOf, reportRecovery } = require('../errors')
 const { printable } = require('../escapes')
+const { untilInterrupted } = require('../interrupts')
 const { counted, size } = require('../numbers')
 const { close, openToRead, openToWrite } = require('../open')
 const { byteProgress } = require('../progress')
-const { ask, canAsk } = require('../question')
+const { confirm, mustBeAskable } = require('../question')
 const { isShared } = require('../shared')
 const { helpText } = require('../usage')
-
-const INTERRUPTED = 130
 
 const EXAMPLES = `
 Examples:
@@ -48,36 +47,34 @@ function define (program) {
  * @param {import('commander').Command} command
  */
 async function compact (file, { yes }, command) {
-  if (!yes && !canAsk()) command.error('--yes is required: compact cannot ask, since standard input or stderr is not a terminal')
+  mustBeAskable(yes, command)
   // no log is created
   await close(await openToRead(file))
-  if (!yes) {
-    const answer = await ask(`Compact ${printable(file)}? The offsets of all records change.`)
-    if (answer !== 'yes') {
-      process.exitCode = answer === 'interrupted' ? INTERRUPTED : 1
-      return writeStderr(`${file}: not compacted`)
-    }
-  }
-  const interrupt = new AbortController()
-  const oninterrupt = () => interrupt.abort()
-  process.once('SIGINT', oninterrupt)
-  const bar = byteProgress('compacting')
+  if (!yes && !await confirm(`Compact ${printable(file)}? The offsets of all records change.`, `${file}: not compacted`)) return
+  const { isSame, before, after, records, deleted } = await untilInterrupted(file, (signal) => compacted(file, signal), {
+    left: () => 'the log is as it was, and the next compact goes on from here'
+  })
+  if (isSame) process.stdout.write(`${printable(file)}: nothing to drop: no record is deleted; the log is as it was\n`)
+  else process.stdout.write(`${printable(file)}: ${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record')} dropped; offsets have changed\n`)
+}
+
+/**
+ * @param {string} file
+ * @param {AbortSignal} signal
+ * @returns {Promise<import('../../lib/space/types').Compacted & { isSame: boolean }>} once the log is closed
+ */
+async function compacted (file, signal) {
   const log = await openAlone(file)
+  const bar = byteProgress('compacting')
   try {
     const { id } = log
-    const { id: idNow, before, after, records, deleted } = await new Promise((resolve, reject) => {
-      log.compact({ signal: interrupt.signal, onProgress: ({ bytes, total }) => bar.update(bytes, total) }, (err, compacted) => err ? reject(err) : resolve(compacted))
+    /** @type {import('../../lib/space/types').Compacted} */
+    const compacted = await new Promise((resolve, reject) => {
+      log.compact({ signal, onProgress: ({ bytes, total }) => bar.update(bytes, total) }, (err, compacted) => err ? reject(err) : resolve(compacted))
     })
-    bar.stop()
-    if (idNow === id) process.stdout.write(`${printable(file)}: nothing to drop: no record is deleted; the log is as it was\n`)
-    else process.stdout.write(`${printable(file)}: ${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record')} dropped; offsets have changed\n`)
-  } catch (err) {
-    bar.stop()
-    if (!interrupt.signal.aborted) throw err
-    process.exitCode = INTERRUPTED
-    process.stderr.write(`${printable(file)}: interrupted; the log is as it was, and the next compact goes on from here\n`)
+    return { ...compacted, isSame: compacted.id === id }
   } finally {
-    process.removeListener('SIGINT', oninterrupt)
+    bar.stop()
     await close(log)
   }
 }

@@ -8,7 +8,7 @@ const { printable } = require('../escapes')
 const { count, counted, size } = require('../numbers')
 const { mustResolve, resolveBounds } = require('../offsets')
 const { openToRead, recordAt, close } = require('../open')
-const { ask, canAsk } = require('../question')
+const { confirm, mustBeAskable } = require('../question')
 const { openToAppend } = require('../shared')
 const { helpText } = require('../usage')
 
@@ -25,7 +25,6 @@ const { helpText } = require('../usage')
  * @property {number} bytes of their data
  */
 
-const INTERRUPTED = 130
 /** Records that the question shows. */
 const MAX_SHOWN = 10
 /** Columns of a terminal that does not say how many it has. */
@@ -65,17 +64,13 @@ async function del (file, offsets, { yes, ...bounds }, command) {
   const isRange = Object.keys(bounds).length > 0
   if (isRange && offsets.length > 0) command.error('offsets cannot be combined with --gt, --gte, --lt or --lte')
   if (!isRange && offsets.length === 0) command.error('give at least one offset, or a range by --gt, --gte, --lt or --lte')
-  if (!yes && !canAsk()) command.error('--yes is required: del cannot ask, since standard input or stderr is not a terminal')
+  mustBeAskable(yes, command)
   const { range, records, found, bytes } = await (isRange ? recordsIn(file, bounds) : recordsAt(file, offsets))
   if (found === 0) return writeStderr(`${file}: no record is in this range`)
   const what = `${counted(found, 'record')} (${size(bytes)})`
   if (!yes) {
     for (const line of describe(records, found)) writeStderr(line)
-    const answer = await ask(`Delete ${what} from ${printable(file)}?`)
-    if (answer !== 'yes') {
-      process.exitCode = answer === 'interrupted' ? INTERRUPTED : 1
-      return writeStderr(`${file}: nothing deleted`)
-    }
+    if (!await confirm(`Delete ${what} from ${printable(file)}?`, `${file}: nothing deleted`)) return
   }
   const seqs = records.map(({ seq }) => seq)
   const throughOwner = await deleteRecords(file, range ?? seqs)

@@ -4,7 +4,8 @@
 
 const fs = require('fs')
 const { fileName, fileToWrite, blockSize, choiceOption } = require('../arguments')
-const { UserError, explain, reportError } = require('../errors')
+const { UserError, explain } = require('../errors')
+const { untilInterrupted } = require('../interrupts')
 const { counted, size } = require('../numbers')
 const { paint, shownOn } = require('../style')
 const { withProgress } = require('../survey')
@@ -49,23 +50,15 @@ function define (program) {
  * @param {ImportOptions} options
  */
 async function run (old, target, options) {
-  const interrupt = new AbortController()
-  const oninterrupt = () => interrupt.abort()
-  process.once('SIGINT', oninterrupt)
+  const isKept = () => fs.existsSync(`${target}.importing.state`)
   try {
-    const imported = await withProgress((onProgress) => importLog(old, target, { ...options, onProgress, signal: interrupt.signal }))
+    const imported = await untilInterrupted(target, (signal) => withProgress((onProgress) => importLog(old, target, { ...options, onProgress, signal })), {
+      left: () => isKept() ? 'the same command continues' : 'nothing is left of it'
+    })
     process.stdout.write(formatReport(old, target, imported).join('\n') + '\n')
   } catch (err) {
-    const isKept = fs.existsSync(`${target}.importing.state`)
-    if (interrupt.signal.aborted) {
-      reportError(`${target}: interrupted; ${isKept ? 'the same command continues' : 'nothing is left of it'}`)
-      process.exitCode = 130
-      return
-    }
     const text = explain(err, fileOf(err, old, target)).replace('`skip`', '--skip').replace('`large`', '--large').replace('`from`', '--from')
-    throw new UserError(isKept ? `${text}; then the same command continues` : text)
-  } finally {
-    process.removeListener('SIGINT', oninterrupt)
+    throw new UserError(isKept() ? `${text}; then the same command continues` : text)
   }
 }
 

@@ -2,9 +2,11 @@
 
 // flumelog repair: writes a valid copy of a corrupt log, next to it or in its place.
 
+const fs = require('fs')
 const maintenance = require('../../maintenance')
 const { fileToWrite } = require('../arguments')
-const { UserError, codeOf } = require('../errors')
+const { UserError, codeOf, realPath } = require('../errors')
+const { untilInterrupted } = require('../interrupts')
 const { count, counted } = require('../numbers')
 const { paint, shownOn } = require('../style')
 const { isShared } = require('../shared')
@@ -48,23 +50,18 @@ function define (program) {
  * @param {RepairOptions} options
  */
 async function repair (file, options) {
-  const interrupt = new AbortController()
-  const oninterrupt = () => {
-    // removes what was written of the copy
-    interrupt.abort()
-    process.exit(130)
-  }
-  process.once('SIGINT', oninterrupt)
   try {
-    const repaired = await withProgress((onProgress) => maintenance.repair(file, { ...options, onProgress, signal: interrupt.signal }))
+    const repaired = await untilInterrupted(file, (signal) => withProgress((onProgress) => maintenance.repair(file, { ...options, onProgress, signal })), {
+      left: () => 'it is unchanged, and nothing is left of a copy; the same command starts over',
+      // it is removed at once, unless it is complete, and about to take the place of the log
+      mayEnd: () => !fs.existsSync(`${realPath(file)}.repairing`)
+    })
     process.stdout.write(formatReport(file, repaired, options).join('\n') + '\n')
   } catch (err) {
     if (codeOf(err) !== 'flumelog:locked') throw err
     throw new UserError(await isShared(file)
       ? `${file}: several programs may share this log, and one of them has it open; repair needs it for itself: close it in all of them first`
       : `${file}: another program has this log open for writing; repair needs it for itself: close it there first`)
-  } finally {
-    process.removeListener('SIGINT', oninterrupt)
   }
 }
 

@@ -2,6 +2,7 @@
 
 // flumelog restore: makes a log of a backup.
 
+const fs = require('fs')
 const path = require('path')
 const maintenance = require('../../maintenance')
 const { fileName, fileToWrite } = require('../arguments')
@@ -39,7 +40,9 @@ function define (program) {
 async function restore (backup, file, { force = false }) {
   try {
     const { bytes, records, replaced } = await untilInterrupted(file, (signal) =>
-      withProgress((onProgress) => maintenance.restore(backup, file, { force, onProgress, signal })))
+      withProgress((onProgress) => maintenance.restore(backup, file, { force, onProgress, signal })), {
+      left: () => `${fs.existsSync(file) ? 'the log is as it was' : 'nothing is left of it'}; the same command starts over`
+    })
     const what = `${shownOn(process.stdout, file)}: restored ${counted(records, 'record')}, ${size(bytes)}`
     process.stdout.write(`${what}${replaced ? '; the log that was there has been replaced' : ''}\n`)
   } catch (err) {

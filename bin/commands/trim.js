@@ -9,11 +9,9 @@ const { printable } = require('../escapes')
 const { counted, size } = require('../numbers')
 const { resolve } = require('../offsets')
 const { close, openToRead } = require('../open')
-const { ask, canAsk } = require('../question')
+const { confirm, mustBeAskable } = require('../question')
 const { openToAppend } = require('../shared')
 const { helpText } = require('../usage')
-
-const INTERRUPTED = 130
 
 const EXAMPLES = `
 Examples:
@@ -77,17 +75,12 @@ function before (text) {
 async function trim (file, options, command) {
   const { lt, keepBytes, keepRecords, yes } = options
   if (lt === undefined && keepBytes === undefined && keepRecords === undefined) command.error('give --lt, --keep-bytes or --keep-records')
-  if (!yes && !canAsk()) command.error('--yes is required: trim cannot ask, since standard input or stderr is not a terminal')
+  mustBeAskable(yes, command)
   const { before, start, blocks, bytes, reason } = await boundOf(file, options)
   if (blocks === 0) return writeStderr(`${file}: nothing to trim: ${reason}`)
-  if (!yes) {
-    const answer = await ask(`Remove the first ${counted(blocks, 'block')} (${size(bytes)}) of ${printable(file)}?`)
-    if (answer !== 'yes') {
-      process.exitCode = answer === 'interrupted' ? INTERRUPTED : 1
-      return writeStderr(`${file}: nothing trimmed`)
-    }
-  }
-  const { log, cut } = await openToAppend(file, {}, undefined)
+  if (!yes && !await confirm(`Remove the first ${counted(blocks, 'block')} (${size(bytes)}) of ${printable(file)}?`, `${file}: nothing trimmed`)) return
+  // all chunks of a large record that is to stay do
+  const { log, cut } = await openToAppend(file, { large: true }, undefined)
   if (cut !== null) reportRecovery(file, cut)
   const where = log.role === 'client' ? ', by the process that owns the log' : ''
   try {

@@ -29,8 +29,8 @@ const { EarlierBackup } = require('./earlier-backup')
 
 /** All of the log as it was has been trimmed meanwhile, or it has been compacted: the backup starts again. */
 const GONE = ['flumelog:trimmed', 'flumelog:compacted']
-/** How often it starts. */
-const MAX_TRIES = 5
+/** How often it starts. From the second time on, the option `retain` trims nothing if it is this process that does it. */
+const MAX_TRIES = 20
 
 const workOf = workFor('backup', ['full'])
 
@@ -59,12 +59,22 @@ async function backup (log, target, options) {
   // resolved now: the process may change its directory meanwhile
   const name = path.resolve(target)
   for (let tries = 1; ; tries++) {
+    const release = tries === 1 ? () => {} : holdRetention(log)
     try {
-      return await backUpOnce(log, name, target, options, work)
+      return await backUpOnce(log, name, target, options, work).finally(release)
     } catch (err) {
       if (!GONE.includes(/** @type {NodeJS.ErrnoException | null | undefined} */ (err)?.code ?? '') || tries === MAX_TRIES) throw err
     }
   }
+}
+
+/**
+ * @param {Log} log
+ * @returns {() => void} ends that
+ */
+function holdRetention ({ state }) {
+  const writer = state.opened?.writer ?? null
+  return (writer !== null && 'retention' in writer ? writer.retention?.hold() : undefined) ?? (() => {})
 }
 
 /**

@@ -5,7 +5,7 @@
 
 const { findProblem } = require('../format/validation')
 const layout = require('../format/layout')
-const { readId } = require('../space/log-id')
+const { readGeneration } = require('../space/log-id')
 const { OffsetMap } = require('../space/offset-map')
 
 /** Blocks of the backup whose records are looked up: from the first one, and from the last one. */
@@ -21,7 +21,7 @@ async function isOfEarlierGeneration (source, name, extent) {
   const map = source.file.location === null ? null : await OffsetMap.open(source.file.location.path)
   if (map === null) return false
   try {
-    if (map.base > source.start || map.previousId !== await readId(name, extent.start)) return false
+    if (map.base > source.start || map.previousId !== (await readGeneration(name, extent.start)).id) return false
     return await hasSameRecords(source, extent, map)
   } finally {
     map.close()

@@ -6,6 +6,7 @@ const fs = require('fs')
 const path = require('path')
 const errors = require('../errors')
 const { ALL_SUFFIXES, mustBeFree } = require('../maintenance/beside')
+const { copyMap } = require('../maintenance/copy-map')
 const { openExtent } = require('../maintenance/extent')
 const { finishAs, linkOrCopy } = require('../maintenance/repaired-files')
 const { mustBePath, workFor } = require('../maintenance/work')
@@ -15,7 +16,6 @@ const { createFolders, nullIfMissing, syncFolder } = require('../storage/directo
 const { lockForReading } = require('../storage/lock')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
-const { copyMap } = require('./copy-beside')
 
 /** Of files that would change what is restored, since they were made for the log that was there. Cursors know by themselves. */
 const STALE_SUFFIXES = [...ALL_SUFFIXES, '.recovery-point.new', '.clients.new', '.compacting', '.compacting.map']

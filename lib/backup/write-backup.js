@@ -6,6 +6,7 @@ const fs = require('fs')
 const path = require('path')
 const errors = require('../errors')
 const { holeOf } = require('../format/hole')
+const { copyMap, removeMap } = require('../maintenance/copy-map')
 const { ALL_SUFFIXES } = require('../maintenance/beside')
 const { finishAs, linkNew } = require('../maintenance/repaired-files')
 const { onAbort } = require('../signal')
@@ -15,7 +16,6 @@ const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
 const { BlockWriter } = require('./block-writer')
 const { cloneLog, completeClone } = require('./clone')
-const { copyMap, removeMap } = require('./copy-beside')
 const { CLONE, UNFINISHED } = require('./earlier-backup')
 
 /**
@@ -32,7 +32,8 @@ const { CLONE, UNFINISHED } = require('./earlier-backup')
  * @returns {Promise<import('./backup').BackedUp>}
  */
 async function writeBackup (source, name, target, earlier, work) {
-  const file = pathFile(name + UNFINISHED, { readOnly: false, lock: true })
+  // by the thread pool: one piece is written while the next one is read
+  const file = pathFile(name + UNFINISHED, { readOnly: false, lock: true, blocking: false })
   const { path: unfinished = '', newFolders = [] } = file.location ?? {}
   const clone = unfinished + CLONE
   const io = promises(file)

@@ -87,10 +87,11 @@ async function write (log, filename, name, to, fields, work) {
   try {
     const writer = writerOf(to, file, filename, fields)
     const counts = { records: 0, bytes: 0 }
+    const progress = (/** @type {number} */ next) => onprogress(next - start, end - start)
     for (let next = start; next < end;) {
-      next = await writeSome(log, next, end, file, writer, counts)
+      next = await writeSome(log, next, end, file, writer, counts, progress)
       await file.write()
-      onprogress(next - start, end - start)
+      progress(next)
     }
     writer.end()
     await file.sync()
@@ -101,17 +102,19 @@ async function write (log, filename, name, to, fields, work) {
 }
 
 /**
- * Writes records until the buffer of the file is full.
+ * Writes records until all buffers of the file are full: the disk is slower. A scan that is stopped has read blocks in vain.
  * @param {Log} log
  * @param {number} from
  * @param {number} end
  * @param {OutFile} file
  * @param {Writer} writer
  * @param {{ records: number, bytes: number }} counts are updated
+ * @param {(next: number) => void} onprogress may throw
  * @returns {Promise<number>} up to where the log was read
  */
-function writeSome (log, from, end, file, writer, counts) {
-  let next = end
+function writeSome (log, from, end, file, writer, counts, onprogress) {
+  let next = from
+  let isStopped = false
   let { records, bytes } = counts
   return new Promise((resolve, reject) => {
     log.scan({ gte: from, lt: end, cache: false, reuse: true }, (block, start, after, seq) => {
@@ -120,15 +123,16 @@ function writeSome (log, from, end, file, writer, counts) {
       bytes += after - start
       if (!file.isFull) return true
       next = seq + 1
-      return false
+      isStopped = !file.startWrite()
+      if (!isStopped) onprogress(next)
+      return !isStopped
     }, (err) => {
       Object.assign(counts, { records, bytes })
       if (err) reject(err)
-      else resolve(next)
+      else resolve(isStopped ? next : end)
     })
   })
 }
-
 /** @param {Log} log */
 function ready (log) {
   return new Promise((resolve, reject) => log.onReady((err) => err ? reject(err) : resolve(undefined)))

@@ -8,6 +8,7 @@ const json = require('../json')
 const layout = require('../format/layout')
 const { END_SIZES, LENGTHS_SIZE } = require('../import/offset-file')
 const aaol = require('../import/async-append-only-log-file')
+const { spacesInJson } = require('../import/json-value')
 const { cellText, rowOf } = require('./csv')
 
 const NEWLINE = 0x0a
@@ -45,12 +46,20 @@ class OffsetWriter {
     const { buffer, used } = file
     const after = file.size + frame + length
     if (endSize === 4 && after > 0xffffffff) throw errors.exportTooLarge(this.filename)
-    buffer.writeUInt32BE(length, used)
-    bytes.copy(buffer, used + 4, start, end)
-    buffer.writeUInt32BE(length, used + 4 + length)
-    if (endSize > 4) buffer.writeUIntBE(Math.floor(after / 0x100000000), used + 8 + length, endSize - 4)
-    buffer.writeUInt32BE(after % 0x100000000, used + 4 + length + endSize)
-    file.used += frame + length
+    const next = used + frame + length
+    writeUInt32(buffer, used, length)
+    file.copy(used + 4, bytes, start, end)
+    writeUInt32(buffer, used + 4 + length, length)
+    if (endSize > 4) {
+      const high = Math.floor(after / 0x100000000)
+      if (endSize === 8) writeUInt32(buffer, next - 8, high)
+      else {
+        buffer[next - 6] = high >>> 8
+        buffer[next - 5] = high
+      }
+    }
+    writeUInt32(buffer, next - 4, after)
+    file.used = next
   }
 
   end () {}
@@ -123,7 +132,10 @@ class AlignedWriter extends BlockWriter {
   /** @type {Writer['add']} */
   add (bytes, start, end, seq) {
     const at = this.place(end - start, seq)
-    layout.writeRecord(this.file.buffer, at, layout.view(bytes.buffer, bytes.byteOffset + start, end - start))
+    const { buffer } = this.file
+    layout.writeLength(buffer, at, end - start)
+    this.file.copy(at + layout.LENGTH_SIZE, bytes, start, end)
+    layout.writeLength(buffer, at + layout.LENGTH_SIZE + end - start, end - start)
   }
 
   /** @type {BlockWriter['pad']} */
@@ -146,9 +158,8 @@ class AsyncAppendOnlyLogWriter extends BlockWriter {
   /** @type {Writer['add']} */
   add (bytes, start, end, seq) {
     const at = this.place(end - start, seq)
-    const { buffer } = this.file
-    buffer.writeUInt16LE(end - start, at)
-    bytes.copy(buffer, at + aaol.LENGTH_SIZE, start, end)
+    layout.writeLength(this.file.buffer, at, end - start)
+    this.file.copy(at + aaol.LENGTH_SIZE, bytes, start, end)
   }
 
   /** All blocks are whole. */
@@ -170,14 +181,25 @@ class NdjsonWriter {
 
   /** @type {Writer['add']} */
   add (bytes, start, end, seq) {
+    if (isUtf8(layout.view(bytes.buffer, bytes.byteOffset + start, end - start)) && spacesInJson(bytes, start, end) === 0) return this.addLine(bytes, start, end)
     textOf(bytes, start, end, seq, this.filename)
     // not the parsed value: long numbers would be rounded
     const line = json.compact(bytes.subarray(start, end))
-    this.file.reserve(line.length + 1)
-    const { buffer, used } = this.file
-    line.copy(buffer, used)
-    buffer[used + line.length] = NEWLINE
-    this.file.used += line.length + 1
+    this.addLine(line, 0, line.length)
+  }
+
+  /**
+   * @param {Buffer} bytes
+   * @param {number} start
+   * @param {number} end
+   */
+  addLine (bytes, start, end) {
+    const { file } = this
+    file.reserve(end - start + 1)
+    const after = file.used + end - start
+    file.copy(file.used, bytes, start, end)
+    file.buffer[after] = NEWLINE
+    file.used = after + 1
   }
 
   end () {}
@@ -204,6 +226,20 @@ class CsvWriter {
   }
 
   end () {}
+}
+
+/**
+ * The same as `writeUInt32BE`, without its checks.
+ * @param {Buffer} bytes
+ * @param {number} position
+ * @param {number} number of which the lower 32 bits are written
+ */
+function writeUInt32 (bytes, position, number) {
+  const low = number | 0
+  bytes[position] = low >>> 24
+  bytes[position + 1] = low >>> 16
+  bytes[position + 2] = low >>> 8
+  bytes[position + 3] = low
 }
 
 /**

@@ -1,7 +1,7 @@
 'use strict'
 
 // Imports the file of another log, or of lines, into a new log. The old file is only read. Records are copied under a temporary name,
-// with a state that becomes durable every 32 MiB; at the end the new log is read back, and gets its name.
+// with a state that becomes durable every 32 MiB; the new log is read back, and gets its name at the end.
 
 const fs = require('fs')
 const path = require('path')
@@ -17,7 +17,7 @@ const { MapWriter, SUFFIX } = require('./map-file')
 const { OldFile } = require('./old-file')
 const { PackedLog } = require('./packed-log')
 const { MEMORY_SIZE } = require('./piece-reader')
-const { mustBeAsWritten } = require('./read-back')
+const { ReadBack } = require('./read-back')
 const { SideFile } = require('./side-file')
 const { Unfinished, SKIPPED_SUFFIX } = require('./unfinished')
 
@@ -100,6 +100,8 @@ class Import {
     /** Up to where the new log is durable. */
     this.saved = 0
     this.saving = Promise.resolve()
+    /** @type {ReadBack | null} */
+    this.readBack = null
     /** @type {unknown} */
     this.failure = null
   }
@@ -119,13 +121,7 @@ class Import {
       const snapshot = before?.settings === this.identity && before.snapshot && unfinished.has(before.snapshot) ? before.snapshot : null
       // of another import, whose files are overwritten now
       if (snapshot === null) fs.rmSync(unfinished.state, { force: true })
-      const { result, extra } = await this.copy(io, snapshot)
-      const written = { ...result, records: result.records + extra.records, bytes: result.bytes + extra.bytes }
-      await mustBeAsWritten(unfinished.log, this.settings.blockSize, written, this.settings.keepDeleted, this.work).catch(err => {
-        // nothing of it can be relied on
-        if (err.code === 'flumelog:corrupt') unfinished.remove()
-        throw err
-      })
+      const result = await this.copy(io, snapshot)
       this.work.mustGoOn()
       const { mode } = await fs.promises.stat(this.old.filename)
       // some file systems have no modes, and there is not always a map
@@ -134,8 +130,8 @@ class Import {
       await unfinished.finish(() => mustBeFree(unfinished.target, given))
       return result
     } catch (err) {
-      // there is nothing to continue with
-      if (!fs.existsSync(unfinished.state)) unfinished.remove()
+      // there is nothing to continue with, or nothing of it can be relied on
+      if (this.readBack?.differs || !fs.existsSync(unfinished.state)) unfinished.remove()
       throw err
     } finally {
       await io.close()
@@ -158,7 +154,7 @@ class Import {
   /**
    * @param {import('../storage/promisified-file').Io} io of the new log
    * @param {Snapshot | null} snapshot to continue at
-   * @returns {Promise<{ result: Imported, extra: import('./unfinished').Extra }>} once it is durable
+   * @returns {Promise<Imported>} once it is durable, and was read back
    */
   async copy (io, snapshot) {
     const { unfinished, old, found, settings } = this
@@ -175,27 +171,32 @@ class Import {
     const map = mapFile && new MapWriter(mapFile, { from: found.format, frame, blockSize })
     const importer = new Importer(old.filename, log, map, skipped, { ...settings, hasChunks: found.format === 'flumelog-aligned-offset', frame }, { ...counts }, { ...extra })
     const reader = await open(old, found.blockSize, offset, memory)
+    const readBack = this.readBack = await ReadBack.open(unfinished.log, blockSize)
     this.saved = size
     try {
-      await this.readAll(reader, importer, io)
+      await this.readAll(reader, importer, readBack, io)
       const end = await log.end()
-      await map?.sync()
-      await skipped.sync()
-      await io.sync()
-      const result = {
+      this.saving = this.sync(io, map, skipped)
+      // it is awaited below
+      this.saving.catch(() => {})
+      const total = importer.total()
+      const written = { ...total, ...end, records: total.records + importer.extra.records, bytes: total.bytes + importer.extra.bytes }
+      await readBack.finish(written, settings.keepDeleted, this.work)
+      await this.saving
+      return {
         format: found.format,
         file: this.given,
-        ...importer.total(),
+        ...total,
         ...end,
         torn: reader.torn,
         map: hasMap ? this.given + SUFFIX : null,
         skippedFile: skipped.size > 0 ? this.given + SKIPPED_SUFFIX : null,
         continued: snapshot === null ? 0 : offset
       }
-      return { result, extra: importer.extra }
     } finally {
-      await this.saving
+      await this.saving.catch(() => {})
       await log.writing.catch(() => {})
+      await readBack.close()
       await reader.stop()
       await mapFile?.close()
       await skipped.close()
@@ -205,18 +206,20 @@ class Import {
   /**
    * @param {import('./formats').Reader} reader
    * @param {Importer} importer
+   * @param {ReadBack} readBack
    * @param {import('../storage/promisified-file').Io} io
    */
-  async readAll (reader, importer, io) {
+  async readAll (reader, importer, readBack, io) {
     const onprogress = this.work.begin('import')
     const progress = () => onprogress(reader.offset - reader.start, this.old.size - reader.start)
     const { log, map, skippedFile } = importer
     progress()
     while (await reader.next(importer)) {
-      if (importer.splitting !== null) await this.addLarge(reader, importer)
+      if (importer.splitting !== null) await this.addLarge(reader, importer, readBack)
       await log.write()
       await map?.file.flush()
       await skippedFile.flush()
+      await readBack.follow(log.written)
       if (this.failure !== null) throw this.failure
       this.saveIfDue(importer, io)
       progress()
@@ -228,10 +231,14 @@ class Import {
   /**
    * @param {import('./formats').Reader} reader
    * @param {Importer} importer with a large record
+   * @param {ReadBack} readBack
    */
-  async addLarge (reader, importer) {
+  async addLarge (reader, importer, readBack) {
     const { log } = importer
-    while (importer.addChunks()) await log.write()
+    while (importer.addChunks()) {
+      await log.write()
+      await readBack.follow(log.written)
+    }
     if (importer.startBlockIfDue(reader.offset, this.stateInterval)) await log.writeBlocks()
   }
 
@@ -260,8 +267,20 @@ class Import {
    */
   async save (snapshot, writing, io, map, skipped) {
     await writing
-    await Promise.all([io.sync(), map?.sync(), skipped.sync()])
+    await this.sync(io, map, skipped)
     await this.unfinished.writeState({ settings: this.identity, snapshot, finished: null })
+  }
+
+  /**
+   * One after the other, since each takes one of the few threads that also read and write.
+   * @param {import('../storage/promisified-file').Io} io
+   * @param {MapWriter | null} map
+   * @param {SideFile} skipped
+   */
+  async sync (io, map, skipped) {
+    await io.sync()
+    await map?.sync()
+    await skipped.sync()
   }
 }
 

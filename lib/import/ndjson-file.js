@@ -4,6 +4,7 @@
 
 const { isUtf8 } = require('buffer')
 const layout = require('../format/layout')
+const { spacesInJson } = require('./json-value')
 const { MAX_LINE } = require('./lines')
 
 const NEWLINE = 0x0a
@@ -20,10 +21,14 @@ class NdjsonParser {
     this.frame = 1
     this.needed = 0
     this.problem = ''
+    /** Up to where lines were looked at together for whether they are UTF-8, and whether they all are. */
+    this.checked = 0
+    this.isUtf8 = false
   }
 
   /** @type {Parser['parse']} */
   parse (bytes, position, end, base, isLast, handler) {
+    if (base + position >= this.checked) this.checkUtf8(bytes, position, end, base)
     while (position < end) {
       const newline = bytes.indexOf(NEWLINE, position)
       const isWhole = newline !== -1 && newline < end
@@ -38,7 +43,8 @@ class NdjsonParser {
       const next = isWhole ? newline + 1 : end
       const { start, after } = trim(bytes, position, isWhole ? newline : end, base)
       if (start < after) {
-        const reason = problemOf(bytes, start, after)
+        const isText = this.isUtf8 && base + next <= this.checked
+        const reason = isText && spacesInJson(bytes, start, after) !== -1 ? null : problemOf(bytes, start, after)
         if (reason !== null && !isWhole) {
           this.problem = `the last line has no newline, and is ${reason}`
           return position
@@ -56,6 +62,20 @@ class NdjsonParser {
 
   where () {
     return isNaN(this.line) ? 'the line' : `line ${this.line}`
+  }
+
+  /**
+   * Checks all whole lines: one call per line would take longer than the rest.
+   * @param {Buffer} bytes
+   * @param {number} position
+   * @param {number} end
+   * @param {number} base offset of the first byte in the file
+   */
+  checkUtf8 (bytes, position, end, base) {
+    const after = bytes.lastIndexOf(NEWLINE, end - 1) + 1
+    if (after <= position) return
+    this.checked = base + after
+    this.isUtf8 = isUtf8(layout.view(bytes.buffer, bytes.byteOffset + position, after - position))
   }
 
   /** Only the last line can be torn. @type {Parser['resync']} */

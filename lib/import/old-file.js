@@ -53,10 +53,18 @@ class OldFile {
    * @param {number} size
    * @returns {Promise<Buffer>}
    */
-  async read (offset, size) {
-    const bytes = Buffer.allocUnsafe(size)
-    for (let done = 0; done < size;) {
-      const { bytesRead } = await read(this.fd, bytes, done, size - done, offset + done)
+  read (offset, size) {
+    return this.readInto(Buffer.allocUnsafe(size), offset)
+  }
+
+  /**
+   * @param {Buffer} bytes to be filled
+   * @param {number} offset
+   * @returns {Promise<Buffer>} the same
+   */
+  async readInto (bytes, offset) {
+    for (let done = 0; done < bytes.length;) {
+      const { bytesRead } = await read(this.fd, bytes, done, bytes.length - done, offset + done)
       if (bytesRead === 0) throw errors.shrunk(this.filename, this.size, offset + done)
       done += bytesRead
     }

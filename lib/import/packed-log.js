@@ -57,6 +57,8 @@ class PackedLog {
     this.writing = Promise.resolve()
     /** seq of the last chunk */
     this.lastSeq = -1
+    /** up to where the file is written */
+    this.written = offset
   }
 
   /** @param {number} blockSize */
@@ -164,9 +166,10 @@ class PackedLog {
   async write () {
     await this.writing
     if (this.full === -1) return
-    const bytes = this.memory.subarray(this.full, this.full + pieceSize(this.blockSize))
+    const { full, fullOffset } = this
+    const bytes = this.memory.subarray(full, full + pieceSize(this.blockSize))
     this.full = -1
-    this.writing = this.io.write(this.fullOffset, bytes)
+    this.writing = this.io.write(fullOffset, bytes).then(() => { this.written = fullOffset + bytes.length })
     // it is awaited by the next call
     this.writing.catch(() => {})
   }
@@ -199,4 +202,4 @@ class PackedLog {
   }
 }
 
-module.exports = { PackedLog }
+module.exports = { PackedLog, pieceSize }

@@ -32,6 +32,8 @@ class SideFile {
     /** of the file, with what was added and not yet written */
     this.size = size
     this.written = size
+    /** Whether the file may have something that is not durable; at first, its size. */
+    this.isUnsynced = true
     /** @type {Buffer[]} */
     this.added = []
     /** Writes, one after the other. */
@@ -47,6 +49,8 @@ class SideFile {
   /** @returns {Promise<void>} what was added before is written */
   flush () {
     this.writing = this.writing.then(async () => {
+      if (this.added.length === 0) return
+      this.isUnsynced = true
       const bytes = Buffer.concat(this.added)
       this.added = []
       for (let done = 0; done < bytes.length;) {
@@ -63,7 +67,9 @@ class SideFile {
   /** @returns {Promise<void>} what was added before is durable */
   async sync () {
     await this.flush()
-    await datasync(this.fd)
+    if (!this.isUnsynced) return
+    this.isUnsynced = false
+    await datasync(this.fd).catch(err => { this.isUnsynced = true; throw err })
   }
 
   async close () {

@@ -8,6 +8,7 @@ const { randomBytes } = require('crypto')
 const { createFolders } = require('../storage/directory')
 const { pathFile } = require('../storage/path-file')
 const { mustBeFree } = require('./beside')
+const { putMap, removeMap } = require('./copy-map')
 const { openExtent } = require('./extent')
 const { finishAs, linkNew } = require('./repaired-files')
 const { mustBePath, workFor } = require('./work')
@@ -37,7 +38,15 @@ async function copy (file, target, options) {
     const unfinished = `${name}.${randomBytes(6).toString('hex')}.copying`
     const folders = createFolders(path.dirname(name))
     try {
-      const { copied } = await writeCopy(extent, unfinished, source, options, work, () => finishAs(unfinished, () => linkNew(unfinished, name, target)))
+      const { copied } = await writeCopy(extent, unfinished, source, options, work, async ({ moved, size }) => {
+        // again: it is about to be replaced
+        mustBeFree(name, target)
+        await putMap(source, name, moved || size < extent.end)
+        await finishAs(unfinished, () => linkNew(unfinished, name, target)).catch(async (err) => {
+          await removeMap(name)
+          throw err
+        })
+      })
       return copied
     } catch (err) {
       // those in which another process has put something meanwhile stay

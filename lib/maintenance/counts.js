@@ -2,7 +2,7 @@
 
 // Counts the records of valid blocks, and their sizes.
 
-const chunk = require('../format/chunk')
+const { FIRST_BYTE, PART, kindOf } = require('../format/chunk')
 const layout = require('../format/layout')
 
 /** Record sizes are counted by powers of two: 1, 2-3, 4-7 ... 32768-65535. */
@@ -48,14 +48,15 @@ function tally (counts, buffer, end) {
   let position = 0
   while (position < end) {
     const length = layout.readLength(buffer, position)
-    if (buffer[position + layout.LENGTH_SIZE] === 0 && layout.isDeleted(buffer, position)) {
+    const first = buffer[position + layout.LENGTH_SIZE]
+    if (first === 0 && layout.isDeleted(buffer, position)) {
       deleted++
       deletedBytes += length
     } else {
       records++
       bytes += length
       sizes[31 - Math.clz32(length)]++
-      if (buffer[position + layout.LENGTH_SIZE] === chunk.FIRST_BYTE && chunk.kindOf(layout.dataAt(buffer, position)) === chunk.PART) parts++
+      if (first === FIRST_BYTE && kindOf(layout.dataAt(buffer, position)) === PART) parts++
       if (length < smallest) smallest = length
       if (length > largest) largest = length
     }

@@ -50,7 +50,11 @@ async function repair (file, options) {
     // we hold the lock, so an existing one was left by a crash
     fs.rmSync(unfinished, { force: true })
     const { copied, finished } = await writeCopy(extent, unfinished, target, options, work,
-      () => options.inPlace ? replace(extent, target, unfinished) : linkRepaired(target, unfinished))
+      ({ moved, size }) => {
+        // what is appended to a shorter one would get offsets that deleted records had
+        const isMoved = moved || size < extent.end
+        return options.inPlace ? replace(extent, target, unfinished, isMoved) : linkRepaired(target, unfinished, isMoved)
+      })
     return { report, copied, file: asGiven(finished.copy), original: asGiven(finished.original) }
   } finally {
     await extent.io.close()

@@ -8,6 +8,7 @@ const errors = require('../errors')
 const { punchHead } = require('../recovery/punch-head')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { ALL_SUFFIXES, inTheWay, mustBeFree } = require('./beside')
+const { copyMap, putMap, removeMap } = require('./copy-map')
 
 /** @typedef {{ copy: string, original: string }} Names */
 
@@ -23,10 +24,11 @@ async function targetOf (file) {
 /**
  * @param {string} file
  * @param {string} unfinished
+ * @param {boolean} isMoved whether records have other offsets in the copy
  * @returns {Promise<Names>}
  */
-async function linkRepaired (file, unfinished) {
-  const copy = await finishAs(unfinished, () => linkAs(unfinished, `${file}.repaired`))
+async function linkRepaired (file, unfinished, isMoved) {
+  const copy = await finishAs(unfinished, () => linkAs(unfinished, `${file}.repaired`, name => putMap(file, name, isMoved)))
   return { copy, original: file }
 }
 
@@ -35,9 +37,10 @@ async function linkRepaired (file, unfinished) {
  * @param {import('./extent').Extent} extent of the log
  * @param {string} file
  * @param {string} unfinished
+ * @param {boolean} isMoved whether records have other offsets in the copy
  * @returns {Promise<Names>}
  */
-async function replace (extent, file, unfinished) {
+async function replace (extent, file, unfinished, isMoved) {
   const folder = path.dirname(file)
   const { mode, uid, gid } = await fs.promises.stat(file)
   await fs.promises.chmod(unfinished, mode)
@@ -45,15 +48,19 @@ async function replace (extent, file, unfinished) {
   await fs.promises.chown(unfinished, uid, gid).catch(() => {})
   await extent.io.checkPath()
   await completeChanges(extent)
-  const original = await linkAs(file, `${file}.corrupt`)
+  const original = await linkAs(file, `${file}.corrupt`, name => copyMap(file, name))
   try {
     for (const suffix of ALL_SUFFIXES) await linkOrCopy(file + suffix, original + suffix).catch(nullIfMissing)
     await syncFolder(folder)
     // they belong to the old file; applied to the new one, a recovery point would overwrite records
     for (const suffix of ALL_SUFFIXES) await fs.promises.unlink(file + suffix).catch(nullIfMissing)
     await syncFolder(folder)
+    // first: killed in between, the old log seems to be another one, but never the new one to be the old one
+    if (isMoved) await putMap(original, file, true)
     await fs.promises.rename(unfinished, file)
   } catch (err) {
+    if (isMoved) await copyMap(original, file).catch(() => {})
+    await removeMap(original)
     await undo(file, original)
     throw err
   }
@@ -93,13 +100,15 @@ async function undo (file, original) {
  * Links a file under a second name, with a number appended if the name is taken, or the name of a file beside it.
  * @param {string} file
  * @param {string} wanted
+ * @param {(name: string) => Promise<void>} prepare called before the file gets the name
  * @returns {Promise<string>}
  */
-async function linkAs (file, wanted) {
+async function linkAs (file, wanted, prepare) {
   for (let n = 1; ; n++) {
     const name = n === 1 ? wanted : `${wanted}.${n}`
     if (inTheWay(name) !== null) continue
     try {
+      await prepare(name)
       await linkOrCopy(file, name)
       return name
     } catch (err) {

@@ -6,6 +6,7 @@
 
 const { createLRU } = require('lru.min')
 const { systemClock } = require('../clock')
+const errors = require('../errors')
 const { Block } = require('../format/block')
 const { BlockLoader } = require('./block-loader')
 const { PartChecksums } = require('./part-checksums')
@@ -42,6 +43,8 @@ class BlockCache {
     this.start = 0
     /** The same before the log moved to another file. */
     this.startBefore = 0
+    /** No record since the last compaction is before this; 0 if there was none. */
+    this.base = 0
     /** Cursors of what is not a stream, which go on if the log moves to another file. @type {Set<import('./cursor').Cursor>} */
     this.cursors = new Set()
     /** Changes whenever a block changes other than by growing, so that a cursor notices. */
@@ -86,6 +89,14 @@ class BlockCache {
     this.cache = this.createCache()
     this.partChecksums = new PartChecksums(this)
     this.generation++
+  }
+
+  /**
+   * @param {number} offset before the start
+   * @returns {Error} for who asks for what was there
+   */
+  trimmedAt (offset) {
+    return errors.trimmed(this.file.filename, offset, this.start, this.base)
   }
 
   /** @returns {number} the offset after the last record that is visible to readers */
@@ -226,8 +237,10 @@ class BlockCache {
    * The log is another file now, in which all blocks have other numbers than they had.
    * @param {Block} tail
    * @param {number} start
+   * @param {number} base
    */
-  moveTo (tail, start) {
+  moveTo (tail, start, base) {
+    this.base = base
     this.cache?.clear()
     this.partChecksums = new PartChecksums(this)
     this.overrides.clear()

@@ -158,7 +158,7 @@ class BlockLoader {
     const block = new Block(number, buffer, 0, true)
     // read before or after it was trimmed
     if (number * blockSize < start) {
-      block.error = errors.trimmed(file.filename, number * blockSize, start)
+      block.error = this.blocks.trimmedAt(number * blockSize)
     } else if (problem === null) {
       block.end = layout.paddingStart(buffer)
     } else block.error = errors.corrupt(file.filename, number, blockSize, problem.position, problem.reason)

@@ -2,7 +2,6 @@
 
 // A cursor over records, forward or backward: what streams, scans and getPrevious share.
 
-const errors = require('../errors')
 const { isHole } = require('../format/hole')
 const layout = require('../format/layout')
 const { textOf } = require('./block-text')
@@ -125,10 +124,10 @@ class Cursor {
 
   /** @returns {number} what there is instead of a block that was trimmed */
   leaveTrimmed () {
-    const { start, file } = this.blocks
+    const { start } = this.blocks
     if (this.reverse) return PAST_BOUND
     if (!this.mayJump) {
-      this.error = errors.trimmed(file.filename, Math.max(this.number * this.blockSize, this.min), start)
+      this.error = this.blocks.trimmedAt(Math.max(this.number * this.blockSize, this.min))
       return FAILED
     }
     this.number = start / this.blockSize

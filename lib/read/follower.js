@@ -207,6 +207,7 @@ class Follower {
    */
   async readStable (point, offset, size) {
     const { blocks, io } = this
+    const { knownState } = this.point
     const bytes = await io.read(offset, size)
     // acknowledged, with a valid checksum, and without deletions that the file does not have yet, or had not when it was read:
     // nothing changes that. A hole may be all that is left of more blocks
@@ -215,7 +216,9 @@ class Follower {
       storedChecksum(bytes) !== 0 && findProblem(bytes, true) === null && !isHole(bytes)
     if (isCertain) return bytes
     const after = await this.point.read()
-    if (after?.id !== point?.id) {
+    // between two looks at a log that is closed, a writer may have had it open, and its last write may have failed
+    const mayBeAnother = after === null && this.point.knownState !== knownState
+    if (after?.id !== point?.id || (mayBeAnother && !bytes.equals(await io.read(offset, size)))) {
       this.again = true
       return null
     }
@@ -275,13 +278,13 @@ class Follower {
    * @returns {Promise<boolean>} whether to go on with the first block that is there
    */
   async leaveTrimmed (tail, size) {
-    const { blocks, file } = this
+    const { blocks } = this
     const { start } = blocks
     if (tail.number === 0) await this.correctBlockSize(size)
     // the block size is a guess still: the first block is just being rewritten
     if (start % blocks.blockSize !== 0) return false
     tail.sealed = true
-    tail.error = errors.trimmed(file.filename, tail.number * blocks.blockSize + tail.end, start)
+    tail.error = blocks.trimmedAt(tail.number * blocks.blockSize + tail.end)
     blocks.tail = new Block(start / blocks.blockSize, Buffer.alloc(0), 0, false)
     this.corruptReads = 0
     return true

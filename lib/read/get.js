@@ -174,7 +174,7 @@ function problemOf (blocks, seq) {
     return errors.invalid(`seq must be the offset of a record, an integer of 0 or more; it is ${format(seq)}`)
   }
   const { tail, start, end, blockSize, file } = blocks
-  if (Number(seq) < start) return errors.trimmed(file.filename, Number(seq), start)
+  if (Number(seq) < start) return blocks.trimmedAt(Number(seq))
   if (Number(seq) < end) return null
   if (tail.error !== null && Number(seq) < tail.number * blockSize + tail.buffer.length) return tail.error
   return errors.notFound(file.filename, Number(seq), `no record at offset ${seq}: the log ends at ${end}`)

@@ -69,7 +69,7 @@ function readLarge (blocks, seq, cb) {
     if (found === FAILED) cb(cursor.error)
     else if (found === RECORD && !cursor.isDeleted()) cb(null, cursor.data())
     // it was deleted meanwhile, or some of its parts are gone
-    else cb(cursor.isCutOff ? errors.trimmed(filename, seq, blocks.start) : errors.deleted(filename, seq))
+    else cb(cursor.isCutOff ? blocks.trimmedAt(seq) : errors.deleted(filename, seq))
   }
   const cursor = new LargeBackwardCursor(blocks, { min: seq, max: seq, reverse: true, useCache: true, fromStart: false }, find)
   blocks.cursors.add(cursor)

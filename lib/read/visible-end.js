@@ -43,8 +43,8 @@ async function findVisibleEnd (io, read, filename, options) {
     const size = await io.size()
     try {
       const end = await endOf(io, read, filename, point, size, options)
-      // otherwise a writer has opened or closed the log meanwhile: what was read may not be acknowledged
-      if (point?.isHeld || isSame(point, await io.readPoint())) return end
+      // otherwise a writer has opened or closed the log meanwhile, or both: what was read may not be acknowledged
+      if (point?.isHeld || (isSame(point, await io.readPoint()) && await io.size() >= size)) return end
     } catch (err) {
       // a writer's very first write may have been read half-done, or recovery has truncated the file
       const isUnchanged = isSame(point, await io.readPoint()) && size === await io.size()

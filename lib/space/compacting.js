@@ -135,6 +135,7 @@ class Compacting {
     if (this.isUnderFlumedb) log.streams.fail(errors.compacted(log.filename))
     else log.streams.move(map)
     for (const cursor of log.reading.blocks.cursors) cursor.move(map)
+    log.largeDeletion?.move(map)
     if (lastSeq !== null) log.advance(lastSeq)
     if (this.listeners.size > 0) callAll([...this.listeners], this.mapFor(map))
   }

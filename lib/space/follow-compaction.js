@@ -37,7 +37,7 @@ async function followCompaction (follower, replaced) {
     if (found.start < map.base || follower.closed) throw replaced
     isMoved = true
     moveTo(fd, map.base)
-    blocks.moveTo(found.damagedTail === null ? found.tail : follower.corruptTail(found.damagedTail), found.start)
+    blocks.moveTo(found.damagedTail === null ? found.tail : follower.corruptTail(found.damagedTail), found.start, map.base)
     follower.moveTo(found, point, own, map)
   } catch (err) {
     if (!isMoved) {

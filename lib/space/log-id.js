@@ -3,6 +3,7 @@
 // Which generation of a log a file is.
 
 const fs = require('fs')
+const path = require('path')
 const { syncFolder } = require('../storage/directory')
 const { OffsetMap } = require('./offset-map')
 const { filesOf, removeUnfinished } = require('./unfinished')
@@ -11,16 +12,25 @@ const { filesOf, removeUnfinished } = require('./unfinished')
 const FIRST_ID = '0'
 
 /**
+ * @typedef {object} Generation
+ * @property {string} id
+ * @property {number} base no record is before it; 0 if that is not known
+ */
+
+/** @type {Generation} */
+const FIRST = { id: FIRST_ID, base: 0 }
+
+/**
  * @param {string | null} log its path; null: it is in a storage
  * @param {number} start where it starts
- * @returns {Promise<string>} its id
+ * @returns {Promise<Generation>}
  */
-async function readId (log, start) {
+async function readGeneration (log, start) {
   const map = log === null ? null : await OffsetMap.open(log)
-  if (map === null) return FIRST_ID
+  if (map === null) return FIRST
   map.close()
   // otherwise the compaction that has written it was stopped before its file took the log's place
-  return isInEffect(map, start) ? map.id : map.previousId ?? FIRST_ID
+  return isInEffect(map, start) ? map : generationBefore(map)
 }
 
 /**
@@ -28,30 +38,40 @@ async function readId (log, start) {
  * replaces the map of one that was stopped by one that only has the id.
  * @param {import('../storage/location').Location | null} location of the log; null: it is in a storage
  * @param {number} start where it starts
- * @returns {Promise<string>} its id
+ * @returns {Promise<Generation>}
  */
-async function settleId (location, start) {
+async function settleGeneration (location, start) {
   const map = location === null ? null : await OffsetMap.open(location.path)
-  if (map === null) return FIRST_ID
+  if (map === null) return FIRST
   map.close()
-  if (location === null || isInEffect(map, start)) return map.id
-  const id = map.previousId ?? FIRST_ID
+  if (location === null || isInEffect(map, start)) return map
+  const generation = generationBefore(map)
   // on a full disk, the next writer does it
-  await replaceMap(location, id).catch(() => {})
-  return id
+  await writeId(location.path, generation.id).catch(() => {})
+  return generation
 }
 
 /**
- * @param {import('../storage/location').Location} location
- * @param {string} id of the log
+ * @param {OffsetMap} map of a compaction that was stopped
+ * @returns {Generation}
  */
-async function replaceMap ({ path, folder }, id) {
+function generationBefore ({ previousId }) {
+  return { id: previousId ?? FIRST_ID, base: 0 }
+}
+
+/**
+ * Replaces the map of a log by one that only has an id.
+ * @param {string} log its path
+ * @param {string} id
+ * @param {string} [like] a log whose mode and owner the map gets
+ */
+async function writeId (log, id, like = log) {
   // only then: it is rare
   const { OffsetMapWriter } = require('./offset-map-writer')
-  const { unfinishedMap, map } = filesOf(path)
-  // its map is what is replaced
-  await removeUnfinished(path)
-  const writer = await OffsetMapWriter.create(unfinishedMap, { id, previousId: null, base: 0 }, await fs.promises.stat(path))
+  const { unfinishedMap, map } = filesOf(log)
+  // left by a process that was killed; its map is what is replaced
+  await removeUnfinished(log)
+  const writer = await OffsetMapWriter.create(unfinishedMap, { id, previousId: null, base: 0 }, await fs.promises.stat(like))
   try {
     await writer.finish(0)
     await writer.sync()
@@ -59,15 +79,15 @@ async function replaceMap ({ path, folder }, id) {
     fs.closeSync(writer.fd)
   }
   await fs.promises.rename(unfinishedMap, map)
-  await syncFolder(folder)
+  await syncFolder(path.dirname(log))
 }
 
 /**
- * @param {OffsetMap} map
+ * @param {{ base: number }} map
  * @param {number} start of the log
  */
 function isInEffect ({ base }, start) {
   return base <= start
 }
 
-module.exports = { readId, settleId, FIRST_ID }
+module.exports = { readGeneration, settleGeneration, isInEffect, writeId, FIRST_ID }

@@ -57,8 +57,18 @@ class Retention {
     this.times = retain.time === undefined ? null : new BlockTimes(writer, retain.time, codec)
     /** With large records, of which only their last chunks count. */
     this.window = retain.records !== undefined && codec.large ? new RecordWindow(writer.blocks, retain.records) : null
+    /** Backups that are to find what they copy. */
+    this.holds = 0
     this.isRunning = false
     this.mustRun = false
+  }
+
+  /** @returns {() => void} until it is called, nothing is trimmed, unless the disk is full */
+  hold () {
+    this.holds++
+    return () => {
+      if (--this.holds === 0) this.consider()
+    }
   }
 
   /** @param {number} number of a block of which records are deleted */
@@ -66,10 +76,13 @@ class Retention {
     this.window?.deleted(number)
   }
 
-  /** Blocks were filled, or are durable. */
-  consider () {
+  /**
+   * Blocks were filled, or are durable.
+   * @param {boolean} [isFull] the disk is full
+   */
+  consider (isFull = false) {
     this.mustRun = true
-    if (this.isRunning || this.mustStay) return
+    if (this.isRunning || (this.holds > 0 && !isFull) || this.mustStay) return
     this.isRunning = true
     // what it cannot read or trim now, it can when it is called again
     this.run().catch(() => {}).then(() => {
@@ -224,4 +237,4 @@ function retain (writer, { retain, sync }, codec) {
   if (retain !== null) writer.retention = new Retention(writer, retain, codec, sync, writer.clock)
 }
 
-module.exports = { retain }
+module.exports = { retain, Retention }

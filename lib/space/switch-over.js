@@ -101,7 +101,7 @@ function move (compaction, tail, map) {
   file.moveTo?.(target.fd, base)
   const before = writer.acknowledged
   const { start } = blocks
-  blocks.moveTo(tail.move(), base)
+  blocks.moveTo(tail.move(), base, base)
   moveWriter(writer, target, map, (offset) => offset <= before ? target.end : Math.min(offset + tail.distance, writer.packer.end))
   // blocks that were trimmed meanwhile had been copied
   if (start > compaction.start) writer.trim(map.up(start), () => {})

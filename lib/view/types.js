@@ -2,7 +2,11 @@
 
 // The options of a view. Types only.
 
-/** Decodes records: from bytes, or with `buffer: false` from text. @typedef {{ decode: (data: any) => unknown, buffer?: boolean }} ReadCodec */
+/**
+ * @typedef {object} ReadCodec decodes records; a codec of a log is one
+ * @property {(data: any) => unknown} decode given the bytes of a record, or with `buffer: false` its text
+ * @property {boolean} [buffer] default true
+ */
 
 /**
  * @typedef {object} ViewOptions

@@ -15,12 +15,9 @@ async function finish (writer) {
   // if any of this fails the recovery point stays, so that opening looks at what the file holds
   try {
     if (writer.failure !== null) throw writer.failure
-    if (writer.mustTruncate) await promised(cb => writer.truncate(cb))
-    await promised(cb => durability.syncTo(writer.written, cb))
-    await deleter.flush()
+    await settleFile(writer)
     await trimmer.flush()
-    // what a failed write has left must not come back after a power cut
-    if (durability.isTruncated || deleter.hasUnsyncedZeros || trimmer.hasUnsynced) await promised(cb => durability.syncAll(cb))
+    if (trimmer.hasUnsynced) await promised(cb => durability.syncAll(cb))
   } finally {
     durability.stopTimer()
     deleter.stopTimer()
@@ -36,4 +33,17 @@ async function finish (writer) {
   await promised(cb => recoveryPoint.remove(cb))
 }
 
-module.exports = { finish }
+/**
+ * Everything acknowledged is durable in the log's file, and nothing else is in it: it needs no recovery point.
+ * @param {import('./writer').Writer} writer of which no other operation is in progress
+ */
+async function settleFile (writer) {
+  const { durability, deleter, trimmer } = writer
+  if (writer.mustTruncate) await promised(cb => writer.truncate(cb))
+  await promised(cb => durability.syncTo(writer.acknowledged, cb))
+  await deleter.flush()
+  // what a failed write has left must not come back after a power cut
+  if (durability.isTruncated || deleter.hasUnsyncedZeros || trimmer.hasUnsynced) await promised(cb => durability.syncAll(cb))
+}
+
+module.exports = { finish, settleFile }

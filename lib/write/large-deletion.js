@@ -14,12 +14,18 @@ const MAX_PARTS = 1000
 /**
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {Pick<import('../opening').Opened, 'blocks' | 'writer'>} Opened
+ *
+ * @typedef {object} Deletion
+ * @property {number | null} seq null: a compaction has left the record out
+ * @property {number[]} parts seqs of the other chunks that are not deleted, none if it is not a large record
  */
 
 class LargeDeletion {
   /** @param {Opened} opened */
   constructor (opened) {
     this.opened = opened
+    /** Of single records, in progress. @type {Set<Deletion>} */
+    this.deletions = new Set()
     /** Deletions that have not called back. */
     this.pending = 0
     /** Called when there are none. @type {Array<() => void>} */
@@ -42,11 +48,28 @@ class LargeDeletion {
    * @param {Done} cb flumelog:not-found for a part of a large record
    */
   delete (seq, cb) {
-    const done = this.start(cb)
-    this.findParts(seq, (err, parts) => {
-      if (err) return process.nextTick(done, err)
-      this.writer.delete(seq, (err) => err ? done(err) : this.deleteParts(parts, done))
+    /** @type {Deletion} */
+    const deletion = { seq, parts: [] }
+    this.deletions.add(deletion)
+    const done = this.start((err) => {
+      this.deletions.delete(deletion)
+      cb(err)
     })
+    this.findParts(deletion, (err) => {
+      if (err || deletion.seq === null) return process.nextTick(done, err)
+      this.writer.delete(deletion.seq, (err) => err ? done(err) : this.deleteParts(deletion, done))
+    })
+  }
+
+  /**
+   * The log is another file now.
+   * @param {import('../space/offset-map').OffsetMap} map
+   */
+  move (map) {
+    for (const deletion of this.deletions) {
+      deletion.seq = deletion.seq === null ? null : map.at(deletion.seq)
+      deletion.parts = deletion.parts.map(seq => map.at(seq)).filter(seq => seq !== null)
+    }
   }
 
   /**
@@ -92,22 +115,25 @@ class LargeDeletion {
   }
 
   /**
-   * @param {number} seq
-   * @param {(err: Error | null, parts: number[]) => void} cb given the seqs of the other chunks, none if it is not a large record
+   * @param {Deletion} deletion gets its parts
+   * @param {(err: Error | null) => void} cb
    */
-  findParts (seq, cb) {
+  findParts (deletion, cb) {
     const { blocks } = this.opened
     const { start: logStart } = blocks
-    /** @type {number[]} */
-    const parts = []
     /** How many parts there are; -1: the record at `seq` comes first. */
     let count = -1
     const end = (/** @type {Error | null} */ err) => {
       cursor.stop()
-      const isGone = blocks.start !== logStart && seq < blocks.start
-      cb(isGone ? errors.trimmed(blocks.file.filename, seq, blocks.start) : err, parts)
+      blocks.cursors.delete(cursor)
+      const { seq } = deletion
+      const isGone = seq !== null && blocks.start !== logStart && seq < blocks.start
+      cb(isGone ? blocks.trimmedAt(seq) : err)
     }
     const find = () => {
+      // it changes only while blocks are read
+      const { seq, parts } = deletion
+      if (seq === null) return end(null)
       for (let found = cursor.next(); found !== WAITING; found = cursor.next()) {
         // where nothing, or something else, starts, the deletion of `seq` says so
         if (found !== RECORD) return end(found === FAILED ? cursor.error : null)
@@ -124,28 +150,29 @@ class LargeDeletion {
         if (parts.length === count) return end(null)
       }
     }
-    const cursor = openCursor(blocks, { min: -Infinity, max: seq, reverse: true, useCache: true, fromStart: false }, find)
+    const cursor = openCursor(blocks, { min: -Infinity, max: Number(deletion.seq), reverse: true, useCache: true, fromStart: false }, find)
+    blocks.cursors.add(cursor)
     find()
   }
 
   /**
-   * @param {number[]} parts is emptied
+   * @param {Deletion} deletion whose parts are emptied
    * @param {Done} cb
    * @returns {void}
    */
-  deleteParts (parts, cb) {
+  deleteParts (deletion, cb) {
     const { start } = this.opened.blocks
-    // what was trimmed meanwhile, or left behind by a compaction, is gone
-    const some = parts.splice(-MAX_PARTS).filter(seq => seq >= start)
+    // what was trimmed meanwhile is gone
+    const some = deletion.parts.splice(-MAX_PARTS).filter(seq => seq >= start)
     let left = some.length
-    if (left === 0) return parts.length === 0 ? cb(null) : this.deleteParts(parts, cb)
+    if (left === 0) return deletion.parts.length === 0 ? cb(null) : this.deleteParts(deletion, cb)
     /** @type {Error | null} */
     let first = null
     const ondeleted = (/** @type {import('../errors').CallbackError | null | undefined} */ err) => {
       if (err?.code !== 'flumelog:trimmed') first ??= err ?? null
       if (--left > 0) return
       if (first !== null) cb(first)
-      else this.deleteParts(parts, cb)
+      else this.deleteParts(deletion, cb)
     }
     for (const seq of some) this.writer.delete(seq, ondeleted)
   }

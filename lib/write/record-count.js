@@ -10,6 +10,8 @@ const { tieOf } = require('../recovery/count-records')
  * @typedef {import('../recovery/deletions').Deletion} Deletion
  */
 
+const NO_TRIM = { start: -1, records: 0 }
+
 class RecordCount {
   /**
    * @param {import('../recovery/count-records').Counted} counted when the log was opened
@@ -75,13 +77,15 @@ class RecordCount {
   /**
    * For a recovery point with deletions, which recovery subtracts from the number in it.
    * @param {Deletion[]} deletions
+   * @param {import('./trimmer').Proposed | null} [trim] that it also tells of
    * @returns {CountMark | undefined} undefined: the number is not known
    */
-  markWithout (deletions) {
+  markWithout (deletions, trim) {
     const { end, records, tie } = this.durable
-    if (records === null) return
+    const { start, records: trimmed } = trim ?? NO_TRIM
+    if (records === null || trimmed === null || end <= start) return
     const removed = deletions.filter(deletion => this.removed.has(deletion))
-    return { end, tie, records: removed.reduce((sum, deletion) => sum + recordsBefore(end, deletion), records) }
+    return { end, tie, records: removed.reduce((sum, deletion) => sum + recordsBefore(end, deletion), records - trimmed) }
   }
 
   /** An fsync is started. */

@@ -102,14 +102,16 @@ class RecoveryPointKeeper {
     const { safeEnd, acknowledged, lastSync, recordCount } = this.progress
     const trim = this.trimmer?.forPoint(lastSync) ?? {}
     const { start = 0 } = trim
+    let { dropped } = this
     const isNeeded = (/** @type {Deletion} */ deletion) => deletion.block >= start && /** @type {number} */ (this.deletions.get(deletion)) > lastSync
     const deletions = [...this.deletions.keys()].filter(isNeeded)
-    for (const deletion of this.deletions.keys()) if (!isNeeded(deletion)) this.dropped = Math.max(this.dropped, deletion.number ?? 0)
+    for (const deletion of this.deletions.keys()) if (!isNeeded(deletion)) dropped = Math.max(dropped, deletion.number ?? 0)
     const point = /** @type {import('../storage/recovery-point').PointFile} */ (this.point)
-    const counted = recordCount.markWithout(deletions)
-    point.write({ offset: safeEnd, deletions, acknowledged, dropped: this.dropped, counted, ...trim }, (err) => {
+    const counted = recordCount.markWithout(deletions, this.trimmer?.proposed)
+    point.write({ offset: safeEnd, deletions, acknowledged, dropped, counted, ...trim }, (err) => {
       if (!err) {
         this.offset = safeEnd
+        this.dropped = dropped
         this.trimmer?.isRecorded(start)
         this.countedEnd = counted?.end ?? Infinity
         this.keepOnly(deletions)
@@ -271,13 +273,23 @@ class RecoveryPointKeeper {
   }
 
   /**
-   * The file says by itself where the log ends.
+   * The file says by itself where the log ends, and has all that was deleted.
    * @param {Done} cb
    */
   remove (cb) {
     const { point } = this
-    if (point === null || this.offset === -1) cb(null)
-    else point.remove(cb)
+    if (point === null) return cb(null)
+    this.whenFree((end) => {
+      if (this.offset === -1) return end(null)
+      point.remove((err) => {
+        this.offset = -1
+        this.countedEnd = Infinity
+        this.dropped = this.lastNumber
+        this.keepOnly([])
+        this.isOutdated = this.hasFailed = this.hasUnsynced = false
+        end(err)
+      })
+    }, cb)
   }
 
   /**

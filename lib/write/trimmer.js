@@ -1,18 +1,22 @@
 'use strict'
 
 // Trims a log: blocks at its head are gone for readers at once, all of them together, and
-// the file gets zeros for them later, when the recovery point tells durably where the log
-// starts. Opening the log after a crash repeats that. Until then, a crash brings blocks back.
+// the file gets zeros for them when the recovery point tells durably where the log
+// starts. Opening the log after a crash repeats that.
 //
-//     punched <= recorded <= log.start        all of them offsets of blocks
+//     punched <= recorded, log.start        all of them offsets of blocks
 //
 //     punched      up to here the file has zeros (block 0: a hole)
 //     recorded     up to here the recovery point says that it has to
 //     log.start    here the log starts for readers
 //
+// If a caller waits for it, it is recorded first: what cannot be recorded is not trimmed. For retention it is recorded
+// later, many blocks together: until then, a crash brings them back.
+//
 // A storage has no recovery point: the zeros are all that tells.
 
 const { promised } = require('../callbacks')
+const { settleFile } = require('./closing')
 const chunk = require('../format/chunk')
 const layout = require('../format/layout')
 const { deletionOf } = require('../recovery/deletions')
@@ -35,6 +39,11 @@ const MAX_COUNTED = 64
  * @property {Trimmed} cb
  * @property {Known | null} known null: the caller waits for the space
  *
+ * @typedef {object} Proposed
+ * @property {number} start
+ * @property {DeletedRecord} tie the record there
+ * @property {number | null} records in the blocks before it; null: not known
+ *
  * @typedef {object} Known what was read already
  * @property {Block | null} block that starts there; null: it cannot be read
  * @property {number} from where the log started then
@@ -54,6 +63,8 @@ class Trimmer {
     this.batchSize = batchSize
     /** The record at the log's start, by which recovery knows the file. @type {DeletedRecord | null} */
     this.tie = null
+    /** Where the log is about to start. @type {Proposed | null} */
+    this.proposed = null
     this.recorded = this.punched = this.blocks.start
     /** Up to here the file has zeros after a power cut, too. */
     this.durable = this.punched
@@ -65,6 +76,8 @@ class Trimmer {
     this.waiting = []
     /** The file is to get zeros up to the start. */
     this.mustPunch = false
+    /** Whether it is freed in parts of any size. */
+    this.isUrgent = false
   }
 
   get hasWork () {
@@ -83,6 +96,12 @@ class Trimmer {
    */
   request (start, cb, known = null) {
     this.requests.push({ start, cb, known })
+  }
+
+  /** The space of all that was trimmed is needed. */
+  freeSoon () {
+    this.isUrgent = true
+    if (this.punched < this.blocks.start) this.mustPunch = true
   }
 
   /**
@@ -104,16 +123,17 @@ class Trimmer {
   }
 
   async step () {
+    for (let request = this.requests.shift(); request !== undefined; request = this.requests.shift()) {
+      const err = await this.advance(request).then(() => null, err => err)
+      if (err !== null) process.nextTick(request.cb, err)
+      else if (request.known !== null) process.nextTick(request.cb, null, this.blocks.start)
+      else this.waiting.push(request.cb)
+    }
     try {
-      for (let request = this.requests.shift(); request !== undefined; request = this.requests.shift()) {
-        this.waiting.push(request.cb)
-        await this.advance(request)
-        if (request.known !== null) process.nextTick(/** @type {Trimmed} */ (this.waiting.pop()), null, this.blocks.start)
-      }
-      if (this.waiting.length > 0 || this.blocks.start - this.punched >= this.batchSize) this.mustPunch = true
+      if (this.waiting.length > 0 || this.blocks.start - this.punched >= (this.isUrgent ? 1 : this.batchSize)) this.mustPunch = true
       if (this.mustPunch) await this.punchSome()
       if (this.punched < this.blocks.start) return
-      this.mustPunch = false
+      this.mustPunch = this.isUrgent = false
       this.answer(null)
     } catch (err) {
       // it is tried again with the next request, and when the log is closed
@@ -139,7 +159,40 @@ class Trimmer {
     if (isCurrent && known.block?.number === start / blockSize) return this.moveTo(known.block, known.records)
     const block = await this.firstWhole(start, wanted)
     if (block === null) return
-    await this.moveTo(block, await this.countBefore(block.number))
+    const records = await this.countBefore(block.number)
+    if (known === null) await this.record(block, records)
+    this.moveTo(block, records)
+  }
+
+  /**
+   * From then on, no crash undoes that the log starts with this block.
+   * @param {Block} block
+   * @param {number | null} records in the blocks before it; null: not known
+   */
+  async record ({ number, buffer }, records) {
+    const start = number * this.blocks.blockSize
+    this.proposed = { start, tie: tieOf(start, buffer), records }
+    try {
+      await this.writePoint()
+    } finally {
+      this.proposed = null
+    }
+  }
+
+  /** On a full disk, the new recovery point gets the room of the one before, and of the number of records that is out of date anyway. */
+  async writePoint () {
+    const { writer, file: { countFile } } = this
+    const { recoveryPoint } = writer
+    const write = () => promised(cb => recoveryPoint.write(cb))
+    await write().catch(async (err) => {
+      if (err.code !== 'ENOSPC') throw err
+      // as if the log were closed: then it is valid without one
+      while (this.punched < this.recorded) await this.punchSlice()
+      await settleFile(writer)
+      await promised(cb => recoveryPoint.remove(cb))
+      if (countFile !== null) await promised(cb => countFile.write(null, cb))
+      await write()
+    })
   }
 
   /**
@@ -218,7 +271,7 @@ class Trimmer {
   moveTo ({ number, buffer }, records) {
     const { blocks, writer } = this
     const start = number * blocks.blockSize
-    this.tie = deletionOf(start, buffer, [0], null).records[0]
+    this.tie = tieOf(start, buffer)
     writer.recordCount.trim(records, blocks.start, start)
     blocks.trim(start)
     writer.deleter.trim(number)
@@ -228,14 +281,19 @@ class Trimmer {
 
   /** Frees blocks in front of the log's start: all of them, or as many as do not take long. */
   async punchSome () {
-    const { blocks, file, punched, writer } = this
-    const { recoveryPoint, durability } = writer
-    if (this.recorded < blocks.start && file.point !== null) await promised(cb => recoveryPoint.write(cb))
+    const { blocks, file } = this
+    if (this.recorded < blocks.start && file.point !== null) await this.writePoint()
     if (file.point === null) this.recorded = blocks.start
+    if (this.punched < this.recorded) await this.punchSlice()
+  }
+
+  /** A part of what is recorded. */
+  async punchSlice () {
+    const { blocks, file, punched, writer } = this
+    const { durability } = writer
     // clients that have the first block take it for a hole
-    if (punched < this.recorded) writer.onrewritten([0])
+    writer.onrewritten([0])
     const to = Math.min(this.recorded, punched + SLICE_SIZE - SLICE_SIZE % blocks.blockSize)
-    if (to <= punched) return
     await punchHead({
       write: (offset, data) => promised(cb => file.write(offset, data, cb)),
       punch: (offset, length) => promised(cb => file.punch(offset, length, cb)),
@@ -255,10 +313,10 @@ class Trimmer {
    * @returns {import('../storage/recovery-point').PointStart} what a recovery point that is written now says
    */
   forPoint (lastSync) {
-    const { start } = this.blocks
+    const { start, tie } = this.proposed ?? { start: this.blocks.start, tie: this.tie }
     if (this.coveredBy <= lastSync) this.durable = this.punched
     if (start === 0) return {}
-    return this.durable === start || this.tie === null ? { start } : { start, trimming: { from: this.durable, tie: this.tie } }
+    return this.durable === start || tie === null ? { start } : { start, trimming: { from: this.durable, tie } }
   }
 
   /** @param {number} start that the recovery point tells of durably */
@@ -271,6 +329,15 @@ class Trimmer {
     const { start } = this.blocks
     for (const cb of this.waiting.splice(0)) process.nextTick(() => err === null ? cb(null, start) : cb(err))
   }
+}
+
+/**
+ * @param {number} start of a block
+ * @param {Buffer} block
+ * @returns {DeletedRecord} its first record, by which recovery knows the file
+ */
+function tieOf (start, block) {
+  return deletionOf(start, block, [0], null).records[0]
 }
 
 /**

@@ -98,7 +98,7 @@ class Writer {
     this.toldSeq = lastSeq
     /** Gets to know what other processes have sent before it is in the file. @type {import('../sharing/journal').Journal | null} */
     this.journal = null
-    /** Told when blocks were filled, or have become durable, and of deletions. @type {{ consider: () => void, deleted: (number: number) => void } | null} */
+    /** Told when blocks were filled, or have become durable, and of deletions. @type {Pick<import('../space/retention').Retention, 'consider' | 'deleted' | 'hold'> | null} */
     this.retention = null
     /** Told of blocks that a deletion has rewritten. @type {(numbers: number[]) => void} */
     this.onrewritten = () => {}
@@ -534,6 +534,7 @@ class Writer {
    */
   rollBack (err) {
     this.enter('rollingBack')
+    if (/** @type {NodeJS.ErrnoException} */ (err).code === 'ENOSPC') this.makeRoom()
     // of a batch that takes several writes, some may be in the file already
     const isExtended = this.target > this.acknowledged
     this.written = this.target = this.acknowledged
@@ -544,6 +545,12 @@ class Writer {
     }
     if (isExtended) this.truncate(finish)
     else finish()
+  }
+
+  /** The disk is full: what has been trimmed is freed at once, and what retention does not keep is trimmed. */
+  makeRoom () {
+    this.trimmer.freeSoon()
+    this.retention?.consider(true)
   }
 
   /** A truncation that failed is tried again before the next write. */

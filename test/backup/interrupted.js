@@ -2,7 +2,7 @@
 
 // Backups that are killed, or lose their power, at any of their calls of the system.
 //
-//     node test/backup/interrupted.js [--seconds 4] [--seed 1]
+//     node test/backup/interrupted.js [--seconds 2] [--seed 1]
 
 const fs = require('fs')
 const path = require('path')
@@ -11,15 +11,14 @@ const { parseArgs } = require('util')
 const { verify } = require('../../maintenance')
 const { open } = require('../../promises')
 const { processFolder } = require('../helpers/folder')
-const { randomFrom } = require('../helpers/random')
-const { record } = require('../helpers/recorded-calls')
-const { ReplayedFolder } = require('../helpers/replayed-folder')
+const { tryPowerCuts } = require('../helpers/power-cuts')
+const { thorough } = require('../helpers/thorough')
 
 const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'back-up-often.js')
 /** Interruptions tried with the calls of one run of the program. */
 const CUTS_PER_RUN = 25
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '4' }, seed: { type: 'string' } } })
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: thorough ? '4' : '2' }, seed: { type: 'string' } } })
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
 const folder = processFolder()
 
@@ -35,33 +34,20 @@ tape('a backup that is interrupted at any moment is valid, has what the one befo
 })
 
 /** @returns {Promise<string | null>} what is wrong */
-async function replay (seed, counts) {
+function replay (seed, counts) {
   const root = path.join(folder, `backups-${seed}`)
   const log = path.join(folder, `log-${seed}`)
-  fs.mkdirSync(root)
-  const events = record([PROGRAM, log, path.join(root, 'backup'), String(seed)], { strace: false, output: path.join(folder, 'calls') })
-  const random = randomFrom(seed)
-  const moments = Array.from({ length: CUTS_PER_RUN }, () => random.below(events.length + 1)).sort((a, b) => a - b)
-  const replayed = new ReplayedFolder(root)
-  let at = 0
   counts.runs++
-  for (const moment of moments) {
-    while (at < moment) replayed.apply(events[at++])
-    const told = replayed.told.map(line => JSON.parse(line))
+  return tryPowerCuts({ folder, root, program: [PROGRAM, log, path.join(root, 'backup'), String(seed)], seed, cuts: CUTS_PER_RUN }, async (replayed, left, random, told) => {
+    // or a power cut
     const isKilled = random() < 0.5
-    const left = fs.mkdtempSync(path.join(folder, 'left-'))
     if (isKilled) replayed.materializeAll(left)
     else replayed.materialize(left, random)
     counts.cuts++
     if (told.at(-1)?.what === 'backing') counts.between++
-    try {
-      await check(left, told, log)
-    } catch (err) {
-      return `${err.stack} (--seed ${seed}, ${isKilled ? 'killed' : 'cut'} after event ${at} of ${events.length}, in ${left})`
-    }
-    fs.rmSync(left, { recursive: true })
-  }
-  return null
+    await check(left, told, log)
+    return null
+  })
 }
 
 /**

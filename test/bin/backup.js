@@ -5,10 +5,11 @@
 const fs = require('fs')
 const test = require('tape')
 const FlumeLog = require('../..')
-const { flumelog, refuses, start, until } = require('../helpers/command-line')
+const { refuses, start, until } = require('../helpers/command-line')
 const { testFolder } = require('../helpers/folder')
 const { makeLog, readLog, deleteFrom } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
+const { flumelog } = require('../helpers/warm-flumelog')
 
 const lines = (count, from = 0) => Array.from({ length: count }, (_, i) => `record ${from + i}`)
 
@@ -45,7 +46,7 @@ test('backup and restore say what is wrong in one line', async (t) => {
   fs.mkdirSync(file('folder'))
   refuses(t, await flumelog(['backup', file('log'), file('log')]), 1, /log: the target is the log itself/, 'onto itself')
   refuses(t, await flumelog(['backup', file('log'), file('folder')]), 1, /folder: is a directory/, 'a directory')
-  refuses(t, await flumelog(['backup', file('log'), file('other')]), 1, /other: is not a backup of .*log: another record is at offset 0; .*--full/, 'another log')
+  refuses(t, await flumelog(['backup', file('log'), file('other')]), 1, /other: not a backup of .*log: another record is at offset 0; .*--full/, 'another log')
   refuses(t, await flumelog(['backup', file('none'), file('x')]), 1, /none: no such file/, 'no log')
   refuses(t, await flumelog(['backup', file('log')]), 2, /<target> is missing/, 'no target')
   refuses(t, await flumelog(['restore', file('none'), file('x')]), 1, /none: no such file/, 'no backup')

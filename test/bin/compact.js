@@ -6,9 +6,10 @@ const fs = require('fs')
 const test = require('tape')
 const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
-const { flumelog, refuses } = require('../helpers/command-line')
+const { refuses } = require('../helpers/command-line')
 const { makeLog, readLog, deleteFrom } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
+const { flumelog } = require('../helpers/warm-flumelog')
 
 const RECORDS = Array.from({ length: 1000 }, (_, i) => `record number ${i}`)
 

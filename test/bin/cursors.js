@@ -6,8 +6,8 @@ const fs = require('fs')
 const test = require('tape')
 const { open } = require('../../promises')
 const { testFolder } = require('../helpers/folder')
-const { flumelog } = require('../helpers/command-line')
 const { collect } = require('../helpers/reading')
+const { flumelog } = require('../helpers/warm-flumelog')
 
 /** A log with three cursors, one of which this process holds. */
 async function withCursors (name) {

@@ -7,9 +7,10 @@ const path = require('path')
 const test = require('tape')
 const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
-const { flumelog, refuses } = require('../helpers/command-line')
+const { refuses } = require('../helpers/command-line')
 const { makeLog, deleteFrom, readLog } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
+const { flumelog } = require('../helpers/warm-flumelog')
 
 const textsOf = async (file) => (await readLog(file)).map(({ value }) => value.toString())
 

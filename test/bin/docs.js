@@ -7,8 +7,8 @@ const fs = require('fs')
 const path = require('path')
 const test = require('tape')
 const { testFolder } = require('../helpers/folder')
-const { flumelog } = require('../helpers/command-line')
 const { examplesIn, withOutputs, shellIn } = require('../helpers/examples')
+const { flumelog, shellOrWarm } = require('../helpers/warm-flumelog')
 
 const PAGE = path.join(__dirname, '..', '..', 'docs', 'command-line.md')
 const page = fs.readFileSync(PAGE, 'utf8')
@@ -16,14 +16,14 @@ const withoutTimes = (text) => text.replace(/in \d+\.\d\d s, [\d,]+ records\/s/g
   // which the file system decides
   .replace(/(allocated +)[\d,]+ bytes \([\d.]+ %\)/, '$1N bytes').replace(/("allocated": )\d+/, '$1N')
 
-test('the examples of docs/command-line.md print what the page says', (t) => {
+test('the examples of docs/command-line.md print what the page says', async (t) => {
   const name = testFolder(t)
-  const run = shellIn(name('.'))
-  if (process.argv.includes('--write')) fs.writeFileSync(PAGE, withOutputs(page, run))
+  const shell = shellIn(name('.'))
+  const run = shellOrWarm(shell, name('.'))
+  if (process.argv.includes('--write')) fs.writeFileSync(PAGE, withOutputs(page, shell))
   else {
-    for (const { command, output } of examplesIn(page)) t.equal(withoutTimes(run(command)), withoutTimes(output), command)
+    for (const { command, output } of examplesIn(page)) t.equal(withoutTimes(await run(command)), withoutTimes(output), command)
   }
-  t.end()
 })
 
 test('the page describes every command and every option', async (t) => {

@@ -7,8 +7,9 @@ const fc = require('fast-check')
 const { csvFormat } = require('../../bin/formats')
 const { printable } = require('../../bin/escapes')
 const { testFolder } = require('../helpers/folder')
-const { flumelog, refuses } = require('../helpers/command-line')
+const { refuses } = require('../helpers/command-line')
 const { makeLog } = require('../helpers/logs')
+const { flumelog } = require('../helpers/warm-flumelog')
 
 test('ndjson is one JSON object per record: with its JSON, its text, or its bytes', async (t) => {
   const name = testFolder(t)

@@ -5,8 +5,9 @@
 const fs = require('fs')
 const test = require('tape')
 const { testFolder } = require('../helpers/folder')
-const { flumelog, start, refuses } = require('../helpers/command-line')
+const { start, refuses } = require('../helpers/command-line')
 const { makeLog, deleteFrom, overwrite } = require('../helpers/logs')
+const { flumelog } = require('../helpers/warm-flumelog')
 
 const RECORDS = ['alpha', 'βήτα', 'gamma ray', 'delta'.repeat(5)]
 

@@ -5,13 +5,15 @@
 const fs = require('fs')
 const test = require('tape')
 const { testFolder } = require('../helpers/folder')
-const { flumelog, start, refuses, inTurns } = require('../helpers/command-line')
+const { start, refuses, inTurns } = require('../helpers/command-line')
 const { makeLog } = require('../helpers/logs')
+const { flumelog } = require('../helpers/warm-flumelog')
 
 /** One command for each way to open a log. */
 const COMMANDS = ['dump', 'get', 'append', 'verify', 'repair']
-/** The other arguments that each requires. */
+/** The other arguments that each requires, and its input. */
 const REST = { get: ['0'] }
+const INPUT = { append: { input: 'a\n' } }
 
 test('a file that cannot be opened is reported in one line that names it and says what to do, with exit code 1', async (t) => {
   const name = testFolder(t)
@@ -19,7 +21,7 @@ test('a file that cannot be opened is reported in one line that names it and say
   const text = name('text')
   fs.writeFileSync(text, 'no log at all\n'.repeat(50))
   const words = fs.readFileSync(text)
-  const run = (command, file) => flumelog([command, file, ...(REST[command] ?? [])], { input: 'a\n' })
+  const run = (command, file) => flumelog([command, file, ...(REST[command] ?? [])], INPUT[command])
 
   await inTurns(COMMANDS, async (command) => {
     if (command !== 'append') {
@@ -52,7 +54,7 @@ test('a file of random bytes is not a log', async (t) => {
   const bytes = Buffer.from(Array.from({ length: 200000 }, (_, i) => (i * i * 31 + i * 7) >>> 3 & 255))
   fs.writeFileSync(file, bytes)
   await inTurns(['dump', 'append', 'repair'], async (command) => {
-    const ended = await flumelog([command, file, ...(REST[command] ?? [])], { input: 'a\n' })
+    const ended = await flumelog([command, file, ...(REST[command] ?? [])], INPUT[command])
     refuses(t, ended, 1, /random: .*not a log/, command)
     t.ok(fs.readFileSync(file).equals(bytes), 'it is as it was')
   })

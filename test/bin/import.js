@@ -6,9 +6,10 @@ const fs = require('fs')
 const path = require('path')
 const test = require('tape')
 const { testFolder } = require('../helpers/folder')
-const { flumelog, refuses } = require('../helpers/command-line')
+const { refuses } = require('../helpers/command-line')
 const { makeLog, readLog, jsonRecords } = require('../helpers/logs')
 const { OLD_LOGS, variedRecords } = require('../helpers/old-files')
+const { flumelog } = require('../helpers/warm-flumelog')
 
 const SIGNAL = path.join(__dirname, '..', 'helpers', 'signal-at-call.js')
 

@@ -7,9 +7,10 @@ const test = require('tape')
 const FlumeLog = require('../..')
 const { holeOf } = require('../../lib/format/hole')
 const { testFolder } = require('../helpers/folder')
-const { flumelog, refuses } = require('../helpers/command-line')
+const { refuses } = require('../helpers/command-line')
 const { promises } = require('../helpers/promises')
 const { collect } = require('../helpers/reading')
+const { flumelog } = require('../helpers/warm-flumelog')
 
 /** A log of which the first two blocks are holes that take space. */
 async function makeUnpunched (file) {

@@ -8,8 +8,9 @@ const fc = require('fast-check')
 const { comparisonOf } = require('../../lib/comparison')
 const { finder } = require('../../lib/json')
 const { testFolder } = require('../helpers/folder')
-const { flumelog, refuses } = require('../helpers/command-line')
+const { refuses } = require('../helpers/command-line')
 const { makeLog, deleteFrom, overwrite, jsonRecords } = require('../helpers/logs')
+const { flumelog } = require('../helpers/warm-flumelog')
 
 const DAY = 86400000
 const NEW_YEAR = Date.UTC(2018, 0, 1)

@@ -12,8 +12,8 @@ const { storageFile } = require('../../lib/storage/storage-file')
 const { verify } = require('../../lib/maintenance/verify')
 const { sealedBlock, tailOf, dataOf } = require('../helpers/bytes')
 const { testFolder } = require('../helpers/folder')
-const { flumelog } = require('../helpers/command-line')
 const { makeLog, deleteFrom, overwrite } = require('../helpers/logs')
+const { flumelog } = require('../helpers/warm-flumelog')
 
 /** Makes a log with one record of each size; the third is deleted. */
 async function makeMixed (file) {

@@ -5,9 +5,10 @@
 const test = require('tape')
 const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
-const { flumelog, refuses } = require('../helpers/command-line')
+const { refuses } = require('../helpers/command-line')
 const { makeLog, readLog } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
+const { flumelog } = require('../helpers/warm-flumelog')
 
 const records = Array.from({ length: 1000 }, (_, i) => `record ${String(i).padStart(4, '0')} ${'x'.repeat(87)}`)
 

@@ -5,8 +5,9 @@
 const fs = require('fs')
 const test = require('tape')
 const { testFolder } = require('../helpers/folder')
-const { flumelog, inTurns } = require('../helpers/command-line')
+const { inTurns } = require('../helpers/command-line')
 const { makeLog } = require('../helpers/logs')
+const { flumelog } = require('../helpers/warm-flumelog')
 const { version } = require('../../package.json')
 
 const COMMANDS = ['dump', 'get', 'search', 'append', 'stat', 'verify', 'repair', 'serve', 'del', 'trim', 'reclaim', 'compact', 'cursors', 'import', 'export', 'backup', 'restore', 'completion']

@@ -15,11 +15,11 @@ const { verify } = require('../../lib/maintenance/verify')
 const { sealedBlock, tailOf, dataOf } = require('../helpers/bytes')
 const { countingStorage } = require('../helpers/counting')
 const { testFolder } = require('../helpers/folder')
-const { flumelog } = require('../helpers/command-line')
 const { makeLog, overwrite } = require('../helpers/logs')
 const { start } = require('../helpers/processes')
 const { promises } = require('../helpers/promises')
 const { event } = require('../helpers/reading')
+const { flumelog } = require('../helpers/warm-flumelog')
 
 const RECORDS = Array.from({ length: 100 }, (_, i) => `record number ${i}`)
 const READ_ONLY = { readOnly: true }
@@ -184,6 +184,8 @@ test('nothing is reported as corrupt while another process appends and deletes',
   const over = { isTrue: false }
   const writing = write()
   const codes = []
+  // before that there may be no file
+  while (seqs.length === 0) await event(setImmediate)
   for (let i = 0; i < 4; i++) {
     const { code, stdout } = await flumelog(['verify', file])
     codes.push(code)

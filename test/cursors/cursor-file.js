@@ -253,7 +253,7 @@ tape('names that differ only in case are told apart, or refused where the file s
   fs.renameSync(name('log.cursor-Mailer'), name('log.cursor-mailer'))
   const err = await log.cursor('mailer').ready().catch(err => err)
   t.equal(err.code, 'flumelog:invalid')
-  t.match(err.message, /that of the cursor 'Mailer'/)
+  t.match(err.message, /belongs to the cursor 'Mailer'/)
   fs.renameSync(name('log.cursor-mailer'), name('log.cursor-copied'))
   t.equal(await log.cursor('copied').ready(), seqs[1], 'a copy is a cursor of its own')
   await log.close()

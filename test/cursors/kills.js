@@ -9,8 +9,9 @@ const { open } = require('../../promises')
 const { testFolder } = require('../helpers/folder')
 const { start } = require('../helpers/processes')
 const { randomFrom } = require('../helpers/random')
+const { thorough } = require('../helpers/thorough')
 
-const KILLS = Number(process.env.RUNS ?? 9)
+const KILLS = Number(process.env.RUNS ?? (thorough ? 9 : 6))
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
 const VARIANTS = {

@@ -8,9 +8,10 @@ const fc = require('fast-check')
 const { open } = require('../../promises')
 const { testFolder } = require('../helpers/folder')
 const { event } = require('../helpers/reading')
+const { thorough } = require('../helpers/thorough')
 
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
-const RUNS = Number(process.env.RUNS ?? 100)
+const RUNS = Number(process.env.RUNS ?? (thorough ? 100 : 40))
 
 /** Records are known by their index; -1 is before the first one. A wrong one is an offset at which no record starts. */
 const steps = fc.array(fc.oneof(

@@ -4,23 +4,22 @@
 // opened in what is left. It has to be at a position that was committed, not before the last durable one, and never at a
 // record that the log has lost.
 //
-//     node test/cursors/power-cuts.js [--seconds 2] [--seed 1]
+//     node test/cursors/power-cuts.js [--seconds 1] [--seed 1]
 
-const fs = require('fs')
 const path = require('path')
 const tape = require('tape')
 const { parseArgs } = require('util')
 const { open } = require('../../promises')
 const { processFolder } = require('../helpers/folder')
-const { randomFrom } = require('../helpers/random')
-const { record, hasStrace } = require('../helpers/recorded-calls')
-const { ReplayedFolder } = require('../helpers/replayed-folder')
+const { tryPowerCuts } = require('../helpers/power-cuts')
+const { hasStrace } = require('../helpers/recorded-calls')
+const { thorough } = require('../helpers/thorough')
 
 const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'traced-cursor.js')
 /** Power cuts tried with the calls of one run of the program. */
 const CUTS_PER_RUN = 60
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '2' }, seed: { type: 'string' } } })
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: thorough ? '2' : '1' }, seed: { type: 'string' } } })
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
 const RECORDERS = hasStrace() ? [false, true] : [false]
 const folder = processFolder()
@@ -32,7 +31,7 @@ for (const strace of RECORDERS) {
     const counts = { runs: 0, cuts: 0, moved: 0, durable: 0, compacted: 0 }
     for (let seed = SEED; Date.now() < until; seed++) {
       const violation = await replay(seed, strace, counts)
-      if (violation !== null) t.fail(`${violation} (--seed ${seed}, ${strace ? 'strace' : 'fs'})`)
+      if (violation !== null) t.fail(violation)
       if (violation !== null) break
     }
     t.comment(JSON.stringify(counts))
@@ -41,31 +40,13 @@ for (const strace of RECORDERS) {
 }
 
 /** @returns {Promise<string | null>} what is wrong */
-async function replay (seed, strace, counts) {
+function replay (seed, strace, counts) {
   const root = path.join(folder, `${strace}-${seed}`)
-  fs.mkdirSync(root)
-  const events = record([PROGRAM, path.join(root, 'log'), String(seed)], { strace, output: path.join(folder, 'calls') })
-  const random = randomFrom(seed)
-  const moments = Array.from({ length: CUTS_PER_RUN }, () => random.below(events.length + 1)).sort((a, b) => a - b)
-  const replayed = new ReplayedFolder(root)
-  let at = 0
   counts.runs++
-  for (const moment of moments) {
-    while (at < moment) replayed.apply(events[at++])
-    const violation = await cut(replayed, random, counts)
-    if (violation !== null) return `${violation}, cut after event ${at} of ${events.length}`
-  }
-  fs.rmSync(root, { recursive: true })
-  return null
-}
-
-/** @returns {Promise<string | null>} what is wrong */
-async function cut (replayed, random, counts) {
-  counts.cuts++
-  const positions = positionsAfter(replayed.told.map(line => JSON.parse(line)))
-  const left = fs.mkdtempSync(path.join(folder, 'left-'))
-  replayed.materialize(left, random)
-  try {
+  return tryPowerCuts({ folder, root, program: [PROGRAM, path.join(root, 'log'), String(seed)], seed, cuts: CUTS_PER_RUN, strace }, async (replayed, left, random, told) => {
+    counts.cuts++
+    const positions = positionsAfter(told)
+    replayed.materialize(left, random)
     const log = await open(path.join(left, 'log'))
     const cursor = log.cursor('consumer')
     const seq = await cursor.ready()
@@ -76,11 +57,8 @@ async function cut (replayed, random, counts) {
     if (log.id !== '0') counts.compacted++
     if (!positions.includes(-1)) counts.durable++
     await log.close()
-  } catch (err) {
-    return err.stack
-  }
-  fs.rmSync(left, { recursive: true })
-  return null
+    return null
+  })
 }
 
 /**

@@ -3,17 +3,18 @@
 // Random lives of logs with many operations in progress, on simulated disks and on real
 // files; see test/helpers/fuzz. Each failure comes with the seed that repeats it.
 //
-//     node test/fuzz/fuzz.js [--seconds 30] [--seed 1 [--kind 'full disk'] [--lives 1]] [--ignore REGEXP] [--all]
+//     node test/fuzz/fuzz.js [--seconds 10] [--seed 1 [--kind 'full disk'] [--lives 1]] [--ignore REGEXP] [--all]
 
 const tape = require('tape')
 const { parseArgs } = require('util')
 const { live, NAMES } = require('../helpers/fuzz/life')
 const { shrink } = require('../helpers/fuzz/shrink')
 const { processFolder } = require('../helpers/folder')
+const { thorough } = require('../helpers/thorough')
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '30' },
+    seconds: { type: 'string', default: thorough ? '30' : '10' },
     seed: { type: 'string' },
     kind: { type: 'string' },
     lives: { type: 'string', default: 'Infinity' },

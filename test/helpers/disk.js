@@ -71,7 +71,7 @@ class Disk {
     if (kind !== 'read' || fate !== undefined) this.note(`  ${kind}${fate === undefined ? '' : `: ${fate}`}`)
     if (fate === 'off') {
       // the power goes while this is in progress: not at all, in part, or just done
-      this.random.pick([() => {}, applyPart, apply])()
+      outcomeOf(this.random.pick([() => {}, applyPart, apply]))
       this.turnOff()
       return
     }
@@ -227,7 +227,9 @@ class Disk {
       write: (point, cb) => {
         const kept = { ...clone(point), rewrites: [], recorded: [], synced: 0, id: `point ${++this.pointsWritten}`, isHeld: false }
         start('point.write', cb, () => {
-          if (this.get(name).bytes.length + POINT_SIZE > this.capacity) throw failure('ENOSPC')
+          // it is written beside the one that it replaces
+          const taken = this.points.at(-1) === null ? 0 : POINT_SIZE
+          if (this.get(name).bytes.length + taken + POINT_SIZE > this.capacity) throw failure('ENOSPC')
           this.points = [kept]
         }, () => { if (this.random() < 0.5) this.points.push(kept) })
       },
@@ -335,4 +337,4 @@ function withBuffers ({ records, whole, ...deletion }) {
   }
 }
 
-module.exports = { Disk, randomFrom }
+module.exports = { Disk, POINT_SIZE, randomFrom }

@@ -8,10 +8,11 @@ const pull = require('pull-stream')
 const { promisify } = require('util')
 const { promises } = require('./promises')
 const { modelOf } = require('./model')
+const { part } = require('./part')
 
 // A record consists of its number and padding, so that all are distinct and sorted.
 const size = fc.oneof({ weight: 6, arbitrary: fc.integer({ min: 3, max: 16 }) }, { weight: 3, arbitrary: fc.integer({ min: 3, max: 60 }) }, fc.constant(114), fc.integer({ min: 100, max: 1300 }))
-const anywhere = fc.double({ min: -0.1, max: 1.1, noNaN: true })
+const anywhere = part(-0.1, 1.1)
 const bounds = fc.record({ gt: anywhere, gte: anywhere, lt: anywhere, lte: anywhere }, { requiredKeys: [] })
 const options = fc.record({
   reverse: fc.boolean(), limit: fc.integer({ min: 0, max: 9 }), seqs: fc.boolean(), values: fc.boolean(), cache: fc.boolean(), reuse: fc.boolean()
@@ -25,6 +26,7 @@ const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('del'), at: fc.array(anywhere, { minLength: 1, maxLength: 4 }) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('delRange'), bounds }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('reclaim') }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('trim'), at: anywhere, sizes: fc.array(size, { minLength: 4, maxLength: 20 }) }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('stream'), bounds, options }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('scan'), bounds, options }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('search'), at: anywhere }) },
@@ -83,17 +85,25 @@ async function compareWithModel (open, settings, steps, model = modelOf(settings
       const { records } = log.log.stats()
       // of large records, the chunks are counted
       if (records !== null && !settings.large) same(records, model.stream({}).length)
+    } else if (step.do === 'trim') {
+      // most logs have no more than a block or two
+      const values = step.sizes.map(size => model.make(size))
+      same(await log.append(values), model.append(values))
+      const lt = step.at > 1 ? Infinity : Math.round(step.at * model.end)
+      const start = await log.trim({ lt })
+      const problem = model.trim(lt, start)
+      if (problem !== null) throw new Error(`a log trimmed to ${lt} starts at ${start}: ${problem}`)
     } else if (step.do === 'reclaim') {
       await log.reclaim()
     } else if (step.do === 'stream') {
       const range = Object.fromEntries(Object.entries(step.bounds).map(([name, part]) => [name, offset(part)]))
       const { reuse, ...options } = step.options
-      const all = { ...range, ...options }
+      const all = { ...range, ...options, fromStart: true }
       same(await promisify(cb => pull(log.log.stream(all), pull.collect(cb)))(), model.stream(all))
     } else if (step.do === 'scan') {
       const range = Object.fromEntries(Object.entries(step.bounds).map(([name, part]) => [name, offset(part)]))
       const found = []
-      await promisify(log.log.scan)({ ...range, reverse: step.options.reverse, cache: step.options.cache, reuse: step.options.reuse }, (block, start, end, seq) => {
+      await promisify(log.log.scan)({ ...range, fromStart: true, reverse: step.options.reverse, cache: step.options.cache, reuse: step.options.reuse }, (block, start, end, seq) => {
         found.push({ seq, value: Buffer.from(block.subarray(start, end)) })
       })
       same(found, model.stream({ ...range, reverse: step.options.reverse }))

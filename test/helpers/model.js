@@ -21,6 +21,8 @@ function modelOf ({ blockSize, checksum, large = false }, isClient = false) {
   const model = {
     records,
     end: 0,
+    /** Where it starts: what was before has been trimmed. */
+    start: 0,
 
     /** A record of a given size that starts with its number, from 1, or with what a chunk starts with and then its number. */
     make (size, isLikeChunk = false) {
@@ -38,7 +40,7 @@ function modelOf ({ blockSize, checksum, large = false }, isClient = false) {
         const size = large && value.subarray(0, MAGIC.length).equals(MAGIC) ? value.length + MAGIC.length + 1 : value.length
         const parts = []
         const seq = size > most ? model.placeChunks(size, parts) : model.place(size)
-        records.push({ seq, value, parts, deleted: false })
+        records.push({ seq, value, parts, deleted: false, trimmed: false })
       }
       return model.since()
     },
@@ -67,7 +69,7 @@ function modelOf ({ blockSize, checksum, large = false }, isClient = false) {
 
     since: () => records.length === 0 ? -1 : records[records.length - 1].seq,
 
-    isRecord: (seq) => records.some(record => record.seq === seq),
+    isRecord: (seq) => records.some(record => record.seq === seq && !record.trimmed),
 
     /** Whether a part of a large record was there, which is a deleted record now. */
     isDeletedPart: (seq) => records.some(record => record.deleted && record.parts.includes(seq)),
@@ -75,12 +77,14 @@ function modelOf ({ blockSize, checksum, large = false }, isClient = false) {
     get (seq) {
       if (seq < 0) return 'flumelog:invalid'
       const record = records.find(record => record.seq === seq)
+      if (seq < model.start || record?.trimmed) return 'flumelog:trimmed'
       if (record === undefined) return model.isDeletedPart(seq) ? 'flumelog:deleted' : 'flumelog:not-found'
       return record.deleted ? 'flumelog:deleted' : record.value
     },
 
     getPrevious (seq) {
       if (seq < 0) return 'flumelog:invalid'
+      if (seq < model.start) return 'flumelog:trimmed'
       if (seq !== model.end && !model.isRecord(seq) && !model.isDeletedPart(seq)) return 'flumelog:not-found'
       const before = live().filter(record => record.seq < seq)
       return before.length === 0 ? 'flumelog:not-found' : plain(before[before.length - 1])
@@ -90,10 +94,29 @@ function modelOf ({ blockSize, checksum, large = false }, isClient = false) {
       records.find(record => record.seq === seq).deleted = true
     },
 
+    /**
+     * @param {number} lt
+     * @param {number} start what the log says, at most the last block that starts before `lt`; large records that are not before `lt` stay whole
+     * @returns {string | null} what is wrong with that
+     */
+    trim (lt, start) {
+      const before = model.start
+      model.start = start
+      const most = Math.floor(Math.min(lt, model.since()) / blockSize) * blockSize
+      const greatest = most > blockSize ? Math.max(before, most) : before
+      for (const record of records) {
+        const isLost = Math.min(record.seq, ...record.parts) < start
+        if (isLost && !record.trimmed && !record.deleted && record.seq >= lt) return `the record at ${record.seq} has lost a part`
+        record.trimmed ||= isLost
+      }
+      const isExact = start === greatest || (large && start < greatest && start >= before && records.some(({ parts }) => parts.length > 0))
+      return isExact ? null : `it should start at ${greatest}`
+    },
+
     /** Whether the block at this offset may be a hole, in which no record starts any longer. */
     mayBeInHole (seq) {
       const block = Math.floor(seq / blockSize)
-      const within = records.filter(record => Math.floor(record.seq / blockSize) === block)
+      const within = records.filter(({ seq, parts }) => [seq, ...parts].some(start => Math.floor(start / blockSize) === block))
       return within.length > 0 && within.every(({ deleted }) => deleted) && block < Math.floor(model.since() / blockSize)
     },
 
@@ -112,7 +135,7 @@ function modelOf ({ blockSize, checksum, large = false }, isClient = false) {
     }
   }
 
-  const live = () => records.filter(record => !record.deleted)
+  const live = () => records.filter(record => !record.deleted && !record.trimmed)
   const plain = ({ seq, value }) => ({ seq, value })
 
   return model

@@ -166,13 +166,25 @@ test('two processes cannot import into the same log at the same time', async (t)
 test('a log that differs when it is read back gets no name', async (t) => {
   const name = testFolder(t)
   makeOld(name('old'), 3)
-  const onProgress = ({ step, bytes }) => {
-    if (step !== 'import' || bytes < 2.5 * MIB) return
-    // what is at the start is written by then, and not read again before the end
+  const overwrite = (offset) => {
     const fd = fs.openSync(name('log.importing'), 'r+')
-    fs.writeSync(fd, 'XXXX', 100000)
+    fs.writeSync(fd, Buffer.from('XXXX'), 0, 4, offset)
     fs.closeSync(fd)
   }
+  // the end of the log is read last
+  let isAtEnd = false
+  const onProgress = ({ step, bytes, total }) => {
+    if (step !== 'check' || isAtEnd) return
+    isAtEnd = true
+    overwrite(total - 1000)
+  }
   t.equal(await codeOf(importLog(name('old'), name('log'), { skip: true, onProgress })), 'flumelog:corrupt')
+  t.deepEqual(fs.readdirSync(name('.')), ['old'])
+
+  const stop = new AbortController()
+  await importSmall(name('old'), name('log'), { signal: stop.signal, onProgress: ({ bytes }) => { if (bytes > 2.5 * MIB) stop.abort() } }).catch(() => {})
+  t.ok(fs.existsSync(name('log.importing.state')))
+  overwrite(100000)
+  t.equal(await codeOf(importSmall(name('old'), name('log'))), 'flumelog:corrupt', 'also what an import that was interrupted had written')
   t.deepEqual(fs.readdirSync(name('.')), ['old'])
 })

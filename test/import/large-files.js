@@ -12,6 +12,7 @@ const AsyncAppendOnlyLog = require('async-append-only-log')
 const OffsetLog = require('flumelog-offset')
 const { combine } = require('../../lib/format/crc32-combine')
 const { crc32 } = require('../../lib/format/crc32')
+const { OutFile } = require('../../lib/export/out-file')
 const { OffsetWriter } = require('../../lib/export/writers')
 const { OffsetParser } = require('../../lib/import/offset-file')
 const { flumelog } = require('../helpers/command-line')
@@ -81,7 +82,7 @@ function * batchesOf (made) {
 
 test('offsets beyond 4 GiB and 256 TiB are written and read', (t) => {
   for (const [bits, offset] of [[48, 5 * 2 ** 30], [48, 2 ** 32 - 20], [53, 2 ** 32 - 20], [53, 2 ** 50 + 12345]]) {
-    const file = { buffer: Buffer.alloc(1000), used: 0, offset, reserve () {}, get size () { return this.offset + this.used } }
+    const file = Object.assign(new OutFile(-1), { offset })
     const writer = new OffsetWriter(file, 'log', bits)
     for (let i = 1; i < 10; i++) writer.add(Buffer.alloc(i, 'data'), 0, i, 0)
     const found = []

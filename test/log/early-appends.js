@@ -10,8 +10,9 @@ const FlumeLog = require('../..')
 const { promises } = require('../helpers/promises')
 const { testFolder } = require('../helpers/folder')
 const { collect, codeOf, event } = require('../helpers/reading')
+const { thorough } = require('../helpers/thorough')
 
-const RUNS = Number(process.env.RUNS ?? 100)
+const RUNS = Number(process.env.RUNS ?? (thorough ? 100 : 30))
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 const MIB = 1024 * 1024
 

@@ -9,8 +9,9 @@ const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
 const { compareWithModel, setting, step } = require('../helpers/model-steps')
+const { thorough } = require('../helpers/thorough')
 
-const RUNS = Number(process.env.RUNS ?? 1000)
+const RUNS = Number(process.env.RUNS ?? (thorough ? 1000 : 300))
 const FILE_RUNS = Math.ceil(RUNS / 5)
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 

@@ -10,11 +10,12 @@ const { testFolder } = require('../helpers/folder')
 const { randomFrom } = require('../helpers/disk')
 const { promises } = require('../helpers/promises')
 const { collect, event } = require('../helpers/reading')
+const { thorough } = require('../helpers/thorough')
 
 const MIB = 1024 * 1024
 const RECORDS = 50000
 /** Records for concurrent readers: more bytes than the smaller caches hold. */
-const FEWER_RECORDS = 25000
+const FEWER_RECORDS = thorough ? 25000 : 10000
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 /** Bytes that a reader has pending, ready or in use, plus one or two reads. */
 const MOST_MEMORY = 4 * MIB

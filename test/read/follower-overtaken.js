@@ -15,7 +15,7 @@ const { FollowedPoint } = require('../../lib/read/followed-point')
 const { deletionOf, patchesOf } = require('../../lib/recovery/deletions')
 const { pathFile } = require('../../lib/storage/path-file')
 const { testFolder } = require('../helpers/folder')
-const { pointOf, until } = require('../helpers/followers')
+const { frame, pointOf, until } = require('../helpers/followers')
 const { promises } = require('../helpers/promises')
 const { codeOf } = require('../helpers/reading')
 
@@ -125,4 +125,32 @@ tape('a recovery point that is read slowly does not take back a deletion of a la
   await Promise.all([first, second])
   t.equal(point.current.id, 'a+1')
   t.deepEqual([...blocks.overrides.keys()], [1], 'the block is patched')
+})
+
+tape('a reader of a closed log shows nothing of a write that failed while it was reading', async (t) => {
+  const file = testFolder(t)('log')
+  await makeFile(file)
+  const made = pathFile(file, { readOnly: true, lock: false })
+  const { size } = fs.statSync(file)
+  let reads = 0
+  // the writer had the log open for that time only
+  const read = (offset, length, cb) => made.read(offset, length, (err, data) => {
+    if (offset + length > size && reads++ === 0) fs.truncateSync(file, size)
+    cb(err, data)
+  })
+  const reader = promises(createLog({ ...made, read }, settingsOf({ readOnly: true, blockSize: BLOCK_SIZE })))
+  await reader.onReady()
+  const given = []
+  let end = null
+  pull(reader.log.stream({ live: true, gt: reader.log.since.value, values: false }), pull.drain(seq => { given.push(seq) }, (err) => { end = err }))
+  fs.appendFileSync(file, frame(Buffer.alloc(RECORD_SIZE, 9)))
+  await until(() => reads > 0)
+  const log = promises(FlumeLog(file))
+  const seq = await log.append(Buffer.alloc(20, 7))
+  await until(() => given.length > 0 || end !== null)
+  t.deepEqual(given, [seq])
+  t.equal(end, null)
+  t.deepEqual(await reader.get(seq), Buffer.alloc(20, 7))
+  await log.close()
+  await reader.close()
 })

@@ -12,8 +12,9 @@ const FlumeLog = require('../..')
 const { promises } = require('../helpers/promises')
 const { modelOf } = require('../helpers/model')
 const { collect, collectSource, codeOf, event, isSame } = require('../helpers/reading')
+const { thorough } = require('../helpers/thorough')
 
-const RUNS = Number(process.env.RUNS ?? 60)
+const RUNS = Number(process.env.RUNS ?? (thorough ? 60 : 25))
 
 /**
  * A log with a number of records in blocks of 64 bytes, read from its storage.

@@ -13,13 +13,14 @@ const { numbered, isIntact, sizeOf, framesIn } = require('../helpers/numbered')
 const { promises } = require('../helpers/promises')
 const { collect } = require('../helpers/reading')
 const { randomFrom } = require('../helpers/disk')
+const { thorough } = require('../helpers/thorough')
 const { isHoleLength } = require('../../lib/format/hole')
 const layout = require('../../lib/format/layout')
 
-const KILLS = Number(process.env.RUNS ?? 40)
+const KILLS = Number(process.env.RUNS ?? (thorough ? 40 : 16))
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 /** Number of processes per set of files; each set starts empty. */
-const KILLS_A_SET = 12
+const KILLS_A_SET = thorough ? 12 : 8
 /** Number of sets tested concurrently, since starting a process is slow. */
 const AT_A_TIME = 3
 

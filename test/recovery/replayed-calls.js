@@ -4,7 +4,7 @@
 // recorded, some of those that were not fsynced are left out, and the log is opened in
 // what is left. By strace where there is one, and by wrapping the module `fs`.
 //
-//     node test/recovery/replayed-calls.js [--seconds 8] [--seed 1] [--strace | --fs]
+//     node test/recovery/replayed-calls.js [--seconds 4] [--seed 1] [--strace | --fs]
 
 const fs = require('fs')
 const path = require('path')
@@ -15,17 +15,17 @@ const { processFolder } = require('../helpers/folder')
 const { Model } = require('../helpers/fuzz/model')
 const { framesOf, reconcile } = require('../helpers/fuzz/reconcile')
 const { buffers } = require('../helpers/fuzz/values')
-const { randomFrom } = require('../helpers/random')
-const { record, hasStrace } = require('../helpers/recorded-calls')
-const { ReplayedFolder } = require('../helpers/replayed-folder')
+const { tryPowerCuts } = require('../helpers/power-cuts')
+const { hasStrace } = require('../helpers/recorded-calls')
 const { promises } = require('../helpers/promises')
+const { thorough } = require('../helpers/thorough')
 
 const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'traced-writer.js')
 /** Power cuts tried with the calls of one run of the program. */
 const CUTS_PER_RUN = 60
 
 const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '8' }, seed: { type: 'string' }, strace: { type: 'boolean' }, fs: { type: 'boolean' } }
+  options: { seconds: { type: 'string', default: thorough ? '8' : '4' }, seed: { type: 'string' }, strace: { type: 'boolean' }, fs: { type: 'boolean' } }
 })
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
 const RECORDERS = [
@@ -51,34 +51,21 @@ for (const { name, strace } of RECORDERS) {
 /** One run of the program, and many power cuts in it. */
 async function replay (seed, strace, counts) {
   const root = path.join(folder, `${strace ? 'strace' : 'fs'}-${seed}`)
-  fs.mkdirSync(root)
-  const events = record([PROGRAM, path.join(root, 'log'), String(seed)], { strace, output: path.join(folder, 'calls') })
-  const random = randomFrom(seed)
-  const moments = Array.from({ length: CUTS_PER_RUN }, () => random.below(events.length + 1)).sort((a, b) => a - b)
-  const replayed = new ReplayedFolder(root)
-  let at = 0
   counts.runs++
-  for (const moment of moments) {
-    while (at < moment) replayed.apply(events[at++])
+  const violation = await tryPowerCuts({ folder, root, program: [PROGRAM, path.join(root, 'log'), String(seed)], seed, cuts: CUTS_PER_RUN, strace }, (replayed, left, random, told) => {
     counts.cuts++
-    const violation = await cut(replayed, random, counts)
-    if (violation === null) continue
-    counts.violation ??= `${violation} (--seed ${seed} ${strace ? '--strace' : '--fs'}, cut after event ${at} of ${events.length})`
-    return
-  }
-  fs.rmSync(root, { recursive: true })
+    if (told.length === 0) return Promise.resolve(null)
+    replayed.materialize(left, random)
+    return problemOf(path.join(left, 'log'), told, counts)
+  })
+  if (violation !== null) counts.violation = violation
 }
 
 /** @returns {Promise<string | null>} what is wrong */
-async function cut (replayed, random, counts) {
-  const told = replayed.told.map(line => JSON.parse(line))
-  if (told.length === 0) return null
+async function problemOf (file, told, counts) {
   const { details: { blockSize, checksum, sync } } = told[0]
   let violation = null
   const model = modelOf(told.slice(1), sync, message => { violation ??= message })
-  const left = fs.mkdtempSync(path.join(folder, 'left-'))
-  replayed.materialize(left, random)
-  const file = path.join(left, 'log')
   try {
     const log = promises(FlumeLog(file, { blockSize, checksum, ...buffers.options }))
     await log.onReady()
@@ -94,7 +81,6 @@ async function cut (replayed, random, counts) {
   } catch (err) {
     violation ??= err.stack
   }
-  if (violation === null) fs.rmSync(left, { recursive: true })
   return violation
 }
 

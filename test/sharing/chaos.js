@@ -10,8 +10,9 @@ const { parseArgs } = require('util')
 const { testFolder } = require('../helpers/folder')
 const { noSmallDisk, smallDisk } = require('../helpers/full')
 const { Round } = require('../helpers/chaos/round')
+const { thorough } = require('../helpers/thorough')
 
-const { values } = parseArgs({ options: { takeovers: { type: 'string', default: '30' }, seed: { type: 'string', default: String(Date.now() % 2 ** 31) } } })
+const { values } = parseArgs({ options: { takeovers: { type: 'string', default: thorough ? '30' : '8' }, seed: { type: 'string', default: String(Date.now() % 2 ** 31) } } })
 const TAKEOVERS = Number(values.takeovers)
 const SEED = Number(values.seed)
 /** Then the log starts empty again. */

@@ -7,9 +7,10 @@ const test = require('tape')
 const fc = require('fast-check')
 const { Owner } = require('../helpers/owner')
 const { testFolder } = require('../helpers/folder')
+const { thorough } = require('../helpers/thorough')
 
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
-const RUNS = Number(process.env.RUNS ?? 1000)
+const RUNS = Number(process.env.RUNS ?? (thorough ? 1000 : 300))
 
 const frames = fc.array(fc.record({
   who: fc.nat(3),

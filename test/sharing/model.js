@@ -10,8 +10,9 @@ const { promises } = require('../helpers/promises')
 const { testFolder } = require('../helpers/folder')
 const { modelOf } = require('../helpers/model')
 const { compareWithModel, setting, step } = require('../helpers/model-steps')
+const { thorough } = require('../helpers/thorough')
 
-const RUNS = Number(process.env.RUNS ?? 150)
+const RUNS = Number(process.env.RUNS ?? (thorough ? 150 : 50))
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
 tape(`a client of a shared log behaves like an array, in ${RUNS} random runs`, async (t) => {

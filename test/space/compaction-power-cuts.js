@@ -3,7 +3,7 @@
 // What a power cut leaves of a compaction, by the calls that were made and fsynced: the log is as it was or compacted, with all
 // that was durable.
 //
-//     node test/space/compaction-power-cuts.js [--seconds 3] [--seed 1]
+//     node test/space/compaction-power-cuts.js [--seconds 1.5] [--seed 1]
 
 const fs = require('fs')
 const path = require('path')
@@ -11,15 +11,14 @@ const tape = require('tape')
 const { parseArgs } = require('util')
 const { open } = require('../../promises')
 const { processFolder } = require('../helpers/folder')
-const { randomFrom } = require('../helpers/random')
-const { record } = require('../helpers/recorded-calls')
-const { ReplayedFolder } = require('../helpers/replayed-folder')
+const { tryPowerCuts } = require('../helpers/power-cuts')
 require('../helpers/small-steps')
+const { thorough } = require('../helpers/thorough')
 
 const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'traced-compactor.js')
 const CUTS_PER_RUN = 25
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '3' }, seed: { type: 'string' } } })
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: thorough ? '3' : '1.5' }, seed: { type: 'string' } } })
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
 const folder = processFolder()
 
@@ -34,27 +33,16 @@ tape('a power cut during a compaction leaves the log as it was, or compacted, wi
   t.ok(counts.found > 0)
 })
 
-async function replay (seed, counts) {
+/** @returns {Promise<string | null>} what is wrong */
+function replay (seed, counts) {
   const root = path.join(folder, `run-${seed}`)
-  fs.mkdirSync(root)
-  const events = record([PROGRAM, path.join(root, 'log'), String(seed)], { strace: false, output: path.join(folder, 'calls') })
-  const random = randomFrom(seed)
   // most of them while it is compacted: there are renames
-  const first = events.findIndex(({ path: name }) => String(name).endsWith('.compacting'))
-  const moments = Array.from({ length: CUTS_PER_RUN }, () => first + random.below(events.length + 1 - first)).sort((a, b) => a - b)
-  const replayed = new ReplayedFolder(root)
-  let at = 0
-  for (const moment of moments) {
-    while (at < moment) replayed.apply(events[at++])
+  const from = (events) => events.findIndex(({ path: name }) => String(name).endsWith('.compacting'))
+  return tryPowerCuts({ folder, root, program: [PROGRAM, path.join(root, 'log'), String(seed)], seed, cuts: CUTS_PER_RUN, from }, (replayed, left, random, told) => {
     counts.cuts++
-    const left = fs.mkdtempSync(path.join(folder, 'left-'))
     replayed.materialize(left, random)
-    const problem = await problemOf(path.join(left, 'log'), replayed.told.map(line => JSON.parse(line)), counts).catch(err => err.stack)
-    if (problem !== null) return `${problem} (--seed ${seed}, cut after event ${at} of ${events.length}, left in ${left})`
-    fs.rmSync(left, { recursive: true })
-  }
-  fs.rmSync(root, { recursive: true })
-  return null
+    return problemOf(path.join(left, 'log'), told, counts)
+  })
 }
 
 /** @returns {Promise<string | null>} what is wrong, and when the compaction that was interrupted is resumed */

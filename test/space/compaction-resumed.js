@@ -17,6 +17,7 @@ require('../helpers/small-steps')
 const SETTINGS = { blockSize: 1024 }
 const SMALL_STEPS = path.join(__dirname, '..', 'helpers', 'small-steps.js')
 const SIGNAL = path.join(__dirname, '..', 'helpers', 'signal-at-call.js')
+const INTERRUPTED = /^flumelog: log: interrupted; the log is as it was, and the next compact goes on from here$/m
 /** Bytes of the chunk that is being filled, of headers and of the map. */
 const OTHER_BYTES = 20_000
 const PAGE_SIZE = 4096
@@ -55,7 +56,7 @@ tape('records that are deleted between an interrupted compaction and the next ar
 
 tape('flumelog compact that is killed, or stopped by Ctrl-C, is continued by the same command', async (t) => {
   const name = testFolder(t)
-  for (const [signal, code, stderr] of [['SIGKILL', null, /^$/], ['SIGTERM', null, /^$/], ['SIGINT', 130, /^log: interrupted; the log is as it was, and the next compact goes on from here$/m]]) {
+  for (const [signal, code, stderr] of [['SIGKILL', null, /^$/], ['SIGTERM', 143, INTERRUPTED], ['SIGINT', 130, INTERRUPTED]]) {
     fs.rmSync(name('.'), { recursive: true })
     fs.mkdirSync(name('.'))
     await makeLog(name('log'))

@@ -5,9 +5,9 @@
 const fs = require('fs')
 const tape = require('tape')
 const RAM = require('random-access-memory')
-const { restore } = require('../../maintenance')
+const { openOffsetMap, restore } = require('../../maintenance')
 const { open } = require('../../promises')
-const { OffsetMap } = require('../../lib/space/offset-map')
+const { OffsetMap, headerPage } = require('../../lib/space/offset-map')
 const { Writer } = require('../../lib/write/writer')
 const { testFolder } = require('../helpers/folder')
 const { codeOf, event } = require('../helpers/reading')
@@ -121,6 +121,65 @@ tape('`keep` decides which records stay, those that are appended meanwhile among
   await log.append({ n: 1 })
   t.equal(log.stats().records, 1)
   await log.close()
+})
+
+tape('an offset from before a compaction gives an error that says so, one that was trimmed does not', async (t) => {
+  const file = testFolder(t)('log')
+  const log = await open(file, SMALL)
+  const seqs = await appendAll(log, 300)
+  await log.del(seqs[0])
+  const messageOf = async (log, seq) => {
+    const { code, message } = await log.get(seq).catch(err => err)
+    return [code, /from before a compaction.*offset-map/.test(message) ? 'compacted' : /has been trimmed/.test(message) ? 'trimmed' : message]
+  }
+  const reader = await open(file, { readOnly: true })
+  await log.compact()
+  const { start } = log
+  await log.trim({ lt: log.stats().size })
+  t.ok(log.start > start)
+  await log.append('for the reader')
+  await reader.since.next()
+  const expect = async (log, what) => {
+    for (const [seq, why] of [[seqs[1], 'compacted'], [start, 'trimmed']]) t.deepEqual(await messageOf(log, seq), ['flumelog:trimmed', why], `${what}: ${why}`)
+    t.match((await log.stream({ gte: seqs[1] }).next().catch(err => err)).message, /before a compaction/, `${what}: a stream`)
+  }
+  await expect(log, 'the writer')
+  await expect(reader, 'a reader that has followed it')
+  await reader.close()
+  await log.close()
+  for (const options of [{}, { readOnly: true }, { shared: true }]) {
+    const again = await open(file, options)
+    await expect(again, JSON.stringify(options))
+    await again.close()
+  }
+})
+
+tape('the offset map of a log can be opened without the log', async (t) => {
+  const name = testFolder(t)
+  const log = await open(name('log'), SMALL)
+  const seqs = await appendAll(log, 300)
+  t.equal(await openOffsetMap(name('log')), null, 'a log that was never compacted has none')
+  await log.del(seqs[7])
+  const { id } = await log.compact()
+  fs.symlinkSync('log', name('link'))
+  for (const file of ['log', 'link']) {
+    const map = await openOffsetMap(name(file))
+    t.deepEqual([map.id, map.previousId], [id, '0'])
+    const kept = await all(log)
+    t.deepEqual(await Promise.all(seqs.map(seq => map.map(seq))), [...kept.slice(0, 7).map(({ seq }) => seq), null, ...kept.slice(7).map(({ seq }) => seq)])
+    for (const seq of [-1, 1.5, '7', NaN]) t.equal(await codeOf(map.map(seq)), 'flumelog:invalid')
+    await map.close()
+    await map.close()
+    t.equal(await codeOf(map.map(0)), 'flumelog:invalid', 'not when it is closed')
+  }
+  await log.close()
+  const before = fs.readFileSync(name('log.offset-map'))
+  // as if a second one had been stopped before its file took the log's place
+  fs.writeFileSync(name('log.offset-map'), headerPage({ id: 'another', previousId: id, base: 2 ** 40, end: 2 ** 40, pages: 0 }))
+  t.equal(await openOffsetMap(name('log')), null, 'a map that is not in effect is none')
+  fs.writeFileSync(name('log.offset-map'), before)
+  t.equal(await codeOf(openOffsetMap(name('missing'))), 'ENOENT')
+  t.equal(await codeOf(openOffsetMap('')), 'flumelog:invalid')
 })
 
 tape('a log without deleted records stays as it is, and keeps its offset map', async (t) => {

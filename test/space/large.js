@@ -2,9 +2,11 @@
 
 // Large records in a log that is trimmed or compacted.
 
+const fs = require('fs')
 const pull = require('pull-stream')
 const test = require('tape')
 const FlumeLog = require('../..')
+const { verify } = require('../../maintenance')
 const { wrap } = require('../../promises')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
@@ -185,6 +187,34 @@ test('a range of large records is deleted, also if the log becomes another file 
   await deleted
   t.deepEqual((await collect(log.log, { seqs: false })).map(numberOf), values.map(numberOf).filter(number => number < 11 || number > 13))
   await log.close()
+})
+
+test('a large record that is being deleted while a compaction moves it is deleted, with all of its chunks', async (t) => {
+  const log = await filled(testFolder(t)('log'), 3, { cacheSize: 0, blocking: false })
+  const { seqs, values } = log
+  await log.del(seqs[0])
+  // a small one, and large ones with many chunks
+  const deleted = [2, 6, 9, 14]
+  const { rename } = fs.promises
+  t.teardown(() => { fs.promises.rename = rename })
+  const deleting = []
+  fs.promises.rename = async (from, to) => {
+    await rename(from, to)
+    // their chunks are looked for in the file that the log moves away from
+    if (from.endsWith('.compacting')) for (const i of deleted) deleting.push(codeOf(log.del(seqs[i])))
+  }
+  await called(cb => log.log.compact(cb))
+  t.deepEqual(await Promise.all(deleting), deleted.map(() => 'no error, but undefined'))
+  await log.sync()
+  const kept = values.filter((_, i) => i !== 0 && !deleted.includes(i))
+  t.ok((await collect(log.log, {})).every(({ value }, i) => value.equals(kept[i])), 'the others are there')
+  const { counts } = await verify(log.log.filename)
+  await log.close()
+  const packed = promises(FlumeLog(testFolder(t)('packed'), { blockSize: 1024, large: true }))
+  for (const value of kept) await packed.append(value)
+  await packed.close()
+  const { counts: expected } = await verify(packed.log.filename)
+  t.ok(counts.bytes <= expected.bytes + 3 * 64, `no parts are left: ${counts.bytes} bytes of records, ${expected.bytes} without the deleted ones`)
 })
 
 test('compaction asks for each large record once, with all of it, and drops all chunks of one', async (t) => {

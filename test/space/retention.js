@@ -10,6 +10,7 @@ const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { Disk } = require('../helpers/disk')
 const { testFolder } = require('../helpers/folder')
+const { noSmallDisk, smallDisk } = require('../helpers/full')
 const { promises } = require('../helpers/promises')
 const { codeOf, collect, event } = require('../helpers/reading')
 const { Simulation } = require('../helpers/simulation')
@@ -247,4 +248,24 @@ tape('the owner of a shared log trims it for all', async (t) => {
   t.deepEqual(await numbers(client), left)
   t.equal(await codeOf(client.get(0)), 'flumelog:trimmed')
   await Promise.all([owner.close(), client.close()])
+})
+
+tape('on a full disk, an append that fails frees what retention lets go, so that appends succeed again', { skip: noSmallDisk ?? false }, async (t) => {
+  const disk = smallDisk(t, '4m')
+  const file = disk.file('log')
+  let log = promises(FlumeLog(file))
+  for (let i = 0; i < 500; i++) await log.append(Buffer.alloc(5000, i % 250 + 1))
+  // less than what is freed at a time while there is room
+  for (const bytes of [1e6, 8e5]) {
+    await log.close()
+    disk.leave(0)
+    log = promises(FlumeLog(file, { retain: { bytes } }))
+    t.equal(await codeOf(log.append(Buffer.alloc(60_000, 251))), 'ENOSPC')
+    if (log.log.stats().holes === false) return t.comment('there are no holes here')
+    while (disk.free() === 0) await event(setImmediate)
+    await log.append(Buffer.alloc(60_000, 251))
+    const { size, start } = log.log.stats()
+    t.ok(size - start >= bytes && size - start < bytes + 3 * 65536, `${size - start} bytes`)
+  }
+  await log.close()
 })

@@ -11,8 +11,8 @@ for await (const { offset, data, deleted } of readRecords('log.offset', { from: 
   console.log(offset + 1, length, deleted === true)
 }
 
-const imported: Imported = await importLog('log.offset', 'log', { from: 'flumelog-offset', keepDeleted: true, skip: true, blockSize: 4096, onProgress, signal })
-const rest: number = imported.records + (imported.torn?.bytes ?? 0)
+const imported: Imported = await importLog('log.offset', 'log', { from: 'flumelog-offset', keepDeleted: true, skip: true, large: true, blockSize: 4096, onProgress, signal })
+const rest: number = imported.records + imported.large + (imported.torn?.bytes ?? 0)
 const names: Array<string | null> = [imported.map, imported.skippedFile]
 
 const map = await openImportMap('log')

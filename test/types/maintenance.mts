@@ -1,6 +1,6 @@
 // The functions of maintenance, from an ES module.
 
-import { verify, repair, copy, restore, type Copied, type Progress, type Range, type Repaired, type Report, type Restored } from 'flumelog-random-access-file/maintenance'
+import { verify, repair, copy, restore, openOffsetMap, type Copied, type OffsetMap, type Progress, type Range, type Repaired, type Report, type Restored } from 'flumelog-random-access-file/maintenance'
 
 const { signal } = new AbortController()
 const onProgress = ({ step, bytes, total }: Progress) => console.log(step === 'check', bytes / total)
@@ -18,7 +18,10 @@ const moved: boolean = copied.moved
 await copy('folder/log', 'folder/copy')
 
 const restored: Restored = await restore('folder/backup', 'folder/log', { force: true, onProgress, signal })
-const isNew: boolean = !restored.replaced && restored.bytes + restored.records > 0
+const isNew: boolean = !restored.replaced && restored.bytes + restored.start + restored.records > 0
+const offsets: OffsetMap | null = await openOffsetMap('folder/log')
+const movedTo: number | null = offsets === null || offsets.previousId === offsets.id ? null : await offsets.map(0)
+await offsets?.close()
 
 // @ts-expect-error no target
 await copy('folder/log')

@@ -6,17 +6,19 @@
 const test = require('tape')
 const fc = require('fast-check')
 const { Waiters } = require('../../lib/write/waiters')
+const { part } = require('../helpers/part')
+const { thorough } = require('../helpers/thorough')
 
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
-const RUNS = Number(process.env.RUNS ?? 2000)
+const RUNS = Number(process.env.RUNS ?? (thorough ? 2000 : 700))
 
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('append'), size: fc.nat(20), isSilent: fc.boolean(), throws: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('endGroup') }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('wait'), mustBeSynced: fc.boolean(), isSilent: fc.boolean(), throws: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('room'), most: fc.nat(60) }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('write'), part: fc.double({ min: 0, max: 1, noNaN: true }) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('sync'), part: fc.double({ min: 0, max: 1, noNaN: true }) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('write'), part: part() }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('sync'), part: part() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('rollBack') }) }
 )
 

@@ -11,7 +11,7 @@ require('../small-steps')
 
 const [file, seed] = process.argv.slice(2)
 const random = randomFrom(Number(seed))
-const settings = { blockSize: random.pick([256, 1024, 4096]), sync: 'always', checksum: random() < 0.8 }
+const settings = { blockSize: random.pick([256, 1024, 4096]), sync: 'always', checksum: random() < 0.8, large: random() < 0.5 }
 
 main()
 
@@ -20,9 +20,11 @@ async function main () {
   const log = await open(file, settings)
   let made = 0
   const append = async () => {
-    const values = Array.from({ length: 1 + random.below(4) }, () => `${++made} ${'.'.repeat(random.below(60))}`)
+    const atomic = random() < 0.2
+    const most = settings.large && !atomic && random() < 0.3 ? 3 * settings.blockSize : 60
+    const values = Array.from({ length: 1 + random.below(4) }, () => `${++made} ${'.'.repeat(random.below(most))}`)
     tell('appending', values)
-    await log.append(values, { atomic: random() < 0.2 })
+    await log.append(values, { atomic })
     tell('appended', values)
   }
   const del = async (seq) => {

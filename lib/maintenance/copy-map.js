@@ -1,12 +1,13 @@
 'use strict'
 
-// Files beside a log that go with it into a backup, and back.
+// The offset map of a log goes with it into a copy or a backup, and back: it has the log's id. If records have other offsets in a copy,
+// that gets another id.
 
 const fs = require('fs')
+const { randomUUID } = require('crypto')
+const { writeId } = require('../space/log-id')
+const { SUFFIX: MAP_SUFFIX } = require('../space/offset-map')
 const { shareAsLog } = require('../storage/share-as-log')
-
-/** Where the records of a compacted log are since: it gives the log its id. Beside another log, it has no effect. */
-const MAP_SUFFIX = '.offset-map'
 
 /**
  * @param {string} log
@@ -30,6 +31,17 @@ async function copyMap (log, target) {
   }
 }
 
+/**
+ * Before a copy gets its name.
+ * @param {string} log
+ * @param {string} name of the copy
+ * @param {boolean} isMoved whether records have other offsets in the copy, so that nothing that has offsets of the log is to be used with it
+ */
+async function putMap (log, name, isMoved) {
+  if (isMoved) await writeId(name, randomUUID(), log)
+  else await copyMap(log, name)
+}
+
 /** @param {string} target */
 function removeMap (target) {
   return fs.promises.rm(target + MAP_SUFFIX, { force: true })
@@ -50,4 +62,4 @@ async function finish (name, log) {
   }
 }
 
-module.exports = { copyMap, removeMap }
+module.exports = { copyMap, putMap, removeMap }
