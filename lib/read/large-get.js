@@ -68,8 +68,8 @@ function readLarge (blocks, seq, cb) {
     blocks.cursors.delete(cursor)
     if (found === FAILED) cb(cursor.error)
     else if (found === RECORD && !cursor.isDeleted()) cb(null, cursor.data())
-    // it was deleted meanwhile, or some of its parts are gone
-    else cb(cursor.isCutOff ? blocks.trimmedAt(seq) : errors.deleted(filename, seq))
+    // it was trimmed or deleted meanwhile, or some of its parts were
+    else cb(cursor.isCutOff || seq < blocks.start ? blocks.trimmedAt(seq) : errors.deleted(filename, seq))
   }
   const cursor = new LargeBackwardCursor(blocks, { min: seq, max: seq, reverse: true, useCache: true, fromStart: false }, find)
   blocks.cursors.add(cursor)

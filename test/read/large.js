@@ -347,7 +347,7 @@ test('what cannot be stored gets an error that says what would be right', async 
   await log.close()
   const off = promises(FlumeLog(new RAM()))
   const message = await off.append(Buffer.alloc(70_000, 1)).catch(err => err.message)
-  t.ok(/65522 bytes, with blocks of 65536; the option large/.test(message), message)
+  t.ok(/65522 bytes, with blocks of 65536; use the option large/.test(message), message)
   await off.close()
   // the option cannot be refused before the block size is known
   const storage = new RAM()

@@ -3,6 +3,7 @@
 // Large records in a log that is trimmed or compacted.
 
 const fs = require('fs')
+const { isDeepStrictEqual } = require('util')
 const pull = require('pull-stream')
 const test = require('tape')
 const FlumeLog = require('../..')
@@ -76,6 +77,29 @@ test('a range that was trimmed, but not durably, does not come back after it was
     const again = open(disk.afterKill())
     t.ok((await collect(again.log, { values: false }))[0] > seqs[2], large ? 'with large records' : 'without')
     await again.close()
+  }
+})
+
+test('a large record that is trimmed while it is read is whole, or trimmed', async (t) => {
+  for (let turns = 0; turns < 3; turns++) {
+    const disk = new Disk()
+    const log = promises(createLog(disk.file('log'), settingsOf({ blockSize: 1024, large: true, cacheSize: 0 })))
+    const seqs = []
+    for (const size of [20_000, 3000, 900, 900]) seqs.push(await log.append(numbered(seqs.length + 1, size)))
+    await log.sync()
+    const reads = []
+    const trim = { isOver: false }
+    const trimmed = log.trim({ lt: seqs[3] }).then(() => { trim.isOver = true })
+    for (let turn = 0; turn < turns; turn++) await new Promise(resolve => setImmediate(resolve))
+    while (!trim.isOver) {
+      reads.push(log.get(seqs[1]).then(value => value.equals(numbered(2, 3000)) ? 'whole' : 'wrong', err => err.code))
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    const codes = new Set(await Promise.all(reads))
+    codes.delete('whole')
+    t.ok(codes.size === 0 || isDeepStrictEqual([...codes], ['flumelog:trimmed']), [...codes].join())
+    await trimmed
+    await log.close()
   }
 })
 

@@ -415,6 +415,7 @@ for (const isReopened of [false, true]) {
     for (let i = 0; i < 200; i++) seqs.push(await log.append(Buffer.alloc(5000, i + 1)))
     if (isReopened) {
       await log.close()
+      if (!fs.existsSync(`${file}.record-count`)) return t.comment('there is nothing in whose place a recovery point could be written')
       log = promises(FlumeLog(file))
       await log.onReady()
     }
