@@ -5,7 +5,10 @@
 const fs = require('fs')
 const path = require('path')
 const puppeteer = require('puppeteer-core')
+const test = require('tape')
+const FlumeLog = require('../..')
 const { start } = require('./command-line')
+const { promises } = require('./promises')
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome']
 
@@ -133,4 +136,47 @@ async function visit (t, browser, address) {
   return new Visit(page, address)
 }
 
-module.exports = { findBrowser, launch, viewer, visit }
+/** The time of the first record of a `numbered` log. */
+const START = Date.parse('2024-01-01T00:00:00Z')
+const record = (/** @type {number} */ i) => ({ i, timestamp: START + i * 1000 })
+const numberOf = (/** @type {{ text: string }} */ { text }) => JSON.parse(text).i
+
+/** Makes a log of numbered records. @param {string} file @param {number} records */
+async function makeNumbered (file, records) {
+  const log = promises(FlumeLog(file))
+  for (let i = 0; i < records; i += 20000) await log.append(Array.from({ length: Math.min(20000, records - i) }, (_, k) => JSON.stringify(record(i + k))))
+  await log.close()
+}
+
+/**
+ * Runs tests in a browser that they share. Without one, a line says so; with CI set, that is a failure.
+ * @param {(shared: { visit: (t: import('tape').Test, address: string) => Promise<Visit> }) => void} define
+ */
+function inBrowser (define) {
+  const executable = findBrowser()
+  if (executable === null && process.env.CI === undefined) {
+    test('the page in a browser', { skip: 'there is no chromium: apt-get install chromium' }, () => {})
+    return
+  }
+  /** @type {import('puppeteer-core').Browser} */
+  let browser
+  test('a browser is there', async (t) => {
+    t.notEqual(executable, null, 'there is chromium in PATH')
+    browser = await launch(executable)
+  })
+  define({ visit: (t, address) => visit(t, browser, address) })
+  test.onFinish(() => browser?.close())
+}
+
+// Conditions, in the page
+
+/** Selector of the rows of records. */
+const seen = '.rows .row[data-seq]'
+/** Whether the list shows a record whose line contains a text. */
+const shows = (text) => [...document.querySelectorAll('.rows .row .line')].some(line => line.textContent.includes(text))
+const hasSelected = (text) => document.querySelector('.row[aria-selected=true] .line')?.textContent.includes(text)
+const hasText = (selector, text) => document.querySelector(selector)?.textContent.includes(text)
+/** Whether a record is shown beside the list, all of it. */
+const isOpen = (seq) => document.querySelector('.panel h2 .mono')?.textContent === seq.toLocaleString('en-US') && document.querySelector('.panel').ariaBusy === 'false'
+
+module.exports = { findBrowser, launch, viewer, inBrowser, record, numberOf, makeNumbered, seen, shows, hasSelected, hasText, isOpen }

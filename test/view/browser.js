@@ -6,60 +6,32 @@
 const fs = require('fs')
 const test = require('tape')
 const FlumeLog = require('../..')
-const { findBrowser, launch, viewer, visit } = require('../helpers/browser')
+const { viewer, inBrowser, record, numberOf, makeNumbered, seen, shows, hasSelected, hasText, isOpen } = require('../helpers/browser')
 const { testFolder, processFolder } = require('../helpers/folder')
 const { makeLog, deleteFrom, overwrite } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
 
-const { source: AXE } = require('axe-core')
 const RECORDS = 2000000
-const START = Date.parse('2024-01-01T00:00:00Z')
 /** Script and style together, as they are transferred. */
 const MAX_ASSETS = 120000
 const BLOCK = 65536
 
-const record = (i) => ({ i, timestamp: START + i * 1000 })
-const numberOf = ({ text }) => JSON.parse(text).i
-const seen = '.rows .row[data-seq]'
-/** In the page: whether the list shows a record whose line contains a text. */
-const shows = (text) => [...document.querySelectorAll('.rows .row .line')].some(line => line.textContent.includes(text))
-const hasSelected = (text) => document.querySelector('.row[aria-selected=true] .line')?.textContent.includes(text)
-const hasText = (selector, text) => document.querySelector(selector)?.textContent.includes(text)
-
-/** Whether a record is shown beside the list, all of it. */
-const isOpen = (seq) => document.querySelector('.panel h2 .mono')?.textContent === seq.toLocaleString('en-US') && document.querySelector('.panel').ariaBusy === 'false'
-
-const executable = findBrowser()
-/** @type {import('puppeteer-core').Browser} */
-let browser
+const folder = processFolder()
 /** A log of 2,000,000 records, and one of some blocks, for what reads all of it; with the addresses of their viewers. */
-const long = { file: `${processFolder()}/long.log`, records: RECORDS, address: '' }
-const short = { file: `${processFolder()}/short.log`, records: 20000, address: '' }
+const long = { file: `${folder}/long.log`, records: RECORDS, address: '' }
+const short = { file: `${folder}/short.log`, records: 20000, address: '' }
 
-if (executable === null && process.env.CI === undefined) {
-  test('the page in a browser', { skip: 'there is no chromium: apt-get install chromium' }, () => {})
-} else {
-  test('a browser is there', async (t) => {
-    t.notEqual(executable, null, 'there is chromium in PATH')
-    browser = await launch(executable)
+inBrowser(({ visit }) => {
+  test('the logs can be viewed', async (t) => {
     for (const log of [long, short]) {
-      await fill(log)
+      await makeNumbered(log.file, log.records)
       log.address = await viewer({ teardown: test.onFinish }, log.file)
+      t.match(log.address, /^http:/)
     }
   })
-  define()
-  test.onFinish(() => browser?.close())
-}
 
-async function fill ({ file, records }) {
-  const log = promises(FlumeLog(file))
-  for (let i = 0; i < records; i += 20000) await log.append(Array.from({ length: 20000 }, (_, k) => JSON.stringify(record(i + k))))
-  await log.close()
-}
-
-function define () {
   test('the page opens with the first records, and asks nobody else', async (t) => {
-    const page = await visit(t, browser, long.address)
+    const page = await visit(t, long.address)
     await page.open()
     await page.until(shows, '"i":9,')
     const rows = await page.rows()
@@ -76,7 +48,7 @@ function define () {
   })
 
   test('the list scrolls over 2,000,000 records from one end to the other, in order', async (t) => {
-    const page = await visit(t, browser, long.address)
+    const page = await visit(t, long.address)
     await page.open()
     await page.until(shows, '"i":9,')
     const track = await (await page.page.$('.scrollbar')).boundingBox()
@@ -113,7 +85,7 @@ function define () {
   })
 
   test('one can jump to an offset, a share, the end, a date and a value', async (t) => {
-    const page = await visit(t, browser, long.address)
+    const page = await visit(t, long.address)
     await page.open()
     for (const [target, expected] of [
       ['end', RECORDS - 1], ['start', 0], ['i = 777777', 777777], ['2024-01-10T00:00:00Z', 9 * 86400], ['timestamp = 2024-01-02', 86400]
@@ -137,7 +109,7 @@ function define () {
   })
 
   test('a filter shows its hits, and is in the address', async (t) => {
-    const page = await visit(t, browser, short.address)
+    const page = await visit(t, short.address)
     await page.open()
     await page.fill('#filter', 'i > 19990')
     await page.page.keyboard.press('Enter')
@@ -160,7 +132,7 @@ function define () {
   })
 
   test('a filter can be stopped, and goes on', async (t) => {
-    const page = await visit(t, browser, long.address)
+    const page = await visit(t, long.address)
     await page.open('q=i+%3D+-1')
     await page.click('.scan button')
     await page.until(hasText, '.scan [role=status]', 'stopped')
@@ -171,7 +143,7 @@ function define () {
   })
 
   test('the address has all that is seen, so that a page can be loaded again', async (t) => {
-    const page = await visit(t, browser, short.address)
+    const page = await visit(t, short.address)
     await page.open(`view=records&at=${5 * BLOCK}`)
     await page.page.waitForSelector(seen)
     const [first] = await page.rows()
@@ -195,7 +167,7 @@ function define () {
     const file = testFolder(t)('log')
     const log = promises(FlumeLog(file))
     await log.append(Array.from({ length: 500 }, (_, i) => JSON.stringify(record(i))))
-    const page = await visit(t, browser, await viewer(t, file))
+    const page = await visit(t, await viewer(t, file))
     await page.open()
     await page.page.waitForSelector(seen)
     await page.until(hasText, '.status', 'live')
@@ -225,7 +197,7 @@ function define () {
     const file = testFolder(t)('log')
     await makeLog(file, Array.from({ length: 20000 }, (_, i) => JSON.stringify(record(i))))
     overwrite(file, 2 * BLOCK + 1000, 'damaged')
-    const page = await visit(t, browser, await viewer(t, file))
+    const page = await visit(t, await viewer(t, file))
     await page.open(`view=records&at=${2 * BLOCK - 200}`)
     await page.page.waitForSelector('.row.corrupt')
     const numbers = await page.page.$$eval('.rows .row[data-seq]:not(.corrupt) .line', lines => lines.map(line => JSON.parse(line.textContent).i))
@@ -246,7 +218,7 @@ function define () {
     const file = testFolder(t)('log')
     const seqs = await makeLog(file, Array.from({ length: 50 }, (_, i) => JSON.stringify(record(i))))
     await deleteFrom(file, [seqs[3], seqs[4]])
-    const page = await visit(t, browser, await viewer(t, file))
+    const page = await visit(t, await viewer(t, file))
     await page.open()
     await page.until(() => document.querySelectorAll('.row.deleted').length === 2)
     const rows = await page.rows()
@@ -273,7 +245,7 @@ function define () {
       '{"id":9007199254740993}'
     ]
     await makeLog(file, records)
-    const page = await visit(t, browser, await viewer(t, file))
+    const page = await visit(t, await viewer(t, file))
     await page.open('view=records&encoding=json')
     await page.until((count) => document.querySelectorAll('.rows .row[data-seq]').length === count, records.length)
     const rows = await page.rows()
@@ -304,134 +276,8 @@ function define () {
     t.deepEqual(page.problems, [])
   })
 
-  test('the page is dark or light as the system is, or as chosen', async (t) => {
-    const page = await visit(t, browser, short.address)
-    const ground = async () => {
-      await page.page.waitForSelector(seen)
-      const [red] = await page.page.evaluate(() => window.getComputedStyle(document.documentElement).backgroundColor.match(/\d+/g))
-      return Number(red) < 128 ? 'dark' : 'light'
-    }
-    await page.scheme('light')
-    await page.open()
-    t.equal(await ground(), 'light')
-    await page.scheme('dark')
-    t.equal(await ground(), 'dark')
-    await page.page.select('.theme select', 'light')
-    t.equal(await ground(), 'light')
-    await page.page.reload()
-    t.equal(await ground(), 'light', 'the choice stays')
-    t.deepEqual(page.problems, [])
-  })
-
-  test('on a screen of 360 pixels, nothing is cut off', async (t) => {
-    const page = await visit(t, browser, short.address)
-    await page.page.setViewport({ width: 360, height: 740, hasTouch: true, isMobile: true })
-    const fits = () => page.page.evaluate(() => document.documentElement.scrollWidth <= 360 && [...document.querySelectorAll('button, a, input, select, h1')]
-      .every(element => element.checkVisibility() === false || element.closest('.hex, .tree, .text, .sr, .skip') !== null || element.getBoundingClientRect().right <= 360))
-    await page.open()
-    await page.page.waitForSelector(seen)
-    t.ok(await fits(), 'records')
-    const touch = await page.page.touchscreen.touchStart(180, 600)
-    for (let y = 580; y >= 400; y -= 20) await touch.move(180, y)
-    await touch.end()
-    await page.until(() => !document.querySelector('.rows').textContent.includes('"i":0,'))
-    t.pass('the list follows a finger')
-    // the first tap may only stop the list
-    for (let taps = 0; taps < 100 && await page.page.$('.tree') === null; taps++) await page.page.touchscreen.tap(180, 500)
-    await page.page.waitForSelector('.tree')
-    t.ok(await fits(), 'a record')
-    for (const [fragment, selector] of [['view=shelf', '.map canvas'], ['view=shelf&block=3', '.books canvas'], ['view=numbers', '.chart canvas']]) {
-      await page.open(fragment)
-      await page.page.waitForSelector(selector)
-      t.ok(await fits(), fragment)
-    }
-    t.deepEqual(page.problems, [])
-  })
-
-  test('everything can be reached with the keyboard', async (t) => {
-    const page = await visit(t, browser, short.address)
-    const { keyboard } = page.page
-    const press = async (...keys) => { for (const key of keys) await keyboard.press(key) }
-    const focused = () => page.page.evaluate(() => document.activeElement.id || document.activeElement.className)
-    await page.open()
-    await page.page.waitForSelector(seen)
-    await press('j', 'j', 'k', 'j')
-    await page.until(hasSelected, '"i":1,')
-    await press('ArrowDown')
-    await page.until(hasSelected, '"i":2,')
-    await press('G')
-    await page.until(hasSelected, `"i":${short.records - 1},`)
-    await press('k')
-    await page.until(hasSelected, `"i":${short.records - 2},`)
-    await press('g')
-    await page.until(hasSelected, '"i":0,')
-    await press('Enter')
-    await page.page.waitForSelector('.tree')
-    await page.until(() => document.activeElement.id === 'record')
-    await press('j')
-    await page.until(hasText, '.tree', 'i: 1')
-    for (let i = 0; i < 20 && await focused() !== 'tab-tree'; i++) await press('Tab')
-    await press('ArrowRight')
-    await page.page.waitForSelector('pre.text')
-    await press('Escape')
-    await page.until(() => document.querySelector('.panel') === null && document.activeElement.id === 'records')
-    await press('/')
-    t.equal(await focused(), 'filter')
-    await keyboard.type('i = 5')
-    await press('Enter')
-    await page.until(hasText, '.scan [role=status]', '1 hit')
-    await press('Escape', ':')
-    t.equal(await focused(), 'jump')
-    await press('Escape', '2')
-    await page.page.waitForSelector('.map canvas')
-    for (let i = 0; i < 20 && await focused() !== 'map'; i++) await press('Tab')
-    await press('ArrowRight', 'ArrowRight')
-    await page.until(hasText, '.panel h2', 'Block 1')
-    await page.page.waitForSelector('.books')
-    for (let i = 0; i < 20 && await focused() !== 'books'; i++) await press('Tab')
-    await press('ArrowRight', 'ArrowRight')
-    await page.until(hasText, '.detail', 'Record')
-    await press('Enter')
-    await page.page.waitForSelector('pre.text')
-    await page.until(() => document.querySelector('.row[aria-selected=true]') !== null)
-    await press('3')
-    await page.page.waitForSelector('.chart canvas')
-    await press('?')
-    await page.page.waitForSelector('dialog[open]')
-    await press('Escape')
-    await page.until(() => document.querySelector('dialog') === null)
-    t.pass('done')
-    t.deepEqual(page.problems, [])
-  })
-
-  for (const scheme of /** @type {const} */ (['light', 'dark'])) {
-    test(`axe finds nothing to object to, in ${scheme} colours`, async (t) => {
-      const file = testFolder(t)('log')
-      const seqs = await makeLog(file, Array.from({ length: 4000 }, (_, i) => JSON.stringify({ ...record(i), text: 'a', flag: true, none: null })))
-      await deleteFrom(file, [seqs[1]])
-      overwrite(file, BLOCK + 1000, 'damaged')
-      const page = await visit(t, browser, await viewer(t, file))
-      await page.scheme(scheme)
-      for (const [fragment, selector] of [
-        ['view=records', seen], [`view=records&at=${BLOCK}`, '.row.corrupt'], [`view=records&seq=${seqs[2]}&panel=tree`, '.tree'], [`view=records&seq=${seqs[2]}&panel=text`, 'pre.text'],
-        [`view=records&seq=${seqs[2]}&panel=hex`, 'div.hex'], ['view=records&q=flag+%3D+true', '.scan [role=status]'], ['view=shelf', '.map canvas'],
-        ['view=shelf&block=0', '.books canvas'], ['view=numbers', '.tiles']
-      ]) {
-        await page.open(fragment)
-        await page.page.waitForSelector(selector)
-        if (fragment === 'view=numbers') {
-          await page.click('section[aria-label=Verify] button')
-          await page.page.waitForSelector('.findings')
-        }
-        await page.page.evaluate(AXE)
-        const violations = await page.page.evaluate(async () => (await window.axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`))
-        t.deepEqual(violations, [], fragment)
-      }
-    })
-  }
-
   test('what is filtered can be exported', async (t) => {
-    const page = await visit(t, browser, short.address)
+    const page = await visit(t, short.address)
     await page.open('view=records&q=i+%3C+3')
     await page.until(hasText, '.scan', '3 hits')
     await page.click('.menu summary')
@@ -446,7 +292,7 @@ function define () {
     t.deepEqual((await download()).trim().split(/\r?\n/), ['i', '0', '1', '2'])
     t.deepEqual(page.problems, [])
   })
-}
+})
 
 /** Turns the wheel, up (-1) or down, and watches whether the records that are seen follow each other. */
 async function wheel (page, direction, turns) {
