@@ -17,7 +17,7 @@ const { parseArgs } = require('util')
 const { processFolder } = require('./helpers/folder')
 const { runtime } = require('./helpers/runtime')
 
-const TIMEOUT = Number(process.env.TEST_TIMEOUT ?? 180)
+const TIMEOUT = Number(process.env.TEST_TIMEOUT ?? 300)
 /** The tests start hundreds of processes, and need no TLS: reading certificates would take most of the time of starting one. */
 const { NODE_EXTRA_CA_CERTS, ...env } = process.env
 const { values: { thorough, again }, positionals: names } = parseArgs({
