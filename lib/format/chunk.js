@@ -88,6 +88,18 @@ function indexAt (bytes, start) {
 
 /**
  * @param {Buffer} bytes
+ * @param {number} start of a record's data
+ * @param {number} end of it
+ * @returns {boolean} whether it is a chunk that has others before it
+ */
+function isContinuation (bytes, start, end) {
+  if (bytes[start] !== FIRST_BYTE) return false
+  const kind = kindAt(bytes, start, end)
+  return (kind === PART || kind === LAST) && indexAt(bytes, start) > 0
+}
+
+/**
+ * @param {Buffer} bytes
  * @param {number} start of a chunk
  * @returns {number} bytes of the whole record
  */
@@ -296,6 +308,7 @@ module.exports = {
   startsWithMagic,
   kindAt,
   kindOf,
+  isContinuation,
   indexAt,
   lengthAt,
   wholeChecksumAt,

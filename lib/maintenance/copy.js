@@ -4,6 +4,7 @@
 // records of the same size replace the corrupt parts; or the log is repacked, and offsets
 // change.
 
+const { isContinuation } = require('../format/chunk')
 const { holeOf } = require('../format/hole')
 const layout = require('../format/layout')
 const { pieces } = require('./blocks')
@@ -11,6 +12,9 @@ const { noCounts, tally } = require('./counts')
 const { Packer } = require('./packer')
 const { corruptRange, addRange } = require('./ranges')
 const { blankBlock, keepWholeFrames } = require('./salvage')
+
+/** The data of a deleted record. */
+const DELETED = Buffer.alloc(1)
 
 /**
  * @typedef {import('./ranges').Range} Range
@@ -71,13 +75,26 @@ async function copyInPlace (extent, target, { salvage, onprogress }) {
 async function copyPacked (extent, target, { salvage, onprogress }) {
   const copied = nothingCopied()
   const packer = new Packer(target, extent.blockSize)
+  // of large records whose deletion was interrupted, or that are lost in part
+  let torn = 0
+  let isBehindDeleted = false
   for await (const { offset, bytes, blocks } of pieces(extent)) {
     for (const block of blocks) {
       if (block.problem !== null) mend(copied, block, salvage)
       const { buffer, end } = block
       for (let position = 0; position < end; position = layout.nextPosition(buffer, position)) {
-        if (layout.isDeleted(buffer, position)) continue
-        const seq = packer.add(layout.dataAt(buffer, position))
+        if (layout.isDeleted(buffer, position)) {
+          isBehindDeleted = true
+          continue
+        }
+        const data = layout.dataAt(buffer, position)
+        // it is deleted for as long as a deleted record is among its chunks
+        if (isBehindDeleted && isContinuation(data, 0, data.length)) {
+          packer.add(DELETED)
+          torn++
+        }
+        isBehindDeleted = false
+        const seq = packer.add(data)
         if (seq !== block.offset + position) copied.moved = true
       }
       tally(copied.counts, buffer, end)
@@ -86,7 +103,7 @@ async function copyPacked (extent, target, { salvage, onprogress }) {
     if (onprogress) onprogress(offset + bytes.length - extent.start, extent.end - extent.start)
   }
   copied.size = await packer.end()
-  Object.assign(copied.counts, { deleted: 0, deletedBytes: 0, framing: copied.counts.records * layout.FRAME_SIZE })
+  Object.assign(copied.counts, { deleted: torn, deletedBytes: torn * DELETED.length, framing: (copied.counts.records + torn) * layout.FRAME_SIZE })
   return copied
 }
 

@@ -5,6 +5,7 @@
 
 const fs = require('fs')
 const { promisify } = require('util')
+const { isContinuation } = require('../format/chunk')
 const layout = require('../format/layout')
 const { writeChecksum } = require('../format/checksum')
 const { datasync } = require('../storage/datasync')
@@ -16,6 +17,9 @@ const HOLE_EDGE = 16
 
 const open = promisify(fs.open)
 const ftruncate = promisify(fs.ftruncate)
+
+/** A deleted record, with its lengths. */
+const DELETED = Buffer.from([1, 0, 0, 1, 0])
 
 /** Decides about a record that is not deleted: its data is in the block between `start` and `end`. @typedef {(block: Buffer, start: number, end: number, seq: number) => boolean} Keep */
 
@@ -51,6 +55,8 @@ class CompactedFile {
     /** The block that is being filled, by its position in the chunk, and where the next record starts in it. */
     this.blockStart = 0
     this.position = 0
+    /** Whether the record before was deleted, and left out. */
+    this.isBehindDeleted = false
     /** Of the last record; -1: there is none. */
     this.lastSeq = -1
     /** Counts. */
@@ -116,9 +122,11 @@ class CompactedFile {
       if (hasPlace ? false : isDeleted || (keep !== null && !keep(block, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE, offset + position))) {
         if (isDeleted) this.deleted++
         else this.dropped++
+        this.isBehindDeleted = isDeleted
         this.addRun(block, start, position, last, offset)
         start = next
       } else {
+        if (this.isBehindDeleted) this.keepTorn(block, position, next)
         if (hasPlace) this.deleted++
         else this.records++
         if (!this.fits(next - start, next - position)) {
@@ -131,6 +139,20 @@ class CompactedFile {
       position = next
     }
     this.addRun(block, start, end, last, offset)
+  }
+
+  /**
+   * If the deletion of a large record was interrupted, some of its chunks are left. It is deleted for as long as a deleted record is among them.
+   * @param {Buffer} block
+   * @param {number} position of a record that is kept, behind one that was left out
+   * @param {number} next where the one after it starts
+   */
+  keepTorn (block, position, next) {
+    this.isBehindDeleted = false
+    if (!isContinuation(block, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE)) return
+    if (!this.fits(DELETED.length, DELETED.length)) this.startBlock()
+    DELETED.copy(this.chunk, this.blockStart + this.position)
+    this.position += DELETED.length
   }
 
   /**
@@ -186,6 +208,7 @@ class CompactedFile {
    * @returns {number[]} positions of the records in it that are dropped
    */
   addTail (block, end, offset) {
+    if (this.isBehindDeleted && end > 0) this.keepTorn(block, 0, layout.nextPosition(block, 0))
     if (this.position > 0) this.startBlock()
     const dropped = []
     let last = 0

@@ -130,7 +130,7 @@ class Compaction {
     const earlier = await EarlierCopy.open(path)
     if (earlier === null) return false
     const { map } = earlier
-    if (!isUsable(map, { id: String(this.compacting.id), blocks: this.blocks, end: this.writer.packer.end })) {
+    if (!isUsable(map, { id: String(this.compacting.id), blocks: this.blocks, end: this.writer.packer.end }) || !await earlier.clearHead()) {
       this.fds.push(earlier.fd, map.fd)
       this.closeFiles()
       return false

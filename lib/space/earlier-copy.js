@@ -6,8 +6,10 @@
 
 const fs = require('fs')
 const { promisify } = require('util')
+const { Holes, PAGE_SIZE } = require('../storage/holes')
 const { OffsetMap } = require('./offset-map')
 const { filesOf } = require('./unfinished')
+const { writeAll } = require('./whole-writes')
 
 const open = promisify(fs.open)
 const read = promisify(fs.read)
@@ -37,10 +39,23 @@ class EarlierCopy {
     const { unfinished, unfinishedMap } = filesOf(log)
     const fd = await open(unfinished, TO_UPDATE).catch(() => -1)
     if (fd === -1) return null
-    const map = await OffsetMap.openFile(unfinishedMap, TO_UPDATE).catch(() => null)
+    const map = !fs.fstatSync(fd).isFile() ? null : await OffsetMap.openFile(unfinishedMap, TO_UPDATE).catch(() => null)
     if (map !== null) return new EarlierCopy(fd, map)
     fs.closeSync(fd)
     return null
+  }
+
+  /**
+   * Nothing is in front of the records, whatever has happened to the file.
+   * @returns {Promise<boolean>} false: that space cannot be freed here
+   */
+  async clearHead () {
+    const write = (/** @type {number} */ offset, /** @type {Buffer} */ zeros) => writeAll(this.fd, [zeros], offset)
+    const { base } = this.map
+    const last = Math.floor(base / PAGE_SIZE) * PAGE_SIZE
+    if (!await new Holes(() => this.fd, write).freePages(0, last)) return false
+    if (base > last) await write(last, Buffer.alloc(base - last))
+    return true
   }
 
   /**

@@ -31,6 +31,8 @@ const LINE_FRAME = 10
 const NO_FILE = new Set(['ENOENT', 'ENAMETOOLONG'])
 
 const openFile = promisify(fs.open)
+/** A FIFO is not waited for. */
+const TO_READ = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0)
 
 /**
  * @typedef {object} Header
@@ -71,18 +73,18 @@ class OffsetMap {
    * @returns {Promise<OffsetMap | null>} null: the log has none, since it was never compacted
    */
   static async open (log) {
-    return OffsetMap.openFile(log + SUFFIX, 'r')
+    return OffsetMap.openFile(log + SUFFIX)
   }
 
   /**
    * @param {string} filename
-   * @param {string | number} flags
+   * @param {number} [flags]
    * @returns {Promise<OffsetMap | null>} null: there is no such file, or it is not whole
    */
-  static async openFile (filename, flags) {
+  static async openFile (filename, flags = TO_READ) {
     const fd = await openFile(filename, flags).catch(err => { if (!NO_FILE.has(err.code)) throw err })
     if (fd === undefined) return null
-    const header = readHeader(fd)
+    const header = fs.fstatSync(fd).isFile() ? readHeader(fd) : null
     if (header !== null) return new OffsetMap(fd, header, filename)
     fs.closeSync(fd)
     return null

@@ -33,7 +33,7 @@ async function removeUnfinished (log) {
  * @param {Log} log
  */
 async function removeUseless (path, log) {
-  const map = await OffsetMap.openFile(filesOf(path).unfinishedMap, 'r').catch(() => null)
+  const map = await OffsetMap.openFile(filesOf(path).unfinishedMap).catch(() => null)
   map?.close()
   if (map === null || !isUsable(map, log)) await removeUnfinished(path)
 }

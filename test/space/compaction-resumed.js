@@ -8,6 +8,7 @@ countBytes()
 const fs = require('fs')
 const path = require('path')
 const tape = require('tape')
+const { execFileSync } = require('child_process')
 const { verify } = require('../../maintenance')
 const { open } = require('../../promises')
 const { flumelog } = require('../helpers/command-line')
@@ -83,6 +84,19 @@ tape('whatever becomes of the log and the copy after an interruption, the next c
   const changes = {
     'the copy is damaged': (file) => change(file + '.compacting', random),
     'the map is damaged': (file) => change(file + '.compacting.map', random),
+    'something is in front of the records': (file) => overwrite(file + '.compacting', 0, 100_000, 'x'),
+    'something is in front of the records of a copy that is cut': (file) => {
+      fs.truncateSync(file + '.compacting', 5000)
+      overwrite(file + '.compacting', 4000, 50_000, 'x')
+    },
+    'the copy is no file': (file) => {
+      fs.unlinkSync(file + '.compacting')
+      execFileSync('mkfifo', [file + '.compacting'])
+    },
+    'the map is no file': (file) => {
+      fs.unlinkSync(file + '.compacting.map')
+      execFileSync('mkfifo', [file + '.compacting.map'])
+    },
     'the copy is cut': (file) => fs.truncateSync(file + '.compacting', random.below(fs.statSync(file + '.compacting').size)),
     'the map is cut': (file) => fs.truncateSync(file + '.compacting.map', random.below(4096 * 2)),
     'the map is missing': (file) => fs.unlinkSync(file + '.compacting.map'),
@@ -189,6 +203,12 @@ function copyOf (file) {
 
 function beside (file) {
   return fs.readdirSync(path.dirname(file)).filter(name => name.startsWith('log')).sort()
+}
+
+function overwrite (file, offset, length, fill) {
+  const fd = fs.openSync(file, 'r+')
+  fs.writeSync(fd, Buffer.alloc(length, fill), 0, length, offset)
+  fs.closeSync(fd)
 }
 
 /** Changes bytes of what was written, not of the sparse part in front of it. */

@@ -7,7 +7,7 @@ const { isDeepStrictEqual } = require('util')
 const pull = require('pull-stream')
 const test = require('tape')
 const FlumeLog = require('../..')
-const { verify } = require('../../maintenance')
+const { copy, verify } = require('../../maintenance')
 const { wrap } = require('../../promises')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
@@ -15,6 +15,7 @@ const { MovingTail } = require('../../lib/space/moving-tail')
 const { Disk } = require('../helpers/disk')
 const { isIntact, numberOf, numbered } = require('../helpers/numbered')
 const { promises } = require('../helpers/promises')
+const { randomFrom } = require('../helpers/random')
 const { until } = require('../helpers/followers')
 const { testFolder } = require('../helpers/folder')
 const { codeOf, collect, event } = require('../helpers/reading')
@@ -43,6 +44,47 @@ test('a trim keeps all chunks of large records that are not before it', async (t
   }
   t.ok(log.log.start > seqs[6], 'large records are trimmed')
   await log.close()
+})
+
+test('a large record of which only some chunks were deleted stays deleted when the log is compacted, or copied', async (t) => {
+  const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+  t.comment(`SEED=${seed}`)
+  const random = randomFrom(seed)
+  const shown = async (log) => {
+    const forward = await collect(log.log, { seqs: false })
+    const backward = await collect(log.log, { seqs: false, reverse: true })
+    if (!isDeepStrictEqual(forward, [...backward].reverse())) t.fail('backward, others are shown')
+    return forward
+  }
+  for (let run = 0; run < 12; run++) {
+    const file = testFolder(t)('log')
+    const blockSize = random.pick([128, 1024])
+    const log = await filled(file, 1, { blockSize })
+    if (random() < 0.5) await log.append(Buffer.alloc(700, 1))
+    await log.close()
+    // as an interrupted deletion leaves it
+    const plain = promises(FlumeLog(file))
+    const chunks = await collect(plain.log, { values: false })
+    const first = random.below(chunks.length)
+    await plain.del(chunks.slice(first, first + 1 + random.below(random.pick([2, 20, 200]))))
+    if (random() < 0.5) await plain.del([random.pick(chunks), chunks.at(-2)])
+    await plain.close()
+    const again = promises(FlumeLog(file, { large: true }))
+    const before = await shown(again)
+    await copy(file, `${file}.copy`, { compact: true })
+    const copied = promises(FlumeLog(`${file}.copy`, { large: true }))
+    t.deepEqual(await shown(copied), before, 'copied')
+    await copied.close()
+    for (let times = 0; times < 2; times++) {
+      await called(cb => again.log.compact(random() < 0.5 ? { keep: () => true } : {}, cb))
+      t.deepEqual(await shown(again), before, 'compacted')
+    }
+    await again.append(Buffer.alloc(300, 2))
+    t.deepEqual(await shown(again), [...before, Buffer.alloc(300, 2)])
+    await again.close()
+    const { corrupt } = await verify(file)
+    t.notOk(corrupt?.length)
+  }
 })
 
 test('a large record is deleted while its parts are trimmed', async (t) => {
