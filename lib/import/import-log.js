@@ -180,8 +180,8 @@ class Import {
       // it is awaited below
       this.saving.catch(() => {})
       const total = importer.total()
-      const written = { ...total, ...end, records: total.records + importer.extra.records, bytes: total.bytes + importer.extra.bytes }
-      await readBack.finish(written, settings.keepDeleted, this.work)
+      const written = { ...total, ...end, records: total.records + importer.extra.records, bytes: total.bytes + importer.extra.bytes, deleted: (settings.keepDeleted ? total.deleted : 0) + importer.extra.deleted }
+      await readBack.finish(written, this.work)
       await this.saving
       return {
         format: found.format,
@@ -285,7 +285,7 @@ class Import {
 }
 
 /** @type {Snapshot} */
-const NOTHING_YET = { size: 0, digest: 0, offset: 0, mapSize: 0, skippedSize: 0, extra: { records: 0, bytes: 0 }, counts: { records: 0, bytes: 0, large: 0, deleted: 0, skipped: 0, corrupt: 0 } }
+const NOTHING_YET = { size: 0, digest: 0, offset: 0, mapSize: 0, skippedSize: 0, extra: { records: 0, bytes: 0, deleted: 0 }, counts: { records: 0, bytes: 0, large: 0, deleted: 0, skipped: 0, corrupt: 0 } }
 
 /**
  * @param {string} name

@@ -57,6 +57,8 @@ class Importer {
     this.mostInAll = large ? chunk.MAX_LENGTH : this.most
     this.counts = counts
     this.extra = extra
+    /** Whether the record before was deleted, and left out. */
+    this.isBehindDeleted = false
     /** A large record that is being added. @type {{ splitter: chunk.Splitter, length: number, offset: number } | null} */
     this.splitting = null
     // in fields of their own, since they change with every record
@@ -72,6 +74,7 @@ class Importer {
   record (bytes, start, end, offset, isDeleted) {
     const length = end - start
     if (isDeleted) return this.deleted(length, offset)
+    if (this.isBehindDeleted) this.keepTorn(bytes, start, end, offset)
     if (length === 0 || length > this.most) return this.addLarge(bytes, start, end, offset)
     if (this.large && bytes[start] === chunk.FIRST_BYTE && !this.hasChunks && chunk.startsWithMagic(bytes, start, end)) return this.addEscaped(bytes, start, end, offset)
     const isFull = this.place(length, offset)
@@ -79,6 +82,22 @@ class Importer {
     this.records++
     this.bytes += length
     return isFull
+  }
+
+  /**
+   * If the deletion of a large record was interrupted, some of its chunks are left. It is deleted for as long as a deleted record is among them.
+   * @param {Buffer} bytes
+   * @param {number} start
+   * @param {number} end
+   * @param {number} offset
+   */
+  keepTorn (bytes, start, end, offset) {
+    this.isBehindDeleted = false
+    if (!this.hasChunks || !chunk.isContinuation(bytes, start, end)) return
+    this.place(1, offset)
+    this.log.addDeleted(1)
+    this.extra.deleted++
+    this.expected = -1
   }
 
   /**
@@ -159,6 +178,7 @@ class Importer {
    */
   deleted (length, offset) {
     this.counts.deleted++
+    this.isBehindDeleted = !this.keepDeleted
     if (!this.keepDeleted) return false
     // of a record that is too large nothing but a mark can be kept
     const kept = Math.min(length, this.most)

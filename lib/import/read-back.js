@@ -56,11 +56,10 @@ class ReadBack {
   /**
    * Checks the rest.
    * @param {{ size: number, digest: number, records: number, bytes: number, deleted: number }} written all of the log
-   * @param {boolean} keepDeleted
    * @param {import('../maintenance/work').Work} work
    * @throws flumelog:corrupt
    */
-  async finish ({ size, digest, records, bytes, deleted }, keepDeleted, work) {
+  async finish ({ size, digest, records, bytes, deleted }, work) {
     const { check, file } = this
     const onprogress = work.begin('check')
     if ((await fs.promises.stat(file.filename)).size !== size) this.fail()
@@ -70,7 +69,7 @@ class ReadBack {
     } while (this.reading !== null)
     if (this.offset < size) this.checkPiece(await this.read(this.memory[0].subarray(0, size - this.offset)))
     onprogress(size, size)
-    const isSame = check.digest === digest && check.records === records && check.bytes === bytes && check.deleted === (keepDeleted ? deleted : 0)
+    const isSame = check.digest === digest && check.records === records && check.bytes === bytes && check.deleted === deleted
     if (!isSame) this.fail()
   }
 

@@ -16,6 +16,7 @@ const SKIPPED_SUFFIX = '.skipped'
  * @typedef {object} Extra what the log has more than the records that were imported, because of chunks
  * @property {number} records
  * @property {number} bytes
+ * @property {number} deleted records among the chunks of large ones, which keep these deleted
  *
  * @typedef {object} Snapshot of an import, at the start of a block
  * @property {number} offset in the old file, of the record that starts the block

@@ -7,6 +7,7 @@ const { isDeepStrictEqual } = require('util')
 const pull = require('pull-stream')
 const test = require('tape')
 const FlumeLog = require('../..')
+const { importLog } = require('../../import')
 const { copy, verify } = require('../../maintenance')
 const { wrap } = require('../../promises')
 const { createLog } = require('../../lib/log')
@@ -46,7 +47,7 @@ test('a trim keeps all chunks of large records that are not before it', async (t
   await log.close()
 })
 
-test('a large record of which only some chunks were deleted stays deleted when the log is compacted, or copied', async (t) => {
+test('a large record of which only some chunks were deleted stays deleted when the log is compacted, copied or imported', async (t) => {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
   t.comment(`SEED=${seed}`)
   const random = randomFrom(seed)
@@ -75,6 +76,10 @@ test('a large record of which only some chunks were deleted stays deleted when t
     const copied = promises(FlumeLog(`${file}.copy`, { large: true }))
     t.deepEqual(await shown(copied), before, 'copied')
     await copied.close()
+    await importLog(file, `${file}.imported`, { from: 'flumelog-aligned-offset', blockSize })
+    const imported = promises(FlumeLog(`${file}.imported`, { large: true }))
+    t.deepEqual(await shown(imported), before, 'imported')
+    await imported.close()
     for (let times = 0; times < 2; times++) {
       await called(cb => again.log.compact(random() < 0.5 ? { keep: () => true } : {}, cb))
       t.deepEqual(await shown(again), before, 'compacted')
