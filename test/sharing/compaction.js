@@ -81,6 +81,19 @@ tape('a client cannot send `keep`, and says so; an abort ends only its own wait'
   await owner.close()
 })
 
+tape('a client that waits for a compaction gets it from the next owner if this one closes', async (t) => {
+  const file = testFolder(t)('log')
+  const [owner, client] = [await open(file, SETTINGS), await open(file, SETTINGS)]
+  const seqs = await Promise.all(Array.from({ length: 2000 }, (_, n) => owner.append(`record ${n}`)))
+  await owner.del(seqs[0])
+  const compacted = client.compact()
+  await until(() => fs.existsSync(file + '.compacting') || client.flumelog.id !== '0')
+  await owner.close()
+  t.equal((await compacted).records, 1999)
+  t.equal(client.flumelog.role, 'owner')
+  await client.close()
+})
+
 tape('flumelog compact works on a log that others share, and on one of which the owner is gone', async (t) => {
   const file = testFolder(t)('log')
   const [owner, client] = [await open(file, SETTINGS), await open(file, SETTINGS)]
