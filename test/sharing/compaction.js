@@ -94,6 +94,27 @@ tape('a client that waits for a compaction gets it from the next owner if this o
   await client.close()
 })
 
+tape('what a client deletes while it moves to the compacted log is what it meant before', async (t) => {
+  const file = testFolder(t)('log')
+  const [owner, client] = [await open(file, SETTINGS), await open(file, { ...SETTINGS, blocking: false })]
+  for (let n = 0; n < 3; n++) {
+    const { length } = await valuesOf(owner)
+    const seqs = await owner.append(Array.from({ length: 100 }, (_, i) => `record ${n} ${i}`)).then(() => seqsOf(owner))
+    await owner.del(seqs[length])
+    await until(() => client.flumelog.since.value === owner.flumelog.since.value)
+    let deleted
+    const remove = owner.onCompact(() => { deleted = client.del({ gt: seqs.at(-11) }) })
+    await owner.compact()
+    remove()
+    await deleted
+    await client.sync()
+    const values = await valuesOf(owner)
+    t.equal(values.length, 89 * (n + 1), 'the last ten are deleted')
+  }
+  await client.close()
+  await owner.close()
+})
+
 tape('flumelog compact works on a log that others share, and on one of which the owner is gone', async (t) => {
   const file = testFolder(t)('log')
   const [owner, client] = [await open(file, SETTINGS), await open(file, SETTINGS)]
@@ -290,6 +311,12 @@ async function valuesOf (log) {
   const values = []
   for await (const value of log.stream({ seqs: false })) values.push(String(value))
   return values
+}
+
+async function seqsOf (log) {
+  const seqs = []
+  for await (const seq of log.stream({ values: false })) seqs.push(seq)
+  return seqs
 }
 
 /** Resolves when a process has heard of the last record. */
