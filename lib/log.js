@@ -21,7 +21,7 @@ const { Stream } = require('./read/stream')
 const { TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
 const { Compacting } = require('./space/compacting')
-const { deleteRange, isDeletionRange } = require('./space/deletion-range')
+const { deleteRange, isDeletionRange, movedDeletion } = require('./space/deletion-range')
 const { search } = require('./read/search')
 const { EarlyAppends } = require('./write/early-appends')
 const { sink } = require('./write/sink')
@@ -246,8 +246,13 @@ class Log {
   /** @type {FlumeLog['del']} */
   del (seqs, callback) {
     const cb = optional(callback) ?? noop
+    const { id } = this.compacting
     this.whenFresh((err) => {
       if (err) return cb(err)
+      // while a client read what it had not read, the log may have been compacted
+      const map = id === null || this.compacting.id === id ? null : this.compacting.map
+      if (map !== null && map.previousId !== id) return process.nextTick(cb, errors.compacted(this.filename))
+      if (map !== null) seqs = movedDeletion(seqs, map)
       const writer = this.state.opened?.writer ?? null
       if (writer === null) return process.nextTick(cb, errors.readOnly(this.filename, 'delete'))
       const { blocks } = /** @type {import('./opening').Opened} */ (this.state.opened)

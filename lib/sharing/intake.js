@@ -113,7 +113,10 @@ class Intake {
    */
   execute (session, request, ask) {
     /** @type {import('./requests').Request['cb']} */
-    const cb = (err, result) => session.reply(request, err ?? null, result)
+    const cb = (err, result) => {
+      // the owner closes the log, not the client, which asks the next owner
+      if (!('compact' in ask && /** @type {any} */ (err)?.code === 'flumelog:closed')) session.reply(request, err ?? null, result)
+    }
     if ('sync' in ask) return this.writer.syncForeign(cb)
     const problem = 'seq' in ask ? this.problemOf(ask.seq) : null
     if (problem !== null) cb(problem)

@@ -86,6 +86,8 @@ class RemoteWriter {
     /** The call whose record is to be acknowledged next: its group, and its index there. */
     this.nextGroup = 0
     this.nextCall = 0
+    /** Seqs of atomic batches that are stored, and whose group is not. @type {number[][]} */
+    this.batches = []
     /** What is stored of the oldest group. */
     this.partStored = { records: 0, bytes: 0 }
     this.requests = new Requests()
@@ -324,7 +326,9 @@ class RemoteWriter {
       position += size
       frame.position += size
       frame.acknowledged++
-      if (frame.acknowledged === frame.count) this.removeFirst()
+      if (frame.acknowledged < frame.count) continue
+      if (frame.seqs !== null) this.batches.push(frame.seqs)
+      this.removeFirst()
     }
     this.acknowledge(first + count - 1)
   }
@@ -336,6 +340,11 @@ class RemoteWriter {
   moved (map) {
     this.map = map
     this.requests.move(map)
+    // those that are stored, and not told yet, because others of their groups are not
+    const { waiters: { groups }, nextGroup, nextCall, batches } = this
+    const known = groups.slice(0, nextGroup + 1).map(({ seqs, count }, i) => ({ seqs, count: i < nextGroup ? count : nextCall }))
+    for (const seqs of batches) known.push({ seqs, count: seqs.length })
+    for (const { seqs, count } of known) for (let i = 0; i < count; i++) seqs[i] = this.seqNow(seqs[i])
   }
 
   /**
@@ -403,6 +412,7 @@ class RemoteWriter {
     const stored = waiters.acknowledge(number)
     appender.countAcknowledged(stored)
     this.nextGroup -= stored.length
+    if (stored.length > 0) this.batches = []
     for (const { records, bytes } of stored) {
       this.partStored.records -= records
       this.partStored.bytes -= bytes
@@ -459,6 +469,7 @@ class RemoteWriter {
     appender.forced = -1
     this.nextGroup = 0
     this.nextCall = 0
+    this.batches = []
     // nothing of this has to be made durable
     if (this.synced === this.acknowledged) this.synced = packer.end
     this.acknowledged = appender.lastSeq = packer.end

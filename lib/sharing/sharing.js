@@ -53,6 +53,8 @@ class Sharing {
     this.id = null
     /** Settled when this process goes on in the file where the log is now; null: it is in it. @type {Promise<void> | null} */
     this.following = null
+    /** Settled when it is in the file of the owner that has welcomed it last. @type {Promise<void>} */
+    this.meeting = Promise.resolve()
     /** @type {'owner' | 'client' | null} */
     this.role = null
     /** @type {Opened | null} */
@@ -108,6 +110,7 @@ class Sharing {
     const isOpening = deadline !== Infinity
     for (let pause = FIRST_PAUSE; !this.isClosed; pause = Math.min(2 * pause, LAST_PAUSE)) {
       // otherwise, it would get the lock of a file that is not the log any more
+      await this.meeting
       await this.following?.catch(() => {})
       if (this.tryLock()) {
         this.takeover = this.own(isOpening)
@@ -206,7 +209,7 @@ class Sharing {
           }
           // what follows is about the file in which the log is now
           connection.keep()
-          this.meet(welcome).then((isReady) => {
+          this.meeting = this.meet(welcome).then((isReady) => {
             if (!isReady) return connection.close()
             enter()
             connection.release()

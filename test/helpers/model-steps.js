@@ -76,12 +76,13 @@ async function compareWithModel (open, settings, steps, model = modelOf(settings
     } else if (step.do === 'del') {
       const seqs = step.at.map(part => near(part, true)).filter(seq => model.isRecord(seq))
       await Promise.all(seqs.map(seq => log.del(seq)))
-      seqs.forEach(model.del)
+      seqs.forEach(seq => model.del(seq))
     } else if (step.do === 'delRange') {
       const range = Object.fromEntries(Object.entries(step.bounds).map(([name, part]) => [name, offset(part)]))
       if (Object.keys(range).length === 0) continue
       await log.del(range)
-      for (const seq of model.stream({ ...range, values: false })) model.del(seq)
+      const from = Math.max(range.gte ?? 0, (range.gt ?? -1) + 1)
+      for (const seq of model.stream({ ...range, values: false })) model.del(seq, from)
       const { records } = log.log.stats()
       // of large records, the chunks are counted
       if (records !== null && !settings.large) same(records, model.stream({}).length)

@@ -71,8 +71,8 @@ function modelOf ({ blockSize, checksum, large = false }, isClient = false) {
 
     isRecord: (seq) => records.some(record => record.seq === seq && !record.trimmed),
 
-    /** Whether a part of a large record was there, which is a deleted record now. */
-    isDeletedPart: (seq) => records.some(record => record.deleted && record.parts.includes(seq)),
+    /** Whether a part of a large record was there, which is a deleted record now: not one in front of the range that was deleted. */
+    isDeletedPart: (seq) => records.some(record => record.deleted && record.parts.includes(seq) && seq >= record.deletedFrom),
 
     get (seq) {
       if (seq < 0) return 'flumelog:invalid'
@@ -90,8 +90,9 @@ function modelOf ({ blockSize, checksum, large = false }, isClient = false) {
       return before.length === 0 ? 'flumelog:not-found' : plain(before[before.length - 1])
     },
 
-    del (seq) {
-      records.find(record => record.seq === seq).deleted = true
+    /** @param {number} [from] where the range of the deletion starts */
+    del (seq, from = 0) {
+      Object.assign(records.find(record => record.seq === seq), { deleted: true, deletedFrom: from })
     },
 
     /**

@@ -81,6 +81,40 @@ tape('a client cannot send `keep`, and says so; an abort ends only its own wait'
   await owner.close()
 })
 
+tape('a client that waits for a compaction gets it from the next owner if this one closes', async (t) => {
+  const file = testFolder(t)('log')
+  const [owner, client] = [await open(file, SETTINGS), await open(file, SETTINGS)]
+  const seqs = await Promise.all(Array.from({ length: 2000 }, (_, n) => owner.append(`record ${n}`)))
+  await owner.del(seqs[0])
+  const compacted = client.compact()
+  await until(() => fs.existsSync(file + '.compacting') || client.flumelog.id !== '0')
+  await owner.close()
+  t.equal((await compacted).records, 1999)
+  t.equal(client.flumelog.role, 'owner')
+  await client.close()
+})
+
+tape('what a client deletes while it moves to the compacted log is what it meant before', async (t) => {
+  const file = testFolder(t)('log')
+  const [owner, client] = [await open(file, SETTINGS), await open(file, { ...SETTINGS, blocking: false })]
+  for (let n = 0; n < 3; n++) {
+    const { length } = await valuesOf(owner)
+    const seqs = await owner.append(Array.from({ length: 100 }, (_, i) => `record ${n} ${i}`)).then(() => seqsOf(owner))
+    await owner.del(seqs[length])
+    await until(() => client.flumelog.since.value === owner.flumelog.since.value)
+    let deleted
+    const remove = owner.onCompact(() => { deleted = client.del({ gt: seqs.at(-11) }) })
+    await owner.compact()
+    remove()
+    await deleted
+    await client.sync()
+    const values = await valuesOf(owner)
+    t.equal(values.length, 89 * (n + 1), 'the last ten are deleted')
+  }
+  await client.close()
+  await owner.close()
+})
+
 tape('flumelog compact works on a log that others share, and on one of which the owner is gone', async (t) => {
   const file = testFolder(t)('log')
   const [owner, client] = [await open(file, SETTINGS), await open(file, SETTINGS)]
@@ -277,6 +311,12 @@ async function valuesOf (log) {
   const values = []
   for await (const value of log.stream({ seqs: false })) values.push(String(value))
   return values
+}
+
+async function seqsOf (log) {
+  const seqs = []
+  for await (const seq of log.stream({ values: false })) seqs.push(seq)
+  return seqs
 }
 
 /** Resolves when a process has heard of the last record. */

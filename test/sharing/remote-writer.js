@@ -61,3 +61,18 @@ tape('a call is answered when its frame is stored, though a batch of the same tu
     t.deepEqual(told, [['first', 0], ['batch', 'ENOSPC']])
   }
 })
+
+tape('a call that is answered after a compaction gets the seq since, though its record was stored before', async (t) => {
+  const remote = new RemoteWriter('log', LIMITS, false, () => {})
+  remote.connected(WELCOME, () => {})
+  const told = []
+  for (const size of [10, 20, 30]) remote.appender.appendBatch([Buffer.alloc(size)], false, (err, seq) => told.push(err?.code ?? seq))
+  await event(setImmediate)
+  // an owner has died in the middle of the write
+  remote.disconnected()
+  remote.connected({ ...WELCOME, stored: 2, runs: [{ first: 1, count: 2, seq: 0 }] }, () => {})
+  remote.moved({ base: 65536000, fd: 0, at: seq => 65536000 + 10 * seq })
+  remote.onack({ first: 3, count: 1, seq: 65537000 })
+  remote.inputDone()
+  t.deepEqual(told, [65536000, 65536140, 65537000])
+})

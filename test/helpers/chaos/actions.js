@@ -136,6 +136,39 @@ const ACTIONS = [
     }
   },
   {
+    name: 'compact',
+    async run (round, random) {
+      await round.ended(round.compact(random.pick([1, 1, 2])))
+    }
+  },
+  {
+    name: 'compact, and kill the owner meanwhile',
+    async run (round, random) {
+      const { owner } = round
+      round.compact()
+      if (random() < 0.5) await wait(random.below(random.pick([30, 200, 1000])))
+      else await round.switching(random.pick(['.compacting', '.offset-map']))
+      await wait(random.below(3))
+      round.kill(owner)
+      await round.nextOwner(owner)
+    }
+  },
+  {
+    name: 'compact, and kill or stop clients meanwhile',
+    async run (round, random) {
+      const isOver = round.compact()
+      await wait(random.below(random.pick([30, 200, 1000])))
+      const [killed, stopped] = [round.client(), round.client()]
+      if (killed !== round.owner && random() < 0.5) round.kill(killed)
+      if (stopped !== round.owner && stopped !== killed) {
+        round.stop(stopped)
+        await wait(random.pick([10, 100, 600]))
+        round.continue(stopped)
+      }
+      await round.ended(isOver)
+    }
+  },
+  {
     name: 'fill the disk',
     needsDisk: true,
     async run (round, random) {

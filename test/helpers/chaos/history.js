@@ -10,7 +10,7 @@ const UNKNOWN = ['flumelog:unreachable', 'flumelog:replaced']
 
 class History {
   constructor () {
-    /** Where acknowledged records are, as far as it was told; null: it was not. @type {Map<number, number | null>} */
+    /** Where acknowledged records are, and in which log, as far as it was told; null: it was not. @type {Map<number, { seq: number | null, id: string }>} */
     this.acknowledged = new Map()
     /** Calls whose records are not there, by number. @type {Map<number, { first: number, last: number, code: string, isAtomic: boolean }>} */
     this.failed = new Map()
@@ -20,6 +20,8 @@ class History {
     /** @type {Array<{ who: string, ranges: number[] }>} */
     this.seen = []
     this.problems = []
+    /** Ids of the logs. @type {Set<string>} */
+    this.compactions = new Set()
   }
 
   /**
@@ -31,6 +33,7 @@ class History {
     if (what === 'acked') for (const entry of message.acked) this.addAcknowledged(...entry)
     else if (what === 'deleting') this.maybeDeleted.add(number)
     else if (what === 'deleted') this.deleted.add(number)
+    else if (what === 'compacted' && message.id !== undefined) this.compactions.add(message.id)
     else if (what === 'seen') this.seen.push({ who, ranges: message.ranges })
     else if (what === 'failed') {
       for (let n = first; n <= last; n++) this.failed.set(n, message)
@@ -43,9 +46,9 @@ class History {
     else if (what === 'closed' && ((code !== undefined && !this.expected.includes(code)) || message.pending.length > 0)) this.problems.push(`${who}: close: ${JSON.stringify(message)}`)
   }
 
-  addAcknowledged (first, last, seqs) {
-    for (let number = first; number <= last; number++) this.acknowledged.set(number, seqs.length === last - first + 1 ? seqs[number - first] : null)
-    this.acknowledged.set(last, seqs.at(-1))
+  addAcknowledged (first, last, seqs, id) {
+    for (let number = first; number <= last; number++) this.acknowledged.set(number, { seq: seqs.length === last - first + 1 ? seqs[number - first] : null, id })
+    this.acknowledged.set(last, { seq: seqs.at(-1), id })
   }
 
   addError (of, code, message, who) {
@@ -59,9 +62,10 @@ class History {
 
   /**
    * @param {Array<{ seq: number, number: number }>} records in the log, in order
+   * @param {string} logId
    * @returns {string[]} what is wrong
    */
-  check (records) {
+  check (records, logId) {
     const { problems } = this
     const there = new Map()
     const last = new Map()
@@ -74,10 +78,10 @@ class History {
       if (this.deleted.has(number)) problems.push(`record ${name(number)} was deleted, and is at ${seq}`)
     }
     for (const number of there.keys()) if (this.failed.has(number)) this.checkFailed(number, there)
-    for (const [number, seq] of this.acknowledged) {
+    for (const [number, { seq, id }] of this.acknowledged) {
       const at = there.get(number)
       if (at === undefined && !this.maybeDeleted.has(number)) problems.push(`record ${name(number)} was acknowledged at ${seq}, and is missing`)
-      else if (at !== undefined && seq !== null && seq !== at) problems.push(`record ${name(number)} was acknowledged at ${seq}, and is at ${at}`)
+      else if (at !== undefined && seq !== null && id === logId && seq !== at) problems.push(`record ${name(number)} was acknowledged at ${seq}, and is at ${at}`)
     }
     for (const { who, ranges } of this.seen) this.checkSeen(who, numbersOf(ranges), there)
     return problems

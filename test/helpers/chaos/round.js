@@ -22,10 +22,11 @@ const READERS = 2
 class Round {
   /**
    * @param {import('tape').Test} t
-   * @param {{ file: string, seed: number, firstMember: number, disk: any }} settings disk: one that can be filled, or null
+   * @param {{ file: string, seed: number, firstMember: number, disk: any, actions: RegExp }} settings disk: one that can be filled, or null; actions: names of those that are taken
    */
-  constructor (t, { file, seed, firstMember, disk }) {
+  constructor (t, { file, seed, firstMember, disk, actions }) {
     this.t = t
+    this.actions = actions
     this.file = file
     this.disk = disk
     this.seed = seed
@@ -147,7 +148,7 @@ class Round {
 
   async act () {
     const { random } = this
-    const { name, run } = random.pick(this.disk === null ? ACTIONS.filter(({ needsDisk }) => !needsDisk) : ACTIONS)
+    const { name, run } = random.pick(ACTIONS.filter(({ name, needsDisk }) => (this.disk !== null || !needsDisk) && name.match(this.actions)))
     this.counts[name] = (this.counts[name] ?? 0) + 1
     await run(this, random)
   }
@@ -174,6 +175,36 @@ class Round {
       // others were faster
       if (err.code !== 'ENOSPC') throw err
     }
+  }
+
+  /**
+   * @param {number} [count] of processes that compact the log at once
+   * @returns {() => boolean} whether that is over
+   */
+  compact (count = 1) {
+    const candidates = this.writers.filter(({ isDoomed, isStopped, process }) => !isDoomed && !isStopped && process.messages.some(({ what }) => what === 'opened'))
+    const asked = Array.from({ length: count }, () => this.random.pick(candidates)?.process).filter(process => process !== undefined)
+    const answers = asked.map(process => process.messages.length)
+    for (const process of asked) process.send({ compact: true })
+    return () => asked.every((process, i) => process.isOver || process.messages.slice(answers[i]).some(({ what }) => what === 'compacted'))
+  }
+
+  /**
+   * A compaction has ended, or it takes long since so much is appended.
+   * @param {() => boolean} isOver
+   */
+  async ended (isOver) {
+    for (let left = 300; left > 0 && !isOver(); left--) await wait(10)
+  }
+
+  /**
+   * A file beside the log appears or is replaced, or a second is over.
+   * @param {string} suffix of its name
+   */
+  async switching (suffix) {
+    const inode = () => fs.statSync(this.file + suffix, { throwIfNoEntry: false })?.ino
+    const before = inode()
+    for (let left = 1000; left > 0 && inode() === before; left--) await wait(1)
   }
 
   client () {
@@ -211,19 +242,22 @@ class Round {
       one.process.send({ close: true })
     }
     await this.until(() => this.writers.length === 0 && this.readers.length === 0, 'closing')
-    this.problems = this.history.check(await recordsIn(this.file, this.options))
+    const { records, id } = await recordsIn(this.file, this.options)
+    this.problems = this.history.check(records, id)
   }
 }
 
-/** @returns {Promise<Array<{ seq: number, number: number }>>} */
+/** @returns {Promise<{ records: Array<{ seq: number, number: number }>, id: string }>} */
 async function recordsIn (file, { checksum }) {
   const reader = promises(FlumeLog(file, { readOnly: true, checksum }))
   const found = await collect(reader.log)
+  const { id } = reader.log
   await reader.close()
-  return found.map(({ seq, value }) => {
+  const records = found.map(({ seq, value }) => {
     if (!isIntact(value)) throw new Error(`at ${seq} is no whole record`)
     return { seq, number: numberOf(value) }
   })
+  return { records, id }
 }
 
 /** What a process has said of itself last. */

@@ -1,8 +1,8 @@
 'use strict'
 
 // A process that shares a log: appends, deletes and fsyncs all the time, follows the log, and
-// tells what became of each call, until it is told to finish, or killed. With `isReader`, it
-// only follows. If the file is not under its name any more, it ends.
+// tells what became of each call, until it is told to finish, or killed. If it is told to, it
+// compacts the log. With `isReader`, it only follows. If the file is not under its name any more, it ends.
 
 const pull = require('pull-stream')
 const FlumeLog = require('../../..')
@@ -16,6 +16,8 @@ const { MEMBER, NumberRanges } = require('../chaos/numbers')
 const LOOK = 100
 const LOOKS = 300
 const MOST = 60
+/** Records of which it knows the seqs after a compaction. */
+const MOST_MINE = 300
 /** The folder was renamed: whoever notices has to open the log again, which another process does here. */
 const REPLACED = 'flumelog:replaced'
 const RETRIED = ['flumelog:unreachable', 'flumelog:locked', 'ENOSPC']
@@ -30,12 +32,15 @@ let calls = 0
 let made = 0
 let acked = []
 let isFinishing = false
+let isOpen = false
 let awaited = Infinity
 let role = null
 
-listen(({ finish, leave, sentinel, awaits, close, look }) => {
+listen(({ finish, leave, sentinel, awaits, close, look, compact: isCompacting }) => {
+  if (finish && isOpen && !isReader) started('verify', verify)
   if (finish) isFinishing = true
   if (finish && pending.size === 0) say({ what: 'finished', made })
+  if (isCompacting && !isFinishing) started('compact', compact)
   if (leave || close) {
     isFinishing = true
     started('close', done => log.close((err) => {
@@ -64,7 +69,10 @@ function open (done) {
     if (err) return say({ what: 'refused', code: err.code, message: err.message })
     say({ what: 'opened', role: log.role })
     follow()
-    if (!isReader) work()
+    if (isReader) return
+    log.onCompact(moved)
+    isOpen = true
+    work()
   })
 }
 
@@ -79,7 +87,8 @@ setInterval(() => {
   const { refused } = log.stats()
   if (refused > 0) say({ what: 'wrong', why: `the owner has refused ${refused} clients, though all keep to the protocol` })
   for (const call of pending.values()) {
-    if (++call.looks !== LOOKS) continue
+    // while much is appended and deleted, a compaction takes its time
+    if (++call.looks !== (call.what === 'compact' ? 10 * LOOKS : LOOKS)) continue
     say({ what: 'hangs', call, role: log.role, stats: log.stats(), pending: pending.size })
   }
 }, LOOK)
@@ -168,9 +177,9 @@ function append (count, appendOptions) {
       say({ what: 'failed', first, last: first + count - 1, isAtomic: !!appendOptions.atomic, code: err.code, message: err.message })
     } else {
       const seqs = Array.isArray(seq) ? seq : [seq]
-      acked.push([first, first + count - 1, seqs])
+      acked.push([first, first + count - 1, seqs, log.id])
       say({ what: 'more' })
-      mine.push({ number: first + count - 1, seq: seqs.at(-1), how: `${count} ${JSON.stringify(appendOptions)} ${asked} ${log.role}` })
+      mine.push({ number: first + count - 1, seq: seqs.at(-1), id: log.id, how: `${count} ${JSON.stringify(appendOptions)} ${asked} ${log.role}` })
     }
     done()
   }))
@@ -178,7 +187,8 @@ function append (count, appendOptions) {
 
 function erase () {
   if (mine.length === 0) return
-  const [{ number, seq, how }] = mine.splice(random.below(mine.length), 1)
+  const [{ number, seq, id, how }] = mine.splice(random.below(mine.length), 1)
+  if (id !== log.id) return
   say({ what: 'deleting', number })
   tellNow()
   started(`del ${number} at ${seq}`, done => log.del(seq, (err) => {
@@ -186,6 +196,39 @@ function erase () {
     else say({ what: 'deleted', number })
     done()
   }))
+}
+
+function compact (done) {
+  log.compact((err, compacted) => {
+    // another process may have asked for it, or the owner is about to close
+    const isFine = isFinishing || err?.code === 'flumelog:closed' || /compacted already/.test(err?.message)
+    say({ what: 'compacted', id: compacted?.id })
+    answered('compact', isFine ? null : err, done)
+  })
+}
+
+/** The log was compacted: records have other seqs, if this process has not missed a compaction. */
+function moved ({ id, previousId, map }) {
+  for (const entry of mine.splice(0, Math.max(0, mine.length - MOST_MINE))) entry.id = null
+  for (const entry of mine) {
+    if (entry.id !== previousId) continue
+    entry.id = null
+    map(entry.seq).then((seq) => {
+      if (seq === null) say({ what: 'wrong', why: `record ${entry.number}, at ${entry.seq} before, is in compacted log ${id} no more` })
+      else Object.assign(entry, { seq, id })
+    }, () => {})
+  }
+}
+
+/** Seqs lead to their records. */
+async function verify (done) {
+  for (const { number, seq, id, how } of mine.slice(-MOST_MINE)) {
+    if (id !== log.id) continue
+    const found = await new Promise(resolve => log.get(seq, (err, value) => resolve(err ?? value)))
+    if (id !== log.id || found.code === 'flumelog:closed' || found.code === REPLACED) continue
+    if (found instanceof Error || !isIntact(found) || numberOf(found) !== number) say({ what: 'wrong', why: `record ${number} is not at ${seq} of ${id}, ${how}: ${found instanceof Error ? found.message : numberOf(found)}` })
+  }
+  done()
 }
 
 /** The last record of all: who has seen it, has seen everything. */
@@ -196,7 +239,7 @@ function appendSentinel () {
       say({ what: 'failed', first: number, last: number, code: err.code, message: err.message })
       appendSentinel()
     } else {
-      acked.push([number, number, [seq]])
+      acked.push([number, number, [seq], log.id])
       say({ what: 'sentinel', number })
     }
     done()
