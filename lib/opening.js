@@ -11,7 +11,7 @@ const { openBlocks } = require('./read/open-blocks')
 const { recoverEnd } = require('./recovery/recover-end')
 const { removeJournal } = require('./sharing/journal')
 const { readGeneration, settleGeneration } = require('./space/log-id')
-const { removeUseless } = require('./space/unfinished')
+const { makeRoom, removeUseless } = require('./space/unfinished')
 const { promises } = require('./storage/promisified-file')
 const { Writer } = require('./write/writer')
 
@@ -92,6 +92,7 @@ async function openAlone (context) {
  */
 async function openWriter (context, io) {
   const { file, settings, records, limits, listeners, clock } = context
+  if (file.location) await makeRoom(file.location.path)
   const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
   // what is appended now is not what an earlier owner of the log was about to store there
   if (file.location) await removeJournal(file.location.path)

@@ -9,7 +9,7 @@ const { openBlocks } = require('../read/open-blocks')
 const { recoverEnd } = require('../recovery/recover-end')
 const { settleGeneration } = require('../space/log-id')
 const { retain } = require('../space/retention')
-const { removeUseless } = require('../space/unfinished')
+const { makeRoom, removeUseless } = require('../space/unfinished')
 const { Writer } = require('../write/writer')
 const { Journal, journalName } = require('./journal')
 const { KnownClients } = require('./known-clients')
@@ -48,6 +48,8 @@ class Owner {
   async open (before) {
     const { io, context, clients, server } = this
     const { file, settings, records, limits, listeners, clock } = context
+    const { path } = /** @type {import('../storage/location').Location} */ (file.location)
+    await makeRoom(path)
     const { checksum } = settings
     const wanted = before?.blocks.blockSize ?? settings.blockSize
     const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole, large: settings.large, retain: settings.retain })
@@ -69,7 +71,7 @@ class Owner {
     this.writer = writer
     const { id, base } = await settleGeneration(file.location, found.start)
     blocks.base = base
-    await removeUseless(/** @type {import('../storage/location').Location} */ (file.location).path, { id, blocks, end: blocks.end })
+    await removeUseless(path, { id, blocks, end: blocks.end })
     return { blocks, reader, writer, cut, recovered, id }
   }
 

@@ -3,6 +3,7 @@
 // The files beside a log that belong to its compaction.
 
 const fs = require('fs')
+const path = require('path')
 const { nullIfMissing } = require('../storage/directory')
 const { OffsetMap, SUFFIX } = require('./offset-map')
 
@@ -12,6 +13,8 @@ const { OffsetMap, SUFFIX } = require('./offset-map')
  */
 const MIN_HEADROOM = 4 * 1024 * 1024
 const MORE_HEADROOM = 8
+/** Bytes that are free on a disk on which a copy may stay. */
+const LEAST_ROOM = 16 * 1024 * 1024
 
 /** @param {string} log its path */
 function filesOf (log) {
@@ -28,14 +31,25 @@ async function removeUnfinished (log) {
 }
 
 /**
+ * The same, on a disk that is nearly full: the log needs the space, and could not be opened, or written.
+ * @param {string} log its path
+ */
+async function makeRoom (log) {
+  const copy = await fs.promises.stat(filesOf(log).unfinished).catch(() => null)
+  if (copy === null) return
+  const { bavail, bsize } = await fs.promises.statfs(path.dirname(log))
+  if (bavail * bsize < LEAST_ROOM) await removeUnfinished(log)
+}
+
+/**
  * The same, if the next compaction can make no use of it.
- * @param {string} path of the log
+ * @param {string} file path of the log
  * @param {Log} log
  */
-async function removeUseless (path, log) {
-  const map = await OffsetMap.openFile(filesOf(path).unfinishedMap).catch(() => null)
+async function removeUseless (file, log) {
+  const map = await OffsetMap.openFile(filesOf(file).unfinishedMap).catch(() => null)
   map?.close()
-  if (map === null || !isUsable(map, log)) await removeUnfinished(path)
+  if (map === null || !isUsable(map, log)) await removeUnfinished(file)
 }
 
 /**
@@ -55,4 +69,4 @@ function isUsable ({ previousId, base }, { id, blocks: { blockSize, start }, end
   return previousId === id && base % blockSize === 0 && room >= MIN_HEADROOM / 2 && room <= MORE_HEADROOM * Math.max(MIN_HEADROOM, end - start)
 }
 
-module.exports = { MIN_HEADROOM, MORE_HEADROOM, filesOf, isUsable, removeUnfinished, removeUseless }
+module.exports = { MIN_HEADROOM, MORE_HEADROOM, filesOf, isUsable, makeRoom, removeUnfinished, removeUseless }

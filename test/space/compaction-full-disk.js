@@ -34,3 +34,22 @@ tape('a compaction for which the disk has no room fails with ENOSPC, before or w
   t.deepEqual(found, [...values.filter((_, n) => n % 4 === 0), 'one more'])
   await log.close()
 })
+
+for (const shared of [false, true]) {
+  tape(`on a full disk, a log is opened and written without what an interrupted compaction has copied${shared ? ', shared or not' : ''}`, { skip: noSmallDisk ?? false }, async (t) => {
+    const disk = smallDisk(t, '8m')
+    const file = disk.file('log')
+    const log = await open(file, { blockSize: 4096 })
+    await log.append(Array.from({ length: 2000 }, (_, n) => `${n} `.padEnd(1000, '.')))
+    await log.del({ lt: 10_000 })
+    const controller = new AbortController()
+    await log.compact({ signal: controller.signal, onProgress: ({ bytes, total }) => { if (bytes > total / 2) controller.abort() } }).catch(() => {})
+    await log.close()
+    t.ok(fs.existsSync(`${file}.compacting`))
+    disk.leave(0)
+    const again = await open(file, { shared })
+    await again.append('one more')
+    t.notOk(fs.existsSync(`${file}.compacting`))
+    await again.close()
+  })
+}
