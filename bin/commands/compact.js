@@ -55,8 +55,9 @@ async function compact (file, { yes }, command) {
   const { isSame, before, after, records, deleted } = await untilInterrupted(file, (signal) => compacted(file, signal, (role) => { isClient = role === 'client' }), {
     left: () => isClient ? 'the process that owns the log goes on' : 'the log is as it was, and the next compact goes on from here'
   })
+  const where = isClient ? ', by the process that owns the log' : ''
   if (isSame) process.stdout.write(`${printable(file)}: nothing to drop: no record is deleted; the log is as it was\n`)
-  else process.stdout.write(`${printable(file)}: ${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record')} dropped; offsets have changed\n`)
+  else process.stdout.write(`${printable(file)}: ${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record')} dropped${where}; offsets have changed\n`)
 }
 
 /**
