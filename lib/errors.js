@@ -173,6 +173,9 @@ exports.corruptBackup = (filename, { start, offset, reason }) => createError('fl
 exports.corruptMap = (filename, page) => createError('flumelog:corrupt',
   `${filename}: page ${page} is corrupt; the log itself is not affected`, { filename })
 
+/** @param {string} filename of the map of a compaction, or of an import */
+exports.mapClosed = (filename) => createError('flumelog:closed', `${filename}: the map is closed`, { filename })
+
 /** @param {string} filename of a copy that was just written */
 exports.copyDiffers = (filename) => createError('flumelog:corrupt',
   `${filename}: the copy differs from what was written when read back; check the disk`, { filename })

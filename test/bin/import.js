@@ -41,6 +41,22 @@ test('import says what was imported, what was not, and what to do with views', a
   t.equal((await readLog(name('new'))).length, 19)
 })
 
+test('import says that offsets have changed only if one has', async (t) => {
+  const name = testFolder(t)
+  const seqs = await makeLog(name('old'), Array(20000).fill('a record'))
+  const run = async (...args) => {
+    const { code, stdout, stderr } = await flumelog(['import', ...args], { cwd: name('.') })
+    t.equal(code, 0, stderr)
+    return /OFFSETS HAVE CHANGED/.test(stdout)
+  }
+  t.notOk(await run('old', 'same'), 'a log in the same blocks')
+  t.deepEqual((await readLog(name('same'))).map(({ seq }) => seq), seqs)
+  t.ok(await run('old', 'smaller', '--block-size', '1024'), 'in smaller blocks')
+  t.equal((await flumelog(['del', name('old'), String(seqs[7]), '--yes'])).code, 0)
+  t.ok(await run('old', 'less'), 'without a deleted record')
+  t.notOk(await run('old', 'kept', '--keep-deleted'), 'with it')
+})
+
 test('import says why it stops, and what to do', async (t) => {
   const name = testFolder(t)
   await OLD_LOGS['flumelog-offset-32'].make(name('old'), [Buffer.from('a'), Buffer.alloc(70000, 'large')])
