@@ -102,6 +102,16 @@ test('an import that is killed, or stopped by Ctrl-C, is continued by the same c
   t.ok(fs.readFileSync(name('new')).equals(fs.readFileSync(name('anew'))))
 })
 
+test('export says which fields no record has', async (t) => {
+  const name = testFolder(t)
+  await makeLog(name('log'), ['{"at":1,"by":{"name":"ada"}}', '{"text":""}'])
+  const run = (...args) => flumelog(['export', ...args], { cwd: name('.') })
+  const missing = await run('log', 'some', '--to', 'csv', '--fields', 'at,bye,by.nam')
+  t.deepEqual([missing.code, missing.stderr], [0, 'log: no record exported has `bye` or `by.nam`; check --fields\n'])
+  t.equal(fs.readFileSync(name('some'), 'utf8').split('\n')[0], 'at,bye,by.nam')
+  t.equal((await run('log', 'all', '--to', 'csv', '--fields', 'text,by.name,at')).stderr, '')
+})
+
 test('export writes a file beside the log, or where it is told, and overwrites nothing', async (t) => {
   const name = testFolder(t)
   await makeLog(name('log'), jsonRecords(100))
