@@ -78,6 +78,9 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
  * @template [A=T] what can be appended
  */
 class FlumeLog {
+  /** By the cursor with callbacks, so that a name has one. @type {WeakMap<import('./lib/types').Cursor<T>, NamedCursor<T>>} */
+  #cursors = new WeakMap()
+
   /** @param {import('./lib/types').FlumeLog<T, A>} log */
   constructor (log) {
     /** The log with callbacks. */
@@ -246,13 +249,17 @@ class FlumeLog {
   }
 
   /**
-   * A named position in the log that survives restarts. This process holds it until the cursor, or the log, is closed.
+   * A named position in the log that survives restarts. This process holds it until the cursor, or the log, is closed; the same name
+   * gives the same cursor until then.
    * @param {string} name 1 to 64 letters, digits, `-` or `_`
    * @returns {Cursor<T>}
    * @throws flumelog:invalid for another name, and for a log in a storage
    */
   cursor (name) {
-    return new NamedCursor(this.flumelog.cursor(name))
+    const cursor = this.flumelog.cursor(name)
+    let named = this.#cursors.get(cursor)
+    if (named === undefined) this.#cursors.set(cursor, named = new NamedCursor(cursor))
+    return named
   }
 
   /**

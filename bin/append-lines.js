@@ -142,7 +142,7 @@ async function appendLines (log, file, { encoding, skipEmpty, large }, input, pr
    * @param {string} reason
    */
   function fail (number, reason) {
-    stop(number, `stopped at line ${number}: ${reason}; the lines before it were appended`)
+    stop(number, `stopped at line ${number}: ${reason}${number === 1 ? '' : '; the lines before it were appended'}`)
   }
 
   /**

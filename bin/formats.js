@@ -45,7 +45,7 @@ function csvFormat (fields, seqs = false) {
     isText: true,
     header: rowOf(seqs ? ['seq', ...fields] : fields),
     advice: '--format csv needs records that are JSON',
-    note: () => records === 0 || missing.size === 0 ? null : `no record printed has ${[...missing].map(field => `\`${field}\``).join(' or ')}; check --fields`,
+    note: () => records === 0 || missing.size === 0 ? null : missingNote('printed', [...missing]),
     print: (data, seq) => {
       const find = json.finder(checkedJson(data))
       records++
@@ -59,4 +59,12 @@ function csvFormat (fields, seqs = false) {
   }
 }
 
-module.exports = { ndjson, csvFormat }
+/**
+ * @param {string} what was done with the records
+ * @param {string[]} fields that none of them has
+ */
+function missingNote (what, fields) {
+  return `no record ${what} has ${fields.map(field => `\`${field}\``).join(' or ')}; check --fields`
+}
+
+module.exports = { ndjson, csvFormat, missingNote }

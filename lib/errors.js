@@ -64,9 +64,8 @@ exports.deleted = (filename, seq) => createError('flumelog:deleted',
  * @param {number} [base] the log has been compacted, and no record since is before this
  */
 exports.trimmed = (filename, offset, start, base = 0) => createError('flumelog:trimmed',
-  `${nameOf(filename)}: ${offset < base
-    ? `offset ${offset} is from before a compaction, which has moved all records: onCompact and openOffsetMap (${nameOf(filename)}.offset-map) lead to them, and log.id tells that they have moved`
-    : `what was at offset ${offset} has been trimmed`}: the log starts at ${start}`,
+  `${nameOf(filename)}: offset ${offset} is before the log's start at ${start}: what was there was trimmed` +
+    (offset < base ? ', or has moved in a compaction (openOffsetMap finds it)' : ''),
   { filename, offset, start })
 
 /**
@@ -174,6 +173,9 @@ exports.corruptBackup = (filename, { start, offset, reason }) => createError('fl
 exports.corruptMap = (filename, page) => createError('flumelog:corrupt',
   `${filename}: page ${page} is corrupt; the log itself is not affected`, { filename })
 
+/** @param {string} filename of the map of a compaction, or of an import */
+exports.mapClosed = (filename) => createError('flumelog:closed', `${filename}: the map is closed`, { filename })
+
 /** @param {string} filename of a copy that was just written */
 exports.copyDiffers = (filename) => createError('flumelog:corrupt',
   `${filename}: the copy differs from what was written when read back; check the disk`, { filename })
@@ -191,7 +193,7 @@ exports.backupInUse = (filename) => createError('flumelog:locked',
 
 /** @param {string} filename of what is to be restored */
 exports.notClosed = (filename) => createError('flumelog:locked',
-  `${filename}: another program has it open for writing, so it is no finished backup; back up a log that is open, and restore that`, { filename })
+  `${filename}: another program has it open for writing, so it is not a backup; close it there first, or use backup to copy an open log`, { filename })
 
 /**
  * @param {string} filename of what should be a backup
@@ -436,10 +438,10 @@ exports.cursorClosed = (filename, name) => createError('flumelog:closed', `${fil
  * @param {string} filename of a cursor
  * @param {string} name the cursor's
  * @param {number} seq where it is
- * @param {string} reason why it cannot be there
+ * @param {string} reason why its record is not there
  */
 exports.cursorOutside = (filename, name, seq, reason) => createError('flumelog:invalid',
-  `${filename}: the cursor '${name}' is at offset ${seq}, but ${reason}: the log was replaced, restored from a backup, or packed by repair; ` +
+  `${filename}: the record of the cursor '${name}' at offset ${seq} is missing: ${reason}; the log was replaced, restored from a backup, or packed by repair; ` +
   'commit another position with rewind: true, or delete the cursor to start again', { filename, offset: seq })
 
 /**

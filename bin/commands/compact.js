@@ -26,7 +26,7 @@ A log without deleted records stays as it is.
 The log is copied into my.log.compacting, which then takes its place: until
 then, Ctrl-C, a crash or a full disk leave it as it was. After Ctrl-C, a kill
 or a crash, the same command goes on with that file; remove it if you do not
-want to. It takes as much free space as the records that stay. If programs
+want to. It needs as much free disk space as the records that stay. If programs
 share the log, the one that owns it compacts it, also after Ctrl-C. Otherwise,
 no other process may have it open for writing. Readers follow.`
 
@@ -55,8 +55,9 @@ async function compact (file, { yes }, command) {
   const { isSame, before, after, records, deleted } = await untilInterrupted(file, (signal) => compacted(file, signal, (role) => { isClient = role === 'client' }), {
     left: () => isClient ? 'the process that owns the log goes on' : 'the log is as it was, and the next compact goes on from here'
   })
+  const where = isClient ? ', by the process that owns the log' : ''
   if (isSame) process.stdout.write(`${printable(file)}: nothing to drop: no record is deleted; the log is as it was\n`)
-  else process.stdout.write(`${printable(file)}: ${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record')} dropped; offsets have changed\n`)
+  else process.stdout.write(`${printable(file)}: ${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record')} dropped${where}; offsets have changed\n`)
 }
 
 /**

@@ -3,11 +3,12 @@
 // flumelog export: writes the records of a log to a file of another format.
 
 const { fileName, fileToWrite, jsonPaths, choiceOption } = require('../arguments')
-const { UserError, codeOf, explain, VERIFY } = require('../errors')
+const { UserError, codeOf, explain, writeStderr, VERIFY } = require('../errors')
 const { untilInterrupted } = require('../interrupts')
 const { counted, size } = require('../numbers')
 const { shownOn } = require('../style')
 const { withProgress } = require('../survey')
+const { missingNote } = require('../formats')
 const { helpText } = require('../usage')
 const { exportLog } = require('../../import')
 const { NAMES } = require('../../lib/import/formats')
@@ -50,6 +51,8 @@ async function run (file, given, { to, fields }, command) {
   try {
     const exported = await untilInterrupted(target, (signal) => withProgress((onProgress) => exportLog(file, target, { to, fields, onProgress, signal })))
     process.stdout.write(`${shownOn(process.stdout, target)}: exported ${counted(exported.records, 'record')}, ${size(exported.bytes)}, as ${to}\n`)
+    const { records, missing = [] } = exported
+    if (records > 0 && missing.length > 0) writeStderr(`${file}: ${missingNote('exported', missing)}`)
   } catch (err) {
     const isOfFile = ['ENOENT', 'EACCES'].includes(String(codeOf(err))) && /** @type {any} */ (err).syscall !== 'mkdir'
     const text = explain(err, isOfFile || String(codeOf(err)).startsWith('flumelog:') ? file : target)

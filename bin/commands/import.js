@@ -12,6 +12,7 @@ const { withProgress } = require('../survey')
 const { helpText } = require('../usage')
 const { importLog } = require('../../import')
 const { NAMES } = require('../../lib/import/formats')
+const { ImportMap } = require('../../lib/import/import-map')
 
 /** @typedef {import('../../import').Imported} Imported */
 /** @typedef {{ from?: any, keepDeleted?: boolean, skip?: boolean, large?: boolean, blockSize?: number }} ImportOptions */
@@ -55,10 +56,24 @@ async function run (old, target, options) {
     const imported = await untilInterrupted(target, (signal) => withProgress((onProgress) => importLog(old, target, { ...options, onProgress, signal })), {
       left: () => isKept() ? 'the same command continues' : 'nothing is left of it'
     })
-    process.stdout.write(formatReport(old, target, imported).join('\n') + '\n')
+    const isMoved = imported.map !== null && !await keepsOffsets(target)
+    process.stdout.write(formatReport(old, target, imported, isMoved).join('\n') + '\n')
   } catch (err) {
     const text = explain(err, fileOf(err, old, target)).replace('`skip`', '--skip').replace('`large`', '--large').replace('`from`', '--from')
     throw new UserError(isKept() ? `${text}; then the same command continues` : text)
+  }
+}
+
+/**
+ * @param {string} target
+ * @returns {Promise<boolean>} whether all records have the offsets that they had
+ */
+async function keepsOffsets (target) {
+  const map = await ImportMap.open(target)
+  try {
+    return await map.keepsOffsets()
+  } finally {
+    await map.close()
   }
 }
 
@@ -76,9 +91,10 @@ function fileOf ({ code, syscall }, old, target) {
  * @param {string} old
  * @param {string} target
  * @param {Imported} imported
+ * @param {boolean} isMoved whether offsets have changed
  * @returns {string[]} lines
  */
-function formatReport (old, target, { format, records, bytes, large, deleted, skipped, corrupt, digest, torn, map, skippedFile, continued }) {
+function formatReport (old, target, { format, records, bytes, large, deleted, skipped, corrupt, digest, torn, map, skippedFile, continued }, isMoved) {
   const { stdout } = process
   const lines = [`${shownOn(stdout, target)}: imported ${counted(records, 'record')}, ${size(bytes)}, from ${shownOn(stdout, old)} (${format})`]
   if (continued > 0) lines.push(`continued at offset ${continued}, where an earlier import had stopped`)
@@ -91,7 +107,7 @@ function formatReport (old, target, { format, records, bytes, large, deleted, sk
   if (torn !== null) lines.push(`${paint(stdout, 'yellow', 'not imported')}: ${counted(torn.bytes, 'byte')} of a torn write at offset ${torn.offset} of ${shownOn(stdout, old)}: ${torn.reason}`)
   lines.push(`compared: ${counted(records, 'record')} of the same lengths and data in both (CRC-32 ${digest.toString(16).padStart(8, '0')})`)
   // nothing refers to offsets of lines
-  if (map !== null && format !== 'ndjson') {
+  if (map !== null && isMoved && format !== 'ndjson') {
     lines.push(paint(stdout, 'red', 'OFFSETS HAVE CHANGED: views contain offsets, so delete all views of the old log; flumedb rebuilds them'))
     lines.push(`${shownOn(stdout, map)} has the new offsets`)
   }

@@ -14,7 +14,7 @@ const EXAMPLES = `
 Examples:
   flumelog reclaim my.log
 
-Offsets and the size of the file stay the same; it takes less space on the disk (see \`flumelog stat\`). Space is freed by whole blocks: a block in which one record is left takes as much as before. If another process owns the log and shares it, reclaim asks that process.`
+Offsets and the size of the file stay the same; it takes less space on the disk (see \`flumelog stat\`). Space is freed by whole blocks, but for their first and last 4 KiB: a block in which one record is left takes as much as before. If another process owns the log and shares it, reclaim asks that process.`
 
 /** @param {import('commander').Command} program */
 function define (program) {

@@ -48,7 +48,7 @@ async function restore (backup, file, { force = false }) {
   } catch (err) {
     const { code, message, path: failed, filename } = /** @type {NodeJS.ErrnoException & { filename?: string }} */ (err)
     if (code === 'flumelog:locked' && filename === backup) {
-      throw new UserError(`${backup}: another program has it open for writing: close it there, or wait until it is backed up; to copy a log that is open, use flumelog backup`)
+      throw new UserError(`${backup}: another program has it open for writing, so it is not a backup: close it there first; to copy an open log, use flumelog backup`)
     }
     if (code === 'flumelog:locked') throw new UserError(`${file}: another program has this log open for writing; close it there first`)
     if (code === 'EEXIST') throw new UserError(`${message}, or use --force to replace it`)

@@ -96,7 +96,7 @@ function bucketsOf (sizes) {
 function formatReport (figures) {
   const { stdout } = process
   const { records, parts, record, deleted, padding, corrupt, torn } = figures
-  // what is before the start takes no space
+  // what is before the start takes at most one block
   const bytes = figures.size - figures.start
   const share = (/** @type {number} */ part) => `${counted(part, 'byte')} (${percent(part, bytes).toFixed(1)} %)`
   const row = (/** @type {string} */ name, /** @type {string} */ value) => `${name.padEnd(14)}${value}`
@@ -105,10 +105,10 @@ function formatReport (figures) {
     row('file', shownOn(stdout, figures.file)),
     row('size', bytes < 1000 ? counted(bytes, 'byte') : `${counted(bytes, 'byte')} (${size(bytes)})`),
     row('allocated', share(figures.allocated)),
-    ...figures.start === 0 ? [] : [row('start', `offset ${count(figures.start)}; what was before is trimmed or compacted, and takes no space`)],
+    ...figures.start === 0 ? [] : [row('start', `offset ${count(figures.start)}; what was before is trimmed or compacted, and takes at most one block`)],
     row('block size', counted(figures.blockSize, 'byte')),
     row('blocks', `${count(figures.blocks)}${sealedNote(figures)}`),
-    row('records', parts === 0 ? count(records) : `${count(records)}: ${count(records - parts)} were appended, large ones have ${counted(parts, 'chunk')} more`),
+    row('records', parts === 0 ? count(records) : `${count(records)}: ${count(records - parts)} appended, and ${counted(parts, 'more chunk')} of large ones`),
     row('data', share(figures.bytes)),
     row('deleted', `${counted(deleted.records, 'record')}, ${share(deleted.bytes)}`),
     row('framing', share(figures.framing)),

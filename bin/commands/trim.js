@@ -63,7 +63,7 @@ function before (text) {
   try {
     return bytes(text)
   } catch {
-    throw new InvalidArgumentError('must be an integer, 0 or more, start or end')
+    throw new InvalidArgumentError('must be start, end or an integer of 0 or more')
   }
 }
 

@@ -77,7 +77,8 @@ async function view (file, { port, open, encoding, codec: module }, command) {
 async function loadCodec (name) {
   const file = path.resolve(name)
   const loaded = await import(require('url').pathToFileURL(file).href).catch(err => {
-    throw new UserError(`${name}: the codec cannot be loaded: ${err.message}`)
+    // not which module of this package, or of others, has looked for it
+    throw new UserError(`${name}: the codec cannot be loaded: ${String(err?.message ?? err).split(/\n| imported from /)[0]}`)
   })
   const codec = [loaded, loaded.default].find(module => typeof module?.decode === 'function')
   if (codec === undefined) throw new UserError(`${name}: a codec must export a function \`decode\``)

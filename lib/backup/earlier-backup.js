@@ -112,7 +112,7 @@ class EarlierBackup {
         this.mustDelete ||= difference.deleted.length > 0 || difference.isHole
       }
     }
-    if (!isRelated && !await isKnownSource(source, this.path)) throw this.isOther('nothing in it is in the log any more')
+    if (!isRelated && !await isKnownSource(source, this.path)) throw this.isOther('nothing in it is in the log any more: all of it was trimmed, or it is from before two compactions, or of another log')
     return isOlder || extent.start > source.start || source.start > this.end
   }
 

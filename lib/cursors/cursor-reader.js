@@ -77,8 +77,8 @@ class CursorReader {
     const { file: { filename }, position: { id, seq, tie }, name, log, cursors } = this.cursor
     const { blocks } = log.reading
     const outside = (/** @type {string} */ reason) => errors.cursorOutside(filename, name, seq, reason)
-    if (id !== cursors.id) throw outside('that is from before an earlier compaction')
-    if (seq >= blocks.end) throw outside(`the log ends at ${blocks.end}`)
+    if (id !== cursors.id) throw outside('it is from before an earlier compaction')
+    if (seq >= blocks.end) throw outside(seq === blocks.end ? 'the log ends there' : `the log ends at ${blocks.end}`)
     // what was trimmed is the stream's to tell
     if (seq >= blocks.start) {
       const found = await tieOf(blocks, seq).catch((err) => {

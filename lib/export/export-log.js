@@ -24,6 +24,7 @@ const { writerOf } = require('./writers')
  * @property {number} records that were exported
  * @property {number} bytes of data in these
  * @property {number} size of the file in bytes
+ * @property {string[]} [missing] of CSV: fields that no record has
  */
 
 /**
@@ -95,7 +96,7 @@ async function write (log, filename, name, to, fields, work) {
     }
     writer.end()
     await file.sync()
-    return { ...counts, size: file.size }
+    return { ...counts, size: file.size, ...(writer.missing && { missing: [...writer.missing] }) }
   } finally {
     await file.close()
   }

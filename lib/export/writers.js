@@ -21,6 +21,7 @@ const BLOCK_SIZE = 65536
  * @typedef {object} Writer
  * @property {(bytes: Buffer, start: number, end: number, seq: number) => void} add a record's data, and where the record is in the log
  * @property {() => void} end
+ * @property {Set<string>} [missing] of CSV: fields that no record has had yet
  */
 
 /** @implements {Writer} */
@@ -215,14 +216,21 @@ class CsvWriter {
   constructor (file, filename, fields) {
     this.file = file
     this.filename = filename
-    this.columns = fields.map(field => field.split('.'))
+    this.columns = fields.map(field => ({ field, keys: field.split('.') }))
+    /** @type {Set<string>} */
+    this.missing = new Set(fields)
     file.addText(rowOf(fields) + '\n')
   }
 
   /** @type {Writer['add']} */
   add (bytes, start, end, seq) {
     const find = json.finder(textOf(bytes, start, end, seq, this.filename))
-    this.file.addText(rowOf(this.columns.map(keys => cellText(find(keys)))) + '\n')
+    const cells = this.columns.map(({ field, keys }) => {
+      const found = find(keys)
+      if (found !== undefined && this.missing.size > 0) this.missing.delete(field)
+      return cellText(found)
+    })
+    this.file.addText(rowOf(cells) + '\n')
   }
 
   end () {}

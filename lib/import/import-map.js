@@ -4,7 +4,7 @@
 
 const errors = require('../errors')
 const { frameProblem } = require('../format/validation')
-const { nextPosition, readLength } = require('../format/layout')
+const { FRAME_SIZE, nextPosition, readLength } = require('../format/layout')
 const { headerOf, readUInt64, ENTRY_SIZE, MAX_HEADER, SUFFIX } = require('./map-file')
 const { OldFile } = require('./old-file')
 
@@ -29,6 +29,7 @@ class ImportMap {
   #blockSize
   #start
   #entries
+  #isClosed = false
 
   /**
    * @param {string} filename of the log
@@ -60,11 +61,15 @@ class ImportMap {
     this.#entries = Math.floor((map.size - start) / ENTRY_SIZE)
     /** the format of the old file */
     this.from = from
+    // so that it can be passed on, or destructured
+    this.mapOffset = this.mapOffset.bind(this)
+    this.close = this.close.bind(this)
   }
 
   /** @type {ImportMapMembers['mapOffset']} */
   async mapOffset (old) {
     if (!Number.isSafeInteger(old) || old < 0) throw errors.invalid(`an offset must be an integer, 0 or more; it is ${String(old)}`)
+    if (this.#isClosed) throw errors.mapClosed(this.#map.filename)
     const { entry, next } = await this.#entriesAround(old)
     if (entry === null) return null
     const blockEnd = entry.seq - entry.seq % this.#blockSize + this.#blockSize
@@ -106,8 +111,20 @@ class ImportMap {
     return { old: readUInt64(bytes, 0), seq: readUInt64(bytes, 8) }
   }
 
+  /** @returns {Promise<boolean>} whether each record of the log has the offset that it had in the old file */
+  async keepsOffsets () {
+    if (this.#frame !== FRAME_SIZE) return false
+    for (let index = 0; index < this.#entries; index++) {
+      const { old, seq } = await this.#entryAt(index)
+      if (old !== seq) return false
+    }
+    return true
+  }
+
   /** @type {ImportMapMembers['close']} */
   async close () {
+    if (this.#isClosed) return
+    this.#isClosed = true
     await this.#map.close()
     await this.#log.close()
   }

@@ -30,12 +30,15 @@ class OffsetMap {
     this.#file = file
     this.id = file.id
     this.previousId = previousId
+    // so that it can be passed on, or destructured
+    this.map = this.map.bind(this)
+    this.close = this.close.bind(this)
   }
 
   /** @type {OffsetMapMembers['map']} */
   async map (seq) {
     if (!Number.isSafeInteger(seq) || seq < 0) throw errors.invalid(`seq must be the offset of a record, an integer of 0 or more; it is ${format(seq)}`)
-    if (this.#file.fd === -1) throw errors.invalid('the map is closed')
+    if (this.#file.fd === -1) throw errors.mapClosed(this.#file.filename)
     return this.#file.map(seq)
   }
 

@@ -10,10 +10,10 @@ const { optionNames } = require('../option-names')
 /**
  * Limits, any of them. Blocks at the head of the log are trimmed as soon as one of them allows it.
  * @typedef {object} RetainOptions
- * @property {number} [bytes] of the log: at least as many stay, and about a block more
- * @property {number} [records] that are not deleted: at least as many stay, and about a block more. A large one counts once, if the log has
+ * @property {number} [bytes] of the log: at least as many stay, and two to three blocks more
+ * @property {number} [records] that are not deleted: at least as many stay, and two to three blocks more. A large one counts once, if the log has
  *   the option `large`
- * @property {number} [age] in milliseconds: younger records stay, and about a block more; requires `time`
+ * @property {number} [age] in milliseconds: younger records stay, and two to three blocks more; requires `time`
  * @property {(value: any) => number | Date} [time] the time of a record: a `Date`, or milliseconds since 1970, as `Date.now()` gives it. Anything
  *   else, such as undefined, means that the record has none: a block counts as old as the one before it then, or if none has a time, as the next
  *   one that has. That `time` gives nothing, and the first exception that it throws, is reported as a warning of the process, with the code

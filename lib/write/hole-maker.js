@@ -9,9 +9,8 @@
 //
 // After a crash before the last step it is a hole that takes space, until `reclaim` finds it.
 
-const { CHECKED_PADDING_SIZE, LENGTH_SIZE } = require('../format/layout')
-const { PAGE_SIZE } = require('../storage/holes')
 const { promised } = require('../callbacks')
+const { pagesOf } = require('../recovery/punch-head')
 
 /** Milliseconds of punching at a time, so that appends do not wait long: a block takes some 0.1 ms on ext4. */
 const MAX_PUNCH_TIME = 3
@@ -202,16 +201,4 @@ class HoleMaker {
   }
 }
 
-/**
- * @param {number} number of a block
- * @param {number} blockSize
- * @returns {{ offset: number, length: number }} the whole pages between its length at its start and what it has at its end
- */
-function pagesOf (number, blockSize) {
-  const start = number * blockSize
-  const last = start + blockSize - CHECKED_PADDING_SIZE - LENGTH_SIZE
-  const offset = Math.ceil((start + LENGTH_SIZE) / PAGE_SIZE) * PAGE_SIZE
-  return { offset, length: Math.max(0, Math.floor(last / PAGE_SIZE) * PAGE_SIZE - offset) }
-}
-
-module.exports = { HoleMaker, pagesOf }
+module.exports = { HoleMaker }

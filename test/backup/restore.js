@@ -61,12 +61,12 @@ test('a log that is there is not replaced, unless that is asked for, and never w
   t.deepEqual(fs.readdirSync(file('.')).sort(), ['backup', 'folder', 'log'])
 })
 
-test('what a program has open for writing is not restored, since it is no finished backup', { skip: !canLock && 'files cannot be locked here' }, async (t) => {
+test('what a program has open for writing is not restored, since it is not a backup', { skip: !canLock && 'files cannot be locked here' }, async (t) => {
   const file = testFolder(t)
   for (const options of [{}, { shared: true }]) {
     const log = await open(file('log'), options)
     await log.append(lines(10))
-    await rejects(t, restore(file('log'), file('new')), 'flumelog:locked', /\/log: .*open for writing.*back up/, `an open log, ${JSON.stringify(options)}`)
+    await rejects(t, restore(file('log'), file('new')), 'flumelog:locked', /\/log: .*open for writing, so it is not a backup; close it there first/, `an open log, ${JSON.stringify(options)}`)
     await log.close()
   }
   t.deepEqual(fs.readdirSync(file('.')), ['log'])

@@ -84,6 +84,7 @@ test('append stops at a line that cannot be stored and prints its number, and ke
   const most = 'm'.repeat(65522)
   const cases = {
     empty: [[], 'a\nb\n\nc\n', 3, /: empty records cannot be stored \(use --skip-empty\); the lines before it were appended$/],
+    first: [[], '\na\n', 1, /: empty records cannot be stored \(use --skip-empty\)$/],
     zeros: [[], 'a\n\0\0\0\nc\n', 2, /records of zeros cannot be stored/],
     large: [[], `a\n${most}\n${most}m\nc\n`, 3, /records of more than 65,522 bytes cannot be stored in blocks of 65,536 bytes;/],
     endless: [[], 'a\n' + 'm'.repeat(300000), 2, /records of more than 65,522 bytes cannot be stored in blocks of 65,536 bytes;/],

@@ -52,7 +52,7 @@ test('backup and restore say what is wrong in one line', async (t) => {
   refuses(t, await flumelog(['restore', file('none'), file('x')]), 1, /none: no such file/, 'no backup')
   const open = promises(FlumeLog(file('log')))
   await open.onReady()
-  refuses(t, await flumelog(['restore', file('log'), file('x')]), 1, /log: another program has it open for writing: .*; to copy a log that is open, use flumelog backup$/m, 'of an open log')
+  refuses(t, await flumelog(['restore', file('log'), file('x')]), 1, /log: another program has it open for writing, so it is not a backup: .*; to copy an open log, use flumelog backup$/m, 'of an open log')
   refuses(t, await flumelog(['restore', file('other'), file('log'), '--force']), 1, /log: another program has this log open for writing; close it there first$/m, 'an open log')
   await open.close()
 })

@@ -41,6 +41,22 @@ test('import says what was imported, what was not, and what to do with views', a
   t.equal((await readLog(name('new'))).length, 19)
 })
 
+test('import says that offsets have changed only if one has', async (t) => {
+  const name = testFolder(t)
+  const seqs = await makeLog(name('old'), Array(20000).fill('a record'))
+  const run = async (...args) => {
+    const { code, stdout, stderr } = await flumelog(['import', ...args], { cwd: name('.') })
+    t.equal(code, 0, stderr)
+    return /OFFSETS HAVE CHANGED/.test(stdout)
+  }
+  t.notOk(await run('old', 'same'), 'a log in the same blocks')
+  t.deepEqual((await readLog(name('same'))).map(({ seq }) => seq), seqs)
+  t.ok(await run('old', 'smaller', '--block-size', '1024'), 'in smaller blocks')
+  t.equal((await flumelog(['del', name('old'), String(seqs[7]), '--yes'])).code, 0)
+  t.ok(await run('old', 'less'), 'without a deleted record')
+  t.notOk(await run('old', 'kept', '--keep-deleted'), 'with it')
+})
+
 test('import says why it stops, and what to do', async (t) => {
   const name = testFolder(t)
   await OLD_LOGS['flumelog-offset-32'].make(name('old'), [Buffer.from('a'), Buffer.alloc(70000, 'large')])
@@ -84,6 +100,16 @@ test('an import that is killed, or stopped by Ctrl-C, is continued by the same c
   const { stdout: again } = await flumelog(['import', 'old', 'anew'], { cwd: name('.') })
   t.equal(again.match(/CRC-32 \S+/)[0], stdout.match(/CRC-32 \S+/)[0])
   t.ok(fs.readFileSync(name('new')).equals(fs.readFileSync(name('anew'))))
+})
+
+test('export says which fields no record has', async (t) => {
+  const name = testFolder(t)
+  await makeLog(name('log'), ['{"at":1,"by":{"name":"ada"}}', '{"text":""}'])
+  const run = (...args) => flumelog(['export', ...args], { cwd: name('.') })
+  const missing = await run('log', 'some', '--to', 'csv', '--fields', 'at,bye,by.nam')
+  t.deepEqual([missing.code, missing.stderr], [0, 'log: no record exported has `bye` or `by.nam`; check --fields\n'])
+  t.equal(fs.readFileSync(name('some'), 'utf8').split('\n')[0], 'at,bye,by.nam')
+  t.equal((await run('log', 'all', '--to', 'csv', '--fields', 'text,by.name,at')).stderr, '')
 })
 
 test('export writes a file beside the log, or where it is told, and overwrites nothing', async (t) => {

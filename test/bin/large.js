@@ -28,7 +28,7 @@ test('append --large stores lines of any length, and all commands show them whol
   t.equal((await flumelog(['verify', file])).code, 0, 'the log is valid')
   const { records, parts } = JSON.parse((await flumelog(['stat', file, '--json'])).stdout)
   t.equal(records - parts, 3, 'stat tells how many were appended')
-  t.match((await flumelog(['stat', file])).stdout, new RegExp(`^records {7}${records}: 3 were appended, large ones have ${parts} chunks more$`, 'm'))
+  t.match((await flumelog(['stat', file])).stdout, new RegExp(`^records {7}${records}: 3 appended, and ${parts} more chunks of large ones$`, 'm'))
   const { stderr } = await flumelog(['get', file, '65536'])
   t.ok(/no record starts at offset 65536, only a chunk of a large one/.test(stderr), stderr)
 

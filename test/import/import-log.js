@@ -249,7 +249,11 @@ test('with large, records that do not fit into a block are imported, and found b
     t.equal(await map.mapOffset(offset), found[i].seq, `record ${i}`)
     t.equal(await map.mapOffset(offset + 1), null)
   }
+  const { mapOffset } = map
+  t.equal(await mapOffset(offsets[1]), found[1].seq, 'without its map')
   await map.close()
+  await map.close()
+  t.equal(await codeOf(mapOffset(0)), 'flumelog:closed')
   await log.close()
 
   // the same file as a log writes

@@ -24,6 +24,21 @@ tape('a cursor decodes records as its log does, and is closed at the end of `awa
   await log.close()
 })
 
+tape('a name has one cursor in a log, which is closed for all who use it', async (t) => {
+  const log = await open(testFolder(t)('log'))
+  await log.append(['one'])
+  const cursor = log.cursor('mailer')
+  t.equal(log.cursor('mailer'), cursor)
+  t.notEqual(log.cursor('indexer'), cursor)
+  await log.cursor('mailer').close()
+  t.equal(await cursor.commit(0).catch(err => err.code), 'flumelog:closed')
+  const next = log.cursor('mailer')
+  t.notEqual(next, cursor, 'then it can be had again')
+  await next.commit(0)
+  t.equal(log.cursor('mailer').seq, 0)
+  await log.close()
+})
+
 for (const [who, options] of [['a reader beside the writer', { readOnly: true }], ['a client of a shared log', { shared: true }]]) {
   tape(`${who} has cursors of its own, and resumes as the writer goes on`, async (t) => {
     const file = testFolder(t)('log')
