@@ -20,6 +20,8 @@ const { Since } = require('./lib/wrappers/since')
 const streamOf = sourceWith('stream', ['signal'])
 const batchesOf = sourceWith('batches', ['signal'])
 const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
+/** By the cursor with callbacks, so that a name has one in a log. @type {WeakMap<object, NamedCursor<any>>} */
+const namedCursors = new WeakMap()
 
 /**
  * @typedef {import('./lib/storage/storage-file').RandomAccessStorage} RandomAccessStorage
@@ -78,9 +80,6 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
  * @template [A=T] what can be appended
  */
 class FlumeLog {
-  /** By the cursor with callbacks, so that a name has one. @type {WeakMap<import('./lib/types').Cursor<T>, NamedCursor<T>>} */
-  #cursors = new WeakMap()
-
   /** @param {import('./lib/types').FlumeLog<T, A>} log */
   constructor (log) {
     /** The log with callbacks. */
@@ -257,8 +256,8 @@ class FlumeLog {
    */
   cursor (name) {
     const cursor = this.flumelog.cursor(name)
-    let named = this.#cursors.get(cursor)
-    if (named === undefined) this.#cursors.set(cursor, named = new NamedCursor(cursor))
+    const named = namedCursors.get(cursor) ?? new NamedCursor(cursor)
+    namedCursors.set(cursor, named)
     return named
   }
 
