@@ -92,6 +92,7 @@ class Decoder {
   byCodec (data) {
     const { decode, buffer } = /** @type {ReadCodec} */ (this.codec)
     const value = attempt(() => decode(buffer === false ? data.toString() : data))
+    if (isPromise(value)) return null
     const text = attempt(() => JSON.stringify(value, forJson))
     return text === undefined ? null : { kind: CODEC, value, json: text }
   }
@@ -162,6 +163,16 @@ function scoreOf (decode, samples) {
     if (value !== undefined) score += Array.isArray(value) ? 1 : isStructured(value) ? 2 : data.length > 8 ? 1 : 0.1
   }
   return score
+}
+
+/**
+ * @param {any} value
+ * @returns {boolean} whether nothing can be shown of it in time; should it be rejected, nobody is told
+ */
+function isPromise (value) {
+  if (typeof attempt(() => value.then) !== 'function') return false
+  Promise.resolve(value).catch(() => {})
+  return true
 }
 
 /** @param {any} value */

@@ -67,11 +67,16 @@ async function sendFiltered (rows, events, query) {
   const { log } = rows
   const progress = new ScanProgress(events, { from: query.from, to: query.reverse ? log.start : log.limit })
   let hits = 0
-  for await (const { record } of filtered(rows, { ...query, signal: events.signal }, (at, scanned) => progress.tell(at, { hits, scanned }))) {
-    await events.send('hit', await rows.rowOf(record, query.encoding))
-    if (++hits === MAX_HITS) return await events.send('end', { next: query.reverse ? record.seq - 1 : record.next, hits })
+  let scanned = 0
+  const onBlocks = (/** @type {number} */ at, /** @type {number} */ count) => {
+    scanned = count
+    return progress.tell(at, { hits, scanned })
   }
-  await events.send('end', { next: null, hits })
+  for await (const { record } of filtered(rows, { ...query, signal: events.signal }, onBlocks)) {
+    await events.send('hit', await rows.rowOf(record, query.encoding))
+    if (++hits === MAX_HITS) return await events.send('end', { next: query.reverse ? record.seq - 1 : record.next, hits, scanned })
+  }
+  await events.send('end', { next: null, hits, scanned })
 }
 
 module.exports = { filtered, sendFiltered }

@@ -89,8 +89,8 @@ class Visit {
 
   /** Waits for an element, and clicks on it. @param {string} selector */
   async click (selector) {
-    await this.page.waitForSelector(selector)
-    await this.page.click(selector)
+    // what is still being loaded may move it
+    await this.page.locator(selector).setTimeout(60000).click()
   }
 
   /** @param {string} selector @returns {Promise<string>} its text */

@@ -149,6 +149,9 @@ test('records are decoded by a codec of the caller, or of the log', async (t) =>
   const big = { decode: (data) => ({ big: 2n ** 70n, bytes: data.subarray(0, 2), map: new Map([[1, NaN]]) }) }
   const { api: other } = await viewOf(t, log.log, { codec: big })
   t.deepEqual(JSON.parse((await other('records')).rows[0].line), { big: '1180591620717411303424', bytes: "h'217b'", map: [[1, 'NaN']] })
+  const late = { decode: async () => { throw new Error('nobody waits for this') } }
+  const { api: ofLate } = await viewOf(t, log.log, { codec: late })
+  t.equal((await ofLate('records')).rows[0].kind, 'text', 'a codec must not be asynchronous')
   const circular = {}
   circular.self = circular
   for (const decode of [() => { throw new Error('no') }, () => circular, () => undefined, () => Symbol('x')]) {

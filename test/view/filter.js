@@ -122,7 +122,7 @@ test('a filter tells how far it is', async (t) => {
   const progress = all.filter(({ event }) => event === 'progress').map(({ data }) => data)
   t.ok(progress.length > 0)
   t.ok(progress.every(({ done, at, hits, scanned }, i) => done >= 0 && done <= 1 && hits === 0 && scanned > 0 && (i === 0 || at > progress[i - 1].at)))
-  t.deepEqual(all.at(-1), { event: 'end', data: { next: null, hits: 0 } })
+  t.deepEqual(all.at(-1), { event: 'end', data: { next: null, hits: 0, scanned: 20000 } })
   await log.close()
 })
 

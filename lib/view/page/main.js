@@ -112,6 +112,7 @@ class App extends Component {
   }
 
   go (changes, options) {
+    if (this.state.error !== null) this.setState({ error: null })
     this.address.go(changes, options)
   }
 

@@ -16,7 +16,7 @@ export class RecordRow extends Component {
         <span role="gridcell" class="offset">${count(row.seq)}</span>
         <span role="gridcell" class="size">${bytes(row.size)}</span>
         <span role="gridcell" class="time">${row.time === null || row.time === undefined ? '' : time(row.time)}</span>
-        <span role="gridcell" class=${`line ${row.kind}`}>${contentOf(row)}</span>
+        <span role="gridcell" class="line">${contentOf(row)}</span>
       </div>`
   }
 }

@@ -48,6 +48,7 @@ export function matching (q, encoding) {
     /** @type {Row[]} hits that are not on the page yet: they come one by one, and are shown once per frame */
     let hits = []
     let frame = null
+    let done = 0
     const flush = () => {
       window.clearTimeout(frame)
       frame = null
@@ -61,9 +62,13 @@ export function matching (q, encoding) {
         // a timer, since frames stand still while the page is hidden
         frame ??= window.setTimeout(flush, 16)
       },
-      progress: onProgress,
-      end ({ next }) {
+      progress (progress) {
+        done = progress.done
+        onProgress(progress)
+      },
+      end ({ next, scanned }) {
         flush()
+        onProgress({ done: next === null ? 1 : done, scanned })
         onEnd(next)
       }
     }
