@@ -1,7 +1,8 @@
 'use strict'
 
 // Deletion of records in a log with large ones. The last chunk goes first: without it the
-// others are no record, whatever moment the machine stops at.
+// others are no record, whatever moment the machine stops at. Of a range, the blocks go in their order:
+// what is left of a record then is deleted, too, since a part of it is.
 
 const chunk = require('../format/chunk')
 const errors = require('../errors')
