@@ -3,7 +3,7 @@
 // flumelog serve: keeps a process running that owns a shared log.
 
 const { fileToWrite, blockSize, syncOption } = require('../arguments')
-const { explain, reportError, reportRecovery, writeStderr } = require('../errors')
+const { codeOf, explain, reportError, reportRecovery, writeStderr } = require('../errors')
 const { count, counted, size } = require('../numbers')
 const { close } = require('../open')
 const { clearInterrupt, duration, statusLine } = require('../progress')
@@ -76,8 +76,9 @@ async function serve (file, { blockSize, sync, json, quiet }) {
         role = log.role
         if (!process.stderr.isTTY) say('took over; serving')
       }
-      // fails if the log takes no appends any more; nothing is written
-      log.append([], (err) => { if (err) stop(err) })
+      // fails if the log takes no appends any more; nothing is written. The error of the operating system is that of a write that was in
+      // progress: the disk is full, perhaps; the next one may succeed
+      log.append([], (err) => { if (err && codeOf(err)?.startsWith('flumelog:')) stop(err) })
     }
 
     function interrupted (/** @type {string} */ signal) {

@@ -171,7 +171,8 @@ test('an owner that does not answer is reported: when the log is opened, and at 
 test('if the disk of the owner is full, append stops at a line, and the lines before it are kept', async (t) => {
   const file = testFolder(t)('log')
   const owner = await serve(t, file, {
-    preload: [path.join(__dirname, '..', 'helpers', 'small-disk.js')],
+    // it also looks whether the log takes appends, while they fail
+    preload: ['small-disk.js', 'short-intervals.js'].map(name => path.join(__dirname, '..', 'helpers', name)),
     env: { TEST_DISK_SIZE: String(1500000) }
   })
   const lines = Array.from({ length: 30000 }, (_, i) => `line ${i} ${'x'.repeat(93)}`)
@@ -181,5 +182,6 @@ test('if the disk of the owner is full, append stops at a line, and the lines be
   t.match(error, /^flumelog: .*log: stopped: the disk is full; free some space and try again; lines from \d+ on were not appended$/)
   const line = Number(error.match(/lines from (\d+) on/)[1])
   t.deepEqual(await textsOf(file), lines.slice(0, line - 1), 'all before that line')
-  t.equal((await owner.kill('SIGTERM')).code, 0, 'the owner goes on')
+  const ended = await owner.kill('SIGTERM')
+  t.equal(ended.code, 0, `the owner goes on: ${ended.stderr}`)
 })
