@@ -58,7 +58,8 @@ async function view (file, { port, open, encoding, codec: module }, command) {
   const { startServer } = require('../../lib/view/server')
   const log = FlumeLog(file, { readOnly: true, large: true, cacheSize: CACHE_SIZE })
   await new Promise((resolve, reject) => log.onReady(err => err ? reject(err) : resolve(undefined)))
-  const server = await startServer(log, { port, encoding, codec }).catch(err => {
+  const server = await startServer(log, { port, encoding, codec }).catch(async (err) => {
+    await close(log)
     throw codeOf(err) === 'EADDRINUSE' ? new UserError(`${file}: port ${port} is taken; use another one, or none`) : err
   })
   process.stdout.write(`${server.address}\n`)
