@@ -87,8 +87,9 @@ class BlockLoader {
         return this.finish(load, loaded)
       }
       // another process may have rewritten a block while it was read; the recovery point tells
-      followedPoint.compare(before, (isSame) => {
-        if (!isSame || load.isStale) {
+      followedPoint.compare(before, (err, isSame) => {
+        if (err) this.fail(load, err)
+        else if (!isSame || load.isStale) {
           load.isStale = false
           this.read(load)
         } else this.finish(load, hadOverrides || blocks.overrides.size > 0 ? this.parseAll(load, bytes) : loaded)

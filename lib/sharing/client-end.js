@@ -78,7 +78,7 @@ class ClientEnd {
   rewritten (numbers) {
     const { blocks } = this
     // the file may have old bytes, of which only the recovery point tells
-    this.point.isOutdated = true
+    this.point.outdate()
     if (numbers.length === 0) blocks.forget()
     else for (const number of numbers) blocks.invalidate(number)
     if (numbers.length === 0 || numbers.includes(blocks.tail.number)) this.isTailOutdated = true
@@ -264,7 +264,7 @@ class ClientEnd {
     this.blocks.followedPoint = this.point
     // `stop` has dropped its patches
     this.point.patchedId = undefined
-    this.point.isOutdated = true
+    this.point.outdate()
     this.considerReading()
     if (this.waiting.length > 0 || this.isHeld) this.read()
   }

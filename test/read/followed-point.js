@@ -1,0 +1,96 @@
+'use strict'
+
+// A client of a shared log is told that blocks were rewritten, of which only the recovery point says how: until it
+// is read, no block is shown as the file has it.
+
+const tape = require('tape')
+const { Block } = require('../../lib/format/block')
+const { storedChecksum, writeChecksum } = require('../../lib/format/checksum')
+const layout = require('../../lib/format/layout')
+const { BlockCache } = require('../../lib/read/block-cache')
+const { FollowedPoint } = require('../../lib/read/followed-point')
+const { deletionOf } = require('../../lib/recovery/deletions')
+
+const BLOCK_SIZE = 128
+const BLOCKS = 3
+/** It nearly fills a block. */
+const RECORD = Buffer.alloc(100, 7)
+
+/** @returns {Buffer} a sealed block with one record */
+function sealedBlock () {
+  const block = Buffer.alloc(BLOCK_SIZE)
+  layout.seal(block, layout.writeRecord(block, 0, RECORD))
+  writeChecksum(block)
+  return block
+}
+
+/** Blocks that a client reads, whose recovery point is read when the test says so. */
+function clientBlocks () {
+  const file = Buffer.concat(Array.from({ length: BLOCKS }, sealedBlock))
+  const without = Buffer.from(sealedBlock())
+  layout.zeroRecord(without, 0)
+  writeChecksum(without)
+  const deletion = { ...deletionOf(BLOCK_SIZE, file.subarray(BLOCK_SIZE, 2 * BLOCK_SIZE), [0], storedChecksum(without)), number: 1 }
+  /** @type {any} */
+  let recorded = { id: 'a', writer: 'w', offset: 0, rewrites: [], deletions: [], dropped: 0, isHeld: true, acknowledged: file.length }
+  /** @type {Array<{ answer: () => void, fail: (err: Error) => void }>} */
+  const reads = []
+  const io = {
+    readPoint: () => new Promise((resolve, reject) => reads.push({ answer: () => resolve(recorded), fail: reject })),
+    size: async () => file.length,
+    read: async (/** @type {number} */ offset, /** @type {number} */ size) => Buffer.from(file.subarray(offset, offset + size))
+  }
+  const blocks = new BlockCache(/** @type {any} */ ({
+    filename: 'log',
+    readSmall: (/** @type {number} */ offset, /** @type {number} */ size, /** @type {boolean} */ _, /** @type {Function} */ cb) => io.read(offset, size).then(data => cb(null, data))
+  }), { blockSize: BLOCK_SIZE, checksum: true, cacheSize: 0 })
+  blocks.tail = new Block(BLOCKS, Buffer.alloc(0), 0, false)
+  const point = blocks.followedPoint = new FollowedPoint(/** @type {any} */ (io), blocks, recorded, () => {})
+  return {
+    reads,
+    deleteRecord: () => {
+      recorded = { ...recorded, id: 'a+1', deletions: [deletion] }
+      point.outdate()
+      blocks.invalidate(1)
+    },
+    get: (/** @type {number} */ number) => new Promise((resolve, reject) => blocks.get(number, false, (err, block) => err ? reject(err) : resolve(block)))
+  }
+}
+
+const turn = () => new Promise(resolve => setImmediate(resolve))
+
+tape('a block that a client reads while it reads of a deletion is shown without the deleted record', async (t) => {
+  const { reads, deleteRecord, get } = clientBlocks()
+  deleteRecord()
+  const other = get(0)
+  await turn()
+  t.equal(reads.length, 1, 'another block has it read the recovery point')
+  const rewritten = get(1)
+  let isShown = false
+  rewritten.then(() => { isShown = true })
+  await turn()
+  t.notOk(isShown, 'the block waits')
+  for (const isOther of [true, false]) {
+    while (reads.length > 0) reads.shift()?.answer()
+    if (isOther) await other
+    await turn()
+  }
+  while (reads.length > 0) reads.shift()?.answer()
+  const { buffer } = await rewritten
+  t.ok(layout.isDeleted(buffer, 0), 'and lacks the record')
+})
+
+tape('a client that cannot read of a deletion that it was told of shows no block as the file has it', async (t) => {
+  const { reads, deleteRecord, get } = clientBlocks()
+  deleteRecord()
+  const rewritten = get(1).then(() => 'shown', (err) => err.code)
+  await turn()
+  reads.shift()?.fail(Object.assign(new Error('too many open files'), { code: 'EMFILE' }))
+  t.equal(await rewritten, 'EMFILE')
+  const again = get(1)
+  await turn()
+  reads.shift()?.answer()
+  await turn()
+  while (reads.length > 0) reads.shift()?.answer()
+  t.ok(layout.isDeleted((await again).buffer, 0), 'the next one does, once it can')
+})
