@@ -25,7 +25,8 @@ class Compaction {
     this.marker = store.filename + SUFFIX
     /** Whether an earlier one was interrupted. */
     this.isResumed = fs.existsSync(this.marker)
-    this.progress = Obv()
+    /** @type {import('./types').Obz<import('./types').Progress>} */
+    this.progress = /** @type {any} */ (Obv())
     this.progress.set(this.isResumed ? { percent: 0, done: false } : { percent: 1, done: true, sizeDiff: 0 })
     /** Of `compact`, while it waits for streams and for what is to be stored. @type {Done[]} */
     this.starting = []
@@ -60,13 +61,13 @@ class Compaction {
     const { store } = this
     if (!store.streams.every(stream => stream.isDone)) return
     this.isPreparing = true
-    store.progress.onDrain((err) => {
+    store.drainAll((err) => {
       if (err) return this.cancel(err)
       store.deletions.whenFlushed((err) => {
         this.isPreparing = false
         if (err) return this.cancel(err)
         // what came meanwhile
-        if (!store.progress.isDrained || store.deletions.isDirty || !store.streams.every(stream => stream.isDone)) return this.startIfPossible()
+        if (!store.isDrained || store.deletions.isDirty || !store.streams.every(stream => stream.isDone)) return this.startIfPossible()
         this.start()
       })
     })
@@ -118,7 +119,7 @@ class Compaction {
    * @param {number} compacted bytes that they have become
    */
   report ({ start, unshifted }, copied, compacted) {
-    const since = this.store.progress.since.value ?? 0
+    const since = this.store.lastOffset
     const unshiftedOffset = Math.min(Math.max(unshifted, copied), since)
     this.progress.set({
       startOffset: start,
@@ -170,9 +171,8 @@ class Compaction {
       const { shift } = store
       store.shift = store.blocks.base
       if (err === null) store.deletions.reset()
-      const since = store.offsetOf(store.writer.appender.lastSeq)
-      if (store.shift !== shift || since !== store.progress.since.value) {
-        store.progress.moved(since)
+      if (store.shift !== shift) {
+        for (const { progress } of store.instances) progress.moved(store.lastOffset)
         for (const stream of store.streams) if (stream.live) stream.move()
       }
     }

@@ -13,7 +13,6 @@ const layout = require('../format/layout')
 const { Compaction } = require('./compaction')
 const { Deletions } = require('./deletions')
 const { prepareFile } = require('./old-log')
-const { WriteProgress } = require('./write-progress')
 
 /**
  * @typedef {import('./types').Done} Done
@@ -29,15 +28,14 @@ class Store {
    */
   constructor (filename, options, before, onclosed) {
     const { validateRecord, cacheSize, sync, blockSize: wanted = layout.MAX_BLOCK_SIZE } = options
-    const blockSize = Math.min(Math.max(wanted, layout.MIN_BLOCK_SIZE), layout.MAX_BLOCK_SIZE)
+    /** In bytes, of a new file. */
+    this.newBlockSize = Math.min(Math.max(wanted, layout.MIN_BLOCK_SIZE), layout.MAX_BLOCK_SIZE)
     this.filename = filename
-    this.settings = { ...settingsOf({ blockSize, validate: validateRecord, cacheSize, sync }), holes: false }
+    this.settings = { ...settingsOf({ blockSize: this.newBlockSize, validate: validateRecord, cacheSize, sync }), holes: false }
     this.onclosed = onclosed
-    /** Of whom `release` was not called. */
-    this.owners = 1
-    /** Open streams, a set per instance. @type {Set<Set<import('./stream').Stream>>} */
+    /** Those who have it open. @type {Set<import('./instance').Instance>} */
     this.instances = new Set()
-    /** Calls that wait until the log is open; null: it is, or could not be opened. @type {Array<() => void> | null} */
+    /** Calls that wait until the log is open. @type {Array<() => void>} */
     this.waiting = []
     /** Whether it is open, or could not be opened. */
     this.isOpened = false
@@ -49,7 +47,6 @@ class Store {
     this.shift = 0
     /** @type {Promise<unknown> | null} */
     this.closing = null
-    this.progress = new WriteProgress(this)
     this.deletions = new Deletions(this)
     this.compaction = new Compaction(this)
     this.open(options, before).catch(err => this.fail(err)).then(() => this.callWaiting())
@@ -63,20 +60,21 @@ class Store {
    */
   async open (options, before) {
     await before
-    await prepareFile(this.filename, options, this.settings.blockSize)
+    await prepareFile(this.filename, options, this.newBlockSize)
     const log = createLog(pathFile(this.filename, this.settings), this.settings)
     await new Promise((resolve, reject) => log.onReady(err => err ? reject(err) : resolve(null)))
     this.log = log
     this.shift = this.blocks.base
-    this.progress.open(this.offsetOf(this.writer.appender.lastSeq))
-    this.compaction.open()
   }
 
   callWaiting () {
-    const calls = this.waiting ?? []
     this.isOpened = true
-    for (let i = 0; i < calls.length; i++) callAll([calls[i]], undefined)
-    this.waiting = null
+    if (this.failure === null) {
+      for (const instance of this.instances) instance.progress.open(this.lastOffset)
+      this.compaction.open()
+    }
+    // what these call is not put behind the others, as with async-append-only-log
+    while (this.waiting.length > 0) callAll(this.waiting.splice(0, 1), undefined)
   }
 
   get internals () {
@@ -96,7 +94,17 @@ class Store {
   }
 
   get blockSize () {
-    return this.log?.blockSize ?? this.settings.blockSize
+    return this.log?.blockSize ?? this.newBlockSize
+  }
+
+  /** Offset of the last record, -1 if there is none. */
+  get lastOffset () {
+    return this.offsetOf(this.writer.appender.lastSeq)
+  }
+
+  /** Whether an append need not wait. */
+  get takesAppends () {
+    return this.isOpened && this.failure === null && !this.compaction.isRunning
   }
 
   /** @param {number} seq */
@@ -121,7 +129,7 @@ class Store {
    * @param {() => void} run
    */
   whenOpen (cb, run) {
-    if (this.waiting !== null) this.waiting.push(() => this.whenUsable(cb, run))
+    if (!this.isOpened) this.waiting.push(() => this.whenUsable(cb, run))
     else this.whenUsable(cb, run)
   }
 
@@ -140,6 +148,12 @@ class Store {
    */
   whenAppendable (cb, run) {
     this.whenOpen(cb, () => this.compaction.isRunning ? this.compaction.queue.push(() => this.whenAppendable(cb, run)) : run())
+  }
+
+  /** @param {import('./instance').Instance} instance */
+  add (instance) {
+    this.instances.add(instance)
+    if (this.isOpened && this.failure === null) instance.progress.open(this.lastOffset)
   }
 
   // Appending
@@ -171,31 +185,18 @@ class Store {
 
   /**
    * @param {Uint8Array} data
-   * @param {number} timeout
-   * @returns {number} its offset
+   * @returns {number} its seq
    */
-  append (data, timeout) {
-    const seq = this.writer.appender.appendNow(data)
-    this.progress.appended(seq, timeout)
-    return seq - this.shift
+  append (data) {
+    return this.writer.appender.appendNow(data)
   }
 
   /**
    * @param {Uint8Array[]} batch
-   * @param {number} timeout
-   * @returns {number[]} their offsets
+   * @returns {number[]} their seqs
    */
-  appendTransaction (batch, timeout) {
-    if (batch.length === 0) return []
-    const seqs = this.writer.appender.appendAtomicNow(batch)
-    this.progress.appended(seqs[seqs.length - 1], timeout)
-    return seqs.map(seq => seq - this.shift)
-  }
-
-  /** @param {Done} cb */
-  onDrain (cb) {
-    if (this.compaction.isRunning) this.compaction.queue.push(() => this.whenUsable(cb, () => this.onDrain(cb)))
-    else this.progress.onDrain(cb)
+  appendTransaction (batch) {
+    return this.writer.appender.appendAtomicNow(batch)
   }
 
   // Reading
@@ -203,16 +204,6 @@ class Store {
   /** The offset after the last record, for `get`. */
   get size () {
     return this.writer.packer.end - this.shift
-  }
-
-  /**
-   * The seq after the last record that streams give: more than `since` says, in its block. jitdb relies on getting what it has just appended.
-   */
-  get streamEnd () {
-    const { value } = this.progress.since
-    if (value === undefined || value < 0) return -1
-    const { blockSize, shift } = this
-    return Math.min(this.writer.packer.end, (Math.floor((value + shift) / blockSize) + 1) * blockSize)
   }
 
   /**
@@ -280,17 +271,21 @@ class Store {
     else this.deletions.del(offset + this.shift, offset, cb)
   }
 
-  /** @param {(err: Error | null, statistics?: import('./types').Statistics) => void} cb */
-  stats (cb) {
-    this.deletions.bytes((err, deletedBytes = 0) => {
-      if (err) cb(err)
-      else cb(null, { totalBytes: Math.max(0, this.progress.since.value ?? 0), deletedBytes })
-    })
-  }
-
   /** Of all instances. @returns {import('./stream').Stream[]} */
   get streams () {
-    return [...this.instances].flatMap(streams => [...streams])
+    return [...this.instances].flatMap(({ streams }) => [...streams])
+  }
+
+  /** Whether all that was appended is stored. */
+  get isDrained () {
+    return [...this.instances].every(({ progress }) => progress.isDrained)
+  }
+
+  /** @param {Done} cb called when all that any of them has appended is stored */
+  drainAll (cb) {
+    const next = [...this.instances].find(({ progress }) => !progress.isDrained)
+    if (next === undefined) cb(null)
+    else next.progress.onDrain((err) => err ? cb(err) : this.drainAll(cb))
   }
 
   // Ends
@@ -303,25 +298,22 @@ class Store {
   fail (err) {
     if (this.failure !== null) return
     this.failure = err
-    const isTold = this.progress.fail(err)
+    let isTold = false
+    for (const { progress } of this.instances) if (progress.fail(err)) isTold = true
     this.compaction.fail(err)
     for (const stream of this.streams) stream.fail(err)
     if (!isTold && this.log !== null) process.nextTick(() => { throw err })
   }
 
   /**
-   * An instance is closed.
-   * @param {Set<import('./stream').Stream>} streams
+   * The last one closes the log.
+   * @param {import('./instance').Instance} instance
    * @param {Done} cb
    */
-  release (streams, cb) {
-    const end = () => {
-      for (const stream of [...streams]) stream.abort(true)
-      this.instances.delete(streams)
-      if (--this.owners > 0) return cb(null)
-      this.close().then(err => cb(err))
-    }
-    this.whenOpen(() => end(), () => this.onDrain(() => this.deletions.whenFlushed(end)))
+  release (instance, cb) {
+    this.instances.delete(instance)
+    if (this.instances.size > 0) cb(null)
+    else this.close().then(err => cb(err))
   }
 
   /** @returns {Promise<Error | null>} resolves when the log is closed */
@@ -335,7 +327,7 @@ class Store {
   }
 
   async closeLog () {
-    if (this.waiting !== null) await new Promise(resolve => this.waiting?.push(() => resolve(null)))
+    if (!this.isOpened) await new Promise(resolve => this.waiting.push(() => resolve(null)))
     const { failure, log } = this
     this.deletions.close()
     this.failure ??= errors.closed(this.filename)

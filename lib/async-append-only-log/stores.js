@@ -13,15 +13,12 @@ const stores = new Map()
 /**
  * @param {string} filename
  * @param {import('./types').Options<any>} options those of the first one count
- * @returns {Store} of which the caller is an owner until it calls `release`
+ * @returns {Store} to which the caller adds itself, until it calls `release`
  */
 function storeFor (filename, options) {
   const key = realPath(filename)
   const open = stores.get(key) ?? null
-  if (open !== null && !open.isClosing && open.isAtItsPath()) {
-    open.owners++
-    return open
-  }
+  if (open !== null && !open.isClosing && open.isAtItsPath()) return open
   // one that is being closed has the lock until it has ended; so does one whose file was deleted, or replaced by another
   const before = open === null ? null : open.close()
   const store = new Store(key, options, before, () => { if (stores.get(key) === store) stores.delete(key) })

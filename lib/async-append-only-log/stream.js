@@ -9,16 +9,14 @@ const { CHECK_INTERVAL } = require('../read/turn-budget')
 
 class Stream {
   /**
-   * @param {import('./store').Store} store
-   * @param {Set<Stream>} streams of its instance
+   * @param {import('./instance').Instance} instance
    * @param {import('./types').StreamOptions} options
-   * @param {((data: Buffer) => any) | null} decode
    */
-  constructor (store, streams, options, decode) {
+  constructor (instance, options) {
     const { live, limit, offsets, values, sizes, gt, gte, lt, lte } = options
-    this.store = store
-    this.streams = streams
-    this.decode = decode
+    this.instance = instance
+    this.store = instance.store
+    this.decode = instance.decode
     this.live = !!live
     this.offsets = offsets !== false
     this.values = values !== false
@@ -39,6 +37,7 @@ class Stream {
     /** Whether it has given all that `since` says, and all in its block. */
     this.isAtEnd = false
     this.goOn = this.goOn.bind(this)
+    instance.streams.add(this)
   }
 
   /** Whether only some records will ever be given. */
@@ -48,7 +47,7 @@ class Stream {
 
   /** Whether a compaction may start, as far as this one is concerned. */
   get isDone () {
-    return this.ended || (this.live && (this.isAtEnd || this.min > (this.store.progress.since.value ?? -1)))
+    return this.ended || (this.live && (this.isAtEnd || this.min > (this.instance.progress.since.value ?? -1)))
   }
 
   /**
@@ -92,10 +91,10 @@ class Stream {
   }
 
   run () {
-    const { store, sink } = this
+    const { instance, store, sink } = this
     const { deletions, internals: { turn } } = store
     this.isAtEnd = false
-    let end = store.streamEnd
+    let end = instance.streamEnd
     if (end === -1) return this.atEnd()
     const cursor = this.cursor ??= this.open()
     let untilCheck = CHECK_INTERVAL
@@ -108,10 +107,10 @@ class Stream {
         if (found === WAITING) return this.wait(() => {})
         if (found === FAILED) return this.abort(cursor.error)
         if (found === PAST_BOUND) return this.abort()
-        if (found !== AT_END || store.blocks.end >= store.streamEnd) return this.atEnd()
+        if (found !== AT_END || store.blocks.end >= instance.streamEnd) return this.atEnd()
         return this.wait(() => store.log?.onDrain(this.goOn))
       }
-      if (cursor.seq >= end && cursor.seq >= (end = store.streamEnd)) {
+      if (cursor.seq >= end && cursor.seq >= (end = instance.streamEnd)) {
         cursor.stepBack()
         return this.atEnd()
       }
@@ -160,7 +159,7 @@ class Stream {
   move () {
     this.cursor?.stop()
     this.cursor = null
-    this.min = (this.store.progress.since.value ?? -1) + 1
+    this.min = (this.instance.progress.since.value ?? -1) + 1
     if (this.max !== Infinity) this.max = Infinity
   }
 
@@ -168,7 +167,7 @@ class Stream {
     this.ended = true
     this.cursor?.stop()
     this.cursor = null
-    this.streams.delete(this)
+    this.instance.streams.delete(this)
   }
 
   /** @param {Error | true | null} [err] */

@@ -9,16 +9,20 @@ const { callAll } = require('../callbacks')
 /** @typedef {import('./types').Done} Done */
 
 class WriteProgress {
-  /** @param {import('./store').Store} store */
-  constructor (store) {
-    this.store = store
-    /** Offset of the last record that is stored. */
-    this.since = Obv()
+  /**
+   * @param {import('./instance').Instance} instance
+   * @param {number} timeout milliseconds from the last append on
+   */
+  constructor (instance, timeout) {
+    this.instance = instance
+    this.store = instance.store
+    /** Offset of the last record that is stored; undefined until the log is open. @type {import('./types').Obz<any>} */
+    this.since = /** @type {any} */ (Obv())
     /** Seq of the last record that was appended. */
     this.lastSeq = -1
     /** @type {NodeJS.Timeout | null} */
     this.timer = null
-    this.timeout = 0
+    this.timeout = timeout
     /** Whether what was appended up to `flushingSeq` is being made durable. */
     this.isFlushing = false
     this.flushingSeq = -1
@@ -34,19 +38,11 @@ class WriteProgress {
     this.since.set(offset)
   }
 
-  /**
-   * @param {number} seq
-   * @param {number} timeout milliseconds
-   */
-  appended (seq, timeout) {
+  /** @param {number} seq of the last record of an append */
+  appended (seq) {
     this.lastSeq = seq
-    if (this.timer !== null && this.timeout === timeout) {
-      this.timer.refresh()
-      return
-    }
-    if (this.timer !== null) clearTimeout(this.timer)
-    this.timeout = timeout
-    this.timer = setTimeout(this.flush, timeout)
+    if (this.timer === null) this.timer = setTimeout(this.flush, this.timeout)
+    else this.timer.refresh()
   }
 
   flush () {
@@ -61,7 +57,7 @@ class WriteProgress {
       if (store.failure !== null) return
       if (err) return store.fail(err)
       this.since.set(store.offsetOf(lastSeq))
-      for (const stream of store.streams) if (stream.live) stream.resume()
+      for (const stream of [...this.instance.streams]) if (stream.live) stream.resume()
       callAll(this.flushing.splice(0), null)
       // appended meanwhile, long enough ago
       if (this.timer === null && this.lastSeq !== lastSeq) this.flush()
