@@ -82,7 +82,8 @@ class Compaction {
   start () {
     this.isRunning = true
     if (this.progress.value.done) this.progress.set({ percent: 0, done: false })
-    this.run().then(result => this.end(null, result), err => this.end(err, { sizeDiff: 0, holesFound: 0 }))
+    // on a stack of its own: jitdb expects what it schedules then to run before what a promise of `compact` leads to
+    this.run().then(result => process.nextTick(() => this.end(null, result)), err => process.nextTick(() => this.end(err, { sizeDiff: 0, holesFound: 0 })))
   }
 
   /** @returns {Promise<{ sizeDiff: number, holesFound: number }>} */

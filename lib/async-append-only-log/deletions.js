@@ -25,6 +25,8 @@ class Deletions {
     this.failure = null
     /** @type {Done[]} */
     this.waiting = []
+    /** How many there were since the log was opened. */
+    this.deletions = 0
     /** null: not known. @type {number | null} */
     this.deletedBytes = null
     /** Whether FILE.stats may be there. */
@@ -48,20 +50,13 @@ class Deletions {
       // asked for twice, before it was read
       if (this.pending.has(seq)) return cb(null)
       this.pending.add(seq)
+      this.deletions++
       this.isDirty = true
       this.removeFile()
       this.add(data.length + FRAME_SIZE)
-      this.delSoon(seq)
+      store.log?.del(seq, (err) => this.deleted(seq, err))
       cb(null)
     })
-  }
-
-  /** @param {number} seq which may not be acknowledged yet */
-  delSoon (seq) {
-    const { log, blocks } = this.store
-    if (log === null) return
-    if (seq >= blocks.end) log.onDrain((err) => err ? this.deleted(seq, err) : log.del(seq, (err) => this.deleted(seq, err)))
-    else log.del(seq, (err) => this.deleted(seq, err))
   }
 
   /**
@@ -107,24 +102,16 @@ class Deletions {
     const { log } = this.store
     this.deletedBytes ??= this.readFile()
     if (this.deletedBytes !== null || log === null) return cb(null, this.deletedBytes ?? 0)
+    const { deletions } = this
     let bytes = 0
-    for (const seq of this.pending) bytes += this.sizeOf(seq)
     log.scan({ deleted: true, cache: false, reuse: true }, (block, start, end, seq) => {
-      if (block === null && !this.isPending(seq)) bytes += end - start + FRAME_SIZE
+      if (block === null || this.isPending(seq)) bytes += end - start + FRAME_SIZE
     }, (err) => {
-      if (err === null && this.pending.size === 0) this.deletedBytes = bytes
-      if (err) cb(err)
-      else cb(null, bytes)
+      if (err) return cb(err)
+      // what was deleted meanwhile was counted, or not
+      if (this.deletions === deletions) this.deletedBytes = bytes
+      cb(null, bytes)
     })
-  }
-
-  /**
-   * @param {number} seq of a record that is being deleted
-   * @returns {number} of one in memory; others are counted when they are deleted
-   */
-  sizeOf (seq) {
-    const data = this.store.writer.packer.unacknowledgedAt(seq)
-    return data === null ? 0 : data.length + FRAME_SIZE
   }
 
   /** After a compaction there are none. */

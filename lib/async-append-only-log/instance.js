@@ -74,7 +74,7 @@ class Instance {
     const { store } = this
     if (!Array.isArray(values)) return cb(errors.aaolNoArray(), undefined)
     // a codec may use its buffer again
-    const batch = values.map(value => Buffer.from(this.encoded(value)))
+    const batch = values.map(value => Buffer.from(store.bytesOf(this.codec.encode(value))))
     const problem = store.problemTogether(batch)
     if (problem !== null) return cb(problem, undefined)
     const seqs = store.appendTransaction(batch)

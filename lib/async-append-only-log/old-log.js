@@ -7,10 +7,6 @@ const fs = require('fs')
 const path = require('path')
 const errors = require('../errors')
 const { format } = require('../format-value')
-const { formatOf } = require('../import/formats')
-const { importLog } = require('../import/import-log')
-const { OldFile } = require('../import/old-file')
-const { importOptions } = require('../import/options')
 const { syncFolder } = require('../storage/directory')
 
 const SUFFIX = '.async-append-only-log'
@@ -34,6 +30,9 @@ async function prepareFile (filename, { import: choice = false, blockSize: oldBl
   if (mustImport && choice === false) throw isOld ? errors.aaolMustImport(filename) : errors.aaolImportInterrupted(filename, kept)
   if (isOld) await setAside(filename, kept)
   if (mustImport) {
+    // loaded then: it is done once
+    const { importLog } = require('../import/import-log')
+    const { importOptions } = require('../import/options')
     const { work, settings } = importOptions({ from: FORMAT, keepDeleted: true, blockSize })
     await importLog(kept, filename, settings, work).catch(async (err) => {
       if (isOld && !fs.existsSync(filename)) await rename(kept, filename)
@@ -48,10 +47,12 @@ async function prepareFile (filename, { import: choice = false, blockSize: oldBl
  * @param {number} blockSize that the caller has given
  */
 async function isOldLog (filename, blockSize) {
-  const { size } = await fs.promises.stat(filename)
+  const { size } = fs.statSync(filename)
   // quick, and true of nearly all logs: the old one writes whole blocks
   if (size === 0 || (size % blockSize !== 0 && size % LEAST_BLOCK !== 0)) return false
   if (['.recovery-point', '.offset-map'].some(suffix => fs.existsSync(filename + suffix))) return false
+  const { formatOf } = require('../import/formats')
+  const { OldFile } = require('../import/old-file')
   const file = await OldFile.open(filename)
   try {
     return (await formatOf(file)).format === FORMAT

@@ -161,12 +161,21 @@ class Store {
   /**
    * @param {any} data what a codec has made
    * @returns {Uint8Array}
-   * @throws if it cannot be a record
+   * @throws flumelog:invalid if it cannot be a record
+   */
+  bytesOf (data) {
+    return this.internals.records.checked(typeof data === 'string' ? Buffer.from(data) : data)
+  }
+
+  /**
+   * The same for one that is stored by itself.
+   * @param {any} data
+   * @returns {Uint8Array}
+   * @throws flumelog:invalid, flumelog:too-large
    */
   checked (data) {
-    const { records } = this.internals
-    const bytes = records.checked(typeof data === 'string' ? Buffer.from(data) : data)
-    if (bytes.length > layout.maxRecordSize(this.blockSize, records.checksum)) throw errors.aaolTooLarge()
+    const bytes = this.bytesOf(data)
+    if (bytes.length > layout.maxRecordSize(this.blockSize, this.settings.checksum)) throw errors.aaolTooLarge()
     return bytes
   }
 
@@ -268,6 +277,8 @@ class Store {
     if (this.compaction.isRunning) return cb(errors.aaolCompacting())
     const problem = this.problemOf(offset)
     if (problem !== null) cb(problem)
+    // what is not stored is not deleted
+    else if (this.isUnstored(offset)) this.drainAll((err) => err ? cb(err) : this.del(offset, cb))
     else this.deletions.del(offset + this.shift, offset, cb)
   }
 
@@ -279,6 +290,12 @@ class Store {
   /** Whether all that was appended is stored. */
   get isDrained () {
     return [...this.instances].every(({ progress }) => progress.isDrained)
+  }
+
+  /** @param {number} offset */
+  isUnstored (offset) {
+    for (const { progress } of this.instances) if (!progress.isDrained && offset > (progress.since.value ?? -1)) return true
+    return false
   }
 
   /** @param {Done} cb called when all that any of them has appended is stored */
