@@ -14,6 +14,9 @@ const { Compaction } = require('./compaction')
 const { Deletions } = require('./deletions')
 const { isNothingAt, prepareFile } = require('./old-log')
 
+/** Of the cache: a log that fits is kept, since jitdb and ssb-db2 read all of it, again and again; of a larger one, this much. */
+const SEQUENTIAL_SHARE = 0.95
+
 /**
  * @typedef {import('./types').Done} Done
  * @typedef {(err: import('../errors').CallbackError | null, ...results: any) => void} AnyCallback
@@ -31,7 +34,7 @@ class Store {
     /** In bytes, of a new file. */
     this.newBlockSize = Math.min(Math.max(wanted, layout.MIN_BLOCK_SIZE), layout.MAX_BLOCK_SIZE)
     this.filename = filename
-    this.settings = { ...settingsOf({ blockSize: this.newBlockSize, validate: validateRecord, cacheSize, sync }), holes: false }
+    this.settings = { ...settingsOf({ blockSize: this.newBlockSize, validate: validateRecord, cacheSize, sync }), holes: false, sequentialShare: SEQUENTIAL_SHARE }
     this.onclosed = onclosed
     /** Those who have it open. @type {Set<import('./instance').Instance>} */
     this.instances = new Set()
