@@ -73,7 +73,9 @@ class Follower {
     this.closed = false
     /** Blocks have all that is known to be in the log. */
     this.isFresh = true
-    /** Called when the log is read as far as it was trimmed. @type {Array<(err: Error | null) => void>} */
+    /** A poll was disturbed by the writer, and has to be repeated. */
+    this.isDisturbed = false
+    /** Called when a poll that began later is done. @type {Array<(err: Error | null) => void>} */
     this.waiting = []
     /** @type {import('../storage/watch').Watch | null} */
     this.watch = null
@@ -116,7 +118,13 @@ class Follower {
 
   /** @param {(err: Error | null) => void} cb called at once, unless the log was trimmed further than it was read: it would seem empty */
   whenFresh (cb) {
-    if (this.closed || !this.blocks.isOvertaken) return cb(null)
+    if (this.blocks.isOvertaken) this.catchUp(cb)
+    else cb(null)
+  }
+
+  /** @param {(err: Error | null) => void} cb called when everything is shown that the writer has published by now */
+  catchUp (cb) {
+    if (this.closed) return cb(null)
     this.waiting.push(cb)
     this.poll()
   }
@@ -137,14 +145,15 @@ class Follower {
 
   async pollUntilQuiet () {
     while (this.again && !this.closed) {
-      this.again = false
+      this.again = this.isDisturbed = false
       const { end } = this.blocks
+      const { length } = this.waiting
       await this.advance()
       if (this.blocks.end !== end && !this.closed) process.nextTick(this.options.onadvance, this.lastSeq)
+      // not when it is quiet: a writer may go on and on
+      if (!this.isDisturbed && !(this.blocks.isOvertaken && (this.again || this.retryTimer !== null))) callAll(this.waiting.splice(0, length), null)
     }
     this.running = false
-    // otherwise the next poll
-    if (this.retryTimer === null || !this.blocks.isOvertaken) callAll(this.waiting.splice(0), null)
   }
 
   async advance () {
@@ -162,7 +171,7 @@ class Follower {
     } catch (err) {
       if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EPARTIALREAD') throw err
       // a writer has truncated the file since its size was read
-      this.point.isTailOutdated = this.again = true
+      this.point.isTailOutdated = this.again = this.isDisturbed = true
     }
     if (this.acknowledged(this.point.current, blocks.end) !== acknowledged) this.again = true
   }
@@ -227,7 +236,7 @@ class Follower {
     // between two looks at a log that is closed, a writer may have had it open, and its last write may have failed
     const mayBeAnother = after === null && this.point.knownState !== knownState
     if (after?.id !== point?.id || (mayBeAnother && !bytes.equals(await io.read(offset, size)))) {
-      this.again = true
+      this.again = this.isDisturbed = true
       return null
     }
     return applyPatches(bytes, offset, this.point.patches)
