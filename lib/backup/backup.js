@@ -117,6 +117,9 @@ async function openSource (log) {
   const { blocks, writer } = /** @type {import('../opening').Opened} */ (log.state.opened)
   // what another process has deleted until now
   await blocks.followedPoint?.read()
+  // it may tell that all was trimmed that this process knows of
+  await promised(cb => log.whenFresh(cb))
+  if (blocks.isOvertaken) throw blocks.trimmedAt(blocks.end)
   const source = new SourceLog(blocks, log.file)
   if (writer !== null) await promised(cb => writer.sync(cb))
   // not on every system by a process that can only read

@@ -10,6 +10,7 @@ const { isHole } = require('../format/hole')
 const layout = require('../format/layout')
 const errors = require('../errors')
 const { systemClock } = require('../clock')
+const { callAll } = require('../callbacks')
 const { Block } = require('../format/block')
 const { boundsOf, visibleTail } = require('./visible-tail')
 const { FollowedPoint, acknowledgedByPoint } = require('./followed-point')
@@ -72,6 +73,8 @@ class Follower {
     this.closed = false
     /** Blocks have all that is known to be in the log. */
     this.isFresh = true
+    /** Called when the log is read as far as it was trimmed. @type {Array<(err: Error | null) => void>} */
+    this.waiting = []
     /** @type {import('../storage/watch').Watch | null} */
     this.watch = null
   }
@@ -111,9 +114,11 @@ class Follower {
     return this.blocks.end
   }
 
-  /** @param {(err: Error | null) => void} cb called at once */
+  /** @param {(err: Error | null) => void} cb called at once, unless the log was trimmed further than it was read: it would seem empty */
   whenFresh (cb) {
-    cb(null)
+    if (this.closed || !this.blocks.isOvertaken) return cb(null)
+    this.waiting.push(cb)
+    this.poll()
   }
 
   /** Shows what was acknowledged since the last poll; one at a time. */
@@ -124,6 +129,7 @@ class Follower {
     this.running = true
     this.pollUntilQuiet().catch(err => {
       if (this.closed) return
+      callAll(this.waiting.splice(0), err)
       this.close()
       process.nextTick(this.options.onfailure, err)
     })
@@ -137,6 +143,8 @@ class Follower {
       if (this.blocks.end !== end && !this.closed) process.nextTick(this.options.onadvance, this.lastSeq)
     }
     this.running = false
+    // otherwise the next poll
+    if (this.retryTimer === null || !this.blocks.isOvertaken) callAll(this.waiting.splice(0), null)
   }
 
   async advance () {
@@ -348,6 +356,7 @@ class Follower {
     this.closed = true
     if (this.retryTimer !== null) this.clock.clearTimeout(this.retryTimer)
     this.watch?.stop()
+    callAll(this.waiting.splice(0), errors.closed(this.file.filename))
   }
 }
 

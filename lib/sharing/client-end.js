@@ -100,7 +100,7 @@ class ClientEnd {
   considerReading () {
     const isFresh = this.blocks.end === this.end && !this.isTailOutdated
     if (isFresh !== this.isFresh) this.listeners.onfresh(this.isFresh = isFresh)
-    if (!isFresh && this.isHeld) this.read()
+    if (this.waiting.length > 0 || (!isFresh && this.isHeld)) this.read()
   }
 
   /** @param {boolean} isHeld whether readers wait for more */
@@ -110,10 +110,11 @@ class ClientEnd {
     if (isHeld) process.nextTick(() => this.considerReading())
   }
 
-  /** @param {(err: Error | null) => void} cb called when blocks have all that the owner has told of until now; at once, if they do */
+  /** @param {(err: Error | null) => void} cb called when blocks have all that the owner has told of until now; at once, if they do, unless
+   *   the log was trimmed further than that: it would seem empty */
   whenFresh (cb) {
     if (this.isClosed) return process.nextTick(cb, errors.closed(this.file.filename))
-    if (this.isFresh) return cb(null)
+    if (this.isFresh && !this.blocks.isOvertaken) return cb(null)
     this.waiting.push(cb)
     this.read()
   }
@@ -134,6 +135,8 @@ class ClientEnd {
     if (number > tail.number) this.completeTail(tail, number)
     else if (this.isTailOutdated) this.rereadTail(end % blockSize)
     else if (blocks.end < end) this.extendTail(end % blockSize)
+    // the owner is about to tell what came since
+    else if (blocks.isOvertaken) this.pause()
     else this.finish(null)
   }
 
