@@ -22,12 +22,13 @@ const MAX_COUNTED = 16 * 1024 * 1024
 /**
  * @param {Rows} rows
  * @param {EventStream} events
- * @param {{ from: number, encoding: string | null }} query from: offset up to which the reader has seen the log
+ * @param {{ from: number, id: string | null, encoding: string | null }} query from: offset up to which the reader has seen the log; id: the
+ *   log's then, null: now
  */
-async function sendLive (rows, events, { from, encoding }) {
+async function sendLive (rows, events, { from, id: seenId, encoding }) {
   const { log } = rows
   const { signal } = events
-  let { id } = log.members
+  let id = seenId ?? log.members.id
   let seen = Math.min(Math.max(from, log.start), log.end)
   let appended = 0
   let statsAt = Date.now()

@@ -105,7 +105,7 @@ const SCANS = {
 const LIVE = {
   async live ({ rows, parameters, encoding }, response) {
     const from = parameters.natural('from', rows.log.end)
-    await stream(rows, response, events => sendLive(rows, events, { from, encoding }))
+    await stream(rows, response, events => sendLive(rows, events, { from, id: parameters.text('id'), encoding }))
   }
 }
 

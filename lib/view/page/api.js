@@ -7,6 +7,10 @@ export function address (path, params = {}) {
   return `api/${path}${given.length > 0 ? `?${query}` : ''}`
 }
 
+/** Aborted when the page is left: a browser that keeps it for its Back button would keep its connections, too. */
+const leaving = new window.AbortController()
+window.addEventListener('pagehide', () => leaving.abort())
+
 /**
  * @param {string} path
  * @param {Record<string, any>} [params]
@@ -26,7 +30,7 @@ export async function get (path, params, signal) {
  * @param {AbortSignal} signal
  */
 export async function events (path, params, handlers, signal) {
-  const response = await fetch(address(path, params), { signal })
+  const response = await fetch(address(path, params), { signal: window.AbortSignal.any([signal, leaving.signal]) })
   if (!response.ok) throw await errorOf(response)
   const reader = response.body.pipeThrough(new window.TextDecoderStream()).getReader()
   let rest = ''

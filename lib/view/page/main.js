@@ -36,6 +36,8 @@ class App extends Component {
 
   componentDidMount () {
     window.addEventListener('keydown', (event) => this.onKey(event))
+    // brought back by the Back button: its requests were given up
+    window.addEventListener('pageshow', ({ persisted }) => { if (persisted) window.location.reload() })
     this.load()
   }
 
@@ -66,8 +68,14 @@ class App extends Component {
         this.setState({ log, error: new Error('The log has been compacted: its records have other offsets now.') })
         this.address.go({ at: null, seq: null, block: null, panel: null }, { replace: true })
       }
-    }, (isLive) => { if (isLive !== this.state.isLive) this.setState({ isLive }) })
-    this.live.run(() => ({ from: this.state.log.end, encoding }))
+    }, (isLive) => this.connected(isLive))
+    this.live.run(() => ({ from: this.state.log.end, id: this.state.log.id, encoding }))
+  }
+
+  connected (isLive) {
+    if (isLive === this.state.isLive) return
+    // what comes while nobody is connected is not known: the chart has a gap
+    this.setState(({ samples }) => ({ isLive, samples: isLive || samples.length === 0 ? samples : [...samples, { at: Date.now(), rate: null, lag: null }] }))
   }
 
   /** Another address: of the browser's, or made here. */

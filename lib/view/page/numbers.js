@@ -71,7 +71,7 @@ function tiles (log, numbers) {
 const compact = (_, splits) => splits.map(split => split.toLocaleString('en-US', { notation: 'compact' }))
 
 function Live ({ samples, onError }) {
-  const latest = samples.at(-1)
+  const latest = samples.findLast(({ rate }) => rate !== null)
   const data = [samples.map(({ at }) => at / 1000), samples.map(({ rate }) => rate), samples.map(({ lag }) => lag ?? null)]
   const options = (colours, uPlot, axis) => ({
     legend: { live: true },
