@@ -32,7 +32,7 @@ export class Live {
         await events('live', place(), handlers, signal)
       } catch (err) {
         if (stop.aborted) return
-        if (isAborted(err)) continue
+        if (isAborted(err) && document.hidden) continue
       } finally {
         this.onStatus(false)
       }
