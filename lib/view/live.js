@@ -64,11 +64,11 @@ async function sendLive (rows, events, { from, id: seenId, encoding }) {
  * @param {number} rate records per second
  */
 async function sendStats (log, events, rate) {
-  const { records, inFlight } = log.members.stats()
+  const { inFlight } = log.members.stats()
   const isFollower = log.opened.follower !== null
   // what a writer has written and not acknowledged, or a reader has not seen yet
   const lag = isFollower ? Math.max(0, await log.fileSize() - log.limit) : inFlight.bytes
-  await events.send('stats', { end: log.end, start: log.start, records, rate: Math.round(rate * 10) / 10, lag })
+  await events.send('stats', { end: log.end, start: log.start, records: log.recordCount, rate: Math.round(rate * 10) / 10, lag })
 }
 
 /**

@@ -21,6 +21,7 @@ export class RecordList extends Component {
     this.stopLoad = null
     /** Set by the reader, or by an error: nothing is loaded until the reader asks for it. */
     this.isPaused = false
+    this.hasFailed = false
     /** Offset to load from while another load for the scroll bar is in progress. */
     this.wanted = null
     this.news = 0
@@ -163,6 +164,7 @@ export class RecordList extends Component {
         if (!isCurrent()) return
         this.stopLoad = null
         this.isPaused = true
+        this.hasFailed = true
         this.replace()
         onScan?.({ isScanning: false })
         onError(err)
@@ -208,8 +210,13 @@ export class RecordList extends Component {
   }
 
   resume () {
-    this.isPaused = false
+    this.isPaused = this.hasFailed = false
     this.changed()
+  }
+
+  /** The server is there again. */
+  retry () {
+    if (this.hasFailed) this.resume()
   }
 
   // Scrolling

@@ -2,7 +2,7 @@
 
 import { Component, html, render } from './vendor/preact.js'
 import { Address } from './address.js'
-import { get } from './api.js'
+import { get, isOutage } from './api.js'
 import { Bar, Footer } from './bar.js'
 import { Help } from './help.js'
 import { RecordList } from './list.js'
@@ -36,6 +36,7 @@ class App extends Component {
 
   componentDidMount () {
     window.addEventListener('keydown', (event) => this.onKey(event))
+    window.addEventListener('answered', () => { if (this.state.error !== null && isOutage(this.state.error)) this.setState({ error: null }) })
     // brought back by the Back button: its requests were given up
     window.addEventListener('pageshow', ({ persisted }) => { if (persisted) window.location.reload() })
     this.load()
@@ -74,6 +75,7 @@ class App extends Component {
 
   connected (isLive) {
     if (isLive === this.state.isLive) return
+    if (isLive) this.list?.retry()
     // what comes while nobody is connected is not known: the chart has a gap
     this.setState(({ samples }) => ({ isLive, samples: isLive || samples.length === 0 ? samples : [...samples, { at: Date.now(), rate: null, lag: null }] }))
   }
@@ -114,8 +116,11 @@ class App extends Component {
     })
   }
 
-  bounded ({ start, end }) {
+  bounded ({ start, end, warning = null }) {
     const { log } = this.state
+    // once: it may be dismissed
+    if (warning !== null && warning !== this.warning) this.setState({ error: new Error(warning) })
+    this.warning = warning
     if (start !== log.start || end > log.end) this.setState(({ log }) => ({ log: { ...log, start, end: Math.max(end, log.end) } }))
   }
 
