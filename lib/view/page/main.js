@@ -240,7 +240,7 @@ class App extends Component {
         onFilter=${(q) => this.go({ q, at: q === '' ? state.seq ?? state.at : null })} onEncoding=${(encoding) => this.go({ encoding })}
         onStop=${() => { this.list.stop(); this.setState(({ scan }) => ({ scan: { ...scan, isStopped: true } })) }} onResume=${() => this.list.resume()} />
       <div class=${hasPanel ? 'split open' : 'split'}>
-        <${RecordList} source=${this.source} at=${state.at} seq=${state.seq} start=${log.start} end=${log.end} isFiltered=${state.q !== ''} listRef=${this.listRef}
+        <${RecordList} source=${this.source} at=${state.at ?? state.seq} seq=${state.seq} start=${log.start} end=${log.end} isFiltered=${state.q !== ''} listRef=${this.listRef}
           label=${state.q === '' ? 'Records' : 'Records that match the filter'} empty=${state.q === '' ? 'The log has no records here.' : 'No record matches.'}
           onSelect=${(seq) => this.go({ seq }, { replace: true })} onOpen=${this.onOpen} onPlace=${this.onPlace} onScan=${state.q === '' ? null : this.onScan} onError=${this.onError} onBounds=${this.onBounds} />
         ${hasPanel && html`<${RecordPanel} seq=${state.seq} panel=${state.panel} encoding=${state.encoding} onPanel=${(panel) => this.go({ panel }, { replace: true })} onClose=${() => this.close()}

@@ -77,7 +77,7 @@ function Live ({ samples, onError }) {
   const data = [samples.map(({ at }) => at / 1000), samples.map(({ rate }) => rate), samples.map(({ lag }) => lag ?? null)]
   const options = (colours, uPlot, axis) => ({
     legend: { live: true },
-    scales: { x: { time: true, range: (_, min, max) => [Math.min(min, max - SECONDS), max] }, y: { range: (_, min, max) => [0, Math.max(10, max * 1.1)] }, lag: { range: (_, min, max) => [0, Math.max(10, max * 1.1)] } },
+    scales: { x: { time: true, range: ({ data: [times] }) => lastSeconds(times) }, y: { range: (_, min, max) => [0, Math.max(10, max * 1.1)] }, lag: { range: (_, min, max) => [0, Math.max(10, max * 1.1)] } },
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     axes: [axis({ label: 'UTC', labelSize: 16 }), axis({ label: 'records/s', labelSize: 18, size: 60, values: compact }), axis({ scale: 'lag', side: 1, grid: { show: false }, label: 'lag, bytes', labelSize: 18, size: 50, values: compact })],
     series: [{}, { label: 'records/s', stroke: colours.accent, width: 2, points: { show: false } }, { label: 'lag, bytes', scale: 'lag', stroke: colours.number, width: 1, dash: [4, 3], points: { show: false } }]
@@ -102,6 +102,12 @@ function Histogram ({ histogram, onError }) {
     <details><summary>As a table</summary>
       <table><thead><tr><th scope="col">Size</th><th scope="col">Records</th></tr></thead>
         <tbody>${histogram.map((bar, index) => html`<tr key=${index}><td>${names[index]}</td><td>${count(bar.count)}</td></tr>`)}</tbody></table></details>`
+}
+
+/** At least so many seconds, up to the last sample. */
+function lastSeconds (times) {
+  const last = times.at(-1) ?? Date.now() / 1000
+  return [Math.min(times[0] ?? last, last - SECONDS), last]
 }
 
 /** As many as have room. */

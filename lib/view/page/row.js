@@ -24,5 +24,6 @@ export class RecordRow extends Component {
 function contentOf (row) {
   if (row.corrupt) return html`<span class="badge">corrupt</span> ${visible(row.line)}`
   if (row.deleted) return html`<span class="badge">deleted</span>`
-  return row.kind === 'json' ? coloured(row.line) : visible(row.line)
+  // the others have values, written as JSON
+  return row.kind === 'text' || row.kind === 'hex' ? visible(row.line) : coloured(row.line)
 }
