@@ -1,38 +1,12 @@
 'use strict'
 
-// A real browser: Chromium as Debian has it, driven through its own protocol.
+// The page of `flumelog view` in a real browser.
 
-const fs = require('fs')
-const path = require('path')
-const puppeteer = require('puppeteer-core')
 const test = require('tape')
 const FlumeLog = require('../..')
+const { findBrowser, launch } = require('./chromium')
 const { start } = require('./command-line')
 const { promises } = require('./promises')
-
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome']
-
-/** @returns {string | null} the path of a browser */
-function findBrowser () {
-  const folders = (process.env.PATH ?? '').split(path.delimiter)
-  for (const name of NAMES) {
-    for (const folder of folders) {
-      const file = path.join(folder, name)
-      if (fs.existsSync(file)) return file
-    }
-  }
-  return null
-}
-
-/**
- * @param {string} executablePath
- * @returns {Promise<import('puppeteer-core').Browser>}
- */
-function launch (executablePath) {
-  // in containers, root runs it, without a sandbox, and /dev/shm is small
-  const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--no-first-run', '--disable-extensions', '--disable-site-isolation-trials']
-  return puppeteer.launch({ executablePath, headless: true, args, protocolTimeout: 60000 })
-}
 
 /**
  * Starts `flumelog view`, until the test ends, or all tests.
@@ -186,4 +160,4 @@ const hasText = (selector, text) => document.querySelector(selector)?.textConten
 /** Whether a record is shown beside the list, all of it. */
 const isOpen = (seq) => document.querySelector('.panel h2 .mono')?.textContent === seq.toLocaleString('en-US') && document.querySelector('.panel').ariaBusy === 'false'
 
-module.exports = { findBrowser, launch, viewer, inBrowser, record, numberOf, makeNumbered, seen, shows, hasSelected, hasText, isOpen }
+module.exports = { viewer, inBrowser, record, numberOf, makeNumbered, seen, shows, hasSelected, hasText, isOpen }
