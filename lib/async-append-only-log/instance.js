@@ -44,6 +44,11 @@ class Instance {
     return Math.min(store.writer.packer.end, (Math.floor((since.value + store.shift) / blockSize) + 1) * blockSize)
   }
 
+  /** Whether a new log is being created, to which nothing was appended yet. */
+  get isKnownEmpty () {
+    return !this.store.isOpened && this.progress.since.value === -1 && !this.store.hasEarlyAppends
+  }
+
   /**
    * @param {any} value
    * @returns {Uint8Array}
@@ -142,7 +147,10 @@ function openInstance (filename, options) {
     },
     appendTransaction: (/** @type {any} */ values, /** @type {any} */ cb) => store.whenAppendable(cb, () => instance.appendTransaction(values, cb)),
     del: (/** @type {number} */ offset, /** @type {any} */ cb) => store.whenOpen(cb, () => store.del(offset, cb)),
-    onDrain: (/** @type {any} */ cb) => store.whenOpen(cb, () => instance.onDrain(cb)),
+    onDrain: (/** @type {any} */ cb) => {
+      if (instance.isKnownEmpty) cb(null)
+      else store.whenOpen(cb, () => instance.onDrain(cb))
+    },
     onDeletesFlushed: (/** @type {any} */ cb) => store.whenOpen(cb, () => store.deletions.whenFlushed(cb)),
     compact: (/** @type {any} */ cb) => store.whenOpen(cb, () => store.compaction.compact(cb)),
     stats: (/** @type {any} */ cb) => store.whenOpen(cb, () => instance.stats(cb)),

@@ -44,6 +44,14 @@ async function prepareFile (filename, { import: choice = false, blockSize: oldBl
 
 /**
  * @param {string} filename
+ * @returns {boolean} whether a log that is opened there is a new one
+ */
+function isNothingAt (filename) {
+  return !fs.existsSync(filename) && !fs.existsSync(filename + SUFFIX)
+}
+
+/**
+ * @param {string} filename
  * @param {number} blockSize that the caller has given
  */
 async function isOldLog (filename, blockSize) {
@@ -85,4 +93,4 @@ async function rename (from, to) {
   await syncFolder(path.dirname(to))
 }
 
-module.exports = { prepareFile, SUFFIX }
+module.exports = { isNothingAt, prepareFile, SUFFIX }

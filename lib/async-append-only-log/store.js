@@ -12,7 +12,7 @@ const { pathFile } = require('../storage/path-file')
 const layout = require('../format/layout')
 const { Compaction } = require('./compaction')
 const { Deletions } = require('./deletions')
-const { prepareFile } = require('./old-log')
+const { isNothingAt, prepareFile } = require('./old-log')
 
 /**
  * @typedef {import('./types').Done} Done
@@ -39,6 +39,8 @@ class Store {
     this.waiting = []
     /** Whether it is open, or could not be opened. */
     this.isOpened = false
+    /** Whether appends wait for that. */
+    this.hasEarlyAppends = false
     /** Why no calls are made any more. @type {Error | null} */
     this.failure = null
     /** @type {import('../types').FlumeLog<any> | null} */
@@ -49,7 +51,8 @@ class Store {
     this.closing = null
     this.deletions = new Deletions(this)
     this.compaction = new Compaction(this)
-    this.open(options, before).catch(err => this.fail(err)).then(() => this.callWaiting())
+    // not before the caller has this one
+    Promise.resolve().then(() => this.open(options, before)).catch(err => this.fail(err)).then(() => this.callWaiting())
   }
 
   // Opening
@@ -60,6 +63,8 @@ class Store {
    */
   async open (options, before) {
     await before
+    // known before the file is created and locked; ssb-db2 compares it with another log's, as soon as it has both
+    if (isNothingAt(this.filename)) for (const { progress } of this.instances) progress.open(-1)
     await prepareFile(this.filename, options, this.newBlockSize)
     const log = createLog(pathFile(this.filename, this.settings), this.settings)
     await new Promise((resolve, reject) => log.onReady(err => err ? reject(err) : resolve(null)))
@@ -147,6 +152,7 @@ class Store {
    * @param {() => void} run when the log is open, and not being compacted
    */
   whenAppendable (cb, run) {
+    if (!this.isOpened) this.hasEarlyAppends = true
     this.whenOpen(cb, () => this.compaction.isRunning ? this.compaction.queue.push(() => this.whenAppendable(cb, run)) : run())
   }
 

@@ -66,6 +66,7 @@ class Stream {
   resume () {
     if (this.isRunning || this.isWaiting || this.ended || this.sink === null) return
     const { store } = this
+    if (this.instance.isKnownEmpty && !this.live) return this.abort()
     if (!store.isOpened) return this.wait(() => store.waiting?.push(this.goOn))
     // offsets change
     if (store.compaction.isRunning) return this.wait(() => store.compaction.streams.push(this.goOn))

@@ -35,7 +35,7 @@ class WriteProgress {
 
   /** @param {number} offset of the last record */
   open (offset) {
-    this.since.set(offset)
+    if (this.since.value !== offset) this.since.set(offset)
   }
 
   /** @param {number} seq of the last record of an append */
