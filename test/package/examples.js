@@ -132,16 +132,15 @@ tried.push('ssb-db2.js')
 
 tape('ssb-db2: a feed is deleted, and its messages are gone after a compaction', { skip: !hasSsb && 'npm install --prefix bench' }, async (t) => {
   const folder = testFolder(t)
-  const once = [
+  const lines = [
     '1000 messages by Ada, 250 of them posts',
     'the last votes by Grace: message 997, message 993',
     'her feed is deleted: 0 messages by Ada, 1000 by Grace',
     'compacted from 4.1 MB to 3.7 MB',
     '2250 posts in all'
   ]
-  t.deepEqual(await run(t, folder, 'ssb-db2.js', folder('ssb')), once)
+  t.deepEqual(await run(t, folder, 'ssb-db2.js', folder('ssb')), lines)
   t.ok(fs.statSync(folder('ssb/db2/log.bipf.offset-map')).size > 0, 'it is this log that was compacted')
-  t.equal((await run(t, folder, 'ssb-db2.js', folder('ssb')))[4], '4500 posts in all', 'those of earlier runs, too')
 })
 
 tape('every example is tested', (t) => {
