@@ -39,6 +39,8 @@ class Store {
     this.waiting = []
     /** Whether it is open, or could not be opened. */
     this.isOpened = false
+    /** Whether there is no log yet: then it is known to be empty before it is created and locked. ssb-db2 relies on that being quick. */
+    this.isNew = before === null && isNothingAt(filename)
     /** Whether appends wait for that. */
     this.hasEarlyAppends = false
     /** Why no calls are made any more. @type {Error | null} */
@@ -51,8 +53,7 @@ class Store {
     this.closing = null
     this.deletions = new Deletions(this)
     this.compaction = new Compaction(this)
-    // not before the caller has this one
-    Promise.resolve().then(() => this.open(options, before)).catch(err => this.fail(err)).then(() => this.callWaiting())
+    this.open(options, before).catch(err => this.fail(err)).then(() => this.callWaiting())
   }
 
   // Opening
@@ -63,8 +64,6 @@ class Store {
    */
   async open (options, before) {
     await before
-    // known before the file is created and locked; ssb-db2 compares it with another log's, as soon as it has both
-    if (isNothingAt(this.filename)) for (const { progress } of this.instances) progress.open(-1)
     await prepareFile(this.filename, options, this.newBlockSize)
     const log = createLog(pathFile(this.filename, this.settings), this.settings)
     await new Promise((resolve, reject) => log.onReady(err => err ? reject(err) : resolve(null)))
@@ -160,6 +159,7 @@ class Store {
   add (instance) {
     this.instances.add(instance)
     if (this.isOpened && this.failure === null) instance.progress.open(this.lastOffset)
+    if (this.isNew && !this.isOpened) instance.progress.open(-1)
   }
 
   // Appending
