@@ -8,7 +8,7 @@ const path = require('path')
 const { promisify } = require('util')
 const pull = require('pull-stream')
 const { timePhases } = require('./helpers/rows')
-const { logs, makeFeeds, recordsOf, startSsb, openLog } = require('./helpers/ssb')
+const { logs, makeFeeds, recordsOf, loadAll, startSsb, openLog } = require('./helpers/ssb')
 
 const MESSAGES = 10000
 /** Messages of the log of which indexes are built. */
@@ -88,6 +88,7 @@ function indexBuild (log, count) {
     name: log.name,
     input: stored(log, count),
     async run ({ input, scratch }) {
+      loadAll(log)
       let runs = 0
       return timePhases(async () => {
         const opened = openLog(log, input)
@@ -108,6 +109,7 @@ function bareBuild (count) {
     name: 'records in memory',
     note: 'what jitdb itself takes: it gets all records of an array, with a Buffer and an object per record, from a loop',
     async run ({ scratch }) {
+      loadAll(logs[1])
       const records = recordsOf(makeFeeds(MESSAGES))
       let runs = 0
       return timePhases(async () => {
@@ -166,6 +168,7 @@ function fullBuild (log) {
     name: log.name,
     input: stored(log, MESSAGES),
     async run ({ input, scratch }) {
+      loadAll(log)
       fs.cpSync(input, scratch, { recursive: true })
       const begin = performance.now()
       const { db, close } = startSsb(log, scratch)
@@ -233,6 +236,7 @@ function opening (log) {
       }
     },
     async run ({ input }) {
+      loadAll(log)
       const begin = performance.now()
       const opened = openLog(log, input)
       await once(opened.since)

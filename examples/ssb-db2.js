@@ -37,7 +37,8 @@ async function main () {
   fs.mkdirSync(folder, { recursive: true })
   const keys = ssbKeys.loadOrCreateSync(path.join(folder, 'secret'))
   const start = SecretStack({ appKey: caps.shs }).use(require('ssb-db2'))
-  const sbot = start({ keys, path: folder })
+  // no connections to peers
+  const sbot = start({ keys, path: folder, connections: { incoming: {}, outgoing: {} } })
   const { db } = sbot
   const countOf = (...what) => db.query(where(and(...what)), count(), toPromise())
   const megabytes = async () => ((await promisify(db.logStats)()).totalBytes / 1e6).toFixed(1)

@@ -59,18 +59,27 @@ function recordsOf (feeds) {
 }
 
 /**
- * Starts ssb-db2 on a log. A process can do so with one kind of log only.
+ * Loads all packages, which is not measured. A process can use one kind of log only.
+ * @param {{ load: () => Function }} log
+ */
+function loadAll ({ load }) {
+  const Log = load()
+  require(asyncLog())
+  require.cache[asyncLog()].exports = Log
+  for (const name of ['jitdb', 'secret-stack', 'ssb-classic/format', 'ssb-db2', 'ssb-db2/operators', 'ssb-db2/seekers']) require(name)
+}
+
+/**
  * @param {{ load: () => Function }} log
  * @param {string} folder
  * @returns {{ db: object, close: () => Promise<void> }}
  */
-function startSsb ({ load }, folder) {
-  const Log = load()
-  require(asyncLog())
-  require.cache[asyncLog()].exports = Log
+function startSsb (log, folder) {
+  loadAll(log)
   const keys = require('ssb-keys').generate('ed25519', Buffer.alloc(32, FEEDS + 1))
   const start = require('secret-stack')({ appKey: require('ssb-caps').shs }).use(require('ssb-db2'))
-  const sbot = start({ keys, path: folder })
+  // without a server
+  const sbot = start({ keys, path: folder, connections: { incoming: {}, outgoing: {} } })
   return { db: sbot.db, close: () => promisify(sbot.close)(true) }
 }
 
@@ -83,4 +92,4 @@ function openLog ({ load }, folder) {
   return load()(path.join(folder, 'db2', 'log.bipf'), { blockSize: 65536 })
 }
 
-module.exports = { logs, makeFeeds, recordsOf, startSsb, openLog }
+module.exports = { logs, makeFeeds, recordsOf, loadAll, startSsb, openLog }
