@@ -46,7 +46,8 @@ class Instance {
 
   /** Whether a new log is being created, to which nothing was appended yet. */
   get isKnownEmpty () {
-    return !this.store.isOpened && this.progress.since.value === -1 && !this.store.hasEarlyAppends
+    const { isNew, isOpened, hasEarlyAppends } = this.store
+    return isNew && !isOpened && !hasEarlyAppends
   }
 
   /**
@@ -147,10 +148,7 @@ function openInstance (filename, options) {
     },
     appendTransaction: (/** @type {any} */ values, /** @type {any} */ cb) => store.whenAppendable(cb, () => instance.appendTransaction(values, cb)),
     del: (/** @type {number} */ offset, /** @type {any} */ cb) => store.whenOpen(cb, () => store.del(offset, cb)),
-    onDrain: (/** @type {any} */ cb) => {
-      if (instance.isKnownEmpty) cb(null)
-      else store.whenOpen(cb, () => instance.onDrain(cb))
-    },
+    onDrain: (/** @type {any} */ cb) => store.whenOpen(cb, () => instance.onDrain(cb)),
     onDeletesFlushed: (/** @type {any} */ cb) => store.whenOpen(cb, () => store.deletions.whenFlushed(cb)),
     compact: (/** @type {any} */ cb) => store.whenOpen(cb, () => store.compaction.compact(cb)),
     stats: (/** @type {any} */ cb) => store.whenOpen(cb, () => instance.stats(cb)),

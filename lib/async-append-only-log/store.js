@@ -39,7 +39,7 @@ class Store {
     this.waiting = []
     /** Whether it is open, or could not be opened. */
     this.isOpened = false
-    /** Whether there is no log yet: then it is known to be empty before it is created and locked. ssb-db2 relies on that being quick. */
+    /** Whether there is no log yet: a stream that is not live ends before it is created and locked. The migration of ssb-db2 relies on that being quick. */
     this.isNew = before === null && isNothingAt(filename)
     /** Whether appends wait for that. */
     this.hasEarlyAppends = false
@@ -159,7 +159,6 @@ class Store {
   add (instance) {
     this.instances.add(instance)
     if (this.isOpened && this.failure === null) instance.progress.open(this.lastOffset)
-    if (this.isNew && !this.isOpened) instance.progress.open(-1)
   }
 
   // Appending
