@@ -4,8 +4,11 @@
 
 const fs = require('fs')
 const tape = require('tape')
+const { storeFor } = require('../../lib/async-append-only-log/stores')
 const { openLog } = require('../helpers/async-append-only-log')
 const { testFolder } = require('../helpers/folder')
+const { codeOf } = require('../helpers/reading')
+const { uncaughtDuring } = require('../helpers/uncaught')
 
 const A = Buffer.from('first')
 const B = Buffer.from('second')
@@ -156,4 +159,24 @@ tape('a log that cannot be opened gives its error to every call, and ends stream
   const { append, get, onDrain, stats, close, collect } = openLog(folder('log'))
   for (const call of [append(A), get(0), onDrain(), stats(), collect()]) t.equal(await call.then(() => 'done', err => err.code), 'EISDIR')
   t.equal(await close().then(() => 'done', err => err.code), 'EISDIR')
+})
+
+tape('a write that fails is told to `onDrain`, and to every call after it; if nobody waits there, it is thrown', async (t) => {
+  const folder = testFolder(t)
+  for (const isWaiting of [true, false]) {
+    const file = folder(`log-${isWaiting}`)
+    const { log, append, get, store, onDrain, close, collect } = openLog(file)
+    await store(A)
+    storeFor(file, {}).log.sync = (cb) => process.nextTick(cb, Object.assign(new Error('no space'), { code: 'ENOSPC' }))
+    const thrown = await uncaughtDuring(async () => {
+      await append(B)
+      if (isWaiting) t.equal(await codeOf(onDrain()), 'ENOSPC')
+      else while (await get(0).then(() => true, () => false)) await new Promise(resolve => setImmediate(resolve))
+      await new Promise(resolve => setImmediate(resolve))
+    })
+    t.deepEqual(thrown.map(({ code }) => code), isWaiting ? [] : ['ENOSPC'])
+    t.equal(log.since.value, 0)
+    for (const call of [append(A), get(0), onDrain(), collect()]) t.equal(await codeOf(call), 'ENOSPC')
+    t.equal(await codeOf(close()), 'ENOSPC')
+  }
 })
