@@ -104,6 +104,12 @@ exports.compacted = (filename) => createError('flumelog:compacted',
   `${nameOf(filename)}: the log has been compacted, so its records have new offsets; start again`, { filename })
 
 /**
+ * @param {unknown} err
+ * @returns {boolean} whether it is the system's, for a disk that is full, or for a user's part of it
+ */
+exports.isNoRoom = (err) => ['ENOSPC', 'EDQUOT'].includes(String(/** @type {NodeJS.ErrnoException} */ (err).code))
+
+/**
  * @param {string} filename
  * @param {number} need bytes, about
  * @param {number} have bytes

@@ -38,6 +38,8 @@ class HoleMaker {
     this.failure = null
     /** Holes in the log's file, with the number of the fsync that makes them durable. @type {Map<number, number>} */
     this.unpunched = new Map()
+    /** The log's file was changed. */
+    this.hasPunched = false
     /** What was freed since the log was opened. */
     this.freed = { blocks: 0, bytes: 0 }
     /** They are to be made now. */
@@ -167,9 +169,11 @@ class HoleMaker {
   }
 
   async punchSome () {
-    const { writer: { durability }, unpunched } = this
+    const { writer: { durability, recoveryPoint }, unpunched } = this
     const isDurable = (/** @type {number} */ coveredBy) => coveredBy <= durability.lastSync
     if (![...unpunched.values()].every(isDurable)) await promised(cb => durability.syncAll(cb))
+    // it keeps the number of records, which is known beside a closed log only while that is as it was; a full disk has no room for it
+    if (recoveryPoint.mustBeWritten) await promised(cb => recoveryPoint.write(cb)).catch(() => {})
     const { clock } = this.deleter
     const until = clock.now() + MAX_PUNCH_TIME
     let count = 0
@@ -187,6 +191,7 @@ class HoleMaker {
     // it was found to be impossible meanwhile
     if (file.canPunch() === false) return
     const before = file.allocated()
+    this.hasPunched = true
     await promised(cb => file.punch(offset, length, cb))
     const freed = (before ?? 0) - (file.allocated() ?? 0)
     if (freed <= 0) return

@@ -538,7 +538,7 @@ class Writer {
    */
   rollBack (err) {
     this.enter('rollingBack')
-    if (/** @type {NodeJS.ErrnoException} */ (err).code === 'ENOSPC') this.makeRoom()
+    if (errors.isNoRoom(err)) this.makeRoom()
     // of a batch that takes several writes, some may be in the file already
     const isExtended = this.target > this.acknowledged
     this.written = this.target = this.acknowledged
