@@ -230,7 +230,7 @@ function journalName (filename) {
  * @param {string} filename of a log
  */
 async function removeJournal (filename) {
-  await fs.promises.unlink(journalName(filename)).catch(nullIfMissing)
+  if (fs.existsSync(journalName(filename))) await fs.promises.unlink(journalName(filename)).catch(nullIfMissing)
 }
 
 /** Numbers that stand for the clients in a journal. */

@@ -23,6 +23,8 @@ class HoleMaker {
   /** @param {import('./deleter').Deleter} deleter */
   constructor (deleter) {
     this.deleter = deleter
+    /** Whether blocks become holes; if not, each deleted record can be found for ever. */
+    this.isOn = deleter.options.holes !== false
     this.writer = deleter.writer
     this.file = deleter.file
     this.blockSize = deleter.blocks.blockSize
@@ -70,7 +72,7 @@ class HoleMaker {
     const { offset, countedEnd } = writer.recoveryPoint
     const start = number * blockSize
     const end = start + blockSize
-    if (file.point === null || end >= offset || end > countedEnd || this.unsettled.has(start)) return false
+    if (!this.isOn || file.point === null || end >= offset || end > countedEnd || this.unsettled.has(start)) return false
     // the next owner of a shared log may have to count records there
     return !writer.isClientWaitingFor(start, end)
   }
@@ -90,7 +92,7 @@ class HoleMaker {
 
   /** @param {number} number of a block in which all records may be deleted now */
   consider (number) {
-    if (this.file.point !== null) this.emptied.add(number)
+    if (this.isOn && this.file.point !== null) this.emptied.add(number)
   }
 
   /** @param {number} number of a hole, in the log's file or recorded, which may take space */

@@ -63,7 +63,7 @@ const UNREAD_SHARE = 1 / 4
  * @typedef {import('../format/block').Block} Block
  * @typedef {import('./commit-group').CommitGroup} CommitGroup
  * @typedef {{ run: () => Promise<void>, reject: (err: Error) => void }} Operation
- * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, smallLog?: number, trimBatch?: number } &
+ * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, smallLog?: number, trimBatch?: number, holes?: boolean } &
  *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. smallLog: see `countOnOpening`. trimBatch: see `Trimmer`
  */
 
