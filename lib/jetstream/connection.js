@@ -7,10 +7,13 @@ const fs = require('fs')
 const errors = require('../errors')
 const { loadClients } = require('./clients')
 
-/** Milliseconds. */
-const REQUEST_TIMEOUT = 5000
+/** Milliseconds. A stream without a leader does not answer at all, so what is asked then is asked again soon. */
+const REQUEST_TIMEOUT = 2000
+/** A server that hangs still accepts connections. */
+const CONNECT_TIMEOUT = 2000
 const RECONNECT_DELAY = 100
 const RETRY_DELAY = 50
+const CHECK_TIMEOUT = 1000
 /** A server that hangs is noticed after two of them. */
 const PING_INTERVAL = 5000
 
@@ -39,31 +42,24 @@ class Connection {
     /** Called when it is connected again, or never will be. @type {Set<() => void>} */
     this.waiting = new Set()
     this.reconnects = 0
+    this.isChecking = false
     this.onfailure = (/** @type {Error} */ err) => { this.failure = err }
   }
 
   /** Connects for the first time. */
   async open () {
-    const { settings: { servers, user, pass, token, tls, name, timeout }, transport } = this
-    try {
-      this.nats = await transport.connect({
-        servers,
-        user,
-        pass,
-        token,
-        name,
-        tls: tls === true ? {} : tls,
-        ...this.authenticator(),
-        timeout,
-        maxReconnectAttempts: -1,
-        reconnectTimeWait: RECONNECT_DELAY,
-        reconnectJitter: RECONNECT_DELAY,
-        pingInterval: PING_INTERVAL,
-        maxPingOut: 2,
-        noAsyncTraces: true
-      })
-    } catch (err) {
-      throw isRefusal(err) ? this.refused(err) : errors.serverUnreachable(this.label, timeout, err)
+    const { settings: { timeout } } = this
+    const options = this.clientOptions()
+    for (const deadline = performance.now() + timeout; ;) {
+      try {
+        this.nats = await this.transport.connect(options)
+        break
+      } catch (err) {
+        if (isRefusal(err)) throw this.refused(err)
+        if (performance.now() >= deadline) throw errors.serverUnreachable(this.label, timeout, err)
+      }
+      await pause(RECONNECT_DELAY)
+      if (this.failure !== null) throw this.failure
     }
     if (this.failure !== null) {
       this.nats.close()
@@ -75,10 +71,26 @@ class Connection {
     this.nats.closed().then((err) => this.fail(err ? this.refused(err) : errors.closed(this.label)))
   }
 
-  authenticator () {
-    const { creds } = this.settings
-    if (creds === undefined) return {}
-    return { authenticator: this.transport.credsAuthenticator(typeof creds === 'string' ? fs.readFileSync(creds) : creds) }
+  /** @returns {import('@nats-io/transport-node').NodeConnectionOptions} */
+  clientOptions () {
+    const { servers, user, pass, token, creds, tls, name, timeout } = this.settings
+    const bytes = typeof creds === 'string' ? fs.readFileSync(creds) : creds
+    return {
+      servers,
+      user,
+      pass,
+      token,
+      name,
+      tls: tls === true ? {} : tls,
+      authenticator: bytes === undefined ? undefined : this.transport.credsAuthenticator(bytes),
+      timeout: Math.min(timeout, CONNECT_TIMEOUT),
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: RECONNECT_DELAY,
+      reconnectJitter: RECONNECT_DELAY,
+      pingInterval: PING_INTERVAL,
+      maxPingOut: 2,
+      noAsyncTraces: true
+    }
   }
 
   async watch () {
@@ -167,6 +179,7 @@ class Connection {
       } catch (err) {
         if (this.failure !== null) throw this.failure
         if (!this.isTransient(err)) throw isRefusal(err) ? this.refused(err) : err
+        if (err instanceof this.transport.TimeoutError) this.checkServer()
         if (performance.now() >= deadline) throw errors.serverUnreachable(this.label, timeout, err)
       }
       await pause(RETRY_DELAY)
@@ -182,9 +195,15 @@ class Connection {
     await this.connected()
   }
 
-  /** Gives up this server: it does not answer, and another one may. */
-  leaveServer () {
-    if (this.isConnected) this.nats.reconnect().catch(() => {})
+  /** There was no answer: finds out whether this server hangs, and leaves it if so. */
+  checkServer () {
+    if (!this.isConnected || this.isChecking) return
+    this.isChecking = true
+    const timer = setTimeout(() => this.nats.reconnect().catch(() => {}), CHECK_TIMEOUT)
+    this.nats.flush().catch(() => {}).then(() => {
+      clearTimeout(timer)
+      this.isChecking = false
+    })
   }
 
   /**

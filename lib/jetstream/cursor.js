@@ -21,17 +21,19 @@ class StreamCursor {
   /**
    * @param {{ reader: import('./reader').Reader, lastSeq: () => number, tails: import('./tails').Tails }} log
    * @param {{ min: number, max: number, reverse: boolean }} range
-   * @param {boolean} isPatient whether to wait for a server for as long as it takes
+   * @param {boolean} isLive whether it goes on at the end, and waits for a server for as long as it takes
    * @param {() => void} onready called when a window that was waited for is there
    */
-  constructor ({ reader, lastSeq, tails }, { min, max, reverse }, isPatient, onready) {
+  constructor ({ reader, lastSeq, tails }, { min, max, reverse }, isLive, onready) {
     this.reader = reader
     this.lastSeq = lastSeq
     this.tails = tails
     this.min = Math.max(min, 1)
     this.max = max
     this.reverse = reverse
-    this.isPatient = isPatient
+    this.isLive = isLive
+    /** Whether its reader follows the end of the log. */
+    this.hasCaughtUp = false
     this.onready = onready
     this.fromStart = false
     /** The sequence at which the next window starts, or backward, ends. */
@@ -93,7 +95,10 @@ class StreamCursor {
   read () {
     const { position, reverse } = this
     if (reverse ? position < this.min : position > this.max || this.max < this.min) return PAST_BOUND
-    if (position > this.lastSeq()) return AT_END
+    if (position > this.lastSeq()) {
+      this.hasCaughtUp = this.isLive
+      return AT_END
+    }
     this.isWaiting = true
     if (this.isReading) return WAITING
     this.isReading = true
@@ -101,8 +106,8 @@ class StreamCursor {
     const first = reverse ? Math.max(far, this.min) : position
     const last = reverse ? position : Math.min(far, this.max, this.lastSeq())
     this.size = Math.min(this.size * 4, MAX_WINDOW)
-    if (!reverse && last === this.lastSeq()) this.tails.add(this)
-    this.reader.range(first, last, this.isPatient).then(
+    if (this.hasCaughtUp) this.tails.add(this)
+    this.reader.range(first, last, this.isLive).then(
       ({ records, next }) => this.onread({ records: reverse ? records.reverse() : records, position: reverse ? first - 1 : next }),
       (err) => this.onread(err))
     return WAITING

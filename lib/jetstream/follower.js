@@ -4,6 +4,8 @@
 // messages; the records themselves are read as all others are, by their sequence, so none is skipped or given twice, whatever becomes of the
 // consumer.
 
+const { REQUEST_TIMEOUT } = require('./connection')
+
 /** Milliseconds until it is tried again, and a consumer that says nothing is replaced. */
 const RETRY_DELAY = 200
 const HEARTBEAT = 5000
@@ -45,7 +47,7 @@ class Follower {
   async follow () {
     const { connection: { jetstream, nats, settings: { stream } }, reader, log } = this
     const from = Math.max(log.lastSeq, 0) + 1
-    const consumer = await jetstream.jetstream(nats).consumers.get(stream, { opt_start_seq: from, headers_only: true })
+    const consumer = await jetstream.jetstream(nats, { timeout: REQUEST_TIMEOUT }).consumers.get(stream, { opt_start_seq: from, headers_only: true })
     const messages = await consumer.consume({ max_messages: 1000, idle_heartbeat: HEARTBEAT, expires: 2 * HEARTBEAT, callback: ({ seq }) => log.advance(seq) })
     this.messages = messages
     // what was appended while there was no consumer, and deleted since

@@ -21,7 +21,7 @@ const { checkHighWaterMark, checkOverflow, mustBeBoolean, IDENTITY } = require('
  * @property {string | Uint8Array} [creds] path of a `.creds` file, or its bytes
  * @property {TlsOptions | true} [tls] connect with TLS only; true: with the certificates that Node.js trusts
  * @property {string} [name] of the connection, for the server's monitoring; default 'flumelog'
- * @property {string | null} [filename] the path beside which flumedb's views put their files; the log itself has none; default null
+ * @property {string | null} [filename] the path beside which flumedb's views put their files (missing parent directories are created); the log itself has none; default null
  * @property {number} [highWaterMark] limit on bytes that are not acknowledged; beyond it, `overflow` decides, and a sink waits; default 16 MiB
  * @property {'queue' | 'reject'} [overflow] beyond `highWaterMark`, whether an append is accepted anyway or fails with `flumelog:overflow`; default 'queue'
  * @property {number} [timeout] milliseconds that no server may answer before opening, reads and `close` fail with `flumelog:unreachable`; default 10000

@@ -265,7 +265,7 @@ class Publisher {
       this.counts.writes++
       this.last = await connection.attempt(() => this.send(records))
     } catch (err) {
-      if (err instanceof connection.transport.TimeoutError) connection.leaveServer()
+      if (err instanceof connection.transport.TimeoutError) connection.checkServer()
       if (connection.failure === null && !this.isDoubtful(err)) return connection.refused(err)
     }
     return null

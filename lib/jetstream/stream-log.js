@@ -2,6 +2,8 @@
 
 // A log in a JetStream stream: checks arguments, waits until it is open, delegates. A record's seq is its sequence in the stream.
 
+const fs = require('fs')
+const path = require('path')
 const errors = require('../errors')
 const { callAll, callBack, mustBeFunction, optional } = require('../callbacks')
 const { optionNames } = require('../option-names')
@@ -42,6 +44,8 @@ class StreamLog {
   /** @param {import('./options').Settings} settings */
   constructor (settings) {
     this.settings = settings
+    // where flumedb's views put their files
+    if (settings.filename !== null) fs.mkdirSync(path.dirname(settings.filename), { recursive: true })
     /** What a sink, streams and `since` name in their errors. */
     this.filename = `stream ${settings.stream}`
     this.limits = { highWaterMark: settings.highWaterMark, overflow: settings.overflow }
@@ -310,7 +314,7 @@ class StreamLog {
     this.whenOpen((err) => err ? this.finishClosing(null) : this.closeWhenDrained())
   }
 
-  /** Appends get their time, for as long as some are acknowledged, and so do readers that are about to get the last records. */
+  /** Appends get their time, for as long as some are acknowledged, and so do readers that follow the end. */
   closeWhenDrained () {
     const { publisher, tails, settings: { timeout } } = this
     let acknowledged = -1

@@ -1,6 +1,6 @@
 'use strict'
 
-// The cursors that are reading the last records: a log closes when their readers have them.
+// The cursors of live streams that have been at the end of the log, and are reading what came since: a log closes when their readers have it.
 
 const { callAll } = require('../callbacks')
 
@@ -19,7 +19,8 @@ class Tails {
 
   /** @param {object} cursor */
   delete (cursor) {
-    if (this.cursors.delete(cursor)) this.release()
+    // its reader may be about to ask for more
+    if (this.cursors.delete(cursor)) setImmediate(() => this.release())
   }
 
   release () {
@@ -32,7 +33,6 @@ class Tails {
   /** @param {() => void} cb called later, when none is being read */
   whenRead (cb) {
     this.waiting.push(cb)
-    // a reader may be about to ask
     setImmediate(() => this.release())
   }
 }
