@@ -258,7 +258,7 @@ function isFull ({ code, message }) {
 
 /** @param {any} err @returns {boolean} whether it is an error of the client or the server, and not one of this package or the operating system */
 function isRefusal (err) {
-  return REFUSALS.has(err?.name)
+  return REFUSALS.has(err?.name) || err?.cause?.name === 'PermissionViolationError'
 }
 
 const REFUSALS = new Set(['JetStreamApiError', 'StreamNotFoundError', 'ConsumerNotFoundError', 'JetStreamStatusError', 'JetStreamError', 'JetStreamNotEnabled',

@@ -78,9 +78,9 @@ function findStream (connection) {
  * @returns {string | null} why it cannot be used
  */
 function problemOf ({ subjects = [], allow_direct: direct, allow_atomic: atomic }, { subject, readOnly }) {
-  if (!direct) return 'the stream needs allow_direct: nats stream edit --allow-direct'
+  if (!direct) return 'allow_direct is off in the settings of the stream, and reads need it'
   if (readOnly) return null
-  if (!atomic) return 'the stream needs allow_atomic, of nats-server 2.12 or later: nats stream edit --allow-batch'
+  if (!atomic) return 'allow_atomic is off in the settings of the stream, and appends need it; nats-server has it since 2.12'
   const takes = (/** @type {string} */ pattern) => isWithin(`${subject}.x`.split('.'), pattern.split('.'))
   return subjects.some(takes) ? null : `the stream does not store the subjects ${subject}.>; it stores ${subjects.join(', ')}`
 }
