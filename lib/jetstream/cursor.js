@@ -32,8 +32,8 @@ class StreamCursor {
     this.max = max
     this.reverse = reverse
     this.isLive = isLive
-    /** Whether its reader follows the end of the log. */
-    this.hasCaughtUp = false
+    /** Whether its reader follows the end of the log: it has been there, or not far from it. */
+    this.isFollowing = false
     this.onready = onready
     this.fromStart = false
     /** The sequence at which the next window starts, or backward, ends. */
@@ -95,10 +95,8 @@ class StreamCursor {
   read () {
     const { position, reverse } = this
     if (reverse ? position < this.min : position > this.max || this.max < this.min) return PAST_BOUND
-    if (position > this.lastSeq()) {
-      this.hasCaughtUp = this.isLive
-      return AT_END
-    }
+    if (this.isLive && position + MAX_WINDOW > this.lastSeq()) this.isFollowing = true
+    if (position > this.lastSeq()) return AT_END
     this.isWaiting = true
     if (this.isReading) return WAITING
     this.isReading = true
@@ -106,7 +104,7 @@ class StreamCursor {
     const first = reverse ? Math.max(far, this.min) : position
     const last = reverse ? position : Math.min(far, this.max, this.lastSeq())
     this.size = Math.min(this.size * 4, MAX_WINDOW)
-    if (this.hasCaughtUp) this.tails.add(this)
+    if (this.isFollowing) this.tails.add(this)
     this.reader.range(first, last, this.isLive).then(
       ({ records, next }) => this.onread({ records: reverse ? records.reverse() : records, position: reverse ? first - 1 : next }),
       (err) => this.onread(err))

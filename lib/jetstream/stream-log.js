@@ -72,16 +72,15 @@ class StreamLog {
     /** What streams need of the log. */
     this.reading = /** @type {any} */ ({
       get reader () { return log.reader },
-      /** Where `old: false` starts, until the first read. */
-      blocks: { get end () { return log.lastSeq + 1 } },
       lastSeq: () => this.lastSeq,
+      whenLogOpen: this.whenOpen,
       tails: this.tails,
       filename: this.filename,
       decode: this.records.isIdentity ? null : this.records.decode.bind(this.records),
       takesText: this.records.takesText,
       keepsNoText: true,
       end: () => this.state.opened === null ? null : this.lastSeq + 1,
-      whenOpen: (/** @type {(err: Error | null) => void} */ cb) => this.whenFresh(cb),
+      whenOpen: (/** @type {(err: Error | null) => void} */ cb) => this.whenStarted(cb),
       streams: this.streams,
       turn: this.turn
     })
@@ -151,6 +150,18 @@ class StreamLog {
         this.advance(last)
         cb(null)
       }, (err) => cb(this.refusal ?? err)).catch(rethrow)
+    })
+  }
+
+  /**
+   * Calls back when a stream may start; a log that is closed waits for that.
+   * @param {(err: Error | null) => void} cb
+   */
+  whenStarted (cb) {
+    this.tails.add(cb)
+    this.whenFresh((err) => {
+      cb(err)
+      this.tails.delete(cb)
     })
   }
 

@@ -8,7 +8,8 @@ const { Stream } = require('../read/stream')
 const { StreamCursor } = require('./cursor')
 
 /**
- * @typedef {import('../read/stream').ReadContext & { reader: import('./reader').Reader, lastSeq: () => number, tails: import('./tails').Tails }} ReadContext
+ * @typedef {import('../read/stream').ReadContext & { reader: import('./reader').Reader, lastSeq: () => number, tails: import('./tails').Tails,
+ *   whenLogOpen: (cb: (err: Error | null) => void) => void }} ReadContext
  * @typedef {import('../read/cursor').Cursor} Cursor
  */
 
@@ -19,6 +20,13 @@ const { StreamCursor } = require('./cursor')
  */
 function readingFromServer (Kind) {
   return /** @type {any} */ (class extends (/** @type {any} */ (Kind)) {
+    /** What is appended once the log is open is not old: this does not wait for what others have appended before. */
+    noteOldEnd () {
+      const { context } = this
+      context.streams.expect(this)
+      context.whenLogOpen((/** @type {Error | null} */ err) => { if (!err) this.oldEnd = context.lastSeq() + 1 })
+    }
+
     openCursor () {
       const range = streamRangeOf(this.options, this.oldEnd)
       this.liveFrom = Math.max(range.min, this.context.lastSeq() + 1)

@@ -1,6 +1,7 @@
 'use strict'
 
-// The cursors of live streams that have been at the end of the log, and are reading what came since: a log closes when their readers have it.
+// The cursors of live streams that have been at the end of the log, and are reading what came since, and streams that are about to start: a
+// log closes when their readers have what they were to get.
 
 const { callAll } = require('../callbacks')
 

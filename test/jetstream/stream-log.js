@@ -9,7 +9,7 @@ const { wrap } = require('../../promises')
 const { openLog, closeLogs } = require('../helpers/jetstream')
 const { withServer, streamName } = require('../helpers/nats')
 const { promises } = require('../helpers/promises')
-const { collect, codeOf } = require('../helpers/reading')
+const { collect, codeOf, isSame } = require('../helpers/reading')
 
 const json = require('flumecodec').json
 const numbers = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
@@ -237,13 +237,17 @@ withServer('a log in a JetStream stream', (shared) => {
 
   test('close acknowledges what was appended; every later call gets an error', async (t) => {
     const log = open()
-    const stream = collect(log.log, { live: true, seqs: false })
-    const appended = log.append(numbers(1, 3000).map(String))
+    const streams = [collect(log.log, { live: true, values: false }), collect(log.log, { live: true, gt: 5, values: false }), collect(log.log, { old: false, values: false })]
+    await log.append('1')
+    const appended = log.append(numbers(2, 3000).map(String))
     const closing = log.close()
     t.equal(await codeOf(log.append('late')), 'flumelog:closed')
     t.equal(await appended, 3000)
     await closing
-    t.equal((await stream).length, 3000, 'a live stream that keeps up has all of it, and ends')
+    const [all, some, fresh] = await Promise.all(streams)
+    t.ok(isSame(all, numbers(1, 3000)), 'a live stream that keeps up has all of it, and ends')
+    t.ok(isSame(some, numbers(6, 3000)), 'and so has one with bounds')
+    t.ok(isSame(fresh, numbers(1, 3000)), 'and one of new records')
     for (const call of [() => log.get(1), () => log.append('a'), () => log.del(1), () => log.search(() => 0), () => log.onReady(), () => log.onDrain(), () => collect(log.log)]) {
       t.equal(await codeOf(call()), 'flumelog:closed')
     }
