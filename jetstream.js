@@ -50,6 +50,13 @@ const { createStreamLog } = require('./lib/jetstream/stream-log')
  * @returns {Log<Buffer, Uint8Array | string>}
  */
 /**
+ * Opens a log of Buffers with a codec in a stream.
+ *
+ * @overload
+ * @param {Options} options
+ * @returns {Log}
+ */
+/**
  * @param {any} options
  * @returns {any}
  */

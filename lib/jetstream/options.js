@@ -17,7 +17,7 @@ const { checkHighWaterMark, checkOverflow, mustBeBoolean, IDENTITY } = require('
  * @property {number} [replicas] number of servers that store the stream, if it is created: 1, 3 or 5; default 1
  * @property {string} [user] with `pass`
  * @property {string} [pass] with `user`
- * @property {string} [token]
+ * @property {string} [token] instead of a user
  * @property {string | Uint8Array} [creds] path of a `.creds` file, or its bytes
  * @property {TlsOptions | true} [tls] connect with TLS only; true: with the certificates that Node.js trusts
  * @property {string} [name] of the connection, for the server's monitoring; default 'flumelog'
@@ -31,9 +31,9 @@ const { checkHighWaterMark, checkOverflow, mustBeBoolean, IDENTITY } = require('
  * @property {string} [ca] certificates to trust, in PEM
  * @property {string} [cert] the client's certificate, in PEM
  * @property {string} [key] its private key, in PEM
- * @property {string} [caFile] paths of the same
- * @property {string} [certFile]
- * @property {string} [keyFile]
+ * @property {string} [caFile] path of certificates to trust
+ * @property {string} [certFile] path of the client's certificate
+ * @property {string} [keyFile] path of its private key
  * @property {boolean} [handshakeFirst] as the server's `handshake_first`; default false
  */
 

@@ -99,7 +99,7 @@ ${extra}`)
       child.on('exit', resolve)
       child.kill(signal)
       // one that was stopped notices nothing else
-      child.kill('SIGCONT')
+      process.kill(child.pid, 'SIGCONT')
     })
   }
 
@@ -111,7 +111,8 @@ ${extra}`)
 
   /** @param {NodeJS.Signals} signal */
   send (signal) {
-    this.child.kill(signal)
+    // Deno's `kill` of a child does not continue one
+    process.kill(this.child.pid, signal)
   }
 }
 
