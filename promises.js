@@ -292,10 +292,23 @@ class FlumeLog {
 
   /**
    * Zero-copy iteration: nothing is allocated per record.
-   * @param {ScanOptions} range
+   * @overload
+   * @param {ScanOptions & { deleted?: false }} range
    * @param {import('./lib/types').OnRecord} onRecord called with the bytes of a block, the bounds of the record's data in it, and
    *   its seq; returns false to stop
    * @returns {Promise<void>} rejects with an error of the log, or what `onRecord` throws
+   */
+  /**
+   * The same with deleted records, for which `onRecord` gets null in the place of the block.
+   * @overload
+   * @param {ScanOptions} range
+   * @param {import('./lib/types').OnAnyRecord} onRecord
+   * @returns {Promise<void>}
+   */
+  /**
+   * @param {ScanOptions} range
+   * @param {any} onRecord
+   * @returns {Promise<void>}
    */
   scan (range, onRecord) {
     return new Promise((resolve, reject) => this.flumelog.scan(range, onRecord, (err) => err ? reject(err) : resolve()))
@@ -369,8 +382,14 @@ class FlumeLog {
   /**
    * The records, for one `for await` loop. Leaving the loop in any way closes the stream.
    * @overload
-   * @param {IteratorOptions & { seqs?: true, values?: true }} [options]
+   * @param {IteratorOptions & { seqs?: true, values?: true, deleted?: false }} [options]
    * @returns {LogIterator<LogRecord<T>>}
+   */
+  /**
+   * The records with deleted ones, whose value is null, and with sizes, for one `for await` loop.
+   * @overload
+   * @param {IteratorOptions & { seqs?: true, values?: true, deleted: true }} options
+   * @returns {LogIterator<import('./lib/read/source').SizedRecord<T>>}
    */
   /**
    * The seqs of the records, for one `for await` loop.
@@ -381,7 +400,7 @@ class FlumeLog {
   /**
    * The records without their seqs, for one `for await` loop.
    * @overload
-   * @param {IteratorOptions & { seqs: false, values?: true }} options
+   * @param {IteratorOptions & { seqs: false, values?: true, deleted?: false }} options
    * @returns {LogIterator<T>}
    */
   /**
@@ -404,8 +423,14 @@ class FlumeLog {
    * The records in arrays, a block at a time, for one `for await` loop: what `stream` gives, with the same options, in less
    * time. No array is empty; a live one has what was acknowledged since the one before.
    * @overload
-   * @param {IteratorOptions & { seqs?: true, values?: true }} [options]
+   * @param {IteratorOptions & { seqs?: true, values?: true, deleted?: false }} [options]
    * @returns {LogIterator<LogRecord<T>[]>}
+   */
+  /**
+   * The records with deleted ones, whose value is null, and with sizes, in arrays, a block at a time, for one `for await` loop.
+   * @overload
+   * @param {IteratorOptions & { seqs?: true, values?: true, deleted: true }} options
+   * @returns {LogIterator<import('./lib/read/source').SizedRecord<T>[]>}
    */
   /**
    * The seqs of the records in arrays, a block at a time, for one `for await` loop.
@@ -416,7 +441,7 @@ class FlumeLog {
   /**
    * The records without their seqs, in arrays, a block at a time, for one `for await` loop.
    * @overload
-   * @param {IteratorOptions & { seqs: false, values?: true }} options
+   * @param {IteratorOptions & { seqs: false, values?: true, deleted?: false }} options
    * @returns {LogIterator<T[]>}
    */
   /**

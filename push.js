@@ -24,9 +24,10 @@ const { PushSource } = require('./lib/wrappers/push-source')
 /**
  * @template T
  * @typedef {{
- *   (options?: StreamOptions & { seqs?: true, values?: true }): PushStream<import('./lib/read/source').LogRecord<T>>,
+ *   (options?: StreamOptions & { seqs?: true, values?: true, deleted?: false }): PushStream<import('./lib/read/source').LogRecord<T>>,
+ *   (options: StreamOptions & { seqs?: true, values?: true, deleted: true }): PushStream<import('./lib/read/source').SizedRecord<T>>,
  *   (options: StreamOptions & { values: false }): PushStream<number>,
- *   (options: StreamOptions & { seqs: false, values?: true }): PushStream<T>,
+ *   (options: StreamOptions & { seqs: false, values?: true, deleted?: false }): PushStream<T>,
  *   (options: StreamOptions): PushStream<any>
  * }} StreamFunction
  */

@@ -7,6 +7,7 @@ const path = require('path')
 const { spawn } = require('child_process')
 const ours = require('./peers/ours')
 const { summary } = require('./helpers/drive')
+const { hasBrowser, timeFrames } = require('./helpers/frames')
 const { RECORD_SIZE } = require('./helpers/records')
 const { stored } = require('./helpers/rows')
 
@@ -31,7 +32,13 @@ function groups (size) {
       row('filter by a value', timeScan('filter?q=none+%3D+1')),
       row('numbers', timeScan('numbers')),
       row('verify', timeScan('verify')),
-      row('export as JSON lines', timeScan('export'))
+      row('export as JSON lines', timeScan('export')),
+      ...(hasBrowser
+        ? [
+            row('frames while the list is scrolled', timeScrolling('intervals'), 'in Chromium, 3,000 pixels per second; the rate is in frames per second, and latencies are the intervals between them'),
+            row('main thread per frame', timeScrolling('busy'), 'the same; latencies are the milliseconds of CPU that the main thread takes for a frame')
+          ]
+        : [])
     ]
   }]
 }
@@ -50,7 +57,7 @@ async function viewing (input, run, count) {
   }
 }
 
-/** @typedef {{ file: string, get: (path: string) => Promise<number>, stop: () => void }} View get: gives the bytes of the answer */
+/** @typedef {{ file: string, address: string, get: (path: string) => Promise<number>, stop: () => void }} View get: gives the bytes of the answer */
 
 /**
  * @param {string} file
@@ -67,6 +74,7 @@ async function startView (file) {
   const { origin } = new URL(address)
   return {
     file,
+    address,
     async get (path) {
       const response = await fetch(`${origin}/${path}`, { headers: { cookie } })
       if (!response.ok) throw new Error(`${path}: ${await response.text()}`)
@@ -120,6 +128,14 @@ function timeScan (name) {
     await get(`api/${name}`)
     return { phase: 'cold', records: count, bytes: fs.statSync(file).size, seconds: (performance.now() - begin) / 1000 }
   }
+}
+
+/**
+ * @param {'intervals' | 'busy'} what
+ * @returns {(view: View) => Promise<object>}
+ */
+function timeScrolling (what) {
+  return ({ address, file }) => timeFrames(address, `view=records&at=${Math.floor(fs.statSync(file).size / 2)}`, what)
 }
 
 module.exports = { name: 'view', question: 'How fast does `flumelog view` answer?', groups }

@@ -104,6 +104,12 @@ exports.compacted = (filename) => createError('flumelog:compacted',
   `${nameOf(filename)}: the log has been compacted, so its records have new offsets; start again`, { filename })
 
 /**
+ * @param {unknown} err
+ * @returns {boolean} whether it is the system's, for a disk that is full, or for a user's part of it
+ */
+exports.isNoRoom = (err) => ['ENOSPC', 'EDQUOT'].includes(String(/** @type {NodeJS.ErrnoException} */ (err).code))
+
+/**
  * @param {string} filename
  * @param {number} need bytes, about
  * @param {number} have bytes
@@ -588,3 +594,52 @@ exports.undecodable = (filename, seq, cause) => createError('flumelog:corrupt',
  * @returns {Error & { status: number, code: string }}
  */
 exports.refusal = (status, code, message) => Object.assign(new Error(message), { status, code })
+
+// Of the interface of async-append-only-log: its own messages and codes, since its callers test them
+
+exports.aaolDeleted = () => createError('ERR_AAOL_DELETED_RECORD', 'Record has been deleted')
+
+/** @param {unknown} offset */
+exports.aaolNotANumber = (offset) => createError('ERR_AAOL_INVALID_OFFSET', `Offset ${String(offset)} is not a number`)
+
+/** @param {number} offset */
+exports.aaolNegative = (offset) => createError('ERR_AAOL_INVALID_OFFSET', `Offset ${offset} is negative`)
+
+/** @param {number} offset */
+exports.aaolNoRecord = (offset) => createError('ERR_AAOL_INVALID_OFFSET', `No record starts at offset ${offset}`)
+
+/**
+ * @param {number} offset
+ * @param {number} size of the log
+ */
+exports.aaolOutOfBounds = (offset, size) => createError('ERR_AAOL_OFFSET_OUT_OF_BOUNDS', `Offset ${offset} is beyond log size ${size}`)
+
+exports.aaolTooLarge = () => createError('flumelog:too-large', 'Data to be appended is larger than block size')
+
+exports.aaolNoArray = () => exports.invalid('appendTransaction expects first argument to be an array')
+
+exports.aaolCompacting = () => exports.invalid('Cannot delete while compaction is in progress')
+
+exports.aaolBoundedStream = () => exports.invalid('Compaction cannot run if there are live streams configured with opts.lt or opts.lte')
+
+/** @param {string} filename */
+exports.aaolMustImport = (filename) => createError('flumelog:not-a-log',
+  `${filename}: this is a file of async-append-only-log; open it with the option import to import it, which keeps the old file`, { filename })
+
+/**
+ * @param {string} filename
+ * @param {string} kept
+ */
+exports.aaolImportInterrupted = (filename, kept) => createError('flumelog:not-a-log',
+  `${filename}: the import of ${kept} was interrupted; open the log with the option import to go on`, { filename })
+
+/**
+ * @param {string} filename
+ * @param {string} kept
+ */
+exports.aaolKeptExists = (filename, kept) => createError('EEXIST',
+  `EEXIST: ${filename}: this is a file of async-append-only-log, and ${kept} is there already, from an earlier import; move one of them`, { filename, path: kept })
+
+/** @param {string} filename */
+exports.aaolUnfinished = (filename) => createError('flumelog:not-a-log',
+  `${filename}: async-append-only-log was interrupted while it compacted this file, and has to finish that first: open it there once`, { filename })

@@ -2,10 +2,10 @@
 // the description of one overload of a type. `npm run build` copies this file to types/lib.
 
 import type { BackupCallback, BackupOptions } from './backup/types'
-import type { StreamOptions } from './read/options'
-import type { LogRecord, Source } from './read/source'
+import type { ScanOptions, StreamOptions } from './read/options'
+import type { LogRecord, SizedRecord, Source } from './read/source'
 import type { Compacted, CompactOptions, Reclaimed, ReclaimOptions } from './space/types'
-import type { AppendOptions, CallbackError, CommitOptions, Done } from './types'
+import type { AppendOptions, CallbackError, CommitOptions, Done, OnAnyRecord, OnRecord } from './types'
 
 export interface Append<A> {
   /**
@@ -38,13 +38,22 @@ export interface StreamFunction<T, O = StreamOptions> {
    * A pull-stream source of records as `{ seq, value }`, in the order of the file or, with `reverse`, last record first. Errors end
    * it: `flumelog:corrupt`, `flumelog:invalid` for an invalid option, `flumelog:closed`.
    */
-  (options?: O & { seqs?: true, values?: true }): Source<LogRecord<T>>
+  (options?: O & { seqs?: true, values?: true, deleted?: false }): Source<LogRecord<T>>
+  /** The same with deleted records, whose value is null, and with sizes. */
+  (options: O & { seqs?: true, values?: true, deleted: true }): Source<SizedRecord<T>>
   /** The same with seqs only. */
   (options: O & { values: false }): Source<number>
   /** The same with values only. */
-  (options: O & { seqs: false, values?: true }): Source<T>
+  (options: O & { seqs: false, values?: true, deleted?: false }): Source<T>
   /** The same; what it gives depends on `seqs` and `values`. */
   (options: O): Source<any>
+}
+
+export interface Scan {
+  /** Zero-copy iteration: nothing is allocated per record; stops when `onRecord` returns false. */
+  (options: ScanOptions & { deleted?: false }, onRecord: OnRecord, cb: Done): void
+  /** The same with deleted records, for which `onRecord` gets null in the place of the block. */
+  (options: ScanOptions, onRecord: OnAnyRecord, cb: Done): void
 }
 
 export interface Compact<T> {
@@ -59,11 +68,13 @@ export interface Compact<T> {
 
 export interface BatchFunction<T, O = StreamOptions> {
   /** A pull-stream source of arrays of what `stream` gives, with the same options, a block at a time. No array is empty. */
-  (options?: O & { seqs?: true, values?: true }): Source<LogRecord<T>[]>
+  (options?: O & { seqs?: true, values?: true, deleted?: false }): Source<LogRecord<T>[]>
+  /** The same with deleted records, whose value is null, and with sizes. */
+  (options: O & { seqs?: true, values?: true, deleted: true }): Source<SizedRecord<T>[]>
   /** The same with seqs only. */
   (options: O & { values: false }): Source<number[]>
   /** The same with values only. */
-  (options: O & { seqs: false, values?: true }): Source<T[]>
+  (options: O & { seqs: false, values?: true, deleted?: false }): Source<T[]>
   /** The same; what it gives depends on `seqs` and `values`. */
   (options: O): Source<any[]>
 }

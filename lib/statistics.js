@@ -37,7 +37,8 @@ function statsOf (file, opened, appender, streams) {
     allocated: file.allocated(),
     holes: file.canPunch(),
     start,
-    blocks: Math.ceil((size - start) / blockSize),
+    // a reader may know that the log was trimmed before it knows what came since
+    blocks: Math.max(0, Math.ceil((size - start) / blockSize)),
     records: writer instanceof Writer ? writer.recordCount.records : null,
     recordsEstimate: writer instanceof Writer ? writer.recordCount.estimate : null,
     recovered: opened?.recovered ?? 0,

@@ -87,6 +87,16 @@
  */
 
 /**
+ * `OnRecord` of a scan with `deleted`.
+ * @callback OnAnyRecord
+ * @param {Buffer | null} block null: the record is deleted
+ * @param {number} start where the record's data starts in the block
+ * @param {number} end where the record's data ends in it
+ * @param {number} seq the record's offset in the file
+ * @returns {boolean | void} false: stop
+ */
+
+/**
  * @typedef {object} SinceMembers
  * @property {(listener: (seq: number) => unknown, immediately?: boolean) => () => void} once calls a listener once, with the
  *   current seq or, if there is none or `immediately` is false, with the next one; returns a function that removes the listener
@@ -133,7 +143,7 @@
  *   Errors end it: `flumelog:corrupt`, `flumelog:invalid` for an invalid option, `flumelog:closed`
  * @property {import('./overloads').BatchFunction<T>} batches a pull-stream source of arrays of what `stream` gives, a block at a
  *   time; no array is empty
- * @property {(options: import('./read/options').ScanOptions, onRecord: OnRecord, cb: Done) => void} scan
+ * @property {import('./overloads').Scan} scan
  *   zero-copy iteration: nothing is allocated per record; stops when `onRecord` returns false
  * @property {(options?: SinkOptions | Sunk, cb?: Sunk) => Sink<A>} sink
  *   a pull-stream sink that appends what it reads, in order. It stops reading when `highWaterMark` bytes are in

@@ -7,7 +7,7 @@ const peers = require('../peers')
 const shared = require('../shared')
 
 /** Packages that are measured with the log, not beside it. */
-const OTHERS = ['flumedb', 'bipf']
+const OTHERS = ['flumedb', 'bipf', 'jitdb', 'ssb-db2']
 
 /** @returns {{ date: string, machine: string, system: string, versions: Record<string, string> }} */
 function environment () {

@@ -58,6 +58,9 @@ const databases = (count, transactions) => ['better-sqlite3', 'lmdb'].map(name =
 const compaction = rowsIn('space-compact', 'compaction of 1001 MB, 1,400,000 records, 5 % deleted')
 const backup = rowsIn('space-backup', 'a log of 1,000 MB')
 const moved = rowsIn('space-import', 'import of 1000 MB, records of 155 bytes')
+/** @type {(group: string, part?: string) => (row: string) => Place} */
+const ssb = (group, part) => (row) => ({ file: 'ssb', group, row, part })
+const ASYNC = 'async-append-only-log'
 const takeover = { ...rowsIn('clients', 'from SIGKILL of the owner to the next acknowledgement')('takeover'), part: 'all' }
 
 /** Peers that store what is appended. */
@@ -152,7 +155,21 @@ const targets = [
   { number: 19, what: 'the same, relative to cp, fsynced', of: backup('backup'), over: [backup('cp, fsynced')], ...RATE },
   { number: 19, what: 'the same, relative to better-sqlite3: backup', of: backup('backup'), over: [backup('better-sqlite3: backup')], ...RATE },
   { number: 20, what: 'import of flumelog-offset-48, relative to a bare loop that makes a view of each record', of: moved('import of flumelog-offset-48'), over: [moved('bare loop: reads flumelog-offset, makes a view of each record')], ...RATE, cold: atLeast(0.5) },
-  { number: 20, what: 'the same, relative to a copy of the file, fsynced', of: moved('import of flumelog-offset-48'), over: [moved('copy of the file, fsynced')], ...RATE }
+  { number: 20, what: 'the same, relative to a copy of the file, fsynced', of: moved('import of flumelog-offset-48'), over: [moved('copy of the file, fsynced')], ...RATE },
+  ...[
+    ['ssb-db2: addBatch, until written', ssb('addBatch of 10,000 messages', 'written')],
+    ['ssb-db2: add, until written', ssb('add of 10,000 messages, all at once', 'written')],
+    ['ssb-db2: all indexes', ssb('ssb-db2: all indexes of 10,000 messages')],
+    ['ssb-db2: a live query, until it has all', ssb('a live query of 10,000 messages', 'all')]
+    // never slower, but for noise: most of it is the work of ssb-db2, which is the same
+  ].map(([what, place]) => ({ number: 21, what: `${what}, relative to async-append-only-log`, of: place(OURS), over: [place(ASYNC)], ...RATE, cold: atLeast(0.95) })),
+  ...[10000, 100000].map(count => ssb(`jitdb: indexes of ${count.toLocaleString('en')} messages`)).flatMap(build => [
+    { number: 21, what: 'jitdb: an index build, relative to async-append-only-log', of: build(OURS), over: [build(ASYNC)], ...RATE, cold: atLeast(1.5) },
+    { number: 21, what: 'the same of records in memory: what jitdb itself takes', of: build('records in memory'), over: [build(ASYNC)], ...RATE }
+  ]),
+  ...['the log', 'ssb-db2, with a query'].map(part => ssb('opening with 10,000 messages', part)).map(place => (
+    { number: 21, what: `opening ${place(OURS).part}, relative to async-append-only-log`, of: place(OURS), over: [place(ASYNC)], ...DURATION, cold: atMost(1.05) }
+  ))
 ]
 
 module.exports = { targets }

@@ -5,7 +5,7 @@
 const errors = require('../errors')
 const { optionNames, pick } = require('../option-names')
 
-const CURSOR_STREAM_NAMES = ['live', 'limit', 'seqs', 'values', 'cache', 'skipCorrupt', 'onSkip', 'fromStart']
+const CURSOR_STREAM_NAMES = ['deleted', 'live', 'limit', 'seqs', 'values', 'cache', 'skipCorrupt', 'onSkip', 'fromStart']
 
 /** Options of a log's streams, and why a cursor's have them not. @type {Record<string, string>} */
 const REFUSED = {

@@ -7,7 +7,7 @@ const fs = require('fs')
 const path = require('path')
 const { randomBytes } = require('crypto')
 const errors = require('../errors')
-const { createLog } = require('../log')
+const { createLog, logBehind } = require('../log')
 const { settingsOf } = require('../options')
 const { onAbort } = require('../signal')
 const { createFolders } = require('../storage/directory')
@@ -136,7 +136,7 @@ function writeSome (log, from, end, file, writer, counts, onprogress) {
 }
 /** @param {Log} log */
 function ready (log) {
-  return new Promise((resolve, reject) => log.onReady((err) => err ? reject(err) : resolve(undefined)))
+  return new Promise((resolve, reject) => logBehind(log)?.whenFresh((err) => err ? reject(err) : resolve(undefined)))
 }
 
 module.exports = { exportLog }

@@ -286,7 +286,11 @@ class StreamLog {
   scan (options, onRecord, cb) {
     mustBeFunction('onRecord', onRecord)
     mustBeFunction('the callback', cb)
-    this.answer(cb, () => cb(null), async () => scan(this.reader, scanRangeOf(options), onRecord))
+    this.answer(cb, () => cb(null), async () => {
+      const range = scanRangeOf(options)
+      if (options.deleted) throw errors.notOfStream(this.filename, 'the option deleted')
+      await scan(this.reader, range, onRecord)
+    })
   }
 
   /**

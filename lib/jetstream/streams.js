@@ -2,6 +2,7 @@
 
 // The pull-stream sources of a log's records, with the options, order and ends that those of a log in a file have.
 
+const errors = require('../errors')
 const { BatchStream } = require('../read/batch-stream')
 const { streamRangeOf } = require('../read/options')
 const { Stream } = require('../read/stream')
@@ -29,6 +30,8 @@ function readingFromServer (Kind) {
 
     openCursor () {
       const range = streamRangeOf(this.options, this.oldEnd)
+      // the server tells nothing of deleted records
+      if (this.options.deleted) throw errors.notOfStream(this.context.filename, 'the option deleted')
       this.liveFrom = Math.max(range.min, this.context.lastSeq() + 1)
       this.max = range.max
       return this.cursorOver(range)

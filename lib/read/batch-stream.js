@@ -68,6 +68,7 @@ class BatchStream extends Stream {
         const found = cursor.next()
         if (found !== RECORD) return found
         if (!cursor.isDeleted()) batch.push(decode === null ? this.itemOf(cursor) : this.decodedItemOf(cursor, decode))
+        else if (this.deleted) batch.push(this.deletedItemOf(cursor))
         // the codec may have ended the stream
         if (cursor.isAtBlockEnd() || this.ended !== null) return RECORD
       }

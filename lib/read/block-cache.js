@@ -104,6 +104,11 @@ class BlockCache {
     return this.tail.number * this.blockSize + this.tail.end
   }
 
+  /** Whether all that is known of the log has been trimmed by another process, and what came since was not read yet: the log is not empty. */
+  get isOvertaken () {
+    return this.start > 0 && this.start >= this.end
+  }
+
   /**
    * @param {number} number
    * @returns {Block | undefined} the block, if it is in memory

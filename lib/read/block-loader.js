@@ -150,7 +150,7 @@ class BlockLoader {
    * @returns {Block}
    */
   parse (number, data, index, remembersParts) {
-    const { blockSize, checksum, partChecksums, overrides, file, start } = this.blocks
+    const { blockSize, checksum, partChecksums, overrides, followedPoint, file, start } = this.blocks
     const parts = remembersParts ? partChecksums.newParts() : null
     const buffer = data.subarray(index * blockSize, (index + 1) * blockSize)
     const override = overrides.get(number)
@@ -164,7 +164,8 @@ class BlockLoader {
       block.end = layout.paddingStart(buffer)
     } else block.error = errors.corrupt(file.filename, number, blockSize, problem.position, problem.reason)
     if (parts !== null) {
-      if (override === undefined && this.isSelfVerified(block)) partChecksums.add(number, parts)
+      // a block that has to be compared with the recovery point may lack a deletion
+      if (override === undefined && !followedPoint?.isOutdated && this.isSelfVerified(block)) partChecksums.add(number, parts)
       else partChecksums.release(parts)
     }
     return block

@@ -224,6 +224,11 @@ class Cursor {
     return buffer[this.start] === 0 && layout.isDeleted(buffer, this.start - layout.LENGTH_SIZE)
   }
 
+  /** Bytes that the current record takes in the file; of a large one, its last chunk. */
+  get size () {
+    return this.end - this.start + layout.FRAME_SIZE
+  }
+
   /** Lets `next` find the current record again. */
   stepBack () {
     this.position = this.reverse ? this.end + layout.LENGTH_SIZE : this.start - layout.LENGTH_SIZE

@@ -10,6 +10,7 @@ const { isHole } = require('../format/hole')
 const layout = require('../format/layout')
 const errors = require('../errors')
 const { systemClock } = require('../clock')
+const { callAll } = require('../callbacks')
 const { Block } = require('../format/block')
 const { boundsOf, visibleTail } = require('./visible-tail')
 const { FollowedPoint, acknowledgedByPoint } = require('./followed-point')
@@ -72,6 +73,10 @@ class Follower {
     this.closed = false
     /** Blocks have all that is known to be in the log. */
     this.isFresh = true
+    /** A poll was disturbed by the writer, and has to be repeated. */
+    this.isDisturbed = false
+    /** Called when a poll that began later is done. @type {Array<(err: Error | null) => void>} */
+    this.waiting = []
     /** @type {import('../storage/watch').Watch | null} */
     this.watch = null
   }
@@ -111,9 +116,17 @@ class Follower {
     return this.blocks.end
   }
 
-  /** @param {(err: Error | null) => void} cb called at once */
+  /** @param {(err: Error | null) => void} cb called at once, unless the log was trimmed further than it was read: it would seem empty */
   whenFresh (cb) {
-    cb(null)
+    if (this.blocks.isOvertaken) this.catchUp(cb)
+    else cb(null)
+  }
+
+  /** @param {(err: Error | null) => void} cb called when everything is shown that the writer has published by now */
+  catchUp (cb) {
+    if (this.closed) return cb(null)
+    this.waiting.push(cb)
+    this.poll()
   }
 
   /** Shows what was acknowledged since the last poll; one at a time. */
@@ -124,6 +137,7 @@ class Follower {
     this.running = true
     this.pollUntilQuiet().catch(err => {
       if (this.closed) return
+      callAll(this.waiting.splice(0), err)
       this.close()
       process.nextTick(this.options.onfailure, err)
     })
@@ -131,10 +145,13 @@ class Follower {
 
   async pollUntilQuiet () {
     while (this.again && !this.closed) {
-      this.again = false
+      this.again = this.isDisturbed = false
       const { end } = this.blocks
+      const { length } = this.waiting
       await this.advance()
       if (this.blocks.end !== end && !this.closed) process.nextTick(this.options.onadvance, this.lastSeq)
+      // not when it is quiet: a writer may go on and on
+      if (!this.isDisturbed && !(this.blocks.isOvertaken && (this.again || this.retryTimer !== null))) callAll(this.waiting.splice(0, length), null)
     }
     this.running = false
   }
@@ -154,7 +171,7 @@ class Follower {
     } catch (err) {
       if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EPARTIALREAD') throw err
       // a writer has truncated the file since its size was read
-      this.point.isTailOutdated = this.again = true
+      this.point.isTailOutdated = this.again = this.isDisturbed = true
     }
     if (this.acknowledged(this.point.current, blocks.end) !== acknowledged) this.again = true
   }
@@ -219,7 +236,7 @@ class Follower {
     // between two looks at a log that is closed, a writer may have had it open, and its last write may have failed
     const mayBeAnother = after === null && this.point.knownState !== knownState
     if (after?.id !== point?.id || (mayBeAnother && !bytes.equals(await io.read(offset, size)))) {
-      this.again = true
+      this.again = this.isDisturbed = true
       return null
     }
     return applyPatches(bytes, offset, this.point.patches)
@@ -348,6 +365,7 @@ class Follower {
     this.closed = true
     if (this.retryTimer !== null) this.clock.clearTimeout(this.retryTimer)
     this.watch?.stop()
+    callAll(this.waiting.splice(0), errors.closed(this.file.filename))
   }
 }
 

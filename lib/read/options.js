@@ -7,7 +7,7 @@ const { format } = require('../format-value')
 const { optionNames } = require('../option-names')
 
 const RANGE_NAMES = ['gt', 'gte', 'lt', 'lte', 'reverse', 'cache', 'fromStart']
-const STREAM_NAMES = [...RANGE_NAMES, 'live', 'old', 'limit', 'seqs', 'values', 'skipCorrupt', 'onSkip']
+const STREAM_NAMES = [...RANGE_NAMES, 'deleted', 'live', 'old', 'limit', 'seqs', 'values', 'skipCorrupt', 'onSkip']
 
 /**
  * What flumedb, flumeview-query, ssb-db and ssb-db2 pass through to the `stream` of a log although no flumelog has such an option. They change
@@ -16,7 +16,7 @@ const STREAM_NAMES = [...RANGE_NAMES, 'live', 'old', 'limit', 'seqs', 'values', 
 const LEGACY_STREAM_NAMES = /** @type {const} */ (['keys', 'sync', 'private', 'meta', 'codec', 'fillCache', 'keyEncoding', 'valueEncoding', 'scan', 'createStream'])
 
 const checkStreamNames = optionNames('stream', STREAM_NAMES, LEGACY_STREAM_NAMES)
-const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
+const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'deleted', 'reuse'])
 
 /**
  * @typedef {object} RangeOptions
@@ -35,6 +35,9 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
  * @property {import('../errors').CallbackError} error the reason
  *
  * @typedef {object} StreamOnlyOptions
+ * @property {boolean} [deleted] give deleted records, too, with the value null, and with each record its `size`: the bytes that it takes in the file.
+ *   A block whose records are all deleted may be given as one deleted record; with the option large, so is each chunk of a deleted one.
+ *   `limit` counts them; default false
  * @property {boolean} [live] at the end of the log, wait for more records; default false
  * @property {boolean} [old] false: only records acknowledged after the call of `stream`, or after the log was opened, if
  *   that is later; implies `live`; default true
@@ -50,9 +53,10 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'reuse'])
  *
  * @typedef {RangeOptions & StreamOnlyOptions & IgnoredOptions} StreamOptions
  *
- * @typedef {Pick<RangeOptions & StreamOnlyOptions, 'live' | 'limit' | 'seqs' | 'values' | 'cache' | 'skipCorrupt' | 'onSkip' | 'fromStart'>} CursorStreamOptions
+ * @typedef {Pick<RangeOptions & StreamOnlyOptions, 'deleted' | 'live' | 'limit' | 'seqs' | 'values' | 'cache' | 'skipCorrupt' | 'onSkip' | 'fromStart'>} CursorStreamOptions
  *
  * @typedef {object} ScanOnlyOptions
+ * @property {boolean} [deleted] call `onRecord` for deleted records, too, with null in the place of the block; default false
  * @property {boolean} [reuse] reuse the memory of earlier blocks, which is faster if the log does not fit into the
  *   cache: then the bytes are valid only until `onRecord` returns; copy what you keep; default false
  *

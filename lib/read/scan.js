@@ -22,7 +22,10 @@ const errors = require('../errors')
 function scan ({ blocks, turn }, options, onRecord, cb) {
   /** @type {import('./cursor').Cursor} */
   let cursor
+  /** @type {((block: null, start: number, end: number, seq: number) => boolean | void) | null} */
+  let passDeleted = null
   try {
+    if (options.deleted) passDeleted = /** @type {any} */ (onRecord)
     cursor = openRecordCursor(blocks, scanRangeOf(options), run)
     blocks.cursors.add(cursor)
   } catch (err) {
@@ -36,7 +39,7 @@ function scan ({ blocks, turn }, options, onRecord, cb) {
     let untilCheck = CHECK_INTERVAL
     try {
       while ((found = cursor.next()) === RECORD) {
-        if (!cursor.isDeleted() && cursor.passTo(onRecord) === false) break
+        if (cursor.isDeleted() ? passDeleted !== null && passDeleted(null, cursor.start, cursor.end, cursor.seq) === false : cursor.passTo(onRecord) === false) break
         if (--untilCheck === 0) {
           untilCheck = CHECK_INTERVAL
           if (turn.checkTime()) return turn.defer(run)

@@ -20,4 +20,13 @@
  * @property {T} value the record, as the codec decodes it
  */
 
+/**
+ * What a stream with `deleted` gives.
+ * @template [T=Buffer]
+ * @typedef {object} SizedRecord
+ * @property {number} seq the offset in the file at which the record starts
+ * @property {T | null} value the record, as the codec decodes it; null: it is deleted
+ * @property {number} size bytes that it takes in the file; of a large record, its last chunk
+ */
+
 module.exports = {}

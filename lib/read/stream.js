@@ -46,7 +46,10 @@ class Stream {
     this.options = options
     this.values = options.values !== false
     /** Whether it gives objects of a seq and a value. */
-    this.both = this.values && options.seqs !== false
+    this.both = this.values && options.seqs !== false && !options.deleted
+    this.deleted = !!options.deleted
+    /** Whether these objects have a size, too. */
+    this.sized = this.values && options.seqs !== false && this.deleted
     /** null: values are given as they are stored */
     this.decode = this.values ? context.decode : null
     this.takesText = context.takesText
@@ -187,7 +190,7 @@ class Stream {
       } else if (!cursor.isDeleted()) {
         if (this.decode === null) return this.give(this.itemOf(cursor), cb)
         if (this.giveDecoded(cursor, this.decode, cb)) return
-      }
+      } else if (this.deleted) return this.give(this.deletedItemOf(cursor), cb)
       // something was skipped
       if (this.turn.isSpent()) return this.postpone(cb)
     }
@@ -199,7 +202,17 @@ class Stream {
    */
   itemOf (cursor) {
     if (this.both) return { seq: cursor.seq, value: cursor.data() }
+    if (this.sized) return { seq: cursor.seq, value: cursor.data(), size: cursor.size }
     return this.values ? cursor.data() : cursor.seq
+  }
+
+  /**
+   * @param {Cursor} cursor at a deleted record
+   * @returns {any}
+   */
+  deletedItemOf (cursor) {
+    if (this.sized) return { seq: cursor.seq, value: null, size: cursor.size }
+    return this.values ? null : cursor.seq
   }
 
   /**
@@ -211,6 +224,7 @@ class Stream {
   decodedItemOf (cursor, decode) {
     const { seq } = cursor
     const value = decode(this.takesText ? cursor.text() : cursor.data(), seq)
+    if (this.sized) return { seq, value, size: cursor.size }
     return this.both ? { seq, value } : value
   }
 

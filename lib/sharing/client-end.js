@@ -43,8 +43,9 @@ class ClientEnd {
     this.end = 0
     this.lastSeq = -1
     this.isFresh = true
-    /** Whether the tail was rewritten since it was read. */
-    this.isTailOutdated = false
+    /** How often the tail was rewritten: until now, and before it was read. */
+    this.tailChanges = 0
+    this.knownTailChanges = 0
     this.isReading = false
     /** Readers are told when this is over. */
     this.isTelling = false
@@ -56,6 +57,11 @@ class ClientEnd {
     this.waiting = []
     /** @type {((value: null) => void) | null} */
     this.onpause = null
+  }
+
+  /** Whether the tail was rewritten since it was read. It stays so until what was read is shown. */
+  get isTailOutdated () {
+    return this.tailChanges !== this.knownTailChanges
   }
 
   /**
@@ -81,7 +87,7 @@ class ClientEnd {
     this.point.outdate()
     if (numbers.length === 0) blocks.forget()
     else for (const number of numbers) blocks.invalidate(number)
-    if (numbers.length === 0 || numbers.includes(blocks.tail.number)) this.isTailOutdated = true
+    if (numbers.length === 0 || numbers.includes(blocks.tail.number)) this.tailChanges++
     this.considerReading()
   }
 
@@ -94,7 +100,7 @@ class ClientEnd {
   considerReading () {
     const isFresh = this.blocks.end === this.end && !this.isTailOutdated
     if (isFresh !== this.isFresh) this.listeners.onfresh(this.isFresh = isFresh)
-    if (!isFresh && this.isHeld) this.read()
+    if (this.waiting.length > 0 || (!isFresh && this.isHeld)) this.read()
   }
 
   /** @param {boolean} isHeld whether readers wait for more */
@@ -104,10 +110,11 @@ class ClientEnd {
     if (isHeld) process.nextTick(() => this.considerReading())
   }
 
-  /** @param {(err: Error | null) => void} cb called when blocks have all that the owner has told of until now; at once, if they do */
+  /** @param {(err: Error | null) => void} cb called when blocks have all that the owner has told of until now; at once, if they do, unless
+   *   the log was trimmed further than that: it would seem empty */
   whenFresh (cb) {
     if (this.isClosed) return process.nextTick(cb, errors.closed(this.file.filename))
-    if (this.isFresh) return cb(null)
+    if (this.isFresh && !this.blocks.isOvertaken) return cb(null)
     this.waiting.push(cb)
     this.read()
   }
@@ -128,6 +135,8 @@ class ClientEnd {
     if (number > tail.number) this.completeTail(tail, number)
     else if (this.isTailOutdated) this.rereadTail(end % blockSize)
     else if (blocks.end < end) this.extendTail(end % blockSize)
+    // the owner is about to tell what came since
+    else if (blocks.isOvertaken) this.pause()
     else this.finish(null)
   }
 
@@ -140,7 +149,7 @@ class ClientEnd {
     const { blocks } = this
     blocks.load(tail.number, 1, { cacheShare: 1, isSingle: true }, ([block]) => {
       tail.complete(block)
-      this.isTailOutdated = false
+      this.knownTailChanges = this.tailChanges
       blocks.tail = new Block(next, Buffer.allocUnsafeSlow(blocks.blockSize), 0, false)
       this.step()
     })
@@ -158,7 +167,8 @@ class ClientEnd {
       if (buffer.length < blockSize) tail.setBuffer(withRoom(buffer, blockSize))
       const seen = file.point?.peek() ?? null
       if (seen === null || seen !== this.seenPoint) return this.rereadTail(end)
-      const added = /** @type {Buffer} */ (bytes)
+      // what was deleted there before this process was told that the log has it
+      const added = applyPatches(/** @type {Buffer} */ (bytes), tail.number * blockSize + from, this.point.patches)
       added.copy(tail.buffer, from, 0, end - from)
       this.showTail(tail, end)
     })
@@ -170,10 +180,11 @@ class ClientEnd {
    */
   rereadTail (end) {
     const { tail, blockSize } = this.blocks
-    this.isTailOutdated = false
+    const { tailChanges } = this
     this.readStable(tail.number * blockSize, end).then((bytes) => process.nextTick(() => {
       tail.setBuffer(withRoom(bytes, blockSize))
       this.blocks.generation++
+      this.knownTailChanges = tailChanges
       this.showTail(tail, end)
     }), (err) => process.nextTick(() => this.finish(err)))
   }
@@ -237,18 +248,16 @@ class ClientEnd {
     this.lastSeq = lastSeq
     this.seenPoint = ''
     // what was deleted there since
-    this.isTailOutdated = true
+    this.tailChanges++
     this.point = new FollowedPoint(this.io, this.blocks, null, () => {})
   }
 
   // While this process becomes the owner, or moves to another file
 
-  /** @returns {Promise<void>} resolves when nothing is being read any more; readers wait */
+  /** @returns {Promise<void>} resolves when the tail is not being read any more; readers that wait for it go on waiting */
   async stop () {
     this.isStopped = true
     if (this.isReading) await new Promise(resolve => { this.onpause = resolve })
-    this.blocks.followedPoint = null
-    this.blocks.overrides.clear()
   }
 
   pause () {
@@ -262,7 +271,7 @@ class ClientEnd {
   resume () {
     this.isStopped = false
     this.blocks.followedPoint = this.point
-    // `stop` has dropped its patches
+    // its patches may have been dropped
     this.point.patchedId = undefined
     this.point.outdate()
     this.considerReading()

@@ -130,22 +130,33 @@ class Journal {
     if (this.slots.forget(slot)) this.queue.push({ type: FORGET, slot })
   }
 
+  /** What may be written. While the log moves nothing is written to it, and its next owner could not tell for which of both files a run was meant. */
+  get due () {
+    return this.move === null ? this.queue : this.queue.filter(({ type }) => type !== RUN)
+  }
+
+  /** That was written. */
+  clearDue () {
+    this.queue = this.move === null ? [] : this.queue.filter(({ type }) => type === RUN)
+  }
+
   /**
    * Writes what is queued, at once. If that fails, it stays queued.
    * @returns {Error | null}
    */
   flush () {
-    if (this.queue.length === 0) return null
+    const { due } = this
+    if (due.length === 0) return null
     const { size } = this.file
-    if (size > 0 && size + this.queue.length * ENTRY_SIZE > this.replaceAt) {
+    if (size > 0 && size + due.length * ENTRY_SIZE > this.replaceAt) {
       if (this.replace(this.listClients()) === null) return null
       // the disk may be full; there may be room later
       this.replaceAt = size + this.maxSize
     }
     // though it may fail: a part of it may be in the file then
-    this.noteRuns(this.queue)
-    const err = this.file.append(this.queue)
-    if (err === null) this.queue = []
+    this.noteRuns(due)
+    const err = this.file.append(due)
+    if (err === null) this.clearDue()
     return err
   }
 
@@ -156,13 +167,13 @@ class Journal {
    */
   replace (clients) {
     const snapshot = this.snapshot(clients)
-    const entries = [...snapshot, ...this.move === null ? [] : [this.move], ...this.queue]
+    const entries = [...snapshot, ...this.move === null ? [] : [this.move], ...this.due]
     const err = this.file.replace(entries)
     if (err !== null) return err
     this.replaceAt = Math.max(this.maxSize, MAX_GROWTH * (HEADER_SIZE + snapshot.length * ENTRY_SIZE))
     this.clippedAt = 0
     this.noteRuns(entries)
-    this.queue = []
+    this.clearDue()
     this.slots.reuseForgotten()
     return null
   }
@@ -219,7 +230,7 @@ function journalName (filename) {
  * @param {string} filename of a log
  */
 async function removeJournal (filename) {
-  await fs.promises.unlink(journalName(filename)).catch(nullIfMissing)
+  if (fs.existsSync(journalName(filename))) await fs.promises.unlink(journalName(filename)).catch(nullIfMissing)
 }
 
 /** Numbers that stand for the clients in a journal. */

@@ -56,6 +56,9 @@ class Owner {
     await clients.load(found.kept, io.read, blockSize, found.start)
     const { blocks, reader } = before ?? openBlocks(context, blockSize)
     if (found.start > blocks.start) blocks.trim(found.start)
+    // the file has all that was deleted now
+    blocks.followedPoint = null
+    blocks.overrides.clear()
     await moveTail(blocks, found.tail, file.filename)
     const writer = new Writer(file, blocks, { ...settings, blockSize, counted }, limits, found.lastSeq, (seq) => {
       server.advanced()

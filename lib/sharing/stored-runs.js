@@ -36,8 +36,8 @@ const { CLIENT, FORGET, MOVE, RUN, VOID } = require('./journal-entries')
  * @returns {Promise<Map<string, StoredClient>>} by id, in hex
  */
 async function storedRuns (entries, end, read, blockSize, start = 0) {
-  const { clients, candidates: all, moves } = replay(entries)
-  // what was not acknowledged when the log moved to another file was not copied
+  const { clients, candidates: all, moves } = replay(entries, start)
+  // an earlier version also added such runs behind the MOVE
   const hasMoved = (/** @type {number} */ seq) => [...moves].some(([offset, base]) => base > 0 && base <= start && seq >= offset && seq < base)
   const candidates = moves.size === 0 ? all : all.filter(({ run }) => !hasMoved(run.seq))
   clip(candidates, end)
@@ -57,8 +57,9 @@ async function storedRuns (entries, end, read, blockSize, start = 0) {
  * The candidates are in the order of their seqs. Each ends where the next one starts, or before:
  * so if that one is still there, all of it was stored, unless its `limit` says otherwise.
  * @param {import('./journal-entries').Entry[]} entries
+ * @param {number} start of the log
  */
-function replay (entries) {
+function replay (entries, start) {
   /** @type {Map<string, StoredClient>} */
   const clients = new Map()
   /** @type {Map<number, StoredClient>} */
@@ -67,6 +68,7 @@ function replay (entries) {
   const candidates = []
   /** Compactions: up to where records were copied, and where the log started since. @type {Map<number, number>} */
   const moves = new Map()
+  for (const entry of entries) if (entry.type === MOVE) moves.set(entry.offset, entry.base)
   for (const entry of entries) {
     if (entry.type === CLIENT) {
       const key = entry.id.toString('hex')
@@ -86,7 +88,10 @@ function replay (entries) {
       const client = slots.get(entry.slot)
       if (client !== undefined) clients.delete(client.id.toString('hex'))
       slots.delete(entry.slot)
-    } else if (entry.type === MOVE) moves.set(entry.offset, entry.base)
+    } else if (entry.type === MOVE && entry.base > 0 && entry.base <= start && moves.get(entry.offset) === entry.base) {
+      // what was not acknowledged when the log moved to another file was not copied, wherever it was to be: perhaps behind `base`
+      clip(candidates, entry.offset)
+    }
   }
   return { clients, candidates, moves }
 }

@@ -9,6 +9,9 @@ const layout = require('../format/layout')
 const { format } = require('../format-value')
 const { readLarge } = require('../read/large-get')
 
+/** Numbers that are times of these years, in seconds. In milliseconds they are days of 1970, so nearly surely a mistake, which would empty the log. */
+const FIRST_SECONDS = Date.UTC(2001) / 1000
+const LAST_SECONDS = Date.UTC(2100) / 1000
 /** Blocks that are read for the next time, if no large record can reach further. */
 const MAX_BLOCKS = 64
 
@@ -117,7 +120,11 @@ class BlockTimes {
       const given = time(codec.isIdentity ? data : codec.decode(encoded, seq))
       // null would be a number, too: that of 1970, which is older than any age
       const found = given instanceof Date ? given.getTime() : given
-      if (typeof found === 'number' && Number.isFinite(found)) return found
+      if (typeof found === 'number' && Number.isFinite(found)) {
+        const isInSeconds = found === given && found >= FIRST_SECONDS && found < LAST_SECONDS
+        if (!isInSeconds) return found
+        this.warn(`\`time\` must return milliseconds, so nothing is removed for its age: of the record at offset ${seq}, it returned ${found}, which seems to be seconds`)
+      }
       this.nothing = { seq, given }
       if (types.isPromise(given)) this.warnOfPromise(given, seq)
     } catch (err) {

@@ -9,7 +9,7 @@ const { isContinuation } = require('../format/chunk')
 const layout = require('../format/layout')
 const { writeChecksum } = require('../format/checksum')
 const { datasync } = require('../storage/datasync')
-const { holeOf } = require('../format/hole')
+const { deletedPart, holeOf } = require('../format/hole')
 const { writeAll } = require('./whole-writes')
 
 /** Bytes at the start and the end of a hole that are not all zeros. */
@@ -18,8 +18,8 @@ const HOLE_EDGE = 16
 const open = promisify(fs.open)
 const ftruncate = promisify(fs.ftruncate)
 
-/** A deleted record, with its lengths. */
-const DELETED = Buffer.from([1, 0, 0, 1, 0])
+/** The smallest deleted record, with its lengths. */
+const DELETED = deletedPart(layout.FRAME_SIZE + 1)
 
 /** Decides about a record that is not deleted: its data is in the block between `start` and `end`. @typedef {(block: Buffer, start: number, end: number, seq: number) => boolean} Keep */
 

@@ -16,8 +16,8 @@ const { optionNames } = require('../option-names')
  * @property {number} [age] in milliseconds: younger records stay, and two to three blocks more; requires `time`
  * @property {(value: any) => number | Date} [time] the time of a record: a `Date`, or milliseconds since 1970, as `Date.now()` gives it. Anything
  *   else, such as undefined, means that the record has none: a block counts as old as the one before it then, or if none has a time, as the next
- *   one that has. That `time` gives nothing, and the first exception that it throws, is reported as a warning of the process, with the code
- *   `FLUMELOG_RETAIN`. It cannot be async
+ *   one that has. So does a number that is a time of the years 2001 to 2099 in seconds. That `time` gives nothing, and the first exception that
+ *   it throws, is reported as a warning of the process, with the code `FLUMELOG_RETAIN`. It cannot be async
  */
 
 const checkNames = optionNames('retain', ['bytes', 'records', 'age', 'time'])

@@ -35,6 +35,8 @@ async function removeUnfinished (log) {
  * @param {string} log its path
  */
 async function makeRoom (log) {
+  // quick, and the rule: opening a log should take no longer than that of others
+  if (!fs.existsSync(filesOf(log).unfinished)) return
   const copy = await fs.promises.stat(filesOf(log).unfinished).catch(() => null)
   if (copy === null) return
   const { bavail, bsize } = await fs.promises.statfs(path.dirname(log))
@@ -47,7 +49,9 @@ async function makeRoom (log) {
  * @param {Log} log
  */
 async function removeUseless (file, log) {
-  const map = await OffsetMap.openFile(filesOf(file).unfinishedMap).catch(() => null)
+  const { unfinished, unfinishedMap } = filesOf(file)
+  if (!fs.existsSync(unfinished) && !fs.existsSync(unfinishedMap)) return
+  const map = await OffsetMap.openFile(unfinishedMap).catch(() => null)
   map?.close()
   if (map === null || !isUsable(map, log)) await removeUnfinished(file)
 }

@@ -6,7 +6,7 @@
 const { isUtf8 } = require('buffer')
 const errors = require('../errors')
 const json = require('../json')
-const { format } = require('../format-value')
+const { format, shorten } = require('../format-value')
 const { timeIn } = require('./times')
 
 /** Binary formats are loaded when they are tried. @type {Record<string, () => (data: Buffer) => any>} */
@@ -42,6 +42,8 @@ class Decoder {
     this.encodings = codec === undefined ? ENCODINGS : [CODEC, ...ENCODINGS]
     this.codec = codec
     this.time = time ?? timeIn
+    /** Why the codec has not decoded the first record that it failed on. @type {string | null} */
+    this.warning = null
     /** Null: not known yet. @type {string | null} */
     this.encoding = encoding ?? (codec === undefined ? null : CODEC)
     if (this.encoding !== null) this.check(this.encoding)
@@ -91,10 +93,26 @@ class Decoder {
    */
   byCodec (data) {
     const { decode, buffer } = /** @type {ReadCodec} */ (this.codec)
-    const value = attempt(() => decode(buffer === false ? data.toString() : data))
-    if (isPromise(value)) return null
-    const text = attempt(() => JSON.stringify(value, forJson))
-    return text === undefined ? null : { kind: CODEC, value, json: text }
+    try {
+      const value = decode(buffer === false ? data.toString() : data)
+      if (isPromise(value)) return this.failed('it has returned a promise')
+      const text = JSON.stringify(value, forJson)
+      return text === undefined ? this.failed(`it has returned ${format(value)}`) : { kind: CODEC, value, json: text }
+    } catch (err) {
+      return this.failed(err instanceof Error ? err.message : String(err))
+    }
+  }
+
+  /**
+   * Warns, once.
+   * @param {string} reason
+   */
+  failed (reason) {
+    if (this.warning === null) {
+      this.warning = `the codec fails: ${shorten(reason)}; records that it cannot decode are shown as text, or as hex`
+      process.emitWarning(this.warning, { code: 'FLUMELOG_CODEC' })
+    }
+    return null
   }
 
   /**

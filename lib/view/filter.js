@@ -7,6 +7,7 @@ const { compareTimes, numberOf, parseDate, unitOf } = require('../dates')
 const { compareNumbers } = require('../comparison')
 const { shorten } = require('../format-value')
 const { finder } = require('../json')
+const { whatOccurs } = require('./occurrence')
 
 /** A path, an operator, a value, with spaces between. */
 const COMPARISON = /^(\S+)\s+(=|!=|>=|<=|>|<)\s+([^]+)$/
@@ -38,7 +39,7 @@ function filterOf (query, encoding) {
   const trimmed = query.trim()
   if (trimmed.length > MAX_LENGTH) throw errors.invalid(`the filter must have at most ${MAX_LENGTH} characters; it has ${trimmed.length}`)
   const found = trimmed.match(COMPARISON)
-  if (found !== null) return comparison(found[1].split('.'), found[2], found[3].trim())
+  if (found !== null) return comparison(found[1].split('.'), found[2], found[3].trim(), encoding)
   return textFilter(/^"[^]*"$/.test(trimmed) && trimmed.length > 1 ? trimmed.slice(1, -1) : trimmed, encoding)
 }
 
@@ -64,14 +65,15 @@ function textFilter (text, encoding) {
  * @param {string[]} path
  * @param {string} operator
  * @param {string} wanted
+ * @param {string | null} encoding
  * @returns {Filter}
  */
-function comparison (path, operator, wanted) {
+function comparison (path, operator, wanted, encoding) {
   if (path.some(key => key === '')) throw errors.invalid(`the path must be keys separated by dots, such as value.timestamp; it is ${shorten(path.join('.'))}`)
   const orderOf = orderWith(wanted)
   const passes = PASSES[operator]
   return {
-    mayMatch: () => true,
+    mayMatch: encoding === 'json' ? whatOccurs(path, operator === '=' ? wanted : null) : () => true,
     matches: ({ value, json }) => {
       const found = valueAt(value, path)
       if (found === undefined) return false

@@ -22,12 +22,13 @@ const MAX_COUNTED = 16 * 1024 * 1024
 /**
  * @param {Rows} rows
  * @param {EventStream} events
- * @param {{ from: number, encoding: string | null }} query from: offset up to which the reader has seen the log
+ * @param {{ from: number, id: string | null, encoding: string | null }} query from: offset up to which the reader has seen the log; id: the
+ *   log's then, null: now
  */
-async function sendLive (rows, events, { from, encoding }) {
+async function sendLive (rows, events, { from, id: seenId, encoding }) {
   const { log } = rows
   const { signal } = events
-  let { id } = log.members
+  let id = seenId ?? log.members.id
   let seen = Math.min(Math.max(from, log.start), log.end)
   let appended = 0
   let statsAt = Date.now()
@@ -63,11 +64,11 @@ async function sendLive (rows, events, { from, encoding }) {
  * @param {number} rate records per second
  */
 async function sendStats (log, events, rate) {
-  const { records, inFlight } = log.members.stats()
+  const { inFlight } = log.members.stats()
   const isFollower = log.opened.follower !== null
   // what a writer has written and not acknowledged, or a reader has not seen yet
   const lag = isFollower ? Math.max(0, await log.fileSize() - log.limit) : inFlight.bytes
-  await events.send('stats', { end: log.end, start: log.start, records, rate: Math.round(rate * 10) / 10, lag })
+  await events.send('stats', { end: log.end, start: log.start, records: log.recordCount, rate: Math.round(rate * 10) / 10, lag })
 }
 
 /**

@@ -44,7 +44,7 @@ const ANSWERS = {
       blockSize: log.blockSize,
       checksum: log.blocks.checksum,
       large: log.blocks.large,
-      records: members.stats().records ?? await countOf(log),
+      records: log.recordCount ?? await countOf(log),
       encoding: decoder.encoding ?? 'json',
       encodings: decoder.encodings
     }
@@ -56,7 +56,7 @@ const ANSWERS = {
     const from = parameters.natural('from', reverse ? log.limit : log.start)
     const count = parameters.natural('count', 50, MAX_ROWS)
     const { rows: list, next } = await rows.list({ from, count, reverse, deleted: parameters.flag('deleted'), encoding })
-    return { rows: list, start: log.start, end: log.end, next }
+    return { rows: list, start: log.start, end: log.end, next, warning: rows.decoder.warning }
   },
 
   async record ({ rows, parameters, encoding }) {
@@ -97,6 +97,7 @@ const SCANS = {
     q: parameters.text('q') ?? '',
     format: parameters.text('format') ?? 'ndjson',
     fields: parameters.text('fields')?.split(',') ?? [],
+    raw: parameters.flag('raw'),
     encoding
   })
 }
@@ -105,7 +106,7 @@ const SCANS = {
 const LIVE = {
   async live ({ rows, parameters, encoding }, response) {
     const from = parameters.natural('from', rows.log.end)
-    await stream(rows, response, events => sendLive(rows, events, { from, encoding }))
+    await stream(rows, response, events => sendLive(rows, events, { from, id: parameters.text('id'), encoding }))
   }
 }
 
@@ -129,8 +130,10 @@ async function stream ({ log }, response, send) {
  * @param {import('./viewed-log').ViewedLog} log
  * @returns {Promise<number | null>} records of a log that was closed; null: not known without counting
  */
-async function countOf ({ log, end }) {
+async function countOf ({ log, end, blocks }) {
   const { countFile } = log.file
+  // it counts the chunks of large records
+  if (blocks.large) return null
   return countFile === null ? null : await promisify(countFile.read)(end).catch(() => null) ?? null
 }
 

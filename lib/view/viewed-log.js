@@ -63,6 +63,11 @@ class ViewedLog {
     return this.blocks.end
   }
 
+  /** @returns {number | null} null: it is not known without counting, or counts the chunks of large records */
+  get recordCount () {
+    return this.blocks.large ? null : this.members.stats().records
+  }
+
   /** Offset after the last block, which may be corrupt. */
   get limit () {
     const { tail, blockSize } = this.blocks

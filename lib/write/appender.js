@@ -94,6 +94,30 @@ class Appender {
   }
 
   /**
+   * For callers that need the offset at once; whether the record is stored, `drain` and `sync` say.
+   * @param {Uint8Array} data as for append
+   * @returns {number} its seq, unless a compaction moves it
+   * @throws why nothing is accepted any more
+   */
+  appendNow (data) {
+    if (this.refusal !== null) throw this.refusal
+    const seq = this.pack(data)
+    this.accept(seq, 1, data.length, false, undefined)
+    return seq
+  }
+
+  /**
+   * The same for an atomic batch.
+   * @param {Uint8Array[]} batch as for appendAtomic
+   * @returns {number[]} their seqs
+   * @throws why nothing is accepted any more
+   */
+  appendAtomicNow (batch) {
+    if (this.refusal !== null) throw this.refusal
+    return batch.length === 0 ? [] : this.acceptAtomic(batch, sizeOf(batch), false, undefined)
+  }
+
+  /**
    * @param {Uint8Array[]} batch as for append; they are stored one after the other
    * @param {boolean} isForced
    * @param {Appended | undefined} cb
@@ -122,11 +146,23 @@ class Appender {
     const answer = cb && ((/** @type {Error | null} */ err, last = -1) => err ? cb(err) : cb(null, endingAt(seqs, last)))
     if (!this.hasRoom(bytes)) return this.refuse(batch.length, bytes, answer)
     if (batch.length === 0) return this.appendBatch(batch, isForced, answer)
+    seqs = this.acceptAtomic(batch, bytes, isForced, answer)
+  }
+
+  /**
+   * @param {Uint8Array[]} batch
+   * @param {number} bytes
+   * @param {boolean} isForced
+   * @param {Appended | undefined} cb
+   * @returns {number[]} their seqs
+   */
+  acceptAtomic (batch, bytes, isForced, cb) {
     this.packer.reserve(bytes + batch.length * FRAME_SIZE)
-    seqs = this.packer.addAtomic(batch)
+    const seqs = this.packer.addAtomic(batch)
     this.waiters.endGroup()
-    this.accept(seqs[seqs.length - 1], batch.length, bytes, isForced, answer)
+    this.accept(seqs[seqs.length - 1], batch.length, bytes, isForced, cb)
     this.waiters.endGroup()
+    return seqs
   }
 
   /**

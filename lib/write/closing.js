@@ -27,7 +27,7 @@ async function finish (writer) {
   }
   const { file: { countFile }, recordCount, blocks, smallLog } = writer
   // the log has changed
-  if (recoveryPoint.offset !== -1 && countFile !== null) {
+  if ((recoveryPoint.offset !== -1 || deleter.holes.hasPunched) && countFile !== null) {
     await promised(cb => countFile.write(countToLeave(recordCount.records, blocks.end - blocks.start, smallLog), cb))
   }
   await promised(cb => recoveryPoint.remove(cb))

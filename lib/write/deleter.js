@@ -50,7 +50,7 @@ const MAX_PATCHES = 8
 class Deleter {
   /**
    * @param {import('./writer').Writer} writer
-   * @param {import('./durability').DurabilityOptions} options
+   * @param {import('./durability').DurabilityOptions & { holes?: boolean }} options holes: whether empty blocks become holes, default true
    * @param {import('../clock').Clock} clock
    */
   constructor (writer, options, clock) {

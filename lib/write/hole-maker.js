@@ -23,6 +23,8 @@ class HoleMaker {
   /** @param {import('./deleter').Deleter} deleter */
   constructor (deleter) {
     this.deleter = deleter
+    /** Whether blocks become holes; if not, each deleted record can be found for ever. */
+    this.isOn = deleter.options.holes !== false
     this.writer = deleter.writer
     this.file = deleter.file
     this.blockSize = deleter.blocks.blockSize
@@ -36,6 +38,8 @@ class HoleMaker {
     this.failure = null
     /** Holes in the log's file, with the number of the fsync that makes them durable. @type {Map<number, number>} */
     this.unpunched = new Map()
+    /** The log's file was changed. */
+    this.hasPunched = false
     /** What was freed since the log was opened. */
     this.freed = { blocks: 0, bytes: 0 }
     /** They are to be made now. */
@@ -68,7 +72,7 @@ class HoleMaker {
     const { offset, countedEnd } = writer.recoveryPoint
     const start = number * blockSize
     const end = start + blockSize
-    if (file.point === null || end >= offset || end > countedEnd || this.unsettled.has(start)) return false
+    if (!this.isOn || file.point === null || end >= offset || end > countedEnd || this.unsettled.has(start)) return false
     // the next owner of a shared log may have to count records there
     return !writer.isClientWaitingFor(start, end)
   }
@@ -88,7 +92,7 @@ class HoleMaker {
 
   /** @param {number} number of a block in which all records may be deleted now */
   consider (number) {
-    if (this.file.point !== null) this.emptied.add(number)
+    if (this.isOn && this.file.point !== null) this.emptied.add(number)
   }
 
   /** @param {number} number of a hole, in the log's file or recorded, which may take space */
@@ -165,9 +169,11 @@ class HoleMaker {
   }
 
   async punchSome () {
-    const { writer: { durability }, unpunched } = this
+    const { writer: { durability, recoveryPoint }, unpunched } = this
     const isDurable = (/** @type {number} */ coveredBy) => coveredBy <= durability.lastSync
     if (![...unpunched.values()].every(isDurable)) await promised(cb => durability.syncAll(cb))
+    // it keeps the number of records, which is known beside a closed log only while that is as it was; a full disk has no room for it
+    if (recoveryPoint.mustBeWritten) await promised(cb => recoveryPoint.write(cb)).catch(() => {})
     const { clock } = this.deleter
     const until = clock.now() + MAX_PUNCH_TIME
     let count = 0
@@ -185,6 +191,7 @@ class HoleMaker {
     // it was found to be impossible meanwhile
     if (file.canPunch() === false) return
     const before = file.allocated()
+    this.hasPunched = true
     await promised(cb => file.punch(offset, length, cb))
     const freed = (before ?? 0) - (file.allocated() ?? 0)
     if (freed <= 0) return

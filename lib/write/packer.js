@@ -290,6 +290,23 @@ class Packer {
     if (this.spare.length * this.blockSize < MAX_WRITE) this.spare.push(buffer)
   }
 
+  /**
+   * Reads a record that is not acknowledged, which readers therefore do not see yet.
+   * @param {number} seq
+   * @returns {Buffer | null} a copy of its data; null: none starts there
+   */
+  unacknowledgedAt (seq) {
+    const { blocks, blockSize, filling } = this
+    const number = Math.floor(seq / blockSize)
+    const block = blocks[number - blocks[0].number]
+    if (block === undefined) return null
+    const wanted = seq - number * blockSize
+    const end = block === filling ? this.position : layout.paddingStart(block.buffer)
+    let position = 0
+    while (position < wanted && position < end) position = layout.nextPosition(block.buffer, position)
+    return position === wanted && position < end ? Buffer.from(layout.dataAt(block.buffer, position)) : null
+  }
+
   /** The block in which the log ends for readers. */
   get tail () {
     return this.blocks[0]

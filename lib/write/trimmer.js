@@ -15,6 +15,7 @@
 //
 // A storage has no recovery point: the zeros are all that tells.
 
+const errors = require('../errors')
 const { promised } = require('../callbacks')
 const { settleFile } = require('./closing')
 const chunk = require('../format/chunk')
@@ -185,7 +186,7 @@ class Trimmer {
     const { recoveryPoint } = writer
     const write = () => promised(cb => recoveryPoint.write(cb))
     await write().catch(async (err) => {
-      if (err.code !== 'ENOSPC') throw err
+      if (!errors.isNoRoom(err)) throw err
       // as if the log were closed: then it is valid without one
       while (this.punched < this.recorded) await this.punchSlice()
       await settleFile(writer)

@@ -63,7 +63,7 @@ const UNREAD_SHARE = 1 / 4
  * @typedef {import('../format/block').Block} Block
  * @typedef {import('./commit-group').CommitGroup} CommitGroup
  * @typedef {{ run: () => Promise<void>, reject: (err: Error) => void }} Operation
- * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, smallLog?: number, trimBatch?: number } &
+ * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, smallLog?: number, trimBatch?: number, holes?: boolean } &
  *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. smallLog: see `countOnOpening`. trimBatch: see `Trimmer`
  */
 
@@ -538,7 +538,7 @@ class Writer {
    */
   rollBack (err) {
     this.enter('rollingBack')
-    if (/** @type {NodeJS.ErrnoException} */ (err).code === 'ENOSPC') this.makeRoom()
+    if (errors.isNoRoom(err)) this.makeRoom()
     // of a batch that takes several writes, some may be in the file already
     const isExtended = this.target > this.acknowledged
     this.written = this.target = this.acknowledged

@@ -1,37 +1,12 @@
 'use strict'
 
-// A real browser: Chromium as Debian has it, driven through its own protocol.
+// The page of `flumelog view` in a real browser.
 
-const fs = require('fs')
-const path = require('path')
-const puppeteer = require('puppeteer-core')
 const test = require('tape')
 const FlumeLog = require('../..')
+const { findBrowser, launch } = require('./chromium')
 const { start } = require('./command-line')
 const { promises } = require('./promises')
-
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome']
-
-/** @returns {string | null} the path of a browser */
-function findBrowser () {
-  const folders = (process.env.PATH ?? '').split(path.delimiter)
-  for (const name of NAMES) {
-    for (const folder of folders) {
-      const file = path.join(folder, name)
-      if (fs.existsSync(file)) return file
-    }
-  }
-  return null
-}
-
-/**
- * @param {string} executablePath
- * @returns {Promise<import('puppeteer-core').Browser>}
- */
-function launch (executablePath) {
-  // in containers, root runs it, without a sandbox, and /dev/shm is small
-  return puppeteer.launch({ executablePath, headless: true, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--no-first-run', '--disable-extensions'] })
-}
 
 /**
  * Starts `flumelog view`, until the test ends, or all tests.
@@ -59,27 +34,32 @@ class Visit {
     this.base = new URL('.', address).href
     /** Errors, warnings, dialogs, and requests to elsewhere. @type {string[]} */
     this.problems = []
-    page.on('pageerror', (err) => this.problems.push(String(err)))
-    page.on('console', (message) => { if (['error', 'warn'].includes(message.type())) this.problems.push(message.text()) })
-    page.on('dialog', (dialog) => {
+    const watch = (name, handler) => page.off(name).on(name, handler)
+    watch('pageerror', (err) => this.problems.push(String(err)))
+    watch('console', (message) => { if (['error', 'warn'].includes(message.type())) this.problems.push(message.text()) })
+    watch('dialog', (dialog) => {
       this.problems.push(`dialog: ${dialog.message()}`)
       dialog.dismiss()
     })
-    page.on('request', (request) => {
+    watch('request', (request) => {
       if (!request.url().startsWith(this.base) && !request.url().startsWith('data:')) this.problems.push(`request of ${request.url()}`)
     })
   }
 
-  /** Opens the page in a state. @param {string} [fragment] */
+  /** Loads the page in a state. @param {string} [fragment] */
   async open (fragment = '') {
-    // the token makes a cookie; a change of the fragment alone loads nothing
-    await this.page.goto('about:blank')
-    await this.page.goto(this.isKnown ? `${this.base}#${fragment}` : this.address)
-    if (!this.isKnown && fragment !== '') {
-      this.isKnown = true
-      return this.open(fragment)
-    }
+    const isThere = this.isKnown && this.page.url().startsWith(this.base)
+    // the token makes a cookie
+    if (!isThere) await this.page.goto(this.isKnown ? this.base : this.address, { waitUntil: 'domcontentloaded' })
     this.isKnown = true
+    if (!isThere && fragment === '') return
+    await this.go(fragment)
+    await this.page.reload({ waitUntil: 'domcontentloaded' })
+  }
+
+  /** Goes to a state, without loading the page again. @param {string} fragment */
+  async go (fragment) {
+    await this.page.evaluate((fragment) => { window.location.hash = fragment }, fragment)
   }
 
   /** Waits until an expression is true in the page. @param {string | Function} condition @param {...any} args */
@@ -122,16 +102,14 @@ class Visit {
 }
 
 /**
- * A page of its own, with cookies of its own, until the test ends.
- * @param {import('tape').Test} t
- * @param {import('puppeteer-core').Browser} browser
+ * Visits with a page that is there already: another one would be another process.
+ * @param {import('puppeteer-core').Page} page
  * @param {string} address
  */
-async function visit (t, browser, address) {
-  const context = await browser.createBrowserContext()
-  t.teardown(() => context.close())
-  const page = await context.newPage()
+async function visit (page, address) {
+  await page.goto('about:blank')
   page.setDefaultTimeout(60000)
+  await page.emulateMediaFeatures([])
   await page.setViewport({ width: 1280, height: 800 })
   return new Visit(page, address)
 }
@@ -150,7 +128,7 @@ async function makeNumbered (file, records) {
 
 /**
  * Runs tests in a browser that they share. Without one, a line says so; with CI set, that is a failure.
- * @param {(shared: { visit: (t: import('tape').Test, address: string) => Promise<Visit> }) => void} define
+ * @param {(shared: { visit: (address: string) => Promise<Visit> }) => void} define
  */
 function inBrowser (define) {
   const executable = findBrowser()
@@ -160,11 +138,14 @@ function inBrowser (define) {
   }
   /** @type {import('puppeteer-core').Browser} */
   let browser
+  /** @type {import('puppeteer-core').Page} */
+  let page
   test('a browser is there', async (t) => {
     t.notEqual(executable, null, 'there is chromium in PATH')
     browser = await launch(executable)
+    page = await browser.newPage()
   })
-  define({ visit: (t, address) => visit(t, browser, address) })
+  define({ visit: (address) => visit(page, address) })
   test.onFinish(() => browser?.close())
 }
 
@@ -179,4 +160,4 @@ const hasText = (selector, text) => document.querySelector(selector)?.textConten
 /** Whether a record is shown beside the list, all of it. */
 const isOpen = (seq) => document.querySelector('.panel h2 .mono')?.textContent === seq.toLocaleString('en-US') && document.querySelector('.panel').ariaBusy === 'false'
 
-module.exports = { findBrowser, launch, viewer, inBrowser, record, numberOf, makeNumbered, seen, shows, hasSelected, hasText, isOpen }
+module.exports = { viewer, inBrowser, record, numberOf, makeNumbered, seen, shows, hasSelected, hasText, isOpen }

@@ -48,8 +48,9 @@ class Disk {
     this.kinds = null
     /** what is to happen to an operation that the plan says nothing about @type {(kind: string) => string | undefined} */
     this.fateOf = () => undefined
-    /** bytes a file can have */
+    /** bytes a file can have, and what a write beyond them says */
     this.capacity = Infinity
+    this.fullCode = 'ENOSPC'
     /** Called with each operation, as it starts and as it is answered. @type {(line: string) => void} */
     this.note = () => {}
     /** What was done that must not be: an operation on a closed file, or two changes at a time. @type {string[]} */
@@ -113,7 +114,7 @@ class Disk {
   put (name, offset, data) {
     const room = Math.max(0, Math.max(this.capacity, this.get(name).bytes.length) - offset)
     if (room > 0) this.get(name).write(offset, data.subarray(0, room), this.pageSize)
-    if (room < data.length) throw failure('ENOSPC')
+    if (room < data.length) throw failure(this.fullCode)
   }
 
   /**
@@ -229,7 +230,7 @@ class Disk {
         start('point.write', cb, () => {
           // it is written beside the one that it replaces
           const taken = this.points.at(-1) === null ? 0 : POINT_SIZE
-          if (this.get(name).bytes.length + taken + POINT_SIZE > this.capacity) throw failure('ENOSPC')
+          if (this.get(name).bytes.length + taken + POINT_SIZE > this.capacity) throw failure(this.fullCode)
           this.points = [kept]
         }, () => { if (this.random() < 0.5) this.points.push(kept) })
       },
@@ -237,7 +238,7 @@ class Disk {
         const line = structuredClone(deletions)
         const latest = this.points[this.points.length - 1]
         start('point.record', cb, () => {
-          if (this.get(name).bytes.length + POINT_SIZE > this.capacity) throw failure('ENOSPC')
+          if (this.get(name).bytes.length + POINT_SIZE > this.capacity) throw failure(this.fullCode)
           latest.recorded.push(line)
         }, () => { if (this.random() < 0.5) latest.recorded.push(line) })
       },

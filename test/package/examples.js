@@ -12,6 +12,8 @@ const { preloading, signal } = require('../helpers/runtime')
 
 const EXAMPLES = path.join(__dirname, '..', '..', 'examples')
 const codec = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
+/** Where the packages of the benchmarks are, if they are installed. */
+const BENCH_MODULES = path.join(__dirname, '..', '..', 'bench', 'node_modules')
 const tried = []
 
 tape('flumedb-views: both views reflect the log, also in later runs', async (t) => {
@@ -124,6 +126,23 @@ tape('counter: it is computed from all events, including those of earlier runs',
   t.deepEqual(await run(t, folder, 'counter.js', folder('log')), ['the counter was at 1', 'it is at 1, and was at 43 before it was reset'])
 })
 
+// its packages are those of the benchmarks: they are not installed for the tests alone
+const hasSsb = fs.existsSync(path.join(BENCH_MODULES, 'ssb-db2'))
+tried.push('ssb-db2.js')
+
+tape('ssb-db2: a feed is deleted, and its messages are gone after a compaction', { skip: !hasSsb && 'npm install --prefix bench' }, async (t) => {
+  const folder = testFolder(t)
+  const lines = [
+    '1000 messages by Ada, 250 of them posts',
+    'the last votes by Grace: message 997, message 993',
+    'her feed is deleted: 0 messages by Ada, 1000 by Grace',
+    'compacted from 4.1 MB to 3.7 MB',
+    '2250 posts in all'
+  ]
+  t.deepEqual(await run(t, folder, 'ssb-db2.js', folder('ssb')), lines)
+  t.ok(fs.statSync(folder('ssb/db2/log.bipf.offset-map')).size > 0, 'it is this log that was compacted')
+})
+
 tape('every example is tested', (t) => {
   t.deepEqual(fs.readdirSync(EXAMPLES).filter(file => !tried.includes(file)), [])
   t.end()
@@ -140,7 +159,7 @@ async function run (t, folder, example, ...args) {
 function start (folder, args, env = {}) {
   return new Promise(resolve => {
     // its temporary directories are created in that of the test
-    execFile(process.execPath, args, { encoding: 'utf8', env: { ...process.env, TMPDIR: folder('.'), ...env } },
+    execFile(process.execPath, args, { encoding: 'utf8', env: { ...process.env, NODE_PATH: BENCH_MODULES, TMPDIR: folder('.'), ...env } },
       (err, stdout, stderr) => resolve({ err, stdout, stderr }))
   })
 }

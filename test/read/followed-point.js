@@ -17,20 +17,22 @@ const BLOCKS = 3
 const RECORD = Buffer.alloc(100, 7)
 
 /** @returns {Buffer} a sealed block with one record */
-function sealedBlock () {
-  const block = Buffer.alloc(BLOCK_SIZE)
-  layout.seal(block, layout.writeRecord(block, 0, RECORD))
+function sealedBlock (size = BLOCK_SIZE) {
+  const block = Buffer.alloc(size)
+  let end = 0
+  while (end + RECORD.length + 4 < size - 10) end = layout.writeRecord(block, end, RECORD)
+  layout.seal(block, end)
   writeChecksum(block)
   return block
 }
 
 /** Blocks that a client reads, whose recovery point is read when the test says so. */
-function clientBlocks () {
-  const file = Buffer.concat(Array.from({ length: BLOCKS }, sealedBlock))
-  const without = Buffer.from(sealedBlock())
+function clientBlocks (blockSize = BLOCK_SIZE, cacheSize = 0) {
+  const file = Buffer.concat(Array.from({ length: BLOCKS }, () => sealedBlock(blockSize)))
+  const without = sealedBlock(blockSize)
   layout.zeroRecord(without, 0)
   writeChecksum(without)
-  const deletion = { ...deletionOf(BLOCK_SIZE, file.subarray(BLOCK_SIZE, 2 * BLOCK_SIZE), [0], storedChecksum(without)), number: 1 }
+  const deletion = { ...deletionOf(blockSize, file.subarray(blockSize, 2 * blockSize), [0], storedChecksum(without)), number: 1 }
   /** @type {any} */
   let recorded = { id: 'a', writer: 'w', offset: 0, rewrites: [], deletions: [], dropped: 0, isHeld: true, acknowledged: file.length }
   /** @type {Array<{ answer: () => void, fail: (err: Error) => void }>} */
@@ -43,10 +45,11 @@ function clientBlocks () {
   const blocks = new BlockCache(/** @type {any} */ ({
     filename: 'log',
     readSmall: (/** @type {number} */ offset, /** @type {number} */ size, /** @type {boolean} */ _, /** @type {Function} */ cb) => io.read(offset, size).then(data => cb(null, data))
-  }), { blockSize: BLOCK_SIZE, checksum: true, cacheSize: 0 })
+  }), { blockSize, checksum: true, cacheSize })
   blocks.tail = new Block(BLOCKS, Buffer.alloc(0), 0, false)
   const point = blocks.followedPoint = new FollowedPoint(/** @type {any} */ (io), blocks, recorded, () => {})
   return {
+    blocks,
     reads,
     deleteRecord: () => {
       recorded = { ...recorded, id: 'a+1', deletions: [deletion] }
@@ -93,4 +96,23 @@ tape('a client that cannot read of a deletion that it was told of shows no block
   await turn()
   while (reads.length > 0) reads.shift()?.answer()
   t.ok(layout.isDeleted((await again).buffer, 0), 'the next one does, once it can')
+})
+
+tape('a client reads no single record of a block that may lack a deletion that it was told of', async (t) => {
+  const { blocks, reads, deleteRecord } = clientBlocks(65536, 1e6)
+  const record = (/** @type {number} */ position) => new Promise(resolve => blocks.readRecord(1, position, (data, block) => resolve(data ?? block)))
+  deleteRecord()
+  const other = record(104)
+  await turn()
+  let isShown = false
+  const deleted = record(0)
+  deleted.then(() => { isShown = true })
+  await turn()
+  t.notOk(isShown, 'it waits')
+  for (let i = 0; i < 3; i++) {
+    while (reads.length > 0) reads.shift()?.answer()
+    await turn()
+  }
+  await other
+  t.ok(layout.isDeleted((await deleted).buffer, 0), 'and the record is not there')
 })

@@ -5,7 +5,7 @@
 
 const fs = require('fs')
 const test = require('tape')
-const { CLIENT, RUN, VOID, FORGET, ENTRY_SIZE, HEADER_SIZE } = require('../../lib/sharing/journal-entries')
+const { CLIENT, RUN, VOID, FORGET, MOVE, ENTRY_SIZE, HEADER_SIZE } = require('../../lib/sharing/journal-entries')
 const { systemClock } = require('../../lib/clock')
 const { Journal } = require('../../lib/sharing/journal')
 const { KnownClients } = require('../../lib/sharing/known-clients')
@@ -401,5 +401,33 @@ test('where no open file can be replaced, it is closed before', { skip: runtime 
   t.ok(sizeOf(filename) <= 320)
   journal.close()
   t.equal(open, 0)
+  t.end()
+})
+
+test('while the log moves to another file no run is written: the next owner could not tell of which of both it is', (t) => {
+  for (const isMoved of [true, false]) {
+    const { journal } = journalIn(t)
+    journal.start([])
+    journal.addClient(A, 0)
+    journal.addRun(0, 1, 1, 100)
+    journal.flush()
+    journal.addRun(0, 2, 1, 200)
+    journal.startMove(150, 1000)
+    // a client comes meanwhile, and what others append
+    journal.addRun(0, 3, 1, 1100)
+    journal.addClient(B, 0)
+    t.equal(journal.flush(), null)
+    const before = [client(0, A), run(0, 1, 1, 100), { type: MOVE, offset: 150, base: 1000 }, client(1, B)]
+    t.deepEqual(journal.read(), before)
+    journal.endMove(isMoved)
+    if (isMoved) {
+      journal.addRun(0, 2, 1, 1050)
+      journal.flush()
+      t.deepEqual(journal.read(), [...before, run(0, 2, 1, 1050)], 'they are added again')
+    } else {
+      journal.flush()
+      t.deepEqual(journal.read(), [...before, run(0, 2, 1, 200), run(0, 3, 1, 1100), { type: MOVE, offset: 150, base: 0 }], 'it stays where it is')
+    }
+  }
   t.end()
 })

@@ -83,6 +83,17 @@ tape('a log keeps records that are young enough', async (t) => {
   })())
 })
 
+tape('a time in seconds removes nothing, and a warning asks for milliseconds', async (t) => {
+  const warnings = warningsOf(t)
+  const log = open(new Disk(), { retain: { age: 1000, time: () => Math.floor(Date.now() / 1000) - 3600 }, sync: 'always' })
+  for (let i = 0; i < 60; i++) await log.append(data(i))
+  await rest()
+  t.equal(log.log.start, 0)
+  t.equal(warnings.length, 1)
+  t.match(warnings[0], /must return milliseconds.*at offset \d+, it returned \d{10}, which seems to be seconds/)
+  await log.close()
+})
+
 tape('a block without a time counts as old as the one before it', async (t) => {
   const disk = new Disk()
   const time = (value) => {

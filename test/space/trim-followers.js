@@ -6,7 +6,7 @@ const tape = require('tape')
 const fs = require('fs')
 const pull = require('pull-stream')
 const FlumeLog = require('../..')
-const { createLog } = require('../../lib/log')
+const { createLog, logBehind } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { pathFile } = require('../../lib/storage/path-file')
 const maintenance = require('../../maintenance')
@@ -25,6 +25,8 @@ async function filled (log, count = 60) {
   for (let i = 0; i < count; i++) seqs.push(await log.append(data(i)))
   return seqs
 }
+
+const backUp = (log, target) => new Promise((resolve, reject) => log.log.backup(target, (err, result) => err ? reject(err) : resolve(result)))
 
 /** What a reader sees of a log that starts with this record. */
 async function check (t, reader, seqs, first, count = 60) {
@@ -168,3 +170,71 @@ for (const checksum of [true, false]) {
     await Promise.all([client, late].map(log => log.close()))
   })
 }
+
+tape('a reader that knows of a trim before it knows what came since does not take the log for an empty one', async (t) => {
+  const inFolder = testFolder(t)
+  const file = inFolder('log')
+  const writer = promises(FlumeLog(file, { blockSize: BLOCK_SIZE }))
+  const seqs = await filled(writer)
+  await published(file, seqs.at(-1))
+  const reader = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, readOnly: true }))
+  await reader.onReady()
+  const { follower } = logBehind(reader.log).state.opened
+  const { advance } = follower
+  let goOn
+  const isHeld = new Promise(resolve => { goOn = resolve })
+  follower.advance = async function () {
+    await isHeld
+    return advance.call(this)
+  }
+  const after = await filled(writer)
+  await writer.trim({ lt: after[30] })
+  await published(file, after.at(-1))
+  // as for a block that it reads
+  await follower.point.read()
+  t.ok(reader.log.start > seqs.at(-1) && reader.log.stats().blocks >= 0)
+  const calls = [collect(reader.log, { values: false }), backUp(reader, inFolder('backup')).then(({ start }) => start), reader.search(() => 0).then(({ seq }) => seq)]
+  await Promise.all(Array.from({ length: 20 }, () => event(setImmediate)))
+  goOn()
+  const { start } = writer.log
+  t.deepEqual(await Promise.all(calls), [after.filter(seq => seq >= start), start, start])
+  const backup = promises(FlumeLog(inFolder('backup'), { readOnly: true }))
+  t.deepEqual(await indexes(backup), range(after.findIndex(seq => seq >= start), 60))
+  await backup.close()
+  // and when it is closed meanwhile
+  follower.advance = () => new Promise(() => {})
+  const { length } = await filled(writer)
+  t.equal(length, 60)
+  await writer.trim({ lt: Infinity })
+  await follower.point.read()
+  const waiting = codeOf(collect(reader.log))
+  await reader.close()
+  t.equal(await waiting, 'flumelog:closed')
+  await writer.close()
+})
+
+tape('a client that knows of a trim before the owner tells it what came since does not take the log for an empty one', async (t) => {
+  const inFolder = testFolder(t)
+  const file = inFolder('log')
+  const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+  const seqs = await filled(owner)
+  const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+  t.equal((await collect(client.log)).length, 60)
+  const { follower } = logBehind(client.log).state.opened
+  const { tell } = follower
+  const told = []
+  follower.tell = (...end) => { told.push(end) }
+  const after = await filled(owner)
+  await owner.trim({ lt: after[30] })
+  await follower.point.read()
+  t.ok(client.log.start > seqs.at(-1))
+  const calls = [collect(client.log, { values: false }), backUp(client, inFolder('backup')).then(({ start }) => start)]
+  await Promise.all(Array.from({ length: 20 }, () => event(setImmediate)))
+  await until(() => told.length > 0 && told.at(-1)[1] === after.at(-1))
+  delete follower.tell
+  for (const end of told) tell.apply(follower, end)
+  const { start } = owner.log
+  t.deepEqual(await Promise.all(calls), [after.filter(seq => seq >= start), start])
+  await client.close()
+  await owner.close()
+})

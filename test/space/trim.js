@@ -393,6 +393,18 @@ tape('on a full disk, a trim is done in the room of the recovery point, or not a
   t.equal(starts.size, 2)
 })
 
+tape('a trim makes room where a quota is exceeded, too', async (t) => {
+  const disk = new Disk()
+  const log = open(disk)
+  const seqs = await filled(log)
+  disk.capacity = disk.get('log').bytes.length + POINT_SIZE
+  disk.fullCode = 'EDQUOT'
+  t.equal(await codeOf(log.append(Array.from({ length: 20 }, () => data(60)))), 'EDQUOT')
+  t.equal(await log.trim({ lt: seqs[33] }), seqs[30])
+  disk.capacity = Infinity
+  await log.close()
+})
+
 tape('on a full disk, a trim of which the blocks were not freed holds, whatever becomes of the next one', async (t) => {
   const disk = new Disk()
   const log = open(disk)

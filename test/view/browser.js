@@ -1,7 +1,7 @@
 'use strict'
 
-// The page of `flumelog view` in a real browser, as somebody sees and uses it. All tests share the browser;
-// each has a page, and cookies, of its own.
+// The page of `flumelog view` in a real browser, as somebody sees and uses it. All tests share the browser,
+// and its page.
 
 const fs = require('fs')
 const test = require('tape')
@@ -10,11 +10,14 @@ const { viewer, inBrowser, record, numberOf, makeNumbered, seen, shows, hasSelec
 const { testFolder, processFolder } = require('../helpers/folder')
 const { makeLog, deleteFrom, overwrite } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
+const { thorough } = require('../helpers/thorough')
 
 const RECORDS = 2000000
 /** Script and style together, as they are transferred. */
 const MAX_ASSETS = 120000
 const BLOCK = 65536
+/** Places at which the list is looked at while its scroll bar is dragged. */
+const STEPS = thorough ? 40 : 8
 
 const folder = processFolder()
 /** A log of 2,000,000 records, and one of some blocks, for what reads all of it; with the addresses of their viewers. */
@@ -31,7 +34,7 @@ inBrowser(({ visit }) => {
   })
 
   test('the page opens with the first records, and asks nobody else', async (t) => {
-    const page = await visit(t, long.address)
+    const page = await visit(long.address)
     await page.open()
     await page.until(shows, '"i":9,')
     const rows = await page.rows()
@@ -48,7 +51,7 @@ inBrowser(({ visit }) => {
   })
 
   test('the list scrolls over 2,000,000 records from one end to the other, in order', async (t) => {
-    const page = await visit(t, long.address)
+    const page = await visit(long.address)
     await page.open()
     await page.until(shows, '"i":9,')
     const track = await (await page.page.$('.scrollbar')).boundingBox()
@@ -58,8 +61,8 @@ inBrowser(({ visit }) => {
     const grip = thumb.height / 2
     await page.page.mouse.move(x, thumb.y + grip)
     await page.page.mouse.down()
-    for (let step = 1; step <= 20; step++) {
-      const share = step / 20
+    for (let step = 1; step <= STEPS; step++) {
+      const share = step / STEPS
       await page.page.mouse.move(x, track.y + grip + share * (track.height - thumb.height))
       // what is seen is where the pointer is
       await page.until((share, size) => {
@@ -85,7 +88,7 @@ inBrowser(({ visit }) => {
   })
 
   test('one can jump to an offset, a share, the end, a date and a value', async (t) => {
-    const page = await visit(t, long.address)
+    const page = await visit(long.address)
     await page.open()
     for (const [target, expected] of [
       ['end', RECORDS - 1], ['start', 0], ['i = 777777', 777777], ['2024-01-10T00:00:00Z', 9 * 86400], ['timestamp = 2024-01-02', 86400]
@@ -109,7 +112,7 @@ inBrowser(({ visit }) => {
   })
 
   test('a filter shows its hits, and is in the address', async (t) => {
-    const page = await visit(t, short.address)
+    const page = await visit(short.address)
     await page.open()
     await page.fill('#filter', 'i > 19990')
     await page.page.keyboard.press('Enter')
@@ -132,7 +135,7 @@ inBrowser(({ visit }) => {
   })
 
   test('a filter can be stopped, and goes on', async (t) => {
-    const page = await visit(t, long.address)
+    const page = await visit(long.address)
     await page.open('q=i+%3D+-1')
     await page.click('.scan button')
     await page.until(hasText, '.scan [role=status]', 'stopped')
@@ -143,7 +146,7 @@ inBrowser(({ visit }) => {
   })
 
   test('the address has all that is seen, so that a page can be loaded again', async (t) => {
-    const page = await visit(t, short.address)
+    const page = await visit(short.address)
     await page.open(`view=records&at=${5 * BLOCK}`)
     await page.page.waitForSelector(seen)
     const [first] = await page.rows()
@@ -167,7 +170,7 @@ inBrowser(({ visit }) => {
     const file = testFolder(t)('log')
     const log = promises(FlumeLog(file))
     await log.append(Array.from({ length: 500 }, (_, i) => JSON.stringify(record(i))))
-    const page = await visit(t, await viewer(t, file))
+    const page = await visit(await viewer(t, file))
     await page.open()
     await page.page.waitForSelector(seen)
     await page.until(hasText, '.status', 'live')
@@ -193,11 +196,35 @@ inBrowser(({ visit }) => {
     t.deepEqual(page.problems, [])
   })
 
+  test('pages that were left, and tabs that are not seen, hold no connection; once seen again, they catch up', async (t) => {
+    const file = testFolder(t)('log')
+    const log = promises(FlumeLog(file))
+    await log.append(Array.from({ length: 5 }, (_, i) => JSON.stringify(record(i))))
+    const page = await visit(await viewer(t, file))
+    // a browser has six connections to a server, and keeps pages for its Back button
+    for (let times = 0; times < 7; times++) {
+      await page.open()
+      await page.until(hasText, '.status', 'live')
+      await page.page.goto('about:blank')
+    }
+    await page.page.goBack()
+    await page.until(shows, '"i":4,')
+    await page.until(hasText, '.status', 'live')
+    const other = await page.page.browser().newPage()
+    await page.until(() => document.querySelector('.status').textContent.includes('not connected'))
+    await log.append(JSON.stringify(record(5)))
+    await other.close()
+    await page.page.bringToFront()
+    await page.until(shows, '"i":5,')
+    await log.close()
+    t.deepEqual(page.problems, [])
+  })
+
   test('damage is shown where it is, in the list, on the shelf, and by verify', async (t) => {
     const file = testFolder(t)('log')
     await makeLog(file, Array.from({ length: 20000 }, (_, i) => JSON.stringify(record(i))))
     overwrite(file, 2 * BLOCK + 1000, 'damaged')
-    const page = await visit(t, await viewer(t, file))
+    const page = await visit(await viewer(t, file))
     await page.open(`view=records&at=${2 * BLOCK - 200}`)
     await page.page.waitForSelector('.row.corrupt')
     const numbers = await page.page.$$eval('.rows .row[data-seq]:not(.corrupt) .line', lines => lines.map(line => JSON.parse(line.textContent).i))
@@ -218,7 +245,7 @@ inBrowser(({ visit }) => {
     const file = testFolder(t)('log')
     const seqs = await makeLog(file, Array.from({ length: 50 }, (_, i) => JSON.stringify(record(i))))
     await deleteFrom(file, [seqs[3], seqs[4]])
-    const page = await visit(t, await viewer(t, file))
+    const page = await visit(await viewer(t, file))
     await page.open()
     await page.until(() => document.querySelectorAll('.row.deleted').length === 2)
     const rows = await page.rows()
@@ -245,7 +272,7 @@ inBrowser(({ visit }) => {
       '{"id":9007199254740993}'
     ]
     await makeLog(file, records)
-    const page = await visit(t, await viewer(t, file))
+    const page = await visit(await viewer(t, file))
     await page.open('view=records&encoding=json')
     await page.page.waitForSelector('.rows .row[data-seq] .line')
     const places = await page.page.$$eval('.rows .row[data-seq] .line', lines => lines.map(line => `${line.offsetLeft} ${line.offsetHeight} ${window.getComputedStyle(line).padding}`))
@@ -280,7 +307,7 @@ inBrowser(({ visit }) => {
   })
 
   test('what is filtered can be exported', async (t) => {
-    const page = await visit(t, short.address)
+    const page = await visit(short.address)
     await page.open('view=records&q=i+%3C+3')
     await page.until(hasText, '.scan', '3 hits')
     await page.click('.menu summary')
@@ -297,16 +324,24 @@ inBrowser(({ visit }) => {
   })
 })
 
-/** Turns the wheel, up (-1) or down, and watches whether the records that are seen follow each other. */
+/** Turns the wheel, up (-1) or down, once per frame, and watches whether the records that are seen follow each other. */
 async function wheel (page, direction, turns) {
-  await page.page.mouse.move(400, 400)
-  const numbers = new Set()
-  for (let turn = 0; turn < turns; turn++) {
-    await page.page.mouse.wheel({ deltaY: direction * 560 })
-    await page.page.evaluate(() => new Promise(resolve => window.requestAnimationFrame(() => window.requestAnimationFrame(resolve))))
-    for (const row of await page.rows()) numbers.add(numberOf(row))
-  }
+  const numbers = await page.page.evaluate(async (direction, turns) => {
+    const rows = document.querySelector('.rows')
+    const frame = () => new Promise(resolve => window.requestAnimationFrame(resolve))
+    const numbers = new Set()
+    for (let turn = 0; turn < turns; turn++) {
+      rows.dispatchEvent(new window.WheelEvent('wheel', { deltaY: direction * 560, bubbles: true }))
+      await frame()
+      const { top, bottom } = rows.getBoundingClientRect()
+      for (const row of rows.querySelectorAll('.row[data-seq]')) {
+        const box = row.getBoundingClientRect()
+        if (box.bottom > top + 1 && box.top < bottom - 1) numbers.add(JSON.parse(row.querySelector('.line').textContent).i)
+      }
+    }
+    return [...numbers]
+  }, direction, turns)
   // rows that are loaded meanwhile come into view by the next turns; what is left out would be a gap
-  const sorted = [...numbers].sort((a, b) => a - b)
+  const sorted = numbers.sort((a, b) => a - b)
   return { seen: sorted.length, gaps: sorted.filter((number, index) => index > 0 && number !== sorted[index - 1] + 1).length }
 }

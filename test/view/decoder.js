@@ -30,6 +30,22 @@ const ENCODERS = {
 }
 const message = (i) => ({ key: `%${i}`, value: { author: '@ada', sequence: i, timestamp: 1600000000000 + i, content: { type: 'post', text: 'é'.repeat(i % 5) } } })
 
+test('a codec that fails says so once, and its records are shown all the same', async (t) => {
+  const warnings = []
+  const onWarning = ({ code, message }) => { if (code === 'FLUMELOG_CODEC') warnings.push(message) }
+  process.on('warning', onWarning)
+  t.teardown(() => process.off('warning', onWarning))
+  const log = promises(FlumeLog(new RAM()))
+  await log.append(['one', '{"two":2}', 'three'])
+  const { api } = await viewOf(t, log.log, { codec: { decode: (data) => JSON.parse(data) } })
+  const { rows, warning } = await api('records')
+  t.deepEqual(rows.map(({ kind, line }) => [kind, line]), [['text', 'one'], ['codec', '{"two":2}'], ['text', 'three']])
+  t.match(warning, /^the codec fails: .*JSON/)
+  await new Promise(resolve => setImmediate(resolve))
+  t.deepEqual(warnings, [warning])
+  await log.close()
+})
+
 for (const [name, encode] of Object.entries(ENCODERS)) {
   test(`any value is shown as it was encoded with ${name}`, (t) => {
     const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)

@@ -6,7 +6,9 @@ const test = require('tape')
 const fc = require('fast-check')
 const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
+const { filterOf } = require('../../lib/view/filter')
 const { promises } = require('../helpers/promises')
+const { thorough } = require('../helpers/thorough')
 const { viewOf } = require('../helpers/view')
 
 const query = (q, more = '') => `filter?q=${encodeURIComponent(q)}${more}`
@@ -62,6 +64,30 @@ test('a filter by path compares as search does: numbers, dates, text, booleans',
   }
   for (const [q, wanted] of Object.entries(cases)) t.deepEqual(hitsIn(await events(query(q))), wanted.map(i => seqs[i]), q)
   await log.close()
+})
+
+test('a value is found however it is written: escapes, exponents, zeros, and no other record is', async (t) => {
+  const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+  const values = ['10', '10.0', '1e1', '1.0E+1', '100e-1', '"10"', '"010"', '"+1e1"', '"\\u0031\\u0030"', '0', '-0', '0.0', '0e5', '0.5', '5e-1', '".5"', '"0.50"', '"a/b"', '"a\\/b"', '"é"', '"\\u00e9"', '"\\""', '"a b"',
+    'true', '"true"', 'null', '"2020"', '1577836800', '2020', '[]', '{"k":10}', '[10]']
+  const wanted = ['10', '1e1', '0', '.5', '0.50', '+10', '"10"', 'a/b', 'é', '"', 'a b', 'true', 'null', '2020', 'none']
+  const keys = ['"k"', '"\\u006b"', '"other"', '"0"']
+  await fc.assert(fc.asyncProperty(
+    fc.array(fc.tuple(fc.constantFrom(...keys), fc.constantFrom(...values)), { minLength: 1, maxLength: 20 }),
+    fc.constantFrom(...wanted), fc.constantFrom('=', '=', '!=', '>', '<='), fc.constantFrom('k', '0', 'k.0', 'k.k'),
+    async (records, value, operator, path) => {
+      const texts = records.map(([key, value]) => `{${key}:${value}}`)
+      const q = `${path} ${operator} ${value}`
+      const { log, seqs } = await logOf(texts, { blockSize: 64 })
+      const { events } = await viewOf({ teardown: (close) => closers.push(close) }, log.log, { encoding: 'json' })
+      const found = hitsIn(await events(query(q)))
+      await log.close()
+      const { matches } = filterOf(q, 'json')
+      const expected = seqs.filter((_, i) => matches({ kind: 'json', value: JSON.parse(texts[i]), json: texts[i] }, Buffer.from(texts[i])))
+      if (JSON.stringify(found) !== JSON.stringify(expected)) throw new Error(`${q}: ${found}, not ${expected}`)
+    }
+  ), { numRuns: thorough ? 1000 : 100, seed })
+  t.pass(`seed ${seed}`)
 })
 
 test('a text is found wherever it is, in upper or lower case, and nothing else is', async (t) => {
@@ -136,5 +162,15 @@ test('what is filtered is exported as JSON lines or CSV, all of it', async (t) =
   t.match(headers['content-disposition'], /^attachment; filename="log.csv"$/)
   t.equal((await get('/api/export?format=csv&q=i+%3D+0')).text, 'seq,time,record\r\n0,2020-09-13T12:26:40.000Z,"{""at"":1600000000000,""i"":0,""text"":null}"\r\n')
   t.equal((await get('/api/export?format=csv&q=i+%3D+-1')).text, 'seq,time,record\r\n')
+  await log.close()
+})
+
+test('a cell of an export that a spreadsheet would take for a formula becomes text; numbers stay, and everything does if that is asked for', async (t) => {
+  const values = ['=1+1', '+cmd', '-5', '-x', '@sum', '\tx', '\rx', '+1.5e3', 'a=b', -7, '="a"']
+  const { log } = await logOf(values.map(v => ({ v })))
+  const { get } = await viewOf(t, log.log)
+  const { text } = await get('/api/export?format=csv&fields=v')
+  t.deepEqual(text.split('\r\n'), ['v', "'=1+1", "'+cmd", '-5', "'-x", "'@sum", "'\tx", '"\'\rx"', '+1.5e3', 'a=b', '-7', '"\'=""a"""', ''])
+  t.equal((await get('/api/export?format=csv&fields=v&raw=1')).text, text.replaceAll("'", ''))
   await log.close()
 })

@@ -14,6 +14,7 @@ const { promises: promisedFile } = require('../../lib/storage/promisified-file')
 const { formatLine } = require('../../lib/storage/recovery-point-text')
 const { settingsOf } = require('../../lib/options')
 const { countRecords } = require('../../lib/recovery/count-records')
+const { Disk } = require('../helpers/disk')
 const { part } = require('../helpers/part')
 const { testFolder } = require('../helpers/folder')
 const { frame } = require('../helpers/followers')
@@ -181,6 +182,32 @@ tape('the count that closing leaves is not believed after a change that leaves t
     const again = open(file)
     await again.onReady()
     t.equal(again.log.stats().records, null)
+    await again.close()
+  }
+})
+
+tape('the number is known after the space of a closed log was reclaimed, too, whether it is closed then or its process is killed', async (t) => {
+  const open = async (disk) => {
+    const log = promises(createLog(disk.file('log'), { ...settingsOf({ blockSize: 16384 }), smallLog: 0 }))
+    await log.onReady()
+    return log
+  }
+  const disk = new Disk({ pageSize: 512 })
+  const log = await open(disk)
+  for (let i = 0; i < 40; i++) await log.append(Buffer.alloc(4000, 1))
+  await log.del({ gte: 16384, lt: 3 * 16384 })
+  await log.close()
+  for (const [mustClose, mustFail] of [[true, false], [false, false], [true, true]]) {
+    const copy = disk.afterKill()
+    const reclaimed = await open(copy)
+    const { records } = reclaimed.log.stats()
+    t.ok(records > 0)
+    // a disk may be too full for a recovery point
+    if (mustFail) copy.fateOf = (kind) => kind === 'point.write' ? 'fail' : undefined
+    await reclaimed.reclaim()
+    if (mustClose) await reclaimed.close()
+    const again = await open(copy.afterKill())
+    t.equal(again.log.stats().records, records)
     await again.close()
   }
 })

@@ -7,14 +7,17 @@ export function address (path, params = {}) {
   return `api/${path}${given.length > 0 ? `?${query}` : ''}`
 }
 
+/** Aborted when the page is left: a browser that keeps it for its Back button would keep its connections, too. */
+const leaving = new window.AbortController()
+window.addEventListener('pagehide', () => leaving.abort())
+
 /**
  * @param {string} path
  * @param {Record<string, any>} [params]
  * @param {AbortSignal} [signal]
  */
 export async function get (path, params, signal) {
-  const response = await fetch(address(path, params), { signal })
-  if (!response.ok) throw await errorOf(response)
+  const response = await answered(path, params, signal)
   return response.json()
 }
 
@@ -26,8 +29,7 @@ export async function get (path, params, signal) {
  * @param {AbortSignal} signal
  */
 export async function events (path, params, handlers, signal) {
-  const response = await fetch(address(path, params), { signal })
-  if (!response.ok) throw await errorOf(response)
+  const response = await answered(path, params, window.AbortSignal.any([signal, leaving.signal]))
   const reader = response.body.pipeThrough(new window.TextDecoderStream()).getReader()
   let rest = ''
   for (;;) {
@@ -47,6 +49,14 @@ export async function events (path, params, handlers, signal) {
   }
 }
 
+/** Tells the page when the server answers, so that what was wrong before is not shown any longer. */
+async function answered (path, params, signal) {
+  const response = await fetch(address(path, params), { signal })
+  if (!response.ok) throw await errorOf(response)
+  window.dispatchEvent(new window.Event('answered'))
+  return response
+}
+
 async function errorOf (response) {
   const { code, message } = await response.json().catch(() => ({ message: `the server answered ${response.status}` }))
   return Object.assign(new Error(message), { code, status: response.status })
@@ -54,3 +64,6 @@ async function errorOf (response) {
 
 /** A request that was given up is not an error that anybody wants to see. */
 export const isAborted = (err) => err.name === 'AbortError'
+
+/** Whether the server could not be reached, or could not answer; not: what was asked for is wrong. */
+export const isOutage = (err) => err instanceof TypeError || err.status >= 500

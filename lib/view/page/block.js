@@ -96,8 +96,7 @@ function Detail ({ block, position, onRecord, onPosition }) {
   }
   if (padding !== null && position === padding.position) {
     return html`
-      <div class="detail"><p><b>Padding</b> from position ${count(padding.position)} on: the mark, zeros, the checksum, and the pointer back to the mark,${' '}
-        <button class="link" onClick=${() => onPosition(padding.position)}>${count(padding.pointer)}</button>. With it, a reader that comes from the end finds the last record.</p></div>`
+      <div class="detail"><p><b>Padding</b> from position ${count(padding.position)} on: the mark, zeros, the checksum, and the pointer back to the mark, <button class="link" onClick=${() => onPosition(padding.position)}>${count(padding.pointer)}</button>. With it, a reader that comes from the end finds the last record.</p></div>`
   }
   return html`<div class="detail"><p>Choose a book to see its bytes. Those of <span class="key-length">lengths</span>, <span class="key-data">data</span>, <span class="key-padding">padding</span>, <span class="key-checksum">checksum</span> and <span class="key-pointer">pointer</span> are coloured.</p></div>`
 }

@@ -4,7 +4,9 @@ const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB']
 /** Characters that are invisible, or change the direction of the text around them. */
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g // eslint-disable-line no-control-regex
 
-export const count = (/** @type {number} */ number) => number.toLocaleString('en-US')
+const grouped = new Intl.NumberFormat('en-US')
+
+export const count = (/** @type {number} */ number) => grouped.format(number)
 
 /** @param {number} number of bytes */
 export function bytes (number) {

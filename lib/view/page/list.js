@@ -10,6 +10,8 @@ import { plural } from './format.js'
 export const ROW_HEIGHT = 28
 const LINE = 1
 const OVERSCAN = 4
+/** Widths below which columns are left out, in pixels. A query of the container would cost more per frame. */
+const WIDTHS = { narrow: 560, middling: 760 }
 
 export class RecordList extends Component {
   constructor (props) {
@@ -19,6 +21,7 @@ export class RecordList extends Component {
     this.stopLoad = null
     /** Set by the reader, or by an error: nothing is loaded until the reader asks for it. */
     this.isPaused = false
+    this.hasFailed = false
     /** Offset to load from while another load for the scroll bar is in progress. */
     this.wanted = null
     this.news = 0
@@ -52,7 +55,9 @@ export class RecordList extends Component {
   }
 
   measure () {
-    const { clientHeight } = this.rows.current
+    const { clientHeight, clientWidth } = this.rows.current
+    const width = Object.keys(WIDTHS).find(name => clientWidth <= WIDTHS[name]) ?? ''
+    if (width !== this.state.width) this.setState({ width })
     if (clientHeight === this.window.height) return
     const wasAtEnd = this.window.isAtEnd
     this.window.height = clientHeight
@@ -159,6 +164,7 @@ export class RecordList extends Component {
         if (!isCurrent()) return
         this.stopLoad = null
         this.isPaused = true
+        this.hasFailed = true
         this.replace()
         onScan?.({ isScanning: false })
         onError(err)
@@ -204,8 +210,13 @@ export class RecordList extends Component {
   }
 
   resume () {
-    this.isPaused = false
+    this.isPaused = this.hasFailed = false
     this.changed()
+  }
+
+  /** The server is there again. */
+  retry () {
+    if (this.hasFailed) this.resume()
   }
 
   // Scrolling
@@ -296,7 +307,7 @@ export class RecordList extends Component {
     return end > start ? Math.max(0, Math.min(1, (seq - start) / (end - start))) : 0
   }
 
-  render ({ start, seq, onOpen, label, empty }) {
+  render ({ start, seq, onOpen, label, empty }, { width = '' }) {
     const { end } = this
     const list = this.window
     const from = Math.max(0, list.firstSeen - OVERSCAN)
@@ -304,7 +315,7 @@ export class RecordList extends Component {
     const isSelectedSeen = seen.some(row => row.seq === seq)
     const bytesSeen = seen.length > 0 ? seen.at(-1).seq - seen[0].seq : 0
     return html`
-      <div class="list">
+      <div class=${`list ${width}`}>
         <div class="grid" id="records" role="grid" tabindex="0" aria-label=${label} aria-rowcount="-1" aria-readonly="true" ref=${this.grid}
           aria-activedescendant=${isSelectedSeen ? `record-${seq}` : null} aria-busy=${this.stopLoad !== null && list.rows.length === 0}
           onKeyDown=${(event) => this.onKey(event)}>
@@ -315,8 +326,8 @@ export class RecordList extends Component {
           <div class="rows" role="rowgroup" ref=${this.rows} onWheel=${(event) => this.onWheel(event)}
             onPointerDown=${(event) => this.glide.down(event)} onPointerMove=${(event) => this.glide.move(event)}
             onPointerUp=${(event) => this.glide.up(event)} onPointerCancel=${(event) => this.glide.up(event)}>
-            <div class="shift" role="presentation" style=${{ transform: `translateY(${Math.round(from * ROW_HEIGHT - list.top)}px)` }}>
-              ${seen.map((row) => html`<${RecordRow} key=${row.seq} row=${row} isSelected=${row.seq === seq} onOpen=${onOpen} glide=${this.glide} />`)}
+            <div class="shift" role="presentation" style=${{ transform: `translateY(${-Math.round(list.place * ROW_HEIGHT + list.top)}px)` }}>
+              ${seen.map((row, index) => html`<${RecordRow} key=${row.seq} row=${row} top=${(list.place + from + index) * ROW_HEIGHT} isSelected=${row.seq === seq} onOpen=${onOpen} glide=${this.glide} />`)}
             </div>
             ${list.rows.length === 0 && html`<div role="row" class="empty"><span role="gridcell">${this.stopLoad === null || this.isPaused ? empty : 'Reading …'}</span></div>`}
           </div>

@@ -1,4 +1,4 @@
-// Follows the log: what is appended, and how fast. Connects again when the connection is lost.
+// Follows the log while the page is seen: what is appended, and how fast. Connects again when the connection is lost.
 
 import { events, isAborted } from './api.js'
 
@@ -15,21 +15,27 @@ export class Live {
     this.stopping = new window.AbortController()
   }
 
-  /** @param {() => { from: number, encoding: string }} place where to go on */
+  /** @param {() => { from: number, id: string, encoding: string }} place where to go on */
   async run (place) {
-    const { signal } = this.stopping
-    while (!signal.aborted) {
+    const stop = this.stopping.signal
+    while (!stop.aborted) {
+      await whenSeen()
+      if (stop.aborted) return
+      // a browser has six connections to a server for all tabs, and for pages that it keeps for its Back button
+      const signal = window.AbortSignal.any([stop, hidden()])
+      const handlers = Object.fromEntries(Object.entries(this.handlers).map(([name, handler]) => [name, (data) => {
+        if (signal.aborted) return
+        this.onStatus(true)
+        handler(data)
+      }]))
       try {
-        const isConnected = () => this.onStatus(true)
-        const handlers = Object.fromEntries(Object.entries(this.handlers).map(([name, handler]) => [name, (data) => {
-          isConnected()
-          handler(data)
-        }]))
         await events('live', place(), handlers, signal)
       } catch (err) {
-        if (isAborted(err)) return
+        if (stop.aborted) return
+        if (isAborted(err) && document.hidden) continue
+      } finally {
+        this.onStatus(false)
       }
-      this.onStatus(false)
       await new Promise(resolve => window.setTimeout(resolve, RETRY))
     }
   }
@@ -37,4 +43,17 @@ export class Live {
   stop () {
     this.stopping.abort()
   }
+}
+
+/** @returns {Promise<void>} */
+function whenSeen () {
+  if (!document.hidden) return Promise.resolve()
+  return new Promise(resolve => document.addEventListener('visibilitychange', () => resolve(whenSeen()), { once: true }))
+}
+
+/** @returns {AbortSignal} aborted when the page is not seen any more */
+function hidden () {
+  const leaving = new window.AbortController()
+  document.addEventListener('visibilitychange', () => leaving.abort(), { once: true })
+  return leaving.signal
 }

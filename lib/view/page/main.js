@@ -2,7 +2,7 @@
 
 import { Component, html, render } from './vendor/preact.js'
 import { Address } from './address.js'
-import { get } from './api.js'
+import { get, isOutage } from './api.js'
 import { Bar, Footer } from './bar.js'
 import { Help } from './help.js'
 import { RecordList } from './list.js'
@@ -36,6 +36,9 @@ class App extends Component {
 
   componentDidMount () {
     window.addEventListener('keydown', (event) => this.onKey(event))
+    window.addEventListener('answered', () => { if (this.state.error !== null && isOutage(this.state.error)) this.setState({ error: null }) })
+    // brought back by the Back button: its requests were given up
+    window.addEventListener('pageshow', ({ persisted }) => { if (persisted) window.location.reload() })
     this.load()
   }
 
@@ -66,8 +69,15 @@ class App extends Component {
         this.setState({ log, error: new Error('The log has been compacted: its records have other offsets now.') })
         this.address.go({ at: null, seq: null, block: null, panel: null }, { replace: true })
       }
-    }, (isLive) => { if (isLive !== this.state.isLive) this.setState({ isLive }) })
-    this.live.run(() => ({ from: this.state.log.end, encoding }))
+    }, (isLive) => this.connected(isLive))
+    this.live.run(() => ({ from: this.state.log.end, id: this.state.log.id, encoding }))
+  }
+
+  connected (isLive) {
+    if (isLive === this.state.isLive) return
+    if (isLive) this.list?.retry()
+    // what comes while nobody is connected is not known: the chart has a gap
+    this.setState(({ samples }) => ({ isLive, samples: isLive || samples.length === 0 ? samples : [...samples, { at: Date.now(), rate: null, lag: null }] }))
   }
 
   /** Another address: of the browser's, or made here. */
@@ -106,8 +116,11 @@ class App extends Component {
     })
   }
 
-  bounded ({ start, end }) {
+  bounded ({ start, end, warning = null }) {
     const { log } = this.state
+    // once: it may be dismissed
+    if (warning !== null && warning !== this.warning) this.setState({ error: new Error(warning) })
+    this.warning = warning
     if (start !== log.start || end > log.end) this.setState(({ log }) => ({ log: { ...log, start, end: Math.max(end, log.end) } }))
   }
 
@@ -227,7 +240,7 @@ class App extends Component {
         onFilter=${(q) => this.go({ q, at: q === '' ? state.seq ?? state.at : null })} onEncoding=${(encoding) => this.go({ encoding })}
         onStop=${() => { this.list.stop(); this.setState(({ scan }) => ({ scan: { ...scan, isStopped: true } })) }} onResume=${() => this.list.resume()} />
       <div class=${hasPanel ? 'split open' : 'split'}>
-        <${RecordList} source=${this.source} at=${state.at} seq=${state.seq} start=${log.start} end=${log.end} isFiltered=${state.q !== ''} listRef=${this.listRef}
+        <${RecordList} source=${this.source} at=${state.at ?? state.seq} seq=${state.seq} start=${log.start} end=${log.end} isFiltered=${state.q !== ''} listRef=${this.listRef}
           label=${state.q === '' ? 'Records' : 'Records that match the filter'} empty=${state.q === '' ? 'The log has no records here.' : 'No record matches.'}
           onSelect=${(seq) => this.go({ seq }, { replace: true })} onOpen=${this.onOpen} onPlace=${this.onPlace} onScan=${state.q === '' ? null : this.onScan} onError=${this.onError} onBounds=${this.onBounds} />
         ${hasPanel && html`<${RecordPanel} seq=${state.seq} panel=${state.panel} encoding=${state.encoding} onPanel=${(panel) => this.go({ panel }, { replace: true })} onClose=${() => this.close()}

@@ -8,6 +8,8 @@ import { bytes, count, percent } from './format.js'
 
 /** Seconds that the chart of appends shows at least. */
 const SECONDS = 60
+/** Width that a label below the histogram takes, in pixels. */
+const LABEL = 80
 
 export class Numbers extends Component {
   constructor (props) {
@@ -42,14 +44,13 @@ export class Numbers extends Component {
         <section aria-label="Sizes">
           <header><h2>Sizes</h2>${numbers !== null && html`<button class="quiet" onClick=${() => this.load()}>Count again</button>`}</header>
           ${error !== null && html`<p class="problem" role="status">${error.message}</p>`}
-          ${done < 1 && error === null && html`<p class="note">Counting … <progress value=${done} max="1" aria-label="Counting"></progress> ${percent(done)}</p>`}
+          <p class="note">${done < 1 && error === null ? html`Counting … <progress value=${done} max="1" aria-label="Counting"></progress> ${percent(done)}` : numbers === null ? '' : 'Counted record by record.'}</p>
           <dl class="tiles">${tiles(log, numbers).map(([name, value, note]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd>${note && html`<dd class="note">${note}</dd>`}</div>`)}</dl>
         </section>
         <section aria-label="Appends"><h2>Appends</h2><${Live} samples=${samples} onError=${onError} /></section>
-        ${numbers !== null && html`
-          <section aria-label="Record sizes"><h2>Record sizes</h2><${Histogram} histogram=${numbers.histogram} onError=${onError} /></section>
-          <section aria-label="Cursors"><h2>Cursors</h2>${cursorsOf(numbers, onRecord)}</section>
-          <section aria-label="Recovery point"><h2>Recovery point</h2>${recoveryPointOf(numbers)}</section>`}
+        <section aria-label="Record sizes" class="sizes"><h2>Record sizes</h2>${numbers !== null && html`<${Histogram} histogram=${numbers.histogram} onError=${onError} />`}</section>
+        <section aria-label="Cursors"><h2>Cursors</h2>${numbers === null ? html`<p class="note">…</p>` : cursorsOf(numbers, onRecord)}</section>
+        <section aria-label="Recovery point"><h2>Recovery point</h2>${numbers === null ? html`<p class="note">…</p>` : recoveryPointOf(numbers)}</section>
         <section aria-label="Verify"><h2>Verify</h2><${Verify} onBlock=${onBlock} /></section>
       </div></div>`
   }
@@ -58,7 +59,8 @@ export class Numbers extends Component {
 function tiles (log, numbers) {
   const known = [['End of the log', bytes(log.end), `offset ${count(log.end)}`], ['Block size', bytes(log.blockSize), log.checksum === false ? 'without checksums' : 'with checksums']]
   if (log.start > 0) known.push(['Start', bytes(log.start), 'trimmed before that'])
-  if (numbers === null) return log.records === null ? known : [...known, ['Records', count(log.records)]]
+  // as many as there will be, with room for their notes
+  if (numbers === null) return [['Records', log.records === null ? '…' : count(log.records), ' '], ['Deleted', '…', ' '], ['File', '…', ' '], ['Padding', '…', ' '], ...known]
   const { size, allocated, records, deleted, deletedBytes, padding } = numbers
   const share = (part) => size > 0 ? `${percent(part / size, 1)} of the file` : null
   return [
@@ -71,12 +73,13 @@ function tiles (log, numbers) {
 const compact = (_, splits) => splits.map(split => split.toLocaleString('en-US', { notation: 'compact' }))
 
 function Live ({ samples, onError }) {
-  const latest = samples.at(-1)
+  const latest = samples.findLast(({ rate }) => rate !== null)
   const data = [samples.map(({ at }) => at / 1000), samples.map(({ rate }) => rate), samples.map(({ lag }) => lag ?? null)]
   const options = (colours, uPlot, axis) => ({
     legend: { live: true },
-    scales: { x: { time: true, range: (_, min, max) => [Math.min(min, max - SECONDS), max] }, y: { range: (_, min, max) => [0, Math.max(10, max * 1.1)] }, lag: { range: (_, min, max) => [0, Math.max(10, max * 1.1)] } },
-    axes: [axis(), axis({ label: 'records/s', labelSize: 18, size: 60, values: compact }), axis({ scale: 'lag', side: 1, grid: { show: false }, label: 'lag, bytes', labelSize: 18, size: 50, values: compact })],
+    scales: { x: { time: true, range: ({ data: [times] }) => lastSeconds(times) }, y: { range: (_, min, max) => [0, Math.max(10, max * 1.1)] }, lag: { range: (_, min, max) => [0, Math.max(10, max * 1.1)] } },
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+    axes: [axis({ label: 'UTC', labelSize: 16 }), axis({ label: 'records/s', labelSize: 18, size: 60, values: compact }), axis({ scale: 'lag', side: 1, grid: { show: false }, label: 'lag, bytes', labelSize: 18, size: 50, values: compact })],
     series: [{}, { label: 'records/s', stroke: colours.accent, width: 2, points: { show: false } }, { label: 'lag, bytes', scale: 'lag', stroke: colours.number, width: 1, dash: [4, 3], points: { show: false } }]
   })
   const label = latest === undefined ? 'No sample yet' : `${count(Math.round(latest.rate))} records per second are appended`
@@ -91,7 +94,7 @@ function Histogram ({ histogram, onError }) {
     legend: { show: false },
     cursor: { show: false },
     scales: { x: { time: false, range: [-0.6, histogram.length - 0.4] }, y: { range: (_, min, max) => [0, max * 1.05] } },
-    axes: [axis({ grid: { show: false }, splits: () => data[0], values: (_, splits) => splits.map((index) => histogram[index] === undefined ? '' : bytes(histogram[index].from)) }), axis({ size: 60, values: compact })],
+    axes: [axis({ grid: { show: false }, splits: () => data[0], values: (plot, splits) => labelsOf(histogram, splits, plot.width) }), axis({ size: 60, values: compact })],
     series: [{}, { stroke: colours.accent, fill: colours.accent, paths: uPlot.paths.bars({ size: [0.9, 60] }), points: { show: false } }]
   })
   return html`
@@ -99,6 +102,18 @@ function Histogram ({ histogram, onError }) {
     <details><summary>As a table</summary>
       <table><thead><tr><th scope="col">Size</th><th scope="col">Records</th></tr></thead>
         <tbody>${histogram.map((bar, index) => html`<tr key=${index}><td>${names[index]}</td><td>${count(bar.count)}</td></tr>`)}</tbody></table></details>`
+}
+
+/** At least so many seconds, up to the last sample. */
+function lastSeconds (times) {
+  const last = times.at(-1) ?? Date.now() / 1000
+  return [Math.min(times[0] ?? last, last - SECONDS), last]
+}
+
+/** As many as have room. */
+function labelsOf (histogram, splits, width) {
+  const step = Math.ceil(splits.length * LABEL / width)
+  return splits.map((index) => histogram[index] === undefined || index % step > 0 ? '' : bytes(histogram[index].from))
 }
 
 function cursorsOf ({ cursors, size }, onRecord) {

@@ -73,6 +73,6 @@ function contentOf (panel, record) {
   if (panel === 'tree') return html`<${Tree} key=${record.seq} value=${record.value} label=${`Record ${record.seq}`} />`
   if (panel === 'hex') return html`<${Hex} key=${record.seq} bytes=${record.content} label=${`Bytes of record ${record.seq}`} />`
   if (record.text === null || record.text === undefined) return html`<p class="note">This record is not text.</p>`
-  const isColoured = record.encoding === 'json' && record.text.length <= MAX_COLOURED
+  const isColoured = record.value !== undefined && record.text.length <= MAX_COLOURED
   return html`<pre class="text" tabindex="0" aria-label="Text of the record">${isColoured ? coloured(record.text) : visible(record.text)}</pre>`
 }

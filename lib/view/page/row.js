@@ -5,13 +5,13 @@ import { count, bytes, time, visible } from './format.js'
 /** One record in one line. It is drawn once: scrolling moves it. */
 export class RecordRow extends Component {
   shouldComponentUpdate (next) {
-    return next.row !== this.props.row || next.isSelected !== this.props.isSelected
+    return next.row !== this.props.row || next.isSelected !== this.props.isSelected || next.top !== this.props.top
   }
 
-  render ({ row, isSelected, onOpen, glide }) {
+  render ({ row, top, isSelected, onOpen, glide }) {
     const name = row.corrupt ? 'row corrupt' : row.deleted ? 'row deleted' : 'row'
     return html`
-      <div class=${name} role="row" id=${`record-${row.seq}`} aria-selected=${isSelected} data-seq=${row.seq}
+      <div class=${name} role="row" id=${`record-${row.seq}`} aria-selected=${isSelected} data-seq=${row.seq} style=${{ top: `${top}px` }}
         onClick=${() => { if (!glide.hasMoved) onOpen(row) }}>
         <span role="gridcell" class="offset">${count(row.seq)}</span>
         <span role="gridcell" class="size">${bytes(row.size)}</span>
@@ -24,5 +24,6 @@ export class RecordRow extends Component {
 function contentOf (row) {
   if (row.corrupt) return html`<span class="badge">corrupt</span> ${visible(row.line)}`
   if (row.deleted) return html`<span class="badge">deleted</span>`
-  return row.kind === 'json' ? coloured(row.line) : visible(row.line)
+  // the others have values, written as JSON
+  return row.kind === 'text' || row.kind === 'hex' ? visible(row.line) : coloured(row.line)
 }

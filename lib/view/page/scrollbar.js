@@ -44,10 +44,10 @@ export class Scrollbar extends Component {
     const label = `offset ${count(offset)}, ${percent(shown)}`
     return html`
       <div class="scrollbar" role="scrollbar" aria-controls=${controls} aria-orientation="vertical" aria-label="Place in the log" ref=${this.track}
-        aria-valuemin="0" aria-valuemax="100" aria-valuenow=${Math.round(shown * 100)} aria-valuetext=${label} title=${label}
+        aria-valuemin="0" aria-valuemax="100" aria-valuenow=${Math.round(shown * 100)} aria-valuetext=${label}
         onPointerDown=${(event) => this.down(event)} onPointerMove=${(event) => this.move(event)}
         onLostPointerCapture=${() => this.setState({ dragged: null })}>
-        <div class="thumb" style=${{ top: `${shown * (1 - this.thumb) * 100}%`, height: `${this.thumb * 100}%` }}></div>
+        <div class="rail" style=${{ transform: `translateY(${shown * (1 - this.thumb) * 100}%)` }}><div class="thumb" style=${{ height: `${this.thumb * 100}%` }}></div></div>
         ${dragged !== null && html`<div class="bubble" style=${{ top: `${(shown * (1 - this.thumb) + this.thumb / 2) * 100}%` }}>${count(offset)} · ${percent(shown, 1)}</div>`}
       </div>`
   }

@@ -30,8 +30,8 @@ const ascending = (/** @type {Row} */ a, /** @type {Row} */ b) => a.seq - b.seq
 export function allRecords (encoding) {
   return ({ from, reverse, onRows, onEnd, onError, onBounds }) => {
     const stopping = new window.AbortController()
-    get('records', { from, count: PAGE, reverse: reverse ? 1 : 0, deleted: 1, encoding }, stopping.signal).then(({ rows, start, end, next }) => {
-      onBounds?.({ start, end })
+    get('records', { from, count: PAGE, reverse: reverse ? 1 : 0, deleted: 1, encoding }, stopping.signal).then(({ rows, start, end, next, warning }) => {
+      onBounds?.({ start, end, warning })
       onRows(rows.sort(ascending))
       onEnd(next)
     }).catch(err => {

@@ -5,6 +5,8 @@
 const MAX_ROWS = 1500
 /** Rows to have on each side of what is seen. */
 const AHEAD = 150
+/** Rows from which on positions start at 0 again: browsers limit coordinates. */
+const MAX_PLACE = 500000
 
 /**
  * @typedef {object} Row
@@ -31,6 +33,8 @@ export class RecordWindow {
     this.rows = []
     /** Pixels from the first row's top to the top of what is seen. */
     this.top = 0
+    /** Where the first row is, in rows: each row keeps its place for as long as it is loaded, so that it is painted once. */
+    this.place = 0
     /** Whether nothing comes before the first row; after the last. */
     this.isFirst = false
     this.isLast = false
@@ -77,6 +81,7 @@ export class RecordWindow {
   }
 
   clamp () {
+    if (Math.abs(this.place) > MAX_PLACE) this.place = 0
     this.top = Math.max(0, Math.min(this.maxTop, this.top))
   }
 
@@ -89,6 +94,7 @@ export class RecordWindow {
     if (excess > 0) {
       this.rows = this.rows.slice(excess)
       this.top -= excess * this.rowHeight
+      this.place += excess
       this.isFirst = false
       this.before = null
     }
@@ -101,6 +107,7 @@ export class RecordWindow {
     const earlier = rows.filter(row => row.seq < first)
     this.rows = earlier.concat(this.rows)
     this.top += earlier.length * this.rowHeight
+    this.place -= earlier.length
     this.before = null
     const excess = this.rows.length - Math.max(MAX_ROWS, this.firstSeen + this.page + AHEAD)
     if (excess > 0) {

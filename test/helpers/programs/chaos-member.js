@@ -192,6 +192,8 @@ function erase () {
   say({ what: 'deleting', number })
   tellNow()
   started(`del ${number} at ${seq}`, done => log.del(seq, (err) => {
+    // it was compacted twice while this process was to read the end of the log: nothing was deleted
+    if (err?.code === 'flumelog:compacted') return done()
     if (err) answered('del', err, () => {}, `${number} at ${seq}, ${how}`)
     else say({ what: 'deleted', number })
     done()

@@ -1,0 +1,163 @@
+'use strict'
+
+// One opening of a file: what its caller has appended and streams. Several may share a store; as with async-append-only-log, each knows of
+// its own appends only: its `since` and its live streams do not wait for those of others.
+
+const { format } = require('../format-value')
+const errors = require('../errors')
+const { optional } = require('../callbacks')
+const { storeFor } = require('./stores')
+const { Stream } = require('./stream')
+const { WriteProgress } = require('./write-progress')
+
+/** Milliseconds. */
+const WRITE_TIMEOUT = 250
+const IDENTITY = { encode: (/** @type {any} */ value) => value, decode: (/** @type {any} */ data) => data }
+
+class Instance {
+  /**
+   * @param {string} filename
+   * @param {import('./types').Options<any>} options
+   */
+  constructor (filename, options) {
+    const { codec = IDENTITY, writeTimeout } = options
+    if (typeof codec.encode !== 'function' || typeof codec.decode !== 'function') throw errors.invalid('codec must be an object with the functions encode and decode')
+    this.codec = codec
+    /** null: values are as they are stored. */
+    this.decode = codec === IDENTITY ? null : codec.decode
+    /** Open streams. @type {Set<Stream>} */
+    this.streams = new Set()
+    this.store = storeFor(filename, options)
+    this.progress = new WriteProgress(this, writeTimeout || WRITE_TIMEOUT)
+    this.isClosed = false
+    this.store.add(this)
+  }
+
+  /**
+   * The seq after the last record that streams give: more than `since` says, in its block. jitdb relies on getting what it has just
+   * appended. -1: they give none.
+   */
+  get streamEnd () {
+    const { store, progress: { since } } = this
+    if (since.value === undefined || since.value < 0) return -1
+    const { blockSize } = store
+    return Math.min(store.writer.packer.end, (Math.floor((since.value + store.shift) / blockSize) + 1) * blockSize)
+  }
+
+  /** Whether a new log is being created, to which nothing was appended yet. */
+  get isKnownEmpty () {
+    const { isNew, isOpened, hasEarlyAppends } = this.store
+    return isNew && !isOpened && !hasEarlyAppends
+  }
+
+  /**
+   * @param {any} value
+   * @returns {Uint8Array}
+   * @throws if it cannot be a record
+   */
+  encoded (value) {
+    return this.store.checked(this.codec.encode(value))
+  }
+
+  /**
+   * @param {any} value
+   * @param {(err: any, offset: number) => void} cb
+   */
+  append (value, cb) {
+    const { store } = this
+    let seq = store.shift
+    if (Array.isArray(value)) for (const each of value) seq = store.append(this.encoded(each))
+    else seq = store.append(this.encoded(value))
+    if (!Array.isArray(value) || value.length > 0) this.progress.appended(seq)
+    cb(null, seq - store.shift)
+  }
+
+  /**
+   * @param {any} values
+   * @param {(err: any, offsets: any) => void} cb
+   */
+  appendTransaction (values, cb) {
+    const { store } = this
+    if (!Array.isArray(values)) return cb(errors.aaolNoArray(), undefined)
+    // a codec may use its buffer again
+    const batch = values.map(value => Buffer.from(store.bytesOf(this.codec.encode(value))))
+    const problem = store.problemTogether(batch)
+    if (problem !== null) return cb(problem, undefined)
+    const seqs = store.appendTransaction(batch)
+    if (seqs.length > 0) this.progress.appended(seqs[seqs.length - 1])
+    cb(null, seqs.map(seq => seq - store.shift))
+  }
+
+  /**
+   * @param {number} offset
+   * @param {(err: any, value: any) => void} cb
+   */
+  get (offset, cb) {
+    this.store.get(offset, (err, data) => {
+      if (err) cb(err, undefined)
+      else cb(null, this.decode === null ? data : this.decode(data))
+    })
+  }
+
+  /** @param {import('./types').Done} cb */
+  onDrain (cb) {
+    const { compaction } = this.store
+    if (compaction.isRunning) compaction.queue.push(() => this.store.whenUsable(cb, () => this.onDrain(cb)))
+    else this.progress.onDrain(cb)
+  }
+
+  /** @param {(err: any, statistics: any) => void} cb */
+  stats (cb) {
+    this.store.deletions.bytes((err, deletedBytes) => {
+      if (err) cb(err, undefined)
+      else cb(null, { totalBytes: Math.max(0, this.progress.since.value ?? 0), deletedBytes })
+    })
+  }
+
+  /** @param {import('./types').Done} cb */
+  close (cb) {
+    if (this.isClosed) return process.nextTick(cb, null)
+    this.isClosed = true
+    const { store } = this
+    const end = () => {
+      for (const stream of [...this.streams]) stream.abort(true)
+      store.release(this, cb)
+    }
+    store.whenOpen(end, () => this.onDrain(() => store.deletions.whenFlushed(end)))
+  }
+}
+
+/**
+ * @param {string} filename
+ * @param {import('./types').Options<any>} options
+ * @returns {import('./types').Log<any>} its members, which the caller may replace
+ */
+function openInstance (filename, options) {
+  if (typeof filename !== 'string' || filename === '') throw errors.invalid(`the first argument must be the path of a file; it is ${format(filename)}`)
+  const instance = new Instance(filename, options)
+  const { store, streams, progress } = instance
+  const members = {
+    filename,
+    since: progress.since,
+    compactionProgress: store.compaction.progress,
+    streams,
+    get: (/** @type {number} */ offset, /** @type {any} */ cb) => store.whenOpen(cb, () => instance.get(offset, cb)),
+    append: (/** @type {any} */ value, /** @type {any} */ cb) => {
+      if (store.takesAppends) instance.append(value, cb)
+      else store.whenAppendable(cb, () => instance.append(value, cb))
+    },
+    appendTransaction: (/** @type {any} */ values, /** @type {any} */ cb) => store.whenAppendable(cb, () => instance.appendTransaction(values, cb)),
+    del: (/** @type {number} */ offset, /** @type {any} */ cb) => store.whenOpen(cb, () => store.del(offset, cb)),
+    onDrain: (/** @type {any} */ cb) => store.whenOpen(cb, () => instance.onDrain(cb)),
+    onDeletesFlushed: (/** @type {any} */ cb) => store.whenOpen(cb, () => store.deletions.whenFlushed(cb)),
+    compact: (/** @type {any} */ cb) => store.whenOpen(cb, () => store.compaction.compact(cb)),
+    stats: (/** @type {any} */ cb) => store.whenOpen(cb, () => instance.stats(cb)),
+    stream: (/** @type {any} */ options) => new Stream(instance, options ?? {}),
+    close: (/** @type {any} */ cb) => instance.close(optional(cb) ?? noop)
+  }
+  return /** @type {any} */ (Object.defineProperty(members, 'blockSize', { enumerable: true, get: () => store.blockSize }))
+}
+
+function noop () {}
+
+module.exports = { openInstance, Instance }

@@ -1,0 +1,96 @@
+'use strict'
+
+// A file of async-append-only-log in the place of the log: recognized, and imported if the caller wants that. The old file is
+// renamed first, so that an import that was interrupted goes on at the next opening.
+
+const fs = require('fs')
+const path = require('path')
+const errors = require('../errors')
+const { format } = require('../format-value')
+const { syncFolder } = require('../storage/directory')
+
+const SUFFIX = '.async-append-only-log'
+const FORMAT = 'async-append-only-log'
+/** Bytes; all blocks of async-append-only-log that callers use are so large, or a multiple. */
+const LEAST_BLOCK = 1024
+
+/**
+ * Sees to it that there is a log, or nothing, at a path.
+ * @param {string} filename
+ * @param {import('./types').Options<any>} options
+ * @param {number} blockSize of the new log
+ */
+async function prepareFile (filename, { import: choice = false, blockSize: oldBlockSize = 65536 }, blockSize) {
+  if (![true, false, 'keep', 'remove'].includes(choice)) throw errors.invalid(`import must be true, 'keep' or 'remove'; it is ${format(choice)}`)
+  const kept = filename + SUFFIX
+  const isThere = fs.existsSync(filename)
+  const isKept = fs.existsSync(kept)
+  const isOld = isThere && await isOldLog(filename, oldBlockSize)
+  const mustImport = isOld || (!isThere && isKept)
+  if (mustImport && choice === false) throw isOld ? errors.aaolMustImport(filename) : errors.aaolImportInterrupted(filename, kept)
+  if (isOld) await setAside(filename, kept)
+  if (mustImport) {
+    // loaded then: it is done once
+    const { importLog } = require('../import/import-log')
+    const { importOptions } = require('../import/options')
+    const { work, settings } = importOptions({ from: FORMAT, keepDeleted: true, blockSize })
+    await importLog(kept, filename, settings, work).catch(async (err) => {
+      if (isOld && !fs.existsSync(filename)) await rename(kept, filename)
+      throw err
+    })
+  }
+  if (choice === 'remove' && fs.existsSync(kept)) await fs.promises.unlink(kept)
+}
+
+/**
+ * @param {string} filename
+ * @returns {boolean} whether a log that is opened there is a new one
+ */
+function isNothingAt (filename) {
+  return !fs.existsSync(filename) && !fs.existsSync(filename + SUFFIX)
+}
+
+/**
+ * @param {string} filename
+ * @param {number} blockSize that the caller has given
+ */
+async function isOldLog (filename, blockSize) {
+  const { size } = fs.statSync(filename)
+  // quick, and true of nearly all logs: the old one writes whole blocks
+  if (size === 0 || (size % blockSize !== 0 && size % LEAST_BLOCK !== 0)) return false
+  if (['.recovery-point', '.offset-map'].some(suffix => fs.existsSync(filename + suffix))) return false
+  const { formatOf } = require('../import/formats')
+  const { OldFile } = require('../import/old-file')
+  const file = await OldFile.open(filename)
+  try {
+    return (await formatOf(file)).format === FORMAT
+  } catch (err) {
+    // the log says what is wrong with it
+    if (/** @type {any} */ (err).code === 'flumelog:not-a-log') return false
+    throw err
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * @param {string} filename
+ * @param {string} kept
+ */
+async function setAside (filename, kept) {
+  if (fs.existsSync(kept)) throw errors.aaolKeptExists(filename, kept)
+  // its file is a mixture until it is opened again
+  if (fs.existsSync(filename + '.compaction')) throw errors.aaolUnfinished(filename)
+  await rename(filename, kept)
+}
+
+/**
+ * @param {string} from
+ * @param {string} to
+ */
+async function rename (from, to) {
+  await fs.promises.rename(from, to)
+  await syncFolder(path.dirname(to))
+}
+
+module.exports = { isNothingAt, prepareFile, SUFFIX }

@@ -1,0 +1,197 @@
+'use strict'
+
+// The source of a push-stream over a store: writes to its sink until that pauses.
+
+const { openRecordCursor } = require('../read/record-cursor')
+const { rangeOf } = require('../read/options')
+const { RECORD, WAITING, AT_END, PAST_BOUND, FAILED } = require('../read/cursor')
+const { CHECK_INTERVAL } = require('../read/turn-budget')
+
+class Stream {
+  /**
+   * @param {import('./instance').Instance} instance
+   * @param {import('./types').StreamOptions} options
+   */
+  constructor (instance, options) {
+    const { live, limit, offsets, values, sizes, gt, gte, lt, lte } = options
+    this.instance = instance
+    this.store = instance.store
+    this.decode = instance.decode
+    this.live = !!live
+    this.offsets = offsets !== false
+    this.values = values !== false
+    this.sizes = sizes === true
+    this.remaining = limit && limit > 0 ? limit : Infinity
+    const { min, max } = rangeOf({ gt, gte, lt, lte })
+    /** Offsets; `min` that of the next record, at least. */
+    this.min = Math.max(min, 0)
+    this.max = max
+    /** @type {any} */
+    this.sink = null
+    /** @type {import('../read/cursor').Cursor | null} */
+    this.cursor = null
+    this.ended = false
+    this.isRunning = false
+    /** Whether a read, the log's writing or another turn will go on with it. */
+    this.isWaiting = false
+    /** Whether it has given all that `since` says, and all in its block. */
+    this.isAtEnd = false
+    this.goOn = this.goOn.bind(this)
+    instance.streams.add(this)
+  }
+
+  /** Whether only some records will ever be given. */
+  get isBounded () {
+    return this.max !== Infinity
+  }
+
+  /** Whether a compaction may start, as far as this one is concerned. */
+  get isDone () {
+    return this.ended || (this.live && (this.isAtEnd || this.min > (this.instance.progress.since.value ?? -1)))
+  }
+
+  /**
+   * @param {any} sink or a through that has been piped into one
+   * @returns {any} the same
+   */
+  pipe (sink) {
+    let first = sink
+    while (first.source) first = first.source
+    this.sink = first
+    first.source = this
+    if (!first.paused) this.resume()
+    return sink
+  }
+
+  resume () {
+    if (this.isRunning || this.isWaiting || this.ended || this.sink === null) return
+    const { store } = this
+    if (this.instance.isKnownEmpty && !this.live) return this.abort()
+    if (!store.isOpened) return this.wait(() => store.waiting?.push(this.goOn))
+    // offsets change
+    if (store.compaction.isRunning) return this.wait(() => store.compaction.streams.push(this.goOn))
+    if (store.failure !== null) return this.fail(store.failure)
+    this.isRunning = true
+    try {
+      this.run()
+    } finally {
+      this.isRunning = false
+    }
+    store.compaction.startIfPossible()
+  }
+
+  /** @param {() => void} start */
+  wait (start) {
+    this.isWaiting = true
+    start()
+  }
+
+  goOn () {
+    this.isWaiting = false
+    this.resume()
+  }
+
+  run () {
+    const { instance, store, sink } = this
+    const { deletions, internals: { turn } } = store
+    this.isAtEnd = false
+    let end = instance.streamEnd
+    if (end === -1) return this.atEnd()
+    const cursor = this.cursor ??= this.open()
+    let untilCheck = CHECK_INTERVAL
+    for (;;) {
+      if (this.ended) return
+      if (sink.paused) return
+      if (sink.ended) return this.stop()
+      const found = cursor.next()
+      if (found !== RECORD) {
+        if (found === WAITING) return this.wait(() => {})
+        if (found === FAILED) return this.abort(cursor.error)
+        if (found === PAST_BOUND) return this.abort()
+        if (found !== AT_END || store.blocks.end >= instance.streamEnd) return this.atEnd()
+        return this.wait(() => store.log?.onDrain(this.goOn))
+      }
+      if (cursor.seq >= end && cursor.seq >= (end = instance.streamEnd)) {
+        cursor.stepBack()
+        return this.atEnd()
+      }
+      const isDeleted = cursor.isDeleted() || deletions.isPending(cursor.seq)
+      this.min = cursor.seq - store.shift + 1
+      this.remaining--
+      sink.write(this.itemOf(cursor, isDeleted))
+      if (this.remaining <= 0) return this.abort()
+      if (--untilCheck === 0) {
+        untilCheck = CHECK_INTERVAL
+        if (turn.checkTime()) return this.wait(() => turn.defer(this.goOn))
+      }
+    }
+  }
+
+  open () {
+    const { store } = this
+    const { shift } = store
+    return openRecordCursor(store.blocks, { min: this.min + shift, max: this.max + shift, reverse: false, useCache: true, fromStart: false }, this.goOn)
+  }
+
+  /**
+   * @param {import('../read/cursor').Cursor} cursor
+   * @param {boolean} isDeleted
+   * @returns {any}
+   */
+  itemOf (cursor, isDeleted) {
+    const { offsets, values, sizes } = this
+    const offset = cursor.seq - this.store.shift
+    if (!values) {
+      if (!sizes) return offset
+      return offsets ? { offset, size: cursor.size } : cursor.size
+    }
+    const data = isDeleted ? null : cursor.data()
+    const value = data === null || this.decode === null ? data : this.decode(data)
+    if (sizes) return offsets ? { offset, value, size: cursor.size } : { value, size: cursor.size }
+    return offsets ? { offset, value } : value
+  }
+
+  atEnd () {
+    this.isAtEnd = true
+    if (!this.live) this.abort()
+  }
+
+  /** A compaction has moved the records; this one had been given all. */
+  move () {
+    this.cursor?.stop()
+    this.cursor = null
+    this.min = (this.instance.progress.since.value ?? -1) + 1
+    if (this.max !== Infinity) this.max = Infinity
+  }
+
+  stop () {
+    this.ended = true
+    this.cursor?.stop()
+    this.cursor = null
+    this.instance.streams.delete(this)
+  }
+
+  /** @param {Error | true | null} [err] */
+  abort (err) {
+    if (this.ended) return
+    this.stop()
+    this.endSink(err === true ? null : err ?? null)
+    this.store.compaction.startIfPossible()
+  }
+
+  /** @param {Error} err */
+  fail (err) {
+    this.isWaiting = false
+    this.abort(err)
+  }
+
+  /** @param {Error | null} err */
+  endSink (err) {
+    const { sink } = this
+    if (sink === null || sink.ended || !sink.end) return
+    sink.ended = true
+    sink.end(err)
+  }
+}
+
+module.exports = { Stream }

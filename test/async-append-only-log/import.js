@@ -1,0 +1,99 @@
+'use strict'
+
+// A file of async-append-only-log in the log's place.
+
+const fs = require('fs')
+const tape = require('tape')
+const { detectFormat } = require('../../import')
+const { openLog } = require('../helpers/async-append-only-log')
+const { testFolder } = require('../helpers/folder')
+const { OLD_LOGS } = require('../helpers/old-files')
+const { codeOf } = require('../helpers/reading')
+
+const OLD = OLD_LOGS['async-append-only-log']
+const RECORDS = Array.from({ length: 50 }, (_, i) => Buffer.from(`record ${i}`))
+
+tape('a file of async-append-only-log is recognized, and left alone without the option', async (t) => {
+  const file = testFolder(t)('log')
+  await OLD.make(file, RECORDS)
+  const before = fs.readFileSync(file)
+  const log = openLog(file)
+  const problem = await log.append(RECORDS[0]).then(() => null, err => err)
+  t.equal(problem.code, 'flumelog:not-a-log')
+  t.match(problem.message, /is a file of async-append-only-log; open it with the option import/)
+  t.equal(await codeOf(log.collect()), 'flumelog:not-a-log')
+  await log.close().catch(() => {})
+  t.ok(fs.readFileSync(file).equals(before))
+})
+
+tape('with the option it is imported, with its deleted records in their places, and kept', async (t) => {
+  const file = testFolder(t)('log')
+  await OLD.make(file, RECORDS, [3, 4])
+  const before = fs.readFileSync(file)
+  const log = openLog(file, { import: true })
+  t.deepEqual((await log.collect({ offsets: false })).map(value => value && String(value)), RECORDS.map((value, i) => i === 3 || i === 4 ? null : String(value)))
+  await log.store(Buffer.from('one more'))
+  await log.close()
+  const kept = `${file}.async-append-only-log`
+  t.ok(fs.readFileSync(kept).equals(before))
+  t.equal(await detectFormat(file), 'flumelog-aligned-offset')
+  const again = openLog(file)
+  t.equal((await again.collect()).length, 51, 'it needs the option only once')
+  await again.close()
+  t.ok(fs.existsSync(kept))
+  const last = openLog(file, { import: 'remove' })
+  t.equal((await last.collect()).length, 51)
+  await last.close()
+  t.notOk(fs.existsSync(kept), 'told so, it is removed')
+})
+
+tape('an import that was interrupted goes on, and without the option nothing new is created in its place', async (t) => {
+  const file = testFolder(t)('log')
+  await OLD.make(file, RECORDS)
+  fs.renameSync(file, `${file}.async-append-only-log`)
+  const log = openLog(file)
+  const problem = await log.append(RECORDS[0]).then(() => null, err => err)
+  t.match(problem.message, /was interrupted; open the log with the option import/)
+  await log.close().catch(() => {})
+  t.notOk(fs.existsSync(file))
+  const again = openLog(file, { import: 'keep' })
+  t.equal((await again.collect()).length, 50)
+  await again.close()
+})
+
+tape('a record that does not fit is an error, with the old file where it was', async (t) => {
+  const file = testFolder(t)('log')
+  await OLD.make(file, [...RECORDS, Buffer.alloc(65532, 1)])
+  const before = fs.readFileSync(file)
+  const log = openLog(file, { import: true })
+  t.equal(await codeOf(log.collect()), 'flumelog:too-large')
+  await log.close().catch(() => {})
+  t.ok(fs.readFileSync(file).equals(before))
+})
+
+tape('one that async-append-only-log was compacting is left to it, and one that was kept before is not overwritten', async (t) => {
+  const name = testFolder(t)
+  await OLD.make(name('log'), RECORDS)
+  fs.writeFileSync(name('log.compaction'), 'state')
+  const log = openLog(name('log'), { import: true })
+  t.match(await log.collect().then(() => 'done', err => err.message), /has to finish that first/)
+  await log.close().catch(() => {})
+  fs.unlinkSync(name('log.compaction'))
+  fs.copyFileSync(name('log'), name('log.async-append-only-log'))
+  const again = openLog(name('log'), { import: true })
+  t.equal(await codeOf(again.collect()), 'EEXIST')
+  await again.close().catch(() => {})
+})
+
+tape('a log of this package is never taken for one, whatever its size', async (t) => {
+  const name = testFolder(t)
+  for (const size of [1020, 2044, 4092]) {
+    const file = name(`log-${size}`)
+    const log = openLog(file)
+    await log.store(Buffer.alloc(size, 1))
+    await log.close()
+    const again = openLog(file)
+    t.equal((await again.collect()).length, 1, `${fs.statSync(file).size} bytes`)
+    await again.close()
+  }
+})

@@ -1,0 +1,149 @@
+'use strict'
+
+// What a client of a shared log shows of the block in which the log ends, while it reads that block again
+// because the owner has told it of a deletion.
+
+const tape = require('tape')
+const layout = require('../../lib/format/layout')
+const { systemClock } = require('../../lib/clock')
+const { Block } = require('../../lib/format/block')
+const { BlockCache } = require('../../lib/read/block-cache')
+const { deletionOf } = require('../../lib/recovery/deletions')
+const { Owner } = require('../../lib/sharing/owner')
+const { ClientEnd } = require('../../lib/sharing/client-end')
+const { testFolder } = require('../helpers/folder')
+const { numbered } = require('../helpers/numbered')
+const { codeOf } = require('../helpers/reading')
+const { sharer, shared } = require('../helpers/sharing')
+
+const BLOCK_SIZE = 256
+const RECORD = Buffer.alloc(20, 7)
+/** Bytes of a record with its lengths. */
+const SIZE = 24
+
+/** The end of a client, of a log of some records, whose recovery point is read when the test says so. */
+function clientEnd () {
+  const file = Buffer.alloc(BLOCK_SIZE)
+  for (let position = 0; position < 8 * SIZE;) position = layout.writeRecord(file, position, RECORD)
+  /** @type {any} */
+  let recorded = { id: 'a', writer: 'w', offset: 0, rewrites: [], deletions: [], dropped: 0, isHeld: true, acknowledged: file.length }
+  let isHeld = false
+  /** @type {Array<{ answer: () => void, fail: (err: Error) => void }>} */
+  const reads = []
+  const io = {
+    readPoint: () => isHeld ? new Promise((resolve, reject) => reads.push({ answer: () => resolve(recorded), fail: reject })) : Promise.resolve(recorded),
+    size: async () => file.length,
+    read: async (/** @type {number} */ offset, /** @type {number} */ size) => Buffer.from(file.subarray(offset, offset + size))
+  }
+  const logFile = /** @type {any} */ ({
+    filename: 'log',
+    point: { peek: () => recorded.id },
+    readSmall: (/** @type {number} */ offset, /** @type {number} */ size, /** @type {boolean} */ _, /** @type {Function} */ cb) => io.read(offset, size).then(data => cb(null, data))
+  })
+  const blocks = new BlockCache(logFile, { blockSize: BLOCK_SIZE, checksum: true, cacheSize: 0 })
+  blocks.tail = new Block(0, Buffer.alloc(BLOCK_SIZE), 0, false)
+  const end = new ClientEnd(logFile, /** @type {any} */ (io), blocks, systemClock, { onfresh: () => {}, onread: () => {}, onfailure: (err) => { throw err } })
+  return {
+    end,
+    hold: (/** @type {boolean} */ mustHold) => { isHeld = mustHold },
+    /** Lets reads go on until none is pending. */
+    async readAll () {
+      isHeld = false
+      while (reads.length > 0) {
+        reads.shift()?.answer()
+        await turn()
+      }
+    },
+    async fail (/** @type {Error} */ err) {
+      while (reads.length > 0) reads.shift()?.fail(err)
+      await turn()
+    },
+    deleteAt (/** @type {number} */ position) {
+      const deletions = [...recorded.deletions, { ...deletionOf(0, file, [position], null), number: recorded.deletions.length + 1 }]
+      recorded = { ...recorded, id: `${recorded.id}+1`, deletions }
+    },
+    fresh: () => new Promise((resolve, reject) => end.whenFresh(err => err ? reject(err) : resolve(null))),
+    isDeleted: (/** @type {number} */ position) => layout.isDeleted(blocks.tail.buffer, position)
+  }
+}
+
+const turn = () => new Promise(resolve => setImmediate(resolve))
+
+tape('a stream that begins to wait while the tail is read again does not bring back a deleted record for other readers', async (t) => {
+  const { end, fresh, hold, deleteAt, readAll, isDeleted } = clientEnd()
+  end.tell(4 * SIZE, 3 * SIZE)
+  await fresh()
+  hold(true)
+  deleteAt(SIZE)
+  end.rewritten([0])
+  const first = fresh()
+  await turn()
+  end.hold(true)
+  await turn()
+  t.notOk(end.isFresh, 'the tail is still being read')
+  let isAnswered = false
+  const second = fresh().then(() => { isAnswered = true })
+  await turn()
+  t.notOk(isAnswered, 'who reads now waits')
+  await readAll()
+  await Promise.all([first, second])
+  t.ok(isDeleted(SIZE) && end.isFresh, 'and gets it without the record')
+})
+
+tape('a tail that could not be read again after a deletion is not shown as it was', async (t) => {
+  const { end, fresh, hold, deleteAt, fail, readAll, isDeleted } = clientEnd()
+  end.tell(4 * SIZE, 3 * SIZE)
+  await fresh()
+  hold(true)
+  deleteAt(SIZE)
+  end.rewritten([0])
+  const first = codeOf(fresh())
+  await turn()
+  await fail(Object.assign(new Error('too many open files'), { code: 'EMFILE' }))
+  t.equal(await first, 'EMFILE')
+  end.tell(4 * SIZE, 3 * SIZE)
+  t.notOk(end.isFresh)
+  const second = fresh()
+  await turn()
+  await readAll()
+  await second
+  t.ok(isDeleted(SIZE), 'it is read when that is possible')
+})
+
+tape('a client that is told of a deletion before it is told that the log has the record shows it as deleted', async (t) => {
+  const { end, fresh, deleteAt, isDeleted } = clientEnd()
+  end.hold(true)
+  end.tell(4 * SIZE, 3 * SIZE)
+  await fresh()
+  deleteAt(5 * SIZE)
+  // both are told together, in this order
+  end.rewritten([0])
+  end.tell(8 * SIZE, 7 * SIZE)
+  await fresh()
+  t.ok(isDeleted(5 * SIZE))
+  t.notOk(isDeleted(4 * SIZE))
+})
+
+tape('a client that takes over shows no record whose deletion it was acknowledged, also before it has recovered the log', async (t) => {
+  const file = testFolder(t)('log')
+  // the log's file gets the zeros only when it is closed
+  const owner = sharer(t, file, { sync: 'never', blockSize: 256 })
+  await owner.opened()
+  const client = shared(file, { cacheSize: 0, sync: 'never' })
+  const [first] = await Promise.all(client.number(1, 40))
+  await client.get(first)
+  await client.del(first)
+  const { open } = Owner.prototype
+  t.teardown(() => { Owner.prototype.open = open })
+  let code
+  Owner.prototype.open = async function (...args) {
+    code ??= await codeOf(client.get(first))
+    return open.apply(this, args)
+  }
+  await owner.kill()
+  await client.append(numbered(41, 20))
+  t.equal(client.log.role, 'owner')
+  t.equal(code, 'flumelog:deleted', 'while it takes over')
+  t.equal(await codeOf(client.get(first)), 'flumelog:deleted', 'and after that')
+  await client.close()
+})
