@@ -29,7 +29,8 @@ const MESSAGES = 1000
 /** Appends the messages of one author, each of which refers to the one before. */
 async function publish (db, keys) {
   for (let n = 0; n < MESSAGES; n++) {
-    await promisify(db.create)({ keys, content: { type: TYPES[n % TYPES.length], text: `message ${n}` } })
+    const content = { type: TYPES[n % TYPES.length], text: `message ${n}` }
+    await new Promise((resolve, reject) => db.create({ keys, content }, (err) => err ? reject(err) : resolve()))
   }
 }
 

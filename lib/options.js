@@ -75,6 +75,7 @@ const DEFAULT_BLOCK_SIZE = 65536
  * @property {import('./space/retain-options').RetainOptions | null} retain
  * @property {boolean} large
  * @property {boolean} readOnly
+ * @property {number} [sequentialShare] see `BlockCache`; no option of callers
  * @property {boolean} [holes] false: a block of which all records are deleted does not become a hole, so each of them can be found; no option of callers
  */
 

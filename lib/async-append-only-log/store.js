@@ -14,6 +14,11 @@ const { Compaction } = require('./compaction')
 const { Deletions } = require('./deletions')
 const { isNothingAt, prepareFile } = require('./old-log')
 
+/** Of the cache: a log that fits is kept, since jitdb and ssb-db2 read all of it, again and again; of a larger one, this much. */
+const SEQUENTIAL_SHARE = 0.95
+/** Answers within each other's callbacks, until the next gets a new stack. */
+const MAX_DEPTH = 64
+
 /**
  * @typedef {import('./types').Done} Done
  * @typedef {(err: import('../errors').CallbackError | null, ...results: any) => void} AnyCallback
@@ -31,7 +36,7 @@ class Store {
     /** In bytes, of a new file. */
     this.newBlockSize = Math.min(Math.max(wanted, layout.MIN_BLOCK_SIZE), layout.MAX_BLOCK_SIZE)
     this.filename = filename
-    this.settings = { ...settingsOf({ blockSize: this.newBlockSize, validate: validateRecord, cacheSize, sync }), holes: false }
+    this.settings = { ...settingsOf({ blockSize: this.newBlockSize, validate: validateRecord, cacheSize, sync }), holes: false, sequentialShare: SEQUENTIAL_SHARE }
     this.onclosed = onclosed
     /** Those who have it open. @type {Set<import('./instance').Instance>} */
     this.instances = new Set()
@@ -49,6 +54,11 @@ class Store {
     this.log = null
     /** See above. */
     this.shift = 0
+    // what is behind the log's members, while it is open: looked up once, since every call uses it
+    this.internals = /** @type {import('../log').Log} */ (/** @type {unknown} */ (null))
+    this.opened = /** @type {import('../opening').Opened} */ (/** @type {unknown} */ (null))
+    this.blocks = /** @type {import('../read/block-cache').BlockCache} */ (/** @type {unknown} */ (null))
+    this.writer = /** @type {import('../write/writer').Writer} */ (/** @type {unknown} */ (null))
     /** @type {Promise<unknown> | null} */
     this.closing = null
     this.deletions = new Deletions(this)
@@ -68,6 +78,10 @@ class Store {
     const log = createLog(pathFile(this.filename, this.settings), this.settings)
     await new Promise((resolve, reject) => log.onReady(err => err ? reject(err) : resolve(null)))
     this.log = log
+    this.internals = /** @type {import('../log').Log} */ (logBehind(log))
+    this.opened = /** @type {import('../opening').Opened} */ (this.internals.state.opened)
+    this.blocks = this.opened.blocks
+    this.writer = /** @type {import('../write/writer').Writer} */ (this.opened.writer)
     this.shift = this.blocks.base
   }
 
@@ -79,22 +93,6 @@ class Store {
     }
     // what these call is not put behind the others, as with async-append-only-log
     while (this.waiting.length > 0) callAll(this.waiting.splice(0, 1), undefined)
-  }
-
-  get internals () {
-    return /** @type {import('../log').Log} */ (logBehind(this.log))
-  }
-
-  get opened () {
-    return /** @type {import('../opening').Opened} */ (this.internals.state.opened)
-  }
-
-  get blocks () {
-    return this.opened.blocks
-  }
-
-  get writer () {
-    return /** @type {import('../write/writer').Writer} */ (this.opened.writer)
   }
 
   get blockSize () {
@@ -240,8 +238,11 @@ class Store {
     const seq = this.moved(offset + this.shift)
     if (seq === null || this.deletions.isPending(seq)) return cb(errors.aaolDeleted())
     if (seq >= this.blocks.end) return this.getUnacknowledged(seq, offset, cb)
-    const { log } = this
-    if (log !== null) log.get(seq, (err, data) => err ? cb(this.translated(err, offset)) : cb(null, data))
+    const { reader } = this.opened
+    const answer = (/** @type {any} */ err, /** @type {any} */ data) => err ? cb(this.translated(err, offset)) : cb(null, data)
+    // at once if it is in memory, however many were asked for before: jitdb relies on that
+    if (reader.depth > MAX_DEPTH) process.nextTick(() => reader.get(seq, answer))
+    else reader.get(seq, answer)
   }
 
   /**

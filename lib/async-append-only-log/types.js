@@ -9,9 +9,16 @@
 
 /**
  * @template [T=Buffer]
+ * @typedef {object} Codec
+ * @property {(value: T) => Uint8Array | string} encode what is stored; a string as UTF-8
+ * @property {(data: Buffer) => T} decode what is given to readers
+ */
+
+/**
+ * @template [T=Buffer]
  * @typedef {object} Options
  * @property {number} [blockSize] bytes per block of a new file; default 65536. Less than 32 counts as 32, more than 65536 as 65536
- * @property {{ encode: (value: T) => Uint8Array | string, decode: (data: Buffer) => T }} [codec] default: records are Buffers
+ * @property {Codec<T>} [codec] converts records to bytes and back; default: records are Buffers
  * @property {number} [writeTimeout] milliseconds after the last append until `since` moves and `onDrain` calls back; default 250. Records are
  *   written at once
  * @property {(data: Buffer) => boolean} [validateRecord] called by recovery for records that no checksum covers yet; false: the record is torn
@@ -35,7 +42,7 @@
  *
  * @typedef {object} Progress of a compaction
  * @property {number} percent from 0 to 1
- * @property {boolean} done
+ * @property {boolean} done false: a compaction is in progress, or was interrupted and will be done
  * @property {number} [startOffset] records before it keep their offsets
  * @property {number} [compactedOffset] up to here, the log is compacted
  * @property {number} [unshiftedOffset] of the first record that is not copied
@@ -48,16 +55,22 @@
  */
 
 /**
+ * @typedef {object} StreamMembers
+ * @property {any} sink that it writes to; set its `paused`, and call `resume` when it accepts records again
+ * @property {boolean} live whether it waits for more records at the end
+ */
+
+/**
  * @template V
- * @typedef {import('../types').PushStream<V> & { sink: any, live: boolean }} Stream
+ * @typedef {import('../types').PushStream<V> & StreamMembers} Stream
  */
 
 /**
  * @template V
  * @typedef {object} Observable of the package obz
- * @property {V} value
- * @property {(value: V) => any} set
- * @property {(listener: (value: V) => unknown, immediately?: boolean) => () => void} once
+ * @property {V} value the current one; undefined before there is one
+ * @property {(value: V) => any} set only for the log itself
+ * @property {(listener: (value: V) => unknown, immediately?: boolean) => () => void} once calls a listener once
  */
 
 /**
@@ -78,13 +91,13 @@
  * @property {(cb: Done) => void} onDrain called when all that is appended is stored durably
  * @property {(cb: Done) => void} onDeletesFlushed called when all that is deleted is so durably
  * @property {(cb: Done) => void} compact leaves deleted records out; offsets change
- * @property {Obz<Progress>} compactionProgress
- * @property {(cb: (err: CallbackError | null, statistics: Statistics) => void) => void} stats
+ * @property {Obz<Progress>} compactionProgress observable of a compaction's progress: idle, it is `{ percent: 1, done: true, sizeDiff: 0 }`
+ * @property {(cb: (err: CallbackError | null, statistics: Statistics) => void) => void} stats how large the log is, and how much of it is deleted
  * @property {Obz<number>} since the offset of the last record that is stored, and that live streams have got; -1 if the log is empty
  * @property {(options?: StreamOptions) => Stream<any>} stream the source of a push-stream
  * @property {Set<Stream<any>>} streams that are open
  * @property {(cb?: Done) => void} close stores everything, and ends all streams
- * @property {string} filename
+ * @property {string} filename as it was given
  * @property {number} blockSize in bytes
  */
 

@@ -16,6 +16,11 @@ const { PartChecksums } = require('./part-checksums')
  * cost more per byte. Not larger: a single retained record pins the whole buffer.
  */
 const BUFFER_SIZE = 64 * 1024
+/**
+ * The fraction of the cache that sequential reads may fill, and blocks that were only written. More would evict everything else, and be
+ * evicted itself before it is read again; and the less memory a reader goes through, the more of it stays in the processor's cache.
+ */
+const SEQUENTIAL_SHARE = 1 / 4
 /** Approximate bytes of memory per cached block besides its data; with tiny blocks, this is the larger part. */
 const BLOCK_OVERHEAD = 400
 /** The LRU cache allocates its index at once: for this many blocks at first, then for twice as many each time it is full. */
@@ -26,14 +31,15 @@ const FIRST_BLOCKS = 1024
 class BlockCache {
   /**
    * @param {import('../storage/path-file').LogFile} file
-   * @param {{ blockSize: number, checksum: boolean, cacheSize: number, large?: boolean, clock?: import('../clock').Clock }} options
+   * @param {{ blockSize: number, checksum: boolean, cacheSize: number, large?: boolean, sequentialShare?: number, clock?: import('../clock').Clock }} options
    */
-  constructor (file, { blockSize, checksum, cacheSize, large = false, clock = systemClock }) {
+  constructor (file, { blockSize, checksum, cacheSize, large = false, sequentialShare = SEQUENTIAL_SHARE, clock = systemClock }) {
     this.file = file
     this.blockSize = blockSize
     this.checksum = checksum
     this.cacheSize = cacheSize
     this.clock = clock
+    this.sequentialShare = sequentialShare
     /** Whether readers put large records together. */
     this.large = large
     this.blocksPerBuffer = Math.max(1, Math.floor(BUFFER_SIZE / blockSize))

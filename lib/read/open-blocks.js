@@ -12,8 +12,8 @@ const { RecordReader } = require('./get')
  */
 function openBlocks ({ file, settings, records, listeners, turn, clock }, blockSize) {
   listeners.onblocksize(blockSize)
-  const { checksum, cacheSize, large } = settings
-  const blocks = new BlockCache(file, { blockSize, checksum, cacheSize, large, clock })
+  const { checksum, cacheSize, large, sequentialShare } = settings
+  const blocks = new BlockCache(file, { blockSize, checksum, cacheSize, large, sequentialShare, clock })
   // most logs have no large records
   const Reader = large ? require('./large-get').LargeRecordReader : RecordReader
   return { blocks, reader: new Reader({ blocks, decode: records.isIdentity ? null : records.decode, takesText: records.takesText, turn }) }

@@ -8,13 +8,6 @@ const BUFFERS_PER_READ = 8
 /** Reads of that size that are pending or ready at a time. */
 const MAX_READS = 4
 /**
- * The fraction of the cache that sequential reads may fill. More would evict everything else, and be evicted
- * itself before it is read again; and the less memory a reader goes through, the more of it stays in the
- * processor's cache.
- */
-const SEQUENTIAL_CACHE_SHARE = 1 / 4
-
-/**
  * @typedef {object} Request blocks to be read by one call
  * @property {number} low the first block's number
  * @property {number} high the last block's number, inclusive
@@ -28,12 +21,12 @@ class ReadaheadWindow {
   /**
    * @param {1 | -1} step the reader's direction over block numbers
    * @param {number} blocksPerBuffer
-   * @param {boolean} useCache whether blocks go into the cache
+   * @param {number} cacheShare fraction of the cache that blocks may fill; 0: they do not go into it
    */
-  constructor (step, blocksPerBuffer, useCache) {
+  constructor (step, blocksPerBuffer, cacheShare) {
     this.step = step
     this.blocksPerRead = blocksPerBuffer * BUFFERS_PER_READ
-    this.useCache = useCache
+    this.cacheShare = cacheShare
     /** The number of blocks that may be pending or ready; it doubles with each block that is taken. */
     this.depth = 1
     /** The next block to request. */
@@ -86,8 +79,8 @@ class ReadaheadWindow {
     while (low <= high && isCached(low)) low++
     while (low <= high && isCached(high)) high--
     if (low > high) return null
-    return { low, high, cacheShare: !this.useCache ? 0 : this.depth === 1 ? 1 : SEQUENTIAL_CACHE_SHARE }
+    return { low, high, cacheShare: this.cacheShare > 0 && this.depth === 1 ? 1 : this.cacheShare }
   }
 }
 
-module.exports = { ReadaheadWindow, BUFFERS_PER_READ, MAX_READS, SEQUENTIAL_CACHE_SHARE }
+module.exports = { ReadaheadWindow, BUFFERS_PER_READ, MAX_READS }

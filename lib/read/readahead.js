@@ -20,7 +20,7 @@ class Readahead {
     this.blocks = blocks
     /** @type {1 | -1} */
     this.step = reverse ? -1 : 1
-    this.window = new ReadaheadWindow(this.step, blocks.blocksPerBuffer, useCache)
+    this.window = new ReadaheadWindow(this.step, blocks.blocksPerBuffer, useCache ? blocks.sequentialShare : 0)
     this.pool = reuseMemory ? new BufferPool(this.step, blocks.blocksPerBuffer * blocks.blockSize) : null
     this.generation = blocks.generation
     /** Blocks that were read and not yet taken. @type {Map<number, Block>} */

@@ -55,9 +55,6 @@ const { Deleter } = require('./deleter')
 const { Trimmer } = require('./trimmer')
 const { TRANSITIONS, nextStep } = require('./states')
 
-/** The share of the cache that may be full for blocks to be added to it that were written and not read. */
-const UNREAD_SHARE = 1 / 4
-
 /**
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {import('../format/block').Block} Block
@@ -474,7 +471,7 @@ class Writer {
    */
   keepOrRecycle (block) {
     const { blocks, packer } = this
-    if (block.wasRead || blocks.hasRoom(UNREAD_SHARE)) blocks.add(block)
+    if (block.wasRead || blocks.hasRoom(blocks.sequentialShare)) blocks.add(block)
     else packer.recycle(block)
   }
 

@@ -8,7 +8,7 @@ const { execFile, spawn } = require('child_process')
 const tape = require('tape')
 const { open } = require('../../promises')
 const { testFolder } = require('../helpers/folder')
-const { preloading, signal } = require('../helpers/runtime')
+const { isNode, preloading, signal } = require('../helpers/runtime')
 
 const EXAMPLES = path.join(__dirname, '..', '..', 'examples')
 const codec = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
@@ -74,7 +74,11 @@ tape('cluster: workers share a log, and go on when one of them is killed', async
   process.kill(owner.pid, 'SIGKILL')
   t.equal(await shown(), `worker ${owner.pid} is gone (SIGKILL); starting another one`)
   seqs.push((await post('mary')).seq)
-  t.deepEqual((await ask()).last.map(({ value }) => value.body), ['mary', 'grace', 'ada'])
+  // another worker may be told of it a moment later
+  let last
+  do last = (await ask()).last.map(({ value }) => value.body)
+  while (last.length < 3)
+  t.deepEqual(last, ['mary', 'grace', 'ada'])
   signal(child, 'SIGINT')
   t.equal(await new Promise(resolve => child.on('close', resolve)), 0, 'until it is interrupted')
   const log = await open(folder('log'), { codec, readOnly: true })
@@ -126,8 +130,8 @@ tape('counter: it is computed from all events, including those of earlier runs',
   t.deepEqual(await run(t, folder, 'counter.js', folder('log')), ['the counter was at 1', 'it is at 1, and was at 43 before it was reset'])
 })
 
-// its packages are those of the benchmarks: they are not installed for the tests alone
-const hasSsb = fs.existsSync(path.join(BENCH_MODULES, 'ssb-db2'))
+// its packages are those of the benchmarks: they are not installed for the tests alone, and Deno has no NODE_PATH
+const hasSsb = isNode && fs.existsSync(path.join(BENCH_MODULES, 'ssb-db2'))
 tried.push('ssb-db2.js')
 
 tape('ssb-db2: a feed is deleted, and its messages are gone after a compaction', { skip: !hasSsb && 'npm install --prefix bench' }, async (t) => {

@@ -50,6 +50,8 @@ function together (owner, clients, { large }, model, random) {
   let problem = null
   const check = (err) => { if (err && err !== true && !READ_ERRORS.includes(err.code)) problem ??= err }
 
+  /** Clients are not told that another one has trimmed the log: they learn it when they read there. */
+  const informed = (log) => log.start === owner.start ? log : owner
   const pick = (choices = all) => {
     for (const log of all) {
       for (let reads = random.below(4); reads > 0; reads--) read(log)
@@ -67,8 +69,9 @@ function together (owner, clients, { large }, model, random) {
   /** Makes a call by one of them, to which the owner has told what the others have done. */
   const call = (name, choices) => (...args) => {
     const cb = args.pop()
-    const log = pick(choices)
+    let log = pick(choices)
     const make = () => {
+      if (['get', 'getPrevious', 'search', 'scan'].includes(name)) log = informed(log)
       last = log
       log[name](...args, (err, ...results) => {
         if (problem !== null) return cb(problem)
@@ -95,8 +98,8 @@ function together (owner, clients, { large }, model, random) {
       return (end, cb) => {
         const go = (err) => {
           if (err) return cb(err)
-          last = log
-          source ??= log.stream(options)
+          last = informed(log)
+          source ??= last.stream({ fromStart: true, ...options })
           source(end, cb)
         }
         if (source !== null || end) go()

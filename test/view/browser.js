@@ -220,6 +220,20 @@ inBrowser(({ visit }) => {
     t.deepEqual(page.problems, [])
   })
 
+  test('while the server does not answer, the page says so; when it does again, the list goes on', async (t) => {
+    const page = await visit(short.address)
+    await page.open()
+    await page.until(shows, '"i":4,')
+    await page.page.setOfflineMode(true)
+    await page.page.keyboard.press('G')
+    await page.until(hasText, '[role=alert]', 'does not answer')
+    await page.page.setOfflineMode(false)
+    await page.page.keyboard.press('G')
+    await page.until(shows, `"i":${short.records - 1},`)
+    await page.until(() => document.querySelector('[role=alert]') === null)
+    t.pass('done')
+  })
+
   test('damage is shown where it is, in the list, on the shelf, and by verify', async (t) => {
     const file = testFolder(t)('log')
     await makeLog(file, Array.from({ length: 20000 }, (_, i) => JSON.stringify(record(i))))

@@ -153,6 +153,22 @@ test('10,000 requests at once are answered or refused, and the server lives', as
   await log.close()
 })
 
+test('of 1,000 live views at once, some are served and the others refused, and other requests are answered', async (t) => {
+  const log = await logOf(100)
+  const { get, port } = await viewOf(t, log.log)
+  const sockets = []
+  const statuses = await Promise.all(Array.from({ length: 1000 }, () => new Promise((resolve) => {
+    const request = http.get({ host: '127.0.0.1', port, path: '/api/live', agent: false }, (response) => resolve(response.statusCode))
+    request.on('error', ({ code }) => resolve(code))
+    sockets.push(request)
+  })))
+  t.equal(statuses.filter(status => status === 200).length, 32)
+  t.deepEqual([...new Set(statuses)].filter(status => ![200, 503, 'ECONNRESET'].includes(status)), [])
+  t.equal((await get('/api/records')).status, 200)
+  for (const request of sockets) request.destroy()
+  await log.close()
+})
+
 test('what is no HTTP, or ends in its middle, does no harm', async (t) => {
   const log = await logOf(10)
   const { get, port } = await viewOf(t, log.log)

@@ -51,7 +51,9 @@ export async function events (path, params, handlers, signal) {
 
 /** Tells the page when the server answers, so that what was wrong before is not shown any longer. */
 async function answered (path, params, signal) {
-  const response = await fetch(address(path, params), { signal })
+  const response = await fetch(address(path, params), { signal }).catch(err => {
+    throw isAborted(err) ? err : Object.assign(new Error('The server does not answer: flumelog view may have been stopped.'), { status: 503 })
+  })
   if (!response.ok) throw await errorOf(response)
   window.dispatchEvent(new window.Event('answered'))
   return response
@@ -66,4 +68,4 @@ async function errorOf (response) {
 export const isAborted = (err) => err.name === 'AbortError'
 
 /** Whether the server could not be reached, or could not answer; not: what was asked for is wrong. */
-export const isOutage = (err) => err instanceof TypeError || err.status >= 500
+export const isOutage = (err) => err.status >= 500

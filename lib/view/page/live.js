@@ -8,10 +8,12 @@ export class Live {
   /**
    * @param {Record<string, (data: any) => void>} handlers by the event's name
    * @param {(isConnected: boolean) => void} onStatus
+   * @param {(err: Error) => void} onRefused told what the reader has to do
    */
-  constructor (handlers, onStatus) {
+  constructor (handlers, onStatus, onRefused) {
     this.handlers = handlers
     this.onStatus = onStatus
+    this.onRefused = onRefused
     this.stopping = new window.AbortController()
   }
 
@@ -33,6 +35,7 @@ export class Live {
       } catch (err) {
         if (stop.aborted) return
         if (isAborted(err) && document.hidden) continue
+        if (err.status === 403) this.onRefused(err)
       } finally {
         this.onStatus(false)
       }

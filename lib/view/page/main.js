@@ -54,6 +54,7 @@ class App extends Component {
 
   follow () {
     const { encoding } = this.address.state
+    this.followed = encoding
     this.live?.stop()
     this.live = new Live({
       append: (appended) => {
@@ -69,7 +70,7 @@ class App extends Component {
         this.setState({ log, error: new Error('The log has been compacted: its records have other offsets now.') })
         this.address.go({ at: null, seq: null, block: null, panel: null }, { replace: true })
       }
-    }, (isLive) => this.connected(isLive))
+    }, (isLive) => this.connected(isLive), this.onError)
     this.live.run(() => ({ from: this.state.log.end, id: this.state.log.id, encoding }))
   }
 
@@ -90,7 +91,6 @@ class App extends Component {
       if (isForeign && this.list !== null && source === this.source) this.list.seek(at ?? this.state.log.start)
     })
     if (this.state.log !== null && encoding !== this.followed) this.follow()
-    this.followed = encoding
   }
 
   /** @returns {import('./sources.js').Source} the same as long as it gives the same rows */

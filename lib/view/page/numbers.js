@@ -79,8 +79,8 @@ function Live ({ samples, onError }) {
     legend: { live: true },
     scales: { x: { time: true, range: ({ data: [times] }) => lastSeconds(times) }, y: { range: (_, min, max) => [0, Math.max(10, max * 1.1)] }, lag: { range: (_, min, max) => [0, Math.max(10, max * 1.1)] } },
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
-    axes: [axis({ label: 'UTC', labelSize: 16 }), axis({ label: 'records/s', labelSize: 18, size: 60, values: compact }), axis({ scale: 'lag', side: 1, grid: { show: false }, label: 'lag, bytes', labelSize: 18, size: 50, values: compact })],
-    series: [{}, { label: 'records/s', stroke: colours.accent, width: 2, points: { show: false } }, { label: 'lag, bytes', scale: 'lag', stroke: colours.number, width: 1, dash: [4, 3], points: { show: false } }]
+    axes: [axis({ label: 'UTC', labelSize: 16, space: 80, values: (_, splits) => splits.map(clock) }), axis({ label: 'records/s', labelSize: 18, size: 60, values: compact }), axis({ scale: 'lag', side: 1, grid: { show: false }, label: 'lag, bytes', labelSize: 18, size: 50, values: compact })],
+    series: [{ label: 'Time', value: (_, seconds) => clock(seconds) }, { label: 'records/s', stroke: colours.accent, width: 2, points: { show: false } }, { label: 'lag, bytes', scale: 'lag', stroke: colours.number, width: 1, dash: [4, 3], points: { show: false } }]
   })
   const label = latest === undefined ? 'No sample yet' : `${count(Math.round(latest.rate))} records per second are appended`
   return html`<p class="note">${label}.</p><${Chart} data=${data} options=${options} height=${200} label=${`Append rate: ${label}`} onError=${onError} />`
@@ -103,6 +103,9 @@ function Histogram ({ histogram, onError }) {
       <table><thead><tr><th scope="col">Size</th><th scope="col">Records</th></tr></thead>
         <tbody>${histogram.map((bar, index) => html`<tr key=${index}><td>${names[index]}</td><td>${count(bar.count)}</td></tr>`)}</tbody></table></details>`
 }
+
+/** @param {number | null} seconds since 1970 */
+const clock = (seconds) => seconds === null || seconds === undefined ? '--' : new Date(seconds * 1000).toISOString().slice(11, 19)
 
 /** At least so many seconds, up to the last sample. */
 function lastSeconds (times) {
