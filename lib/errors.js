@@ -9,7 +9,7 @@
  * @typedef {'flumelog:deleted' | 'flumelog:trimmed' | 'flumelog:not-found' | 'flumelog:invalid' | 'flumelog:too-large' | 'flumelog:corrupt' |
  *   'flumelog:not-a-log' | 'flumelog:block-size' | 'flumelog:locked' | 'flumelog:unreachable' | 'flumelog:no-lock' |
  *   'flumelog:read-only' | 'flumelog:overflow' | 'flumelog:replaced' | 'flumelog:failed' | 'flumelog:protocol' |
- *   'flumelog:closed' | 'flumelog:compacted'} ErrorCode
+ *   'flumelog:closed' | 'flumelog:compacted' | 'flumelog:server'} ErrorCode
  * @typedef {`E${string}`} SystemErrorCode such as 'ENOSPC'
  */
 
@@ -516,6 +516,75 @@ exports.cannotExport = (filename, seq, reason) => createError('flumelog:invalid'
 /** @param {string} filename of a log that is exported */
 exports.exportTooLarge = (filename) => createError('flumelog:too-large',
   `${filename}: a file of flumelog-offset-32 cannot exceed 4 GiB; export the log to flumelog-offset-48`, { filename })
+
+// A log in a stream of NATS JetStream. Its seqs are sequence numbers, and its name in messages is the stream's.
+
+/** @param {unknown} cause */
+exports.noNatsClient = (cause) => createError('flumelog:invalid',
+  'a log in a JetStream stream needs the packages @nats-io/transport-node and @nats-io/jetstream: npm install @nats-io/transport-node@3 @nats-io/jetstream@3', { cause })
+
+/**
+ * @param {string} filename
+ * @param {number} timeout in milliseconds
+ * @param {unknown} cause
+ */
+exports.serverUnreachable = (filename, timeout, cause) => createError('flumelog:unreachable',
+  `${filename}: no NATS server has answered for ${timeout} ms: ${/** @type {Error | null} */ (cause)?.message ?? 'not connected'}`, { filename, cause })
+
+/** @param {string} filename */
+exports.appendsUnknown = (filename) => createError('flumelog:unreachable',
+  `${filename}: the connection was closed before a NATS server had answered; it is unknown whether the append is stored, and it is not repeated`, { filename })
+
+/**
+ * @param {string} filename
+ * @param {Error} cause what the server said
+ */
+exports.refusedByServer = (filename, cause) => createError('flumelog:server',
+  `${filename}: the NATS server refused the request: ${cause.message}`, { filename, cause })
+
+/**
+ * @param {string} filename
+ * @param {Error} cause what the server said
+ */
+exports.serverFull = (filename, cause) => createError('ENOSPC',
+  `${filename}: the NATS server has no space for this stream: ${cause.message}`, { filename, cause })
+
+/**
+ * @param {string} filename
+ * @param {string} problem what the stream has, and what it needs
+ */
+exports.unsuitableStream = (filename, problem) => createError('flumelog:invalid', `${filename}: ${problem}`, { filename })
+
+/**
+ * @param {string} filename
+ * @param {string} what was called
+ */
+exports.notOfStream = (filename, what) => createError('flumelog:invalid',
+  `${filename}: ${what} is not available for a log in a JetStream stream`, { filename })
+
+/**
+ * @param {string} filename
+ * @param {number} length of the record in bytes
+ * @param {number} most in bytes
+ */
+exports.tooLargeForStream = (filename, length, most) => createError('flumelog:too-large',
+  `${filename}: a record of ${length} bytes is too large: the maximum is ${most} bytes, by max_msg_size of the stream and max_payload of the server`, { filename, length, most })
+
+/**
+ * @param {string} filename
+ * @param {number} records
+ * @param {number} most
+ */
+exports.tooManyTogether = (filename, records, most) => createError('flumelog:too-large',
+  `${filename}: an atomic batch of ${records} records is too large: the maximum is ${most}`, { filename, records, most })
+
+/**
+ * @param {string} filename
+ * @param {number} seq
+ * @param {unknown} cause
+ */
+exports.undecodable = (filename, seq, cause) => createError('flumelog:corrupt',
+  `${filename}: the codec cannot decode the record ${seq}`, { filename, offset: seq, cause })
 
 /**
  * What the viewer answers instead of what it was asked for.

@@ -62,14 +62,14 @@ tape('import and require return the same', (t) => {
       const names = Object.keys(required)
       console.log(entry, imported.default === required && names.every(name => imported[name] === required[name]), ...names)
     }`)
-  t.equal(output, '. true\n./promises true open wrap FlumeLog\n./push true\n./maintenance true verify repair copy restore openOffsetMap\n./import true detectFormat readRecords importLog openImportMap exportLog\n./view true\n./async-append-only-log true\n')
+  t.equal(output, '. true\n./promises true open wrap FlumeLog\n./push true\n./maintenance true verify repair copy restore openOffsetMap\n./import true detectFormat readRecords importLog openImportMap exportLog\n./jetstream true\n./view true\n./async-append-only-log true\n')
   t.end()
 })
 
 tape('the package contains the code and the types of each entry point', (t) => {
   const isPacked = (file) => files.map(packed => packed.replace(/^\//, '')).some(packed => file === packed || file.startsWith(packed + '/'))
   const modules = Object.entries(entries ?? {}).filter(([entry]) => !entry.endsWith('.json'))
-  t.deepEqual(modules.map(([entry]) => entry), ['.', './promises', './push', './maintenance', './import', './view', './async-append-only-log'])
+  t.deepEqual(modules.map(([entry]) => entry), ['.', './promises', './push', './maintenance', './import', './jetstream', './view', './async-append-only-log'])
   for (const [entry, { types, default: code }] of modules) {
     t.ok(fs.existsSync(path.join(ROOT, code)), `${entry}: ${code} is there`)
     t.ok(isPacked(path.normalize(code)), `${code} is packed`)

@@ -8,10 +8,8 @@ const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { promises } = require('../helpers/promises')
 const { modelOf } = require('../helpers/model')
-const { collect, codeOf, event } = require('../helpers/reading')
-
-const PAIRS = [['gt', 'lt'], ['gt', 'lte'], ['gte', 'lt'], ['gte', 'lte'], ['gt', 'gte'], ['lt', 'lte']]
-const NAMES = ['gt', 'gte', 'lt', 'lte']
+const { collect } = require('../helpers/reading')
+const { boundsTests, SIZES, DELETED } = require('../helpers/bounds')
 
 /**
  * Four blocks of 32 bytes: two full ones, one with deleted records only, a tail.
@@ -23,12 +21,12 @@ async function smallLog (options = {}, reopened = false) {
   const storage = new RAM()
   const model = modelOf(settings)
   let log = promises(FlumeLog(storage, settings))
-  for (const size of [3, 10, 18, 4, 8, 5, 3]) {
+  for (const size of SIZES) {
     const value = model.make(size)
     await log.append(value)
     model.append([value])
   }
-  for (const seq of [7, 64, 72]) {
+  for (const { seq } of DELETED.map(number => model.records[number])) {
     await log.del(seq)
     model.del(seq)
   }
@@ -38,36 +36,6 @@ async function smallLog (options = {}, reopened = false) {
   }
   await log.onReady()
   return { log: log.log, close: log.close, model }
-}
-
-const text = (item) => typeof item === 'number'
-  ? `${item}`
-  : Buffer.isBuffer(item) ? item.toString('hex') : `${item.seq}:${item.value.toString('hex')}`
-
-/** Runs queries with limited concurrency, and returns those with wrong results. */
-async function compare (log, model, queries) {
-  const wrong = []
-  for (const options of queries) {
-    const found = (await collect(log, options)).map(text).join()
-    const expected = model.stream(options).map(text).join()
-    if (found !== expected) wrong.push({ options, found, expected })
-  }
-  return wrong
-}
-
-/** Every single bound, with every integer from -2 to the end of the log + 2. */
-function * singles (model) {
-  for (const name of NAMES) {
-    for (let at = -2; at <= model.end + 2; at++) yield { [name]: at }
-  }
-}
-
-function * pairs (model) {
-  for (const [a, b] of PAIRS) {
-    for (let x = -2; x <= model.end + 2; x++) {
-      for (let y = -2; y <= model.end + 2; y++) yield { [a]: x, [b]: y }
-    }
-  }
 }
 
 test('the small log has the layout that these tests need', async (t) => {
@@ -85,263 +53,9 @@ const SOURCES = [
   ['from the file, without a cache', { cacheSize: 0 }, true]
 ]
 
-for (const [what, settings, reopened] of SOURCES) {
-  test(`any integer can be a bound, forward and backward; the log is ${what}`, async (t) => {
-    const { log, close, model } = await smallLog(settings, reopened)
-    const queries = []
-    for (const bounds of singles(model)) {
-      for (const reverse of [false, true]) queries.push({ ...bounds, reverse })
-    }
-    t.deepEqual(await compare(log, model, queries), [], `${queries.length} of them`)
-    await close()
-  })
-}
-
-test('any two integers can be bounds, forward and backward', async (t) => {
-  const logs = []
-  for (const [, settings, reopened] of SOURCES) logs.push(await smallLog(settings, reopened))
-  let count = 0
-  const wrong = []
-  for (const bounds of pairs(logs[0].model)) {
-    // neighbouring pairs differ in their direction and log; with ALL=1, every log is asked for every pair
-    const reverse = count++ % 2 === 0
-    const [x, y] = Object.values(bounds)
-    const asked = process.env.ALL ? logs : [logs[Math.abs(x - y) % logs.length]]
-    for (const { log, model } of asked) wrong.push(...await compare(log, model, [{ ...bounds, reverse, values: false }]))
-  }
-  t.deepEqual(wrong, [], `${count} of them`)
-  for (const { close } of logs) await close()
-})
-
-test('reverse, limit, seqs, values and cache can be combined with each other and with bounds', async (t) => {
-  for (const reopened of [false, true]) {
-    const { log, close, model } = await smallLog({}, reopened)
-    const queries = []
-    for (const bounds of [{}, { gt: 0 }, { gte: 1 }, { lt: 105 }, { lte: 104 }, { gt: 0, lt: 105 }, { gte: 32, lte: 32 }, { gt: 33, lte: 95 }]) {
-      for (const reverse of [undefined, false, true]) {
-        for (const limit of [undefined, -1, 0, 1, 2, 3, 4, 5, Infinity]) {
-          for (const seqs of [undefined, true, false]) {
-            for (const values of [undefined, true, false]) {
-              for (const cache of [undefined, true, false]) queries.push({ ...bounds, reverse, limit, seqs, values, cache })
-            }
-          }
-        }
-      }
-    }
-    const wrong = []
-    for (const options of queries) {
-      const { limit } = options
-      const expected = model.stream({ ...options, limit: limit > 0 && limit < Infinity ? limit : undefined }).map(text).join()
-      const found = (await collect(log, options)).map(text).join()
-      if (found !== expected) wrong.push({ options, found, expected })
-    }
-    t.deepEqual(wrong, [], `${queries.length} of them`)
-    await close()
-  }
-})
-
-test('infinite, undefined and null bounds do not restrict a stream', async (t) => {
-  const { log, close, model } = await smallLog()
-  const all = model.stream({})
-  for (const options of [
-    { gt: -Infinity }, { gte: -Infinity }, { lt: Infinity }, { lte: Infinity }, { gt: undefined, lt: undefined },
-    { gte: null, lte: null }, { gt: -Infinity, lt: Infinity }, { gt: Number.MIN_SAFE_INTEGER, lt: Number.MAX_SAFE_INTEGER }
-  ]) {
-    t.deepEqual(await collect(log, options), all)
-    t.deepEqual(await collect(log, { ...options, reverse: true }), all.toReversed())
-  }
-  for (const options of [{ gt: Infinity }, { gte: Infinity }, { lt: -Infinity }, { lte: -Infinity }, { gt: 2 ** 60 }, { lt: -(2 ** 60) }]) {
-    t.deepEqual(await collect(log, options), [])
-    t.deepEqual(await collect(log, { ...options, reverse: true }), [])
-  }
-  await close()
-})
-
-test('all four bounds can be combined', async (t) => {
-  const { log, close, model } = await smallLog()
-  const at = [-1, 0, 1, 7, 31, 32, 33, 96, 105, 106, 112]
-  const queries = []
-  for (const gt of at) for (const gte of at) for (const lt of at) for (const lte of at) queries.push({ gt, gte, lt, lte, reverse: (gt + lt) % 2 === 0 })
-  t.deepEqual(await compare(log, model, queries), [], `${queries.length} of them`)
-  await close()
-})
-
-test('an empty log yields nothing within any bounds', async (t) => {
-  const log = promises(FlumeLog(new RAM(), { blockSize: 32 }))
-  for (const bounds of [...singles({ end: 0 }), ...pairs({ end: 0 }), {}]) {
-    for (const reverse of [false, true]) {
-      const found = await collect(log.log, { ...bounds, reverse })
-      if (found.length !== 0) t.fail(JSON.stringify({ bounds, reverse, found }))
-    }
-  }
-  t.equal(log.log.since.value, -1)
-  await log.close()
-})
-
-test('scan yields the same records as stream, within the same bounds', async (t) => {
-  for (const reopened of [false, true]) {
-    const { log, close, model } = await smallLog({}, reopened)
-    const wrong = []
-    let count = 0
-    for (const bounds of singles(model)) {
-      for (const reverse of [false, true]) {
-        for (const how of [{ cache: true }, { cache: false }, { cache: false, reuse: true }]) {
-          const options = { ...bounds, reverse, ...how }
-          const found = await scanned(log, options)
-          const expected = model.stream(options).map(text).join()
-          count++
-          if (found.join() !== expected) wrong.push({ options, found, expected })
-        }
-      }
-    }
-    t.deepEqual(wrong, [], `${count} of them`)
-    t.deepEqual(await scanned(log, {}, 2), model.stream({ limit: 2 }).map(text), 'and ends when it is told to')
-    t.deepEqual(await scanned(log, { reverse: true, gt: 0 }, 1), model.stream({ reverse: true, limit: 1 }).map(text))
-    await close()
-  }
-})
-
-function scanned (log, options, most = Infinity) {
-  return new Promise((resolve, reject) => {
-    const found = []
-    log.scan(options, (block, start, end, seq) => {
-      found.push(text({ seq, value: block.subarray(start, end) }))
-      return found.length < most
-    }, err => err ? reject(err) : resolve(found))
-  })
-}
-
-test('old: false yields only records appended later, within bounds and limit', async (t) => {
-  for (const options of [{}, { limit: 2 }, { gt: 0 }, { gt: 112 }, { gte: 200 }, { lt: 150 }, { lte: 128 }, { reverse: true }, { live: true }, { gt: 130, lt: 180 }, { seqs: false }, { values: false }]) {
-    const { log, close, model } = await smallLog({}, true)
-    const before = model.end
-    const source = log.stream({ old: false, ...options })
-    const got = []
-    const ended = event(resolve => source(null, function next (end, item) {
-      if (end) return resolve(end)
-      got.push(text(item))
-      source(null, next)
-    }))
-    const { append } = promises(log)
-    for (let i = 0; i < 8; i++) {
-      const value = model.make(12)
-      await append(value)
-      model.append([value])
-    }
-    const expected = model.stream({ ...options, reverse: false, gte: Math.max(before, options.gte ?? 0) })
-    await close()
-    t.equal(await ended, true)
-    t.deepEqual(got, expected.map(text), JSON.stringify(options))
-  }
-})
-
-test('a live stream yields old and new records within its bounds, and ends after an upper bound', async (t) => {
-  // all records the log will have, to choose bounds
-  const { model: whole, close } = await smallLog()
-  await close()
-  const sizes = [12, 3, 18, 5]
-  for (const size of sizes) whole.append([whole.make(size)])
-  const wrong = []
-  let count = 0
-  for (const [a, b] of [['gt', 'lt'], ['gte', 'lte']]) {
-    for (let x = 90; x <= whole.end + 2; x += 7) {
-      for (let y = 90; y <= whole.end + 2; y += 3) {
-        const bounds = { [a]: x, [b]: y }
-        const { log, close, model } = await smallLog()
-        const source = log.stream({ ...bounds, live: true })
-        const got = []
-        let endedEarly = false
-        let closing = false
-        const ended = event(resolve => source(null, function next (end, item) {
-          if (end) {
-            endedEarly = !closing
-            return resolve(end)
-          }
-          got.push(text(item))
-          source(null, next)
-        }))
-        const { append } = promises(log)
-        for (const size of sizes) {
-          const value = model.make(size)
-          await append(value)
-          model.append([value])
-        }
-        closing = true
-        await close()
-        const end = await ended
-        const expected = model.stream(bounds).map(text)
-        // a record behind the bound, or none possible within it, is what ends it
-        const most = b === 'lt' ? y - 1 : y
-        const mustEnd = model.end > most || (a === 'gt' ? x + 1 : x) > most
-        count++
-        if (end !== true || got.join() !== expected.join() || endedEarly !== mustEnd) wrong.push({ bounds, end, got, expected, endedEarly, mustEnd })
-      }
-    }
-  }
-  t.deepEqual(wrong.slice(0, 5), [], `${count} of them`)
-})
-
-test('a live stream that starts after the end of the log waits for records there', async (t) => {
-  for (const gt of [105, 111, 112, 127, 128, 200, 223]) {
-    for (const reverse of [false, true]) {
-      const { log, close, model } = await smallLog({}, true)
-      const got = []
-      const source = log.stream({ gt, live: true, reverse, values: false })
-      const ended = event(resolve => source(null, function next (end, item) {
-        if (end) return resolve(end)
-        got.push(item)
-        source(null, next)
-      }))
-      const { append } = promises(log)
-      for (let i = 0; i < 8; i++) {
-        const value = model.make(12)
-        await append(value)
-        model.append([value])
-      }
-      await close()
-      t.equal(await ended, true)
-      t.deepEqual(got, model.stream({ gt, values: false }), `gt: ${gt}${reverse ? ', reverse' : ''}`)
-    }
-  }
-})
-
-test('reverse with live yields the old records in reverse, then new ones as they are appended', async (t) => {
-  for (const options of [{}, { gt: 0 }, { gt: 40 }, { lt: 105 }, { lt: 150 }, { limit: 2 }, { limit: 6 }, { gt: 0, lt: 150, limit: 5 }, { values: false }]) {
-    const { log, close, model } = await smallLog({}, true)
-    const old = model.stream({ ...options, reverse: true })
-    const before = model.end
-    const got = []
-    const source = log.stream({ ...options, live: true, reverse: true })
-    const ended = event(resolve => source(null, function next (end, item) {
-      if (end) return resolve(end)
-      got.push(text(item))
-      source(null, next)
-    }))
-    const { append } = promises(log)
-    for (let i = 0; i < 6; i++) {
-      const value = model.make(12)
-      await append(value)
-      model.append([value])
-    }
-    await close()
-    t.equal(await ended, true)
-    const left = options.limit === undefined ? undefined : options.limit - old.length
-    const fresh = left === 0 ? [] : model.stream({ ...options, limit: left, gte: before })
-    t.deepEqual(got, [...old, ...fresh].map(text), JSON.stringify(options))
-  }
-})
-
-test('a bound or limit that is not an integer is an error, and does not affect the log', async (t) => {
-  const { log, close, model } = await smallLog()
-  for (const name of NAMES) {
-    for (const value of [NaN, 0.5, -1.5, '0', '', true, {}, [], [1], () => 1, Buffer.alloc(1), new Date(0), 1n, Symbol('x')]) {
-      t.equal(await codeOf(collect(log, { [name]: value })), 'flumelog:invalid', `${name}: ${typeof value} ${String(value)}`)
-      t.equal(await codeOf(scanned(log, { [name]: value })), 'flumelog:invalid')
-    }
-  }
-  for (const value of [NaN, 0.5, 1.5, '1', true, {}, 1n]) t.equal(await codeOf(collect(log, { limit: value })), 'flumelog:invalid', `limit: ${typeof value} ${String(value)}`)
-  for (const value of [1, 'x', true, () => {}]) t.equal(await codeOf(collect(log, value)), 'flumelog:invalid', `options: ${String(value)}`)
-  t.deepEqual(await collect(log, null), model.stream({}))
-  t.deepEqual(await collect(log), model.stream({}))
-  await close()
+boundsTests({
+  SOURCES,
+  smallLog,
+  emptyLog: async () => promises(FlumeLog(new RAM(), { blockSize: 32 })),
+  live: { from: 90, lowerStep: 7, upperStep: 3, after: [105, 111, 112, 127, 128, 200, 223] }
 })

@@ -1,0 +1,405 @@
+'use strict'
+
+// Appends records: gathers what is appended while a batch is being stored into the next one.
+//
+// A batch is stored by the server as a whole, or not at all, and its records get consecutive sequences. Each log object publishes on a
+// subject of its own, one batch at a time, and states the sequence of the last message on it. So nothing is stored twice or out of order,
+// however often a batch is sent: while nobody knows whether one was stored (the connection broke, a server was killed), the last message on
+// the subject tells.
+
+const errors = require('../errors')
+const { callAll } = require('../callbacks')
+const { sizeOf } = require('../storage/buffers')
+const { REQUEST_TIMEOUT } = require('./connection')
+
+/** The server takes no larger batch. */
+const MAX_RECORDS = 1000
+const MAX_BYTES = 1024 * 1024
+
+/** Codes of the server: what the batch expects is not so, or not any more; a batch of which a part was lost; too many at once. */
+const DOUBTFUL = new Set([10071, 10164, 10176, 10210])
+
+/**
+ * @typedef {(err: Error | null, seq?: any) => void} Appended
+ * @typedef {object} Call of `append`
+ * @property {Uint8Array[]} records
+ * @property {number} bytes
+ * @property {boolean} atomic
+ * @property {Appended | undefined} cb
+ * @property {number} stored number of its records that are stored
+ * @property {Error | null} error for which nothing of it is to be stored
+ *
+ * @typedef {object} Batch
+ * @property {Uint8Array[]} records
+ * @property {number} bytes
+ * @property {{ call: Call, records: number }[]} parts which calls they are of, in order
+ */
+
+class Publisher {
+  /**
+   * @param {string} label of the log, for errors
+   * @param {{ highWaterMark: number, overflow: 'queue' | 'reject' }} limits
+   * @param {{ lastSeq: number, advance: (seq: number) => void }} log told of the last record of a batch before the callbacks are called
+   */
+  constructor (label, limits, log) {
+    this.label = label
+    this.limits = limits
+    this.log = log
+    /** @type {import('./connection').Connection | null} */
+    this.connection = null
+    this.subject = ''
+    /** The sequence of the last message on the subject; 0: there is none. */
+    this.last = 0
+    /** Bytes that a record may have. */
+    this.maxRecord = Infinity
+    /** Calls of which records are still to be sent, from `next` on. @type {Call[]} */
+    this.queue = []
+    this.next = 0
+    /** Records of the call at `next` that were sent. */
+    this.sent = 0
+    /** @type {Batch | null} */
+    this.batch = null
+    this.isScheduled = false
+    /** Why nothing is accepted any more. @type {Error | null} */
+    this.refusal = null
+    /** Called when nothing is in flight. @type {Array<(err: Error | null) => void>} */
+    this.drained = []
+    /** @type {Array<{ bytes: number, run: () => void }>} */
+    this.roomy = []
+    const count = () => ({ records: 0, bytes: 0 })
+    this.counts = { appended: count(), written: count(), rejected: count(), inFlight: count(), writes: 0 }
+    this.batches = 0
+    this.run = this.run.bind(this)
+  }
+
+  /**
+   * @param {import('./connection').Connection} connection that is open
+   * @param {string} prefix of subjects
+   * @param {number} maxRecord
+   */
+  start (connection, prefix, maxRecord) {
+    this.connection = connection
+    this.subject = `${prefix}.${connection.transport.nuid.next()}`
+    this.maxRecord = maxRecord
+    this.schedule()
+  }
+
+  // What a sink needs
+
+  get appender () {
+    return this
+  }
+
+  get ownBytes () {
+    return this.counts.inFlight.bytes
+  }
+
+  /**
+   * @param {Uint8Array} data
+   * @param {Appended} cb
+   */
+  appendUnlimited (data, cb) {
+    this.accept([data], false, cb)
+  }
+
+  /**
+   * @param {number} bytes
+   * @param {() => void} run called when no more bytes than these are in flight
+   */
+  whenRoom (bytes, run) {
+    if (this.ownBytes <= bytes) process.nextTick(run)
+    else this.roomy.push({ bytes, run })
+  }
+
+  /** @param {(err: Error | null) => void} [cb] called when all that was appended is acknowledged, or has failed */
+  sync (cb = () => {}) {
+    if (this.counts.inFlight.records === 0) process.nextTick(cb, null)
+    else this.drained.push(cb)
+  }
+
+  // Appends
+
+  /**
+   * @param {Uint8Array[]} records which may be changed by the caller afterwards
+   * @param {boolean} atomic
+   * @param {Appended | undefined} cb
+   */
+  append (records, atomic, cb) {
+    const bytes = sizeOf(records)
+    const { ownBytes, limits: { highWaterMark, overflow } } = this
+    if (overflow === 'reject' && ownBytes > 0 && ownBytes + bytes > highWaterMark) {
+      return this.reject(errors.overflow(bytes, ownBytes, highWaterMark), { records: records.length, bytes }, cb)
+    }
+    this.accept(records, atomic, cb)
+  }
+
+  /**
+   * @param {Uint8Array[]} records
+   * @param {boolean} atomic
+   * @param {Appended | undefined} cb
+   */
+  accept (records, atomic, cb) {
+    const bytes = sizeOf(records)
+    if (this.refusal !== null) return this.reject(this.refusal, { records: records.length, bytes }, cb)
+    const { appended, inFlight } = this.counts
+    for (const count of [appended, inFlight]) {
+      count.records += records.length
+      count.bytes += bytes
+    }
+    this.queue.push({ records: records.map(data => Buffer.from(data)), bytes, atomic, cb, stored: 0, error: null })
+    this.schedule()
+  }
+
+  /**
+   * @param {Error} error
+   * @param {import('../types').Count} count of what is not stored
+   * @param {Appended | undefined} cb
+   */
+  reject (error, count, cb) {
+    this.countRejected(count)
+    if (cb !== undefined) process.nextTick(cb, error)
+  }
+
+  /** @param {import('../types').Count} count of what got an error */
+  countRejected ({ records, bytes }) {
+    this.counts.rejected.records += records
+    this.counts.rejected.bytes += bytes
+  }
+
+  /** What is appended in one turn is stored together. */
+  schedule () {
+    if (this.isScheduled || this.batch !== null || this.connection === null) return
+    this.isScheduled = true
+    process.nextTick(this.run)
+  }
+
+  async run () {
+    this.isScheduled = false
+    for (;;) {
+      const batch = this.takeBatch()
+      if (batch === null) return
+      this.batch = batch
+      try {
+        const seq = batch.records.length === 0 ? this.last : await this.store(batch)
+        this.batch = null
+        this.settle(batch, seq)
+      } catch (err) {
+        this.batch = null
+        this.fail(batch, /** @type {Error} */ (err))
+      }
+    }
+  }
+
+  /** @returns {Batch | null} the next records */
+  takeBatch () {
+    /** @type {Batch} */
+    const batch = { records: [], bytes: 0, parts: [] }
+    for (; this.next < this.queue.length; this.next++, this.sent = 0) {
+      const call = this.queue[this.next]
+      call.error = this.problemOf(call)
+      if (call.error !== null) {
+        batch.parts.push({ call, records: 0 })
+        continue
+      }
+      if (call.atomic && batch.records.length > 0 && batch.records.length + call.records.length > MAX_RECORDS) break
+      const before = this.sent
+      while (this.sent < call.records.length && batch.records.length < MAX_RECORDS && (call.atomic || batch.bytes < MAX_BYTES)) {
+        const data = call.records[this.sent++]
+        batch.records.push(data)
+        batch.bytes += data.length
+      }
+      if (this.sent > before || call.records.length === 0) batch.parts.push({ call, records: this.sent - before })
+      if (this.sent < call.records.length) break
+    }
+    if (this.next === this.queue.length || this.next > MAX_RECORDS) {
+      this.queue = this.queue.slice(this.next)
+      this.next = 0
+    }
+    return batch.parts.length === 0 ? null : batch
+  }
+
+  /**
+   * @param {Call} call
+   * @returns {Error | null} why its records cannot be stored
+   */
+  problemOf ({ records, atomic }) {
+    if (atomic && records.length > MAX_RECORDS) return errors.tooManyTogether(this.label, records.length, MAX_RECORDS)
+    const large = records.find(({ length }) => length > this.maxRecord)
+    return large === undefined ? null : errors.tooLargeForStream(this.label, large.length, this.maxRecord)
+  }
+
+  // Storing
+
+  /**
+   * Sends a batch until it is stored.
+   * @param {Batch} batch
+   * @returns {Promise<number>} the sequence of its last record. Rejects if the server refuses it, or there will be no connection
+   */
+  async store (batch) {
+    const connection = /** @type {import('./connection').Connection} */ (this.connection)
+    await connection.connected()
+    for (;;) {
+      const before = this.last
+      const refusal = await this.trySend(batch)
+      if (this.last > before) return this.last
+      if (connection.failure === null) this.last = await this.lastStored().catch((err) => { throw connection.failure === null ? err : this.unknown() })
+      if (this.last > before) return this.last
+      if (refusal !== null) throw refusal
+      await connection.pause().catch(() => { throw this.unknown() })
+    }
+  }
+
+  /** @returns {Error} for a batch that was sent, and of which there will be no news */
+  unknown () {
+    return errors.appendsUnknown(this.label)
+  }
+
+  /**
+   * Sends a batch, and waits for the answer: `last` then says whether it is stored, if that is known.
+   * @param {Batch} batch
+   * @returns {Promise<Error | null>} why the server does not store it
+   */
+  async trySend ({ records }) {
+    const connection = /** @type {import('./connection').Connection} */ (this.connection)
+    try {
+      this.counts.writes++
+      this.last = await connection.attempt(() => this.send(records))
+    } catch (err) {
+      if (err instanceof connection.transport.TimeoutError) connection.checkServer()
+      if (connection.failure === null && !this.isDoubtful(err)) return connection.refused(err)
+    }
+    return null
+  }
+
+  /**
+   * @param {any} err
+   * @returns {boolean} whether the batch may be stored all the same, or could be if it is sent again
+   */
+  isDoubtful (err) {
+    return DOUBTFUL.has(err?.code) || /** @type {import('./connection').Connection} */ (this.connection).isTransient(err)
+  }
+
+  /** @returns {Promise<number>} the sequence of the last message on the subject, as the leader knows it; 0 if there is none */
+  async lastStored () {
+    const connection = /** @type {import('./connection').Connection} */ (this.connection)
+    const { manager, settings } = connection
+    const message = await connection.ask(() => manager.streams.getMessage(settings.stream, { last_by_subj: this.subject }), true)
+    return message?.seq ?? 0
+  }
+
+  /**
+   * @param {Uint8Array[]} records
+   * @returns {Promise<number>} the sequence of the last one
+   */
+  async send (records) {
+    /** @type {{ error?: any, seq: number }} */
+    let answer = { seq: this.last }
+    const { nats, transport: { headers }, jetstream: { JetStreamApiError } } = /** @type {import('./connection').Connection} */ (this.connection)
+    const { subject } = this
+    const id = `${subject.slice(-22)}${(++this.batches).toString(36)}`
+    const last = records.length - 1
+    for (let i = 0; i <= last; i++) {
+      const head = headers()
+      if (i === 0) head.set('Nats-Expected-Last-Subject-Sequence', String(this.last))
+      if (last > 0) {
+        head.set('Nats-Batch-Id', id)
+        head.set('Nats-Batch-Sequence', String(i + 1))
+        if (i === last) head.set('Nats-Batch-Commit', '1')
+      }
+      if (i < last) {
+        nats.publish(subject, records[i], { headers: head })
+        continue
+      }
+      // the server answers the last one, for all of them
+      const message = await nats.request(subject, records[i], { headers: head, timeout: REQUEST_TIMEOUT })
+      answer = message.json()
+      if (answer.error !== undefined) throw new JetStreamApiError(answer.error)
+    }
+    return answer.seq
+  }
+
+  // Outcomes
+
+  /**
+   * @param {Batch} batch
+   * @param {number} seq of its last record
+   */
+  settle ({ records, bytes, parts }, seq) {
+    const { written, inFlight } = this.counts
+    written.records += records.length
+    written.bytes += bytes
+    inFlight.records -= records.length
+    inFlight.bytes -= bytes
+    if (records.length > 0) this.log.advance(seq)
+    let stored = seq - records.length
+    /** @type {Array<() => void>} */
+    const calls = []
+    for (const { call, records } of parts) {
+      stored += records
+      if (call.error !== null) {
+        this.forget(call.records.length, call.bytes)
+        calls.push(() => call.cb?.(call.error))
+        continue
+      }
+      call.stored += records
+      if (call.stored < call.records.length) continue
+      // an array may have no records
+      const end = call.records.length === 0 ? this.log.lastSeq : stored
+      calls.push(() => call.cb?.(null, call.atomic ? call.records.map((_, i) => end - call.records.length + 1 + i) : end))
+    }
+    callAll(calls, undefined)
+    this.release()
+  }
+
+  /**
+   * A batch could not be stored: nothing that was appended after it is, until now.
+   * @param {Batch} batch
+   * @param {Error} err
+   */
+  fail ({ parts }, err) {
+    const failed = [...new Set([...parts.map(({ call }) => call), ...this.queue.slice(this.next)])]
+    this.queue = []
+    this.next = 0
+    this.sent = 0
+    for (const { records, bytes, stored } of failed) {
+      const left = records.slice(stored)
+      this.forget(left.length, stored === 0 ? bytes : sizeOf(left))
+    }
+    callAll(failed.map(({ cb, error }) => () => cb?.(error ?? err)), undefined)
+    this.release()
+  }
+
+  /**
+   * @param {number} records that are not stored
+   * @param {number} bytes
+   */
+  forget (records, bytes) {
+    const { inFlight } = this.counts
+    inFlight.records -= records
+    inFlight.bytes -= bytes
+    this.countRejected({ records, bytes })
+  }
+
+  /** Calls who waits for room, or for the end. */
+  release () {
+    const { records, bytes } = this.counts.inFlight
+    const isRoomy = this.roomy.filter(waiting => bytes <= waiting.bytes)
+    this.roomy = this.roomy.filter(waiting => bytes > waiting.bytes)
+    callAll(isRoomy.map(({ run }) => run), undefined)
+    if (records > 0) return
+    const { drained } = this
+    this.drained = []
+    callAll(drained, null)
+  }
+
+  /**
+   * Accepts nothing more, and fails what is not sent yet; what is being sent ends with the connection.
+   * @param {Error} err
+   */
+  stop (err) {
+    this.refusal ??= err
+    if (this.batch === null) this.fail({ records: [], bytes: 0, parts: [] }, err)
+  }
+}
+
+module.exports = { Publisher }
