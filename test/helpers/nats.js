@@ -142,13 +142,13 @@ async function startCluster (file) {
 }
 
 /**
- * Runs tests with a server that they share, which is killed after them. Without one, a line says so; with CI set, that is a failure.
+ * Runs tests with a server that they share, which is killed after them. Without one, a line says so; with CI set, that is a failure, unless TEST_WITHOUT_NATS is, too.
  * @param {string} what is tested
  * @param {(file: string) => void} define called with the path of the program
  */
 function withNats (what, define) {
   const found = findServer()
-  if (found === null && process.env.CI === undefined) {
+  if (found === null && (process.env.CI === undefined || process.env.TEST_WITHOUT_NATS !== undefined)) {
     test(what, { skip: `there is no nats-server ${LEAST.join('.')} or later: ${HOW}` }, () => {})
     return
   }
