@@ -204,7 +204,10 @@ class Follower {
     const mayBeLonger = tail.number === 0 && state !== 'sealed' && end < available
     if (mayBeLonger && await this.correctBlockSize(bounds.limit)) return true
     if (state === 'changed') throw this.changed(start + end)
-    if (state === 'corrupt') return this.retryCorrupt(tail, /** @type {import('../format/validation').Problem} */ (problem))
+    if (state === 'corrupt') {
+      if (isOutdated) this.point.isTailOutdated = true
+      return this.retryCorrupt(tail, /** @type {import('../format/validation').Problem} */ (problem))
+    }
     // a corrupt tail stays as it is until a writer goes on behind it
     if (tail.error !== null && state === 'open' && end < available) return false
     tail.error = null
