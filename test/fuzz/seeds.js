@@ -20,7 +20,8 @@ const SEEDS = [
   ['a block that was read while a deletion failed is read again', 'faults', 5075177],
   ['a deletion that was undone does not count as done', 'failed writes at once', 5075187],
   ['what a batch has written is truncated when a later part of it cannot be written', 'faults', 5409390],
-  ['nothing is published after the log is closed', 'failed writes at once', 5409432]
+  ['nothing is published after the log is closed', 'failed writes at once', 5409432],
+  ['of a large record that was deleted, a trim may take some parts', 'failed writes at once', 77371033]
 ]
 const REPEATED = [['disk', 1], ['faults', 2], ['full disk', 3], ['answers at once', 4], ['failed syncs', 5]]
 

@@ -196,8 +196,9 @@ function wholeFrames (frames, model) {
     if (kind !== LAST) return whole.push(frame)
     const count = indexAt(frame.data, 0)
     if (count > i) {
-      // its first parts were trimmed
-      if (frame.seq >= model.trimmingTo) model.violate(`the large record at ${frame.seq} has lost parts, and the log was to be trimmed to ${model.trimmingTo}`)
+      // its first parts were trimmed; of one that was deleted, the last ones may be left, also when the log is opened again
+      const isThere = model.bySeq.get(frame.seq)?.deletingAt === Infinity
+      if (frame.seq >= model.trimmingTo && isThere) model.violate(`the large record at ${frame.seq} has lost parts, and the log was to be trimmed to ${model.trimmingTo}`)
       model.cutOff = frame.seq
       return
     }
