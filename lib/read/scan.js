@@ -25,8 +25,8 @@ function scan ({ blocks, turn }, options, onRecord, cb) {
   /** @type {((block: null, start: number, end: number, seq: number) => boolean | void) | null} */
   let passDeleted = null
   try {
-    if (options.deleted) passDeleted = /** @type {any} */ (onRecord)
     cursor = openRecordCursor(blocks, scanRangeOf(options), run)
+    if (options.deleted) passDeleted = /** @type {any} */ (onRecord)
     blocks.cursors.add(cursor)
   } catch (err) {
     return process.nextTick(cb, errors.thrown('an option', err))
