@@ -11,7 +11,7 @@ const { noSmallDisk, smallDisk } = require('../helpers/full')
 const { makeLog, readLog, deleteFrom, jsonRecords, overwrite } = require('../helpers/logs')
 const { OLD_LOGS, variedRecords } = require('../helpers/old-files')
 const { promises } = require('../helpers/promises')
-const { codeOf, isSame } = require('../helpers/reading')
+const { codeOf, event, isSame } = require('../helpers/reading')
 
 for (const [format, { make, read }] of Object.entries(OLD_LOGS)) {
   test(`${format}: its package reads what was exported, and can go on with it`, async (t) => {
@@ -100,6 +100,10 @@ test('an export of a log that is being written has what was acknowledged before'
   const log = promises(FlumeLog(name('log')))
   await log.append(variedRecords(200))
   await log.append('more')
+  // it is published in a later turn
+  const reader = promises(FlumeLog(name('log'), { readOnly: true }))
+  while (reader.log.since.value !== log.log.since.value) await event(setImmediate)
+  await reader.close()
   const { records } = await exportLog(name('log'), name('out'), { to: 'async-append-only-log' })
   t.equal(records, 201)
   await log.close()

@@ -231,7 +231,8 @@ class Round {
     const all = () => [...this.writers, ...this.readers].filter(({ isDoomed }) => !isDoomed)
     for (const { process } of this.writers) process.send({ finish: true })
     await this.until(() => this.writers.every(({ process }) => process.messages.some(({ what }) => what === 'finished')), 'the last calls')
-    const last = this.random.pick(this.writers)
+    // one that was asked to close has finished, too
+    const last = this.random.pick(this.writers.filter(({ isDoomed }) => !isDoomed))
     last.process.send({ sentinel: true })
     let sentinel
     await this.until(() => (sentinel = last.process.messages.find(({ what }) => what === 'sentinel')), 'the last record')
