@@ -14,7 +14,7 @@ const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { pathFile } = require('../../lib/storage/path-file')
 const { testFolder } = require('../helpers/folder')
-const { codeOf } = require('../helpers/reading')
+const { codeOf, event } = require('../helpers/reading')
 
 const SMALL = { blockSize: 1024 }
 
@@ -23,6 +23,7 @@ tape('a read-only log follows a compaction: its streams go on where they were, l
   const log = await open(file, SMALL)
   const seqs = []
   for (let n = 0; n < 500; n++) seqs.push(await log.append(`record ${n}`))
+  await published()
   const reader = await open(file, { readOnly: true })
   const ids = []
   reader.onCompact(({ id, previousId }) => ids.push([previousId, id]))
@@ -67,6 +68,7 @@ tape('at the moment when a read-only log goes on in the compacted file it shows 
   const folder = testFolder(t)
   const log = await open(folder('log'), SMALL)
   await log.append(numbers(500).map(n => `record ${n}`))
+  await published()
   const reader = await open(folder('log'), { readOnly: true })
   const backward = reader.stream({ reverse: true })
   const unread = reader.stream({ reverse: true })
@@ -101,6 +103,7 @@ tape('what was deleted since the compaction, before a read-only log goes on in t
   const file = testFolder(t)('log')
   const log = await open(file, SMALL)
   await log.append(numbers(500).map(n => `record ${n}`))
+  await published()
   const made = pathFile(file, { readOnly: true, lock: false })
   let gate = Promise.resolve()
   const checkPath = (cb) => gate.then(() => made.checkPath(cb))
@@ -125,6 +128,7 @@ tape('a log can be opened read-only at any step of its compaction, and follows t
   const file = testFolder(t)('log')
   const log = await open(file, SMALL)
   await log.append(numbers(100).map(n => `record ${n}`))
+  await published()
   const all = numbers(100).map(n => `record ${n}`)
   const readers = []
   const openReader = async () => {
@@ -229,6 +233,11 @@ tape('the views of flumedb are rebuilt by themselves when the log is compacted, 
   await check('and goes on', [...kept.filter(n => n < 50), 500])
   await promised(cb => db.close(cb))
 })
+
+/** What was acknowledged is published in the turn after that. */
+function published () {
+  return event(setImmediate)
+}
 
 function numbers (count) {
   return Array.from({ length: count }, (_, i) => i)
