@@ -10,6 +10,8 @@ const fs = require('fs')
 const POLL_INTERVAL = 50
 /** Bun drops an event that comes up to 2 ms after one of the same kind, even if it is the last one. */
 const DROPS_EVENTS = process.versions.bun !== undefined
+/** Deno begins to watch a file a moment after it was asked to, so that it may miss the last change of all. */
+const MISSES_EVENTS = process.versions.deno !== undefined
 /** Milliseconds after an event by which all events that may be dropped because of it have come. */
 const DROP_TIME = 5
 
@@ -37,8 +39,8 @@ class FileWatch {
     this.clock = clock
     this.isHeld = false
     this.stopped = false
-    /** Whether the system reports changes. */
-    this.hasEvents = true
+    /** Whether the system reports changes, all of them. */
+    this.hasEvents = !MISSES_EVENTS
     /** @type {import('../clock').Timer | null} */
     this.timer = null
     /** @type {import('../clock').Timer | null} */
@@ -48,6 +50,7 @@ class FileWatch {
     this.poll = this.poll.bind(this)
     this.logWatcher = this.watch(filename)
     this.pointReplaced()
+    this.startTimer()
   }
 
   /**
