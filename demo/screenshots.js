@@ -11,7 +11,7 @@ const { setTimeout: pause } = require('timers/promises')
 const codec = require('flumecodec').json
 const { open } = require('../promises')
 const { readRecords } = require('./records')
-const { findBrowser, launch } = require('../test/helpers/browser')
+const { findBrowser, launch } = require('../test/helpers/chromium')
 
 const PROGRAM = path.join(__dirname, '..', 'bin', 'flumelog.js')
 const TARGET = path.join(__dirname, '..', 'docs', 'images')
