@@ -161,7 +161,7 @@ class Stream {
     this.cursor?.stop()
     this.cursor = null
     this.min = (this.instance.progress.since.value ?? -1) + 1
-    if (this.max !== Infinity) this.max = Infinity
+    this.max = Infinity
   }
 
   stop () {
