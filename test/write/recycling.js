@@ -48,7 +48,7 @@ tape(`what a reader was given never changes, however much is appended later, in 
       seqs.push(...await Promise.all(expected.slice(-count).map(text => log.append(text))))
       if (reader === 'none') continue
       // mostly one of the last block, which is still in memory
-      const index = seqs.length - 1 - Math.floor(which * Math.min(seqs.length, 5))
+      const index = seqs.length - 1 - Math.floor(which * (Math.min(seqs.length, 5) - 1))
       const value = await readers[reader](log, seqs[index], seqs[index + 1] ?? log.log.stats().size)
       held.push({ value, text: expected[index] })
     }
