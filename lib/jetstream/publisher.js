@@ -44,7 +44,8 @@ class Publisher {
     this.sent = 0
     /** @type {Batch | null} */
     this.batch = null
-    this.isScheduled = false
+    /** Whether batches are being sent, or about to be: one at a time. */
+    this.isRunning = false
     /** Why nothing is accepted any more. @type {Error | null} */
     this.refusal = null
     /** Called when nothing is in flight. @type {Array<(err: Error | null) => void>} */
@@ -151,17 +152,19 @@ class Publisher {
 
   /** What is appended in one turn is stored together. */
   schedule () {
-    if (this.isScheduled || this.batch !== null || this.sender === null) return
-    this.isScheduled = true
+    if (this.isRunning || this.sender === null) return
+    this.isRunning = true
     process.nextTick(this.run)
   }
 
   async run () {
-    this.isScheduled = false
     const sender = /** @type {BatchSender} */ (this.sender)
     for (;;) {
       const batch = this.takeBatch()
-      if (batch === null) return
+      if (batch === null) {
+        this.isRunning = false
+        return
+      }
       this.batch = batch
       try {
         const seq = batch.records.length === 0 ? sender.last : await sender.store(batch.records)
