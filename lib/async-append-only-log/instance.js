@@ -93,6 +93,17 @@ class Instance {
    * @param {(err: any, value: any) => void} cb
    */
   get (offset, cb) {
+    const { store } = this
+    const data = store.dataNow(offset)
+    if (data === null) store.whenOpen(/** @type {any} */ (cb), () => this.find(offset, cb))
+    else store.answer(this.decode === null ? data : this.decode(data), cb)
+  }
+
+  /**
+   * @param {number} offset
+   * @param {(err: any, value: any) => void} cb
+   */
+  find (offset, cb) {
     this.store.get(offset, (err, data) => {
       if (err) cb(err, undefined)
       else cb(null, this.decode === null ? data : this.decode(data))
@@ -141,7 +152,7 @@ function openInstance (filename, options) {
     since: progress.since,
     compactionProgress: store.compaction.progress,
     streams,
-    get: (/** @type {number} */ offset, /** @type {any} */ cb) => store.whenOpen(cb, () => instance.get(offset, cb)),
+    get: (/** @type {number} */ offset, /** @type {any} */ cb) => instance.get(offset, cb),
     append: (/** @type {any} */ value, /** @type {any} */ cb) => {
       if (store.takesAppends) instance.append(value, cb)
       else store.whenAppendable(cb, () => instance.append(value, cb))

@@ -58,6 +58,7 @@ class Store {
     this.internals = /** @type {import('../log').Log} */ (/** @type {unknown} */ (null))
     this.opened = /** @type {import('../opening').Opened} */ (/** @type {unknown} */ (null))
     this.blocks = /** @type {import('../read/block-cache').BlockCache} */ (/** @type {unknown} */ (null))
+    this.reader = /** @type {import('../read/get').RecordReader} */ (/** @type {unknown} */ (null))
     this.writer = /** @type {import('../write/writer').Writer} */ (/** @type {unknown} */ (null))
     /** @type {Promise<unknown> | null} */
     this.closing = null
@@ -81,6 +82,7 @@ class Store {
     this.internals = /** @type {import('../log').Log} */ (logBehind(log))
     this.opened = /** @type {import('../opening').Opened} */ (this.internals.state.opened)
     this.blocks = this.opened.blocks
+    this.reader = this.opened.reader
     this.writer = /** @type {import('../write/writer').Writer} */ (this.opened.writer)
     this.shift = this.blocks.base
   }
@@ -230,6 +232,17 @@ class Store {
 
   /**
    * @param {number} offset
+   * @returns {Buffer | null} what is in memory, without anything that could be done once for several: jitdb and ssb-db2 get one after
+   *   the other. Null: `get` finds it, or the error
+   */
+  dataNow (offset) {
+    const { log, reader, blocks } = this
+    const isPlain = log !== null && this.failure === null && this.shift === blocks.base && this.deletions.pending.size === 0
+    return isPlain && reader.depth <= MAX_DEPTH ? reader.dataNow(offset + this.shift) : null
+  }
+
+  /**
+   * @param {number} offset
    * @param {AnyCallback} cb
    */
   get (offset, cb) {
@@ -238,11 +251,25 @@ class Store {
     const seq = this.moved(offset + this.shift)
     if (seq === null || this.deletions.isPending(seq)) return cb(errors.aaolDeleted())
     if (seq >= this.blocks.end) return this.getUnacknowledged(seq, offset, cb)
-    const { reader } = this.opened
+    const { reader } = this
     const answer = (/** @type {any} */ err, /** @type {any} */ data) => err ? cb(this.translated(err, offset)) : cb(null, data)
     // at once if it is in memory, however many were asked for before: jitdb relies on that
     if (reader.depth > MAX_DEPTH) process.nextTick(() => reader.get(seq, answer))
     else reader.get(seq, answer)
+  }
+
+  /**
+   * @param {any} value of a record that was in memory
+   * @param {AnyCallback} cb
+   */
+  answer (value, cb) {
+    const { reader } = this
+    reader.depth++
+    try {
+      cb(null, value)
+    } finally {
+      reader.depth--
+    }
   }
 
   /**
