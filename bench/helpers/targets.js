@@ -25,6 +25,9 @@ const MB = 1e6
 const RATE = { by: ({ records, seconds }) => records / seconds, format: (rate) => `${formatCount(rate)}/s` }
 const TIME = { by: ({ seconds }) => -seconds, format: (seconds) => formatTime(-seconds * 1000) }
 const DURATION = { by: ({ milliseconds }) => milliseconds, format: formatTime }
+/** of one call */
+const LATENCY = { by: ({ latency }) => latency?.median, format: formatTime }
+const FRAMES = { by: RATE.by, format: (rate) => `${rate.toFixed(1)}/s` }
 const MEMORY = { by: ({ memory }) => memory, format: formatBytes }
 
 /** @type {(file: string, group: string) => (row: string) => Place} */
@@ -57,6 +60,7 @@ const clients = (count) => rowsIn('clients', count === 1 ? '1 client' : `${count
 const databases = (count, transactions) => ['better-sqlite3', 'lmdb'].map(name => clients(count)(`${name}, ${transactions}`))
 const compaction = rowsIn('space-compact', 'compaction of 1001 MB, 1,400,000 records, 5 % deleted')
 const backup = rowsIn('space-backup', 'a log of 1,000 MB')
+const viewed = rowsIn('view', 'a log of 4,000 MB')
 const moved = rowsIn('space-import', 'import of 1000 MB, records of 155 bytes')
 /** @type {(group: string, part?: string) => (row: string) => Place} */
 const ssb = (group, part) => (row) => ({ file: 'ssb', group, row, part })
@@ -169,7 +173,10 @@ const targets = [
   ]),
   ...['the log', 'ssb-db2, with a query'].map(part => ssb('opening with 10,000 messages', part)).map(place => (
     { number: 21, what: `opening ${place(OURS).part}, relative to async-append-only-log`, of: place(OURS), over: [place(ASYNC)], ...DURATION, cold: atMost(1.05) }
-  ))
+  )),
+  { number: 22, what: '`flumelog view`: first screen, in ms', of: viewed('first screen'), over: [], ...LATENCY, cold: atMost(300) },
+  { number: 22, what: '`flumelog view`: jump, in ms', of: viewed('jump'), over: [], ...LATENCY, cold: atMost(50) },
+  { number: 22, what: '`flumelog view`: frames while the list is scrolled', of: viewed('frames while the list is scrolled'), over: [], ...FRAMES, cold: atLeast(60) }
 ]
 
 module.exports = { targets }

@@ -1,23 +1,11 @@
 'use strict'
 
 // Appends records: gathers what is appended while a batch is being stored into the next one.
-//
-// A batch is stored by the server as a whole, or not at all, and its records get consecutive sequences. Each log object publishes on a
-// subject of its own, one batch at a time, and states the sequence of the last message on it. So nothing is stored twice or out of order,
-// however often a batch is sent: while nobody knows whether one was stored (the connection broke, a server was killed), the last message on
-// the subject tells.
 
 const errors = require('../errors')
 const { callAll } = require('../callbacks')
 const { sizeOf } = require('../storage/buffers')
-const { REQUEST_TIMEOUT } = require('./connection')
-
-/** The server takes no larger batch. */
-const MAX_RECORDS = 1000
-const MAX_BYTES = 1024 * 1024
-
-/** Codes of the server: what the batch expects is not so, or not any more; a batch of which a part was lost; too many at once. */
-const DOUBTFUL = new Set([10071, 10164, 10176, 10210])
+const { BatchSender, MAX_RECORDS, MAX_BYTES } = require('./batch-sender')
 
 /**
  * @typedef {(err: Error | null, seq?: any) => void} Appended
@@ -45,11 +33,8 @@ class Publisher {
     this.label = label
     this.limits = limits
     this.log = log
-    /** @type {import('./connection').Connection | null} */
-    this.connection = null
-    this.subject = ''
-    /** The sequence of the last message on the subject; 0: there is none. */
-    this.last = 0
+    /** Null until the connection is open. @type {BatchSender | null} */
+    this.sender = null
     /** Bytes that a record may have. */
     this.maxRecord = Infinity
     /** Calls of which records are still to be sent, from `next` on. @type {Call[]} */
@@ -68,7 +53,6 @@ class Publisher {
     this.roomy = []
     const count = () => ({ records: 0, bytes: 0 })
     this.counts = { appended: count(), written: count(), rejected: count(), inFlight: count(), writes: 0 }
-    this.batches = 0
     this.run = this.run.bind(this)
   }
 
@@ -78,8 +62,7 @@ class Publisher {
    * @param {number} maxRecord
    */
   start (connection, prefix, maxRecord) {
-    this.connection = connection
-    this.subject = `${prefix}.${connection.transport.nuid.next()}`
+    this.sender = new BatchSender(connection, `${prefix}.${connection.transport.nuid.next()}`, this.counts)
     this.maxRecord = maxRecord
     this.schedule()
   }
@@ -168,19 +151,20 @@ class Publisher {
 
   /** What is appended in one turn is stored together. */
   schedule () {
-    if (this.isScheduled || this.batch !== null || this.connection === null) return
+    if (this.isScheduled || this.batch !== null || this.sender === null) return
     this.isScheduled = true
     process.nextTick(this.run)
   }
 
   async run () {
     this.isScheduled = false
+    const sender = /** @type {BatchSender} */ (this.sender)
     for (;;) {
       const batch = this.takeBatch()
       if (batch === null) return
       this.batch = batch
       try {
-        const seq = batch.records.length === 0 ? this.last : await this.store(batch)
+        const seq = batch.records.length === 0 ? sender.last : await sender.store(batch.records)
         this.batch = null
         this.settle(batch, seq)
       } catch (err) {
@@ -226,96 +210,6 @@ class Publisher {
     if (atomic && records.length > MAX_RECORDS) return errors.tooManyTogether(this.label, records.length, MAX_RECORDS)
     const large = records.find(({ length }) => length > this.maxRecord)
     return large === undefined ? null : errors.tooLargeForStream(this.label, large.length, this.maxRecord)
-  }
-
-  // Storing
-
-  /**
-   * Sends a batch until it is stored.
-   * @param {Batch} batch
-   * @returns {Promise<number>} the sequence of its last record. Rejects if the server refuses it, or there will be no connection
-   */
-  async store (batch) {
-    const connection = /** @type {import('./connection').Connection} */ (this.connection)
-    await connection.connected()
-    for (;;) {
-      const before = this.last
-      const refusal = await this.trySend(batch)
-      if (this.last > before) return this.last
-      if (connection.failure === null) this.last = await this.lastStored().catch((err) => { throw connection.failure === null ? err : this.unknown() })
-      if (this.last > before) return this.last
-      if (refusal !== null) throw refusal
-      await connection.pause().catch(() => { throw this.unknown() })
-    }
-  }
-
-  /** @returns {Error} for a batch that was sent, and of which there will be no news */
-  unknown () {
-    return errors.appendsUnknown(this.label)
-  }
-
-  /**
-   * Sends a batch, and waits for the answer: `last` then says whether it is stored, if that is known.
-   * @param {Batch} batch
-   * @returns {Promise<Error | null>} why the server does not store it
-   */
-  async trySend ({ records }) {
-    const connection = /** @type {import('./connection').Connection} */ (this.connection)
-    try {
-      this.counts.writes++
-      this.last = await connection.attempt(() => this.send(records))
-    } catch (err) {
-      if (err instanceof connection.transport.TimeoutError) connection.checkServer()
-      if (connection.failure === null && !this.isDoubtful(err)) return connection.refused(err)
-    }
-    return null
-  }
-
-  /**
-   * @param {any} err
-   * @returns {boolean} whether the batch may be stored all the same, or could be if it is sent again
-   */
-  isDoubtful (err) {
-    return DOUBTFUL.has(err?.code) || /** @type {import('./connection').Connection} */ (this.connection).isTransient(err)
-  }
-
-  /** @returns {Promise<number>} the sequence of the last message on the subject, as the leader knows it; 0 if there is none */
-  async lastStored () {
-    const connection = /** @type {import('./connection').Connection} */ (this.connection)
-    const { manager, settings } = connection
-    const message = await connection.ask(() => manager.streams.getMessage(settings.stream, { last_by_subj: this.subject }), true)
-    return message?.seq ?? 0
-  }
-
-  /**
-   * @param {Uint8Array[]} records
-   * @returns {Promise<number>} the sequence of the last one
-   */
-  async send (records) {
-    /** @type {{ error?: any, seq: number }} */
-    let answer = { seq: this.last }
-    const { nats, transport: { headers }, jetstream: { JetStreamApiError } } = /** @type {import('./connection').Connection} */ (this.connection)
-    const { subject } = this
-    const id = `${subject.slice(-22)}${(++this.batches).toString(36)}`
-    const last = records.length - 1
-    for (let i = 0; i <= last; i++) {
-      const head = headers()
-      if (i === 0) head.set('Nats-Expected-Last-Subject-Sequence', String(this.last))
-      if (last > 0) {
-        head.set('Nats-Batch-Id', id)
-        head.set('Nats-Batch-Sequence', String(i + 1))
-        if (i === last) head.set('Nats-Batch-Commit', '1')
-      }
-      if (i < last) {
-        nats.publish(subject, records[i], { headers: head })
-        continue
-      }
-      // the server answers the last one, for all of them
-      const message = await nats.request(subject, records[i], { headers: head, timeout: REQUEST_TIMEOUT })
-      answer = message.json()
-      if (answer.error !== undefined) throw new JetStreamApiError(answer.error)
-    }
-    return answer.seq
   }
 
   // Outcomes

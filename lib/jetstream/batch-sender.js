@@ -1,0 +1,124 @@
+'use strict'
+
+// Stores one batch of messages at a time, and finds out whether it is stored.
+//
+// A batch is stored by the server as a whole, or not at all, and its messages get consecutive sequences. It is published on a subject on which
+// nobody else publishes at the same time, and states the sequence of the last message. So nothing is stored twice or out of order, however
+// often a batch is sent: while nobody knows whether one was stored (the connection broke, a server was killed), the last message on the
+// subject tells.
+
+const errors = require('../errors')
+const { REQUEST_TIMEOUT } = require('./connection')
+
+/** The server takes no larger batch. */
+const MAX_RECORDS = 1000
+/** Bytes after which a batch is full. */
+const MAX_BYTES = 1024 * 1024
+
+/** Codes of the server: what the batch expects is not so, or not any more; a batch of which a part was lost; too many at once. */
+const DOUBTFUL = new Set([10071, 10164, 10176, 10210])
+
+class BatchSender {
+  /**
+   * @param {import('./connection').Connection} connection that is open
+   * @param {string} subject
+   * @param {{ writes: number }} counts of which `writes` counts how often a batch was sent
+   */
+  constructor (connection, subject, counts) {
+    this.connection = connection
+    this.subject = subject
+    this.counts = counts
+    /** The sequence of the last message on the subject; 0: there is none. */
+    this.last = 0
+    this.prefix = connection.transport.nuid.next()
+    this.batches = 0
+  }
+
+  /**
+   * Sends a batch until it is stored.
+   * @param {Uint8Array[]} records at least one
+   * @returns {Promise<number>} the sequence of its last record. Rejects if the server refuses it, or there will be no connection
+   */
+  async store (records) {
+    const { connection } = this
+    await connection.connected()
+    for (;;) {
+      const before = this.last
+      const refusal = await this.trySend(records)
+      if (this.last > before) return this.last
+      if (connection.failure === null) this.last = await this.lastStored().catch((err) => { throw connection.failure === null ? err : this.unknown() })
+      if (this.last > before) return this.last
+      if (refusal !== null) throw refusal
+      await connection.pause().catch(() => { throw this.unknown() })
+    }
+  }
+
+  /** @returns {Error} for a batch that was sent, and of which there will be no news */
+  unknown () {
+    return errors.appendsUnknown(this.connection.label)
+  }
+
+  /**
+   * Sends a batch, and waits for the answer: `last` then says whether it is stored, if that is known.
+   * @param {Uint8Array[]} records
+   * @returns {Promise<Error | null>} why the server does not store it
+   */
+  async trySend (records) {
+    const { connection } = this
+    try {
+      this.counts.writes++
+      this.last = await connection.attempt(() => this.send(records))
+    } catch (err) {
+      if (err instanceof connection.transport.TimeoutError) connection.checkServer()
+      if (connection.failure === null && !this.isDoubtful(err)) return connection.refused(err)
+    }
+    return null
+  }
+
+  /**
+   * @param {any} err
+   * @returns {boolean} whether the batch may be stored all the same, or could be if it is sent again
+   */
+  isDoubtful (err) {
+    return DOUBTFUL.has(err?.code) || this.connection.isTransient(err)
+  }
+
+  /** @returns {Promise<number>} the sequence of the last message on the subject, as the leader knows it; 0 if there is none */
+  async lastStored () {
+    const { connection, connection: { manager, settings } } = this
+    const message = await connection.ask(() => manager.streams.getMessage(settings.stream, { last_by_subj: this.subject }), true)
+    return message?.seq ?? 0
+  }
+
+  /**
+   * @param {Uint8Array[]} records
+   * @returns {Promise<number>} the sequence of the last one
+   */
+  async send (records) {
+    /** @type {{ error?: any, seq: number }} */
+    let answer = { seq: this.last }
+    const { connection: { nats, transport: { headers }, jetstream: { JetStreamApiError } }, subject } = this
+    const id = `${this.prefix}${(++this.batches).toString(36)}`
+    const last = records.length - 1
+    for (let i = 0; i <= last; i++) {
+      const head = headers()
+      if (i === 0) head.set('Nats-Expected-Last-Subject-Sequence', String(this.last))
+      if (last > 0) {
+        head.set('Nats-Batch-Id', id)
+        head.set('Nats-Batch-Sequence', String(i + 1))
+        if (i === last) head.set('Nats-Batch-Commit', '1')
+      }
+      if (i < last) {
+        nats.publish(subject, records[i], { headers: head })
+        continue
+      }
+      // the server answers the last one, for all of them
+      const message = await nats.request(subject, records[i], { headers: head, timeout: REQUEST_TIMEOUT })
+      answer = message.json()
+      if (answer.error !== undefined) throw new JetStreamApiError(answer.error)
+    }
+    return answer.seq
+  }
+}
+
+module.exports = { BatchSender, MAX_RECORDS, MAX_BYTES }
