@@ -11,7 +11,7 @@ const { openBlocks } = require('./read/open-blocks')
 const { recoverEnd } = require('./recovery/recover-end')
 const { removeJournal } = require('./sharing/journal')
 const { readGeneration, settleGeneration } = require('./space/log-id')
-const { makeRoom, removeUseless } = require('./space/unfinished')
+const { makeRoom, removeUseless } = require('./space/compaction-files')
 const { promises } = require('./storage/promisified-file')
 const { Writer } = require('./write/writer')
 
