@@ -6,11 +6,14 @@
 // A log in a stream of NATS JetStream, on as many machines as there are: the interface of a log in a file.
 
 const { settingsOf } = require('./lib/jetstream/options')
+const pulling = require('./lib/jetstream/pull')
 const { createStreamLog } = require('./lib/jetstream/stream-log')
 
 /**
  * @typedef {import('./lib/jetstream/options').TlsOptions} TlsOptions
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
+ * @typedef {import('./lib/jetstream/pull').PullOptions} PullOptions
+ * @typedef {import('./lib/jetstream/pull').PullProgress} PullProgress
  * @typedef {import('./lib/errors').LogError} LogError
  * @typedef {import('./lib/errors').SystemError} SystemError
  * @typedef {import('./lib/errors').ErrorCode} ErrorCode
@@ -62,6 +65,21 @@ const { createStreamLog } = require('./lib/jetstream/stream-log')
  */
 function JetStreamLog (options) {
   return createStreamLog(settingsOf(options))
+}
+
+/**
+ * Keeps a log in a file equal to a stream: appends the messages that it does not have yet, and deletes what is deleted in the stream. The
+ * log must be empty, or one that was pulled from the same stream, and nothing else may append to it. Beside it, FILE.pull says how far it is.
+ *
+ * @param {Options<any>} source the stream: its name, servers and credentials; of the other options, none matters
+ * @param {import('./lib/types').FlumeLog<any, any>} log a log in a file, opened without `shared`; its codec is not asked
+ * @param {PullOptions} [options]
+ * @returns {Promise<PullProgress>} with `live: false`, when both are equal. Rejects with `flumelog:replaced` if it is not the stream that was
+ *   copied, `flumelog:invalid` if the log is not a copy, or is in use; with `flumelog:too-large` or `flumelog:invalid` if a message cannot be stored;
+ *   `flumelog:unreachable`; `flumelog:server`; the reason of the signal; and as `append` of the log does. All that was pulled is kept
+ */
+JetStreamLog.pull = async function pull (source, log, options) {
+  return pulling.pull(source, log, options ?? {})
 }
 
 module.exports = JetStreamLog
