@@ -213,17 +213,21 @@ class Pull {
   async store (batch) {
     const { log, log: { appending, records: codec }, index, source } = this
     // the stream could have been replaced while there was no connection
-    const { last_seq: last } = await source.state(batch[batch.length - 1].seq)
+    const { first_seq: first, last_seq: last } = await source.state(batch[batch.length - 1].seq)
     this.last = last
     /** @type {Uint8Array[]} */
     const records = []
     let bytes = 0
+    let end = index.end.seq
     /** @type {unknown} */
     let failure = null
     for (const { seq, value } of batch) {
+      // purged since it was read
+      if (seq < first) continue
       try {
         records.push(codec.fitting(codec.checked(value)))
         bytes += value.length
+        end = seq
       } catch (err) {
         failure = errors.cannotPull(log.filename, source.label, seq, err)
         break
@@ -232,7 +236,7 @@ class Pull {
     if (this.lastSeq !== null && this.lastSeq !== this.copy.since.value) throw errors.cannotCopy(log.filename, 'this program appends to it, too')
     if (records.length > 0) {
       this.lastSeq = await new Promise((resolve, reject) => appending.appendEncoded(records, (err, seq) => err ? reject(err) : resolve(seq)))
-      index.add(batch[records.length - 1].seq, Number(log.reading.end()), records.length)
+      index.add(end, Number(log.reading.end()), records.length)
       this.records += records.length
       this.bytes += bytes
       this.onProgress(this.progress)
