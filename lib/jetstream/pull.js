@@ -5,7 +5,6 @@
 
 const errors = require('../errors')
 const { promised, mustBeFunction } = require('../callbacks')
-const { logBehind } = require('../log')
 const { optionNames } = require('../option-names')
 const { mustBeBoolean } = require('../options')
 const { mustBeSignal, onAbort } = require('../signal')
@@ -18,46 +17,52 @@ const { SourceStream } = require('./source-stream')
 /** Milliseconds after which it is recorded how far the copy is, and what was deleted in the stream is looked for. */
 const INTERVAL = 1000
 
+const SOURCE_NAMES = /** @type {const} */ (['stream', 'servers', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'timeout'])
+const checkSourceNames = optionNames('the source', [...SOURCE_NAMES])
 const checkNames = optionNames('pull', ['live', 'signal', 'onProgress'])
 
 /**
- * @typedef {object} PullProgress
- * @property {number} records that were appended since the call
- * @property {number} bytes of their data
- * @property {number} deleted records that were deleted since the call
- * @property {number} seq of the last message of the stream that the copy has
- * @property {number} lag sequences of the stream after that
+ * @typedef {Pick<import('./options').JetStreamOptions, (typeof SOURCE_NAMES)[number]>} StreamSource
+ *   a stream, as for a log in it. `timeout` is that of the first connection: later, with `live`, a server is waited for as long as it takes
  *
  * @typedef {object} PullOptions
- * @property {boolean} [live] false: resolve when the copy equals the stream; default true: go on until the signal is aborted
- * @property {AbortSignal} [signal] ends it, with its reason; all that was pulled is kept
- * @property {(progress: PullProgress) => void} [onProgress] called after each batch of records, and each second; what it throws ends it
+ * @property {boolean} [live] go on as the stream grows, until `signal` is aborted; default true. false: until the log equals the stream
+ * @property {(progress: PullProgress) => void} [onProgress] called after each batch, and each second; what it throws ends the work
+ * @property {AbortSignal} [signal] ends the work, with its reason
+ *
+ * @typedef {object} Pulled what this call has done
+ * @property {number} records that were appended
+ * @property {number} bytes of these records
+ * @property {number} deleted records that were deleted since their messages are
+ * @property {number} seq of the last message of the stream that the log has; 0: none
+ *
+ * @typedef {Pulled & { lag: number }} PullProgress `lag`: sequences of the stream that are still to be pulled
  */
 
 /** Logs that are pulled into. @type {WeakSet<object>} */
 const busy = new WeakSet()
 
 /**
- * @param {import('./options').JetStreamOptions<any>} source
- * @param {any} copy a log in a file
+ * @param {StreamSource} source
+ * @param {import('../log').Log} log
+ * @param {import('../types').FlumeLog<any>} copy its members
  * @param {PullOptions} options
- * @returns {Promise<PullProgress>}
+ * @returns {Promise<Pulled>}
  */
-async function pull (source, copy, options) {
+async function pull (source, log, copy, options) {
+  checkSourceNames(source)
   checkNames(options)
   const { live = true, signal, onProgress = () => {} } = options
   mustBeBoolean('live', live)
   mustBeSignal(signal)
   mustBeFunction('onProgress', onProgress)
-  const log = logBehind(copy)
-  if (log === undefined) throw errors.invalid('pull takes a log in a file, as FlumeLog returns it')
-  const settings = settingsOf({ ...source, codec: undefined, filename: null, readOnly: true })
+  const settings = settingsOf({ name: 'flumelog pull', ...source, readOnly: true })
   if (busy.has(log)) throw errors.cannotCopy(log.filename, 'another call of pull is appending to it')
   busy.add(log)
   try {
-    if (signal?.aborted) throw signal.reason
     await promised(cb => log.onReady(cb))
     mustBeUsable(log)
+    signal?.throwIfAborted()
     return await new Pull(settings, log, copy, { live, signal, onProgress }).run()
   } finally {
     busy.delete(log)
@@ -124,7 +129,8 @@ class Pull {
       await this.start()
       await this.follow()
       await this.record(true)
-      return this.progress
+      const { lag, ...pulled } = this.progress
+      return pulled
     } catch (err) {
       // this needs no server
       if (this.isKnown) await this.record(true).catch(() => {})

@@ -51,8 +51,7 @@ class Reader {
     const { connection } = this
     /** @type {Message[]} */
     const records = []
-    // a server may still give what was purged (seen with 2.15.2: a purge of the rest after the last messages were deleted)
-    let from = Math.max(first, this.state?.first_seq ?? 0)
+    let from = first
     while (from <= last) {
       const query = { seq: from, batch: Math.min(last - from + 1, MAX_MESSAGES), max_bytes: MAX_BYTES }
       let messages = await connection.ask(() => directGet(connection, query, last), isPatient)

@@ -52,7 +52,6 @@ class SourceStream {
     for (const deadline = performance.now() + timeout; ;) {
       const { created, state } = await this.info()
       if (created !== this.created) throw errors.notSource(copy, `${label} was deleted and created anew at ${created}`)
-      this.reader.state = state
       if (state.last_seq >= last) return state
       // a leader that was elected just now may have to catch up
       if (performance.now() > deadline) throw errors.notSource(copy, `${label} ends at message ${state.last_seq}, and the copy at ${last}`)
