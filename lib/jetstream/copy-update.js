@@ -32,8 +32,6 @@ class CopyUpdate {
     this.deleted = 0
     /** What was deleted in the stream when the two were compared last, and when that was. */
     this.compared = { deletions: '', at: 0 }
-    /** Messages of the stream that are before the start of the copy, as that was trimmed by itself. */
-    this.before = 0
     this.reconnects = 0
   }
 
@@ -72,8 +70,8 @@ class CopyUpdate {
    *   they were compared
    */
   isEqual (state) {
-    const { index, compared, before } = this
-    if (state.last_seq === index.end.seq) return index.windows.reduce((sum, { records }) => sum + records, 0) === state.messages - before
+    const { index, compared } = this
+    if (state.last_seq === index.end.seq) return index.windows.reduce((sum, { records }) => sum + records, 0) === state.messages
     return deletionsOf(state) === compared.deletions && performance.now() - compared.at < BUSY_INTERVAL
   }
 
@@ -84,10 +82,9 @@ class CopyUpdate {
   async carryDeletions (now) {
     const { source, index } = this
     if (source.connection.reconnects !== this.reconnects) await this.compareEnd()
-    this.dropTrimmed()
     if (this.isEqual(now)) return true
     const state = await source.stateWithDeleted()
-    await this.trim(state.first_seq)
+    await this.trim(state)
     let isDone = true
     for (const window of [...index.windows]) {
       const there = window.seq - window.from - deletedBetween(state, window.from, window.seq)
@@ -95,17 +92,35 @@ class CopyUpdate {
       if (window.records !== there) isDone = await this.compareWindow(window, there) && isDone
       if (source.connection.failure !== null) throw source.connection.failure
     }
-    const { seq } = index.start
-    this.before = seq - deletedBetween(state, 0, seq)
     if (isDone) this.compared = { deletions: deletionsOf(state), at: performance.now() }
     return isDone
   }
 
-  /** @param {number} first sequence of the stream: what was before it was purged, perhaps by a limit of the stream */
-  async trim (first) {
-    const { index, copy } = this
+  /**
+   * Only what was purged in the stream may be trimmed.
+   * @param {StreamState} state
+   */
+  mustBeWhole (state) {
+    const { index, log, copy } = this
+    const { offset } = index.windows[this.purged(state) - 1] ?? index.start
+    if (copy.start > offset) throw errors.cannotCopy(log.filename, `it was trimmed up to offset ${copy.start}, and the stream was not; pull to another file`)
+  }
+
+  /**
+   * @param {StreamState} state
+   * @returns {number} of windows whose messages were purged, perhaps by a limit of the stream
+   */
+  purged ({ first_seq: first }) {
+    const { windows } = this.index
     let count = 0
-    while (count < index.windows.length && index.windows[count].seq < first) count++
+    while (count < windows.length && windows[count].seq < first) count++
+    return count
+  }
+
+  /** @param {StreamState} state */
+  async trim (state) {
+    const { index, copy } = this
+    const count = this.purged(state)
     if (count === 0) return
     const { offset } = index.windows[count - 1]
     for (const { records } of index.windows.slice(0, count)) this.deleted += records
@@ -113,14 +128,6 @@ class CopyUpdate {
     // the block in which the next window starts
     if (copy.start < offset) await promised(cb => copy.del({ gte: copy.start, lt: offset }, cb))
     index.drop(count)
-  }
-
-  /** The log may have been trimmed by itself, by the option retain. */
-  dropTrimmed () {
-    const { index, copy } = this
-    let count = 0
-    for (let { offset } = index.start; count < index.windows.length && offset < copy.start; count++) offset = index.windows[count].offset
-    if (count > 0) index.drop(count)
   }
 
   /**
@@ -132,9 +139,7 @@ class CopyUpdate {
     const { source, index, log, log: { compacting: { id } }, copy } = this
     const { from, seq, offset: end } = window
     const at = index.windows.indexOf(window)
-    const start = at === 0 ? index.start.offset : index.windows[at - 1].offset
-    // a part of it was trimmed
-    if (start < copy.start) return true
+    const start = Math.max(copy.start, at === 0 ? index.start.offset : index.windows[at - 1].offset)
     const isMoved = () => log.compacting.id !== id
     /** @type {import('./match-copy').Matched} */
     let matched

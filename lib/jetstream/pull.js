@@ -73,6 +73,7 @@ async function pull (source, log, copy, options) {
 function mustBeUsable ({ filename, file, settings, state }) {
   if (settings.readOnly) throw errors.readOnly(filename, 'pull')
   if ((file.location ?? null) === null) throw errors.cannotCopy(filename, 'it is in a storage, so it cannot be recorded beside it how far it is')
+  if (settings.retain) throw errors.cannotCopy(filename, 'it was opened with retain, so it would not be complete; set limits on the stream instead')
   if (state.opened?.sharing) throw errors.cannotCopy(filename, 'it was opened with shared, so others could append to it')
 }
 
@@ -154,6 +155,7 @@ class Pull {
     source.created = index.created
     if (index.id !== id) await this.followCompaction(id)
     const state = await source.state(index.end.seq)
+    update.mustBeWhole(state)
     await update.compareEnd()
     await update.compareTail(state)
     // from now on, records may be appended that are not recorded
