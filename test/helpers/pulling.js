@@ -23,13 +23,13 @@ function recordsOf (log, range = {}) {
  * @param {{ url: string }} server
  * @param {string} stream
  * @param {string} file
- * @param {object} [options] of the log
+ * @param {{ timeout?: number }} [options] of the log, and how long a server is waited for
  * @returns {Promise<any>} what `pull` gave
  */
-async function pullOnce (server, stream, file, options) {
+async function pullOnce (server, stream, file, { timeout, ...options } = {}) {
   const copy = promises(FlumeLog(file, options))
   try {
-    return await JetStreamLog.pull({ servers: server.url, stream }, copy.log, { live: false })
+    return await JetStreamLog.pull({ servers: server.url, stream, timeout }, copy.log, { live: false })
   } finally {
     await copy.close()
   }

@@ -140,7 +140,7 @@ withServer('pull', (shared) => {
     const { formatLine } = require('../../lib/storage/recovery-point-text')
     fs.copyFileSync(file, short)
     fs.writeFileSync(`${short}.pull`, text.trim().split('\n').map(line => formatLine(line.replace(/"stream":"[^"]*","created":"[^"]*"/, `"stream":"${shorter}","created":"${created}"`))).join(''))
-    t.equal(await codeOf(pullOnce(server, shorter, short)), 'flumelog:replaced', 'one that ends before the copy')
+    t.equal(await codeOf(pullOnce(server, shorter, short, { timeout: 500 })), 'flumelog:replaced', 'one that ends before the copy')
     await longer.append(numbered(1000, 200))
     t.equal(await codeOf(pullOnce(server, shorter, short)), 'flumelog:invalid', 'one with other messages')
     t.equal((await recordsIn(short)).length, 100)
