@@ -51,13 +51,14 @@ class Server {
    * @param {string} folder for its configuration and its data
    * @param {number} port
    * @param {string} extra more of the configuration
+   * @param {string} [configuration] instead
    */
-  constructor (file, folder, port, extra) {
+  constructor (file, folder, port, extra, configuration) {
     this.file = file
     this.port = port
     this.url = `nats://127.0.0.1:${port}`
     this.configuration = path.join(folder, `${port}.conf`)
-    fs.writeFileSync(this.configuration, `
+    fs.writeFileSync(this.configuration, configuration ?? `
 host: 127.0.0.1
 port: ${port}
 server_name: n${port}
@@ -129,14 +130,16 @@ async function startServer (file, extra = '') {
 
 /**
  * @param {string} file of the program
+ * @param {(node: { name: string, port: number, clusterPort: number, clusterPorts: number[], folder: string }) => string} [configurationOf] of each
  * @returns {Promise<Server[]>} three of a cluster, which have been started
  */
-async function startCluster (file) {
+async function startCluster (file, configurationOf = () => undefined) {
   const folder = processFolder()
   const ports = await Promise.all(Array.from({ length: 3 }, freePort))
   const clusterPorts = await Promise.all(ports.map(freePort))
   const routes = clusterPorts.map(port => `"nats://127.0.0.1:${port}"`).join(', ')
-  const servers = ports.map((port, i) => new Server(file, folder, port, `cluster { name: c, host: 127.0.0.1, port: ${clusterPorts[i]}, routes: [${routes}] }`))
+  const servers = ports.map((port, i) => new Server(file, folder, port, `cluster { name: c, host: 127.0.0.1, port: ${clusterPorts[i]}, routes: [${routes}] }`,
+    configurationOf({ name: `n${i + 1}`, port, clusterPort: clusterPorts[i], clusterPorts, folder: path.join(folder, String(port)) })))
   await Promise.all(servers.map(server => server.start()))
   return servers
 }

@@ -132,6 +132,8 @@ tape('counter: it is computed from all events, including those of earlier runs',
 
 // its packages are those of the benchmarks: they are not installed for the tests alone, and Deno has no NODE_PATH
 const hasSsb = isNode && fs.existsSync(path.join(BENCH_MODULES, 'ssb-db2'))
+// it needs a server, and has a test with one: test/jetstream/example.js
+tried.push('two-machines.js')
 tried.push('ssb-db2.js')
 
 tape('ssb-db2: a feed is deleted, and its messages are gone after a compaction', { skip: !hasSsb && 'npm install --prefix bench' }, async (t) => {
