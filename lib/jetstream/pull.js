@@ -36,7 +36,10 @@ const checkNames = optionNames('pull', ['live', 'signal', 'onProgress'])
  * @property {number} deleted records that were deleted since their messages are
  * @property {number} seq of the last message of the stream that the log has; 0: none
  *
- * @typedef {Pulled & { lag: number }} PullProgress `lag`: sequences of the stream that are still to be pulled
+ * @typedef {object} PullLag
+ * @property {number} lag sequences of the stream that are still to be pulled
+ *
+ * @typedef {Pulled & PullLag} PullProgress
  */
 
 /** Logs that are pulled into. @type {WeakSet<object>} */

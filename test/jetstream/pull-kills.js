@@ -16,7 +16,7 @@ const { thorough } = require('../helpers/thorough')
 
 const FLUMELOG = path.join(__dirname, '..', '..', 'bin', 'flumelog.js')
 const KILLS = thorough ? 50 : 5
-const LONGEST = 1500
+const LONGEST = thorough ? 4000 : 1500
 
 withNats('a pull that is killed', (file) => {
   test('a copy equals its stream, however often its pull and the server were killed', async (t) => {
@@ -33,8 +33,8 @@ withNats('a pull that is killed', (file) => {
 
     async function append () {
       while (!work.isStopped) {
-        last = await log.append(Array.from({ length: 1 + random.below(500) }, () => Buffer.from(`${random.below(4)}`.repeat(1 + random.below(300)))))
-        await pause(random.below(20))
+        last = await log.append(Array.from({ length: 1 + random.below(300) }, () => Buffer.from(`${random.below(4)}`.repeat(1 + random.below(300)))))
+        await pause(random.below(40))
       }
     }
 
