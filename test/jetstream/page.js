@@ -16,12 +16,15 @@ const page = fs.readFileSync(path.join(ROOT, 'docs', 'jetstream.md'), 'utf8')
 const blockIn = (language) => page.split(`\`\`\`${language}\n`)[1].split('```')[0]
 
 withNats('docs/jetstream.md', (file) => {
-  test('the example prints what it says', async (t) => {
+  test('the examples print what they say', async (t) => {
     const server = await startServer(file)
-    const code = blockIn('js')
-    // the package can be required by its name from within itself
-    const printed = await new Promise((resolve) => execFile(process.execPath, ['-e', code.replace('nats://127.0.0.1:4222', server.url)], { cwd: ROOT }, (err, stdout, stderr) => resolve(err ? stderr : stdout)))
-    t.deepEqual(printed.trimEnd().split('\n'), [...code.matchAll(/console\.log\(.* \/\/ (.*)$/gm)].map(match => match[1]))
+    const folder = testFolder(t)
+    for (const [, block] of page.matchAll(/^```js\n([^]*?)^```/gm)) {
+      const code = block.replaceAll('nats://127.0.0.1:4222', server.url).replaceAll("'data/", `'${folder('')}/`)
+      // the package can be required by its name from within itself
+      const printed = await new Promise((resolve) => execFile(process.execPath, ['-e', code], { cwd: ROOT }, (err, stdout, stderr) => resolve(err ? stderr : stdout)))
+      t.deepEqual(printed.trimEnd().split('\n'), [...code.matchAll(/console\.log\(.* \/\/ (.*)$/gm)].map(match => match[1]))
+    }
     await server.stop()
   })
 
