@@ -3,7 +3,7 @@
 // flumelog pull
 
 const test = require('tape')
-const { flumelog, Running } = require('../helpers/command-line')
+const { flumelog, start } = require('../helpers/command-line')
 const { testFolder } = require('../helpers/folder')
 const { openLog, closeLogs } = require('../helpers/jetstream')
 const { withNats, withServer, streamName, startServer } = require('../helpers/nats')
@@ -34,7 +34,7 @@ withServer('flumelog pull', (shared) => {
     const stream = streamName()
     const log = openLog(shared.server, { stream })
     await log.append('one')
-    const running = new Running(['pull', `${shared.server.url}/${stream}`, copy], { columns: 100 })
+    const running = start(t, ['pull', `${shared.server.url}/${stream}`, copy], { columns: 100 })
     await running.printed(({ stderr }) => stderr.includes('pulling  1 record, 3 bytes  '))
     await log.append('two')
     await running.printed(({ stderr }) => stderr.includes('pulling  2 records, 6 bytes  '))
