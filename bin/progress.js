@@ -9,6 +9,9 @@ const DELAY = 300
 const MAX_BAR = 40
 /** Columns left free, so that a ^C echoed by the terminal does not wrap. */
 const MARGIN = 5
+/** DECAWM: whether text goes on in the next line. https://vt100.net/docs/vt510-rm/DECAWM.html */
+const NO_WRAP = '\x1b[?7l'
+const WRAP = '\x1b[?7h'
 
 /**
  * @typedef {object} Progress
@@ -18,6 +21,9 @@ const MARGIN = 5
 
 /** @type {Progress} */
 const INVISIBLE = { update () {}, stop () {} }
+
+/** @type {NodeJS.Signals[]} */
+const SIGNALS = ['SIGINT', 'SIGTERM']
 
 /** What is on the screen. @type {Progress | null} */
 let shown = null
@@ -89,13 +95,19 @@ function progress (format) {
   const { SingleBar } = require('cli-progress')
   const startedAt = Date.now()
   let isOver = false
+  const frame = new Frame()
   const bar = new SingleBar({
-    stream: process.stderr,
+    // it writes to anything that looks like a terminal
+    stream: /** @type {any} */ (frame),
     clearOnComplete: true,
     linewrap: true,
+    gracefulExit: false,
     format: (/** @type {object} */ _, /** @type {{ value: number, total: number, maxWidth: number }} */ { value, total, maxWidth }) =>
       format(value, total, (Date.now() - startedAt) / 1000, maxWidth).slice(0, Math.max(0, maxWidth - MARGIN))
   })
+  // its types do not say that it is an emitter
+  const emitter = /** @type {import('events').EventEmitter} */ (/** @type {unknown} */ (bar))
+  emitter.on('redraw-post', () => frame.show())
   /** @type {Progress} */
   const self = {
     update (done, total = 0) {
@@ -104,7 +116,7 @@ function progress (format) {
       if (Date.now() - startedAt < DELAY) return
       shown = self
       process.once('exit', self.stop)
-      if (process.listenerCount('SIGINT') === 0) process.once('SIGINT', endByInterrupt)
+      for (const name of SIGNALS) if (process.listenerCount(name) === 0) process.once(name, endBySignal)
       bar.start(total, done)
     },
     stop () {
@@ -112,17 +124,45 @@ function progress (format) {
       if (shown !== self) return
       shown = null
       process.removeListener('exit', self.stop)
-      process.removeListener('SIGINT', endByInterrupt)
+      for (const name of SIGNALS) process.removeListener(name, endBySignal)
       bar.stop()
+      frame.show()
     }
   }
   return self
 }
 
-/** For commands that Ctrl-C ends at once. */
-function endByInterrupt () {
+/**
+ * What is drawn at a time, as one write. When Ctrl-C is typed, the terminal drops what it has not shown yet: of several
+ * writes, it could drop the return to the start of the line, and show the text that follows.
+ */
+class Frame {
+  constructor () {
+    this.isTTY = true
+    this.text = ''
+  }
+
+  get columns () { return process.stderr.columns }
+
+  /** @param {string} text */
+  write (text) {
+    this.text += text
+    return true
+  }
+
+  show () {
+    if (this.text !== '') process.stderr.write(NO_WRAP + this.text + WRAP)
+    this.text = ''
+  }
+}
+
+/**
+ * For commands that a signal ends at once.
+ * @param {NodeJS.Signals} name
+ */
+function endBySignal (name) {
   shown?.stop()
-  process.kill(process.pid, 'SIGINT')
+  process.kill(process.pid, name)
 }
 
 /**

@@ -19,13 +19,13 @@ const { PackedLog } = require('./packed-log')
 const { MEMORY_SIZE } = require('./piece-reader')
 const { ReadBack } = require('./read-back')
 const { SideFile } = require('./side-file')
-const { Unfinished, SKIPPED_SUFFIX } = require('./unfinished')
+const { Unfinished, SKIPPED_SUFFIX } = require('./import-files')
 
 /** Bytes of the new log after which the state is written again. */
 const STATE_INTERVAL = 32 * 1024 * 1024
 
 /**
- * @typedef {import('./unfinished').Snapshot} Snapshot
+ * @typedef {import('./import-files').Snapshot} Snapshot
  * @typedef {import('./importer').ImportCounts} ImportCounts
  *
  * @typedef {object} ImportOnlyResult

@@ -39,7 +39,7 @@ class Importer {
    * @param {import('./side-file').SideFile} skipped
    * @param {ImporterOptions} options
    * @param {ImportCounts} counts
-   * @param {import('./unfinished').Extra} extra
+   * @param {import('./import-files').Extra} extra
    */
   constructor (filename, log, map, skipped, { keepDeleted, skip, large, hasChunks, frame }, counts, extra) {
     this.filename = filename
@@ -66,7 +66,7 @@ class Importer {
     this.bytes = counts.bytes
     /** offset in the old file at which the next record starts, if nothing is between; -1: it has to be in the map */
     this.expected = -1
-    /** as it was when the last piece of the log got full @type {import('./unfinished').Snapshot | null} */
+    /** as it was when the last piece of the log got full @type {import('./import-files').Snapshot | null} */
     this.snapshot = null
   }
 
@@ -229,7 +229,7 @@ class Importer {
 
   /**
    * @param {number} offset in the old file, of the record that starts the block
-   * @returns {import('./unfinished').Snapshot}
+   * @returns {import('./import-files').Snapshot}
    */
   snapshotAt (offset) {
     return {

@@ -22,7 +22,7 @@ const { mustHaveRoom } = require('./disk-space')
 const { repeatDeletions } = require('./repeat-deletions')
 const { switchOver } = require('./switch-over')
 const { syncFolder } = require('../storage/directory')
-const { MIN_HEADROOM, MORE_HEADROOM, filesOf, isUsable, removeUnfinished } = require('./unfinished')
+const { MIN_HEADROOM, MORE_HEADROOM, filesOf, isUsable, removeUnfinished } = require('./compaction-files')
 
 /** Bytes, and blocks with deletions, that may be left for the switch. */
 const MAX_LEFT = 1024 * 1024

@@ -6,7 +6,7 @@ const fs = require('fs')
 const errors = require('../errors')
 const layout = require('../format/layout')
 const { nullIfMissing } = require('../storage/directory')
-const { filesOf } = require('./unfinished')
+const { filesOf } = require('./compaction-files')
 
 /** Blocks that are read to estimate how much is deleted. */
 const SAMPLES = 32

@@ -8,7 +8,7 @@ const fs = require('fs')
 const { promisify } = require('util')
 const { Holes, PAGE_SIZE } = require('../storage/holes')
 const { OffsetMap } = require('./offset-map')
-const { filesOf } = require('./unfinished')
+const { filesOf } = require('./compaction-files')
 const { writeAll } = require('./whole-writes')
 
 const open = promisify(fs.open)

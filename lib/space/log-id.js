@@ -6,7 +6,7 @@ const fs = require('fs')
 const path = require('path')
 const { syncFolder } = require('../storage/directory')
 const { OffsetMap } = require('./offset-map')
-const { filesOf, removeUnfinished } = require('./unfinished')
+const { filesOf, removeUnfinished } = require('./compaction-files')
 
 /** Of a log that was never compacted. */
 const FIRST_ID = '0'

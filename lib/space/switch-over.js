@@ -18,7 +18,7 @@ const { tieOf } = require('../recovery/count-records')
 const { syncFolder } = require('../storage/directory')
 const { MovingTail } = require('./moving-tail')
 const { moveWriter } = require('./move-writer')
-const { filesOf } = require('./unfinished')
+const { filesOf } = require('./compaction-files')
 
 /**
  * @param {import('./compaction').Compaction} compaction

@@ -4,6 +4,7 @@
 
 const fs = require('fs')
 const path = require('path')
+const { spawnSync } = require('child_process')
 const tape = require('tape')
 const { count, size } = require('../../bin/numbers')
 const { testFolder } = require('../helpers/folder')
@@ -72,6 +73,32 @@ test('Ctrl-C during a command that it ends at once clears the progress', async (
     t.equal(await screen.ended, 130, 'ended by the signal')
     t.equal(screen.text, '', `row ${row}`)
   }
+})
+
+test('SIGTERM during a command that it ends at once clears the progress', async (t) => {
+  const script = `const { byteProgress } = require(${JSON.stringify(path.join(path.dirname(PROGRAM), 'progress.js'))})
+    const { update } = byteProgress('verify')
+    setInterval(() => update(1, 10), 10)`
+  const screen = openScreen(t, process.execPath, ['-r', helper('slow-clock.js'), '-e', script])
+  await screen.shows(/verify █+░+ {2}10%/)
+  process.kill(screen.pty.pid, 'SIGTERM')
+  t.equal(await screen.ended, 143, 'ended by the signal')
+  t.equal(screen.text, '')
+})
+
+test('progress is drawn as a whole: each frame is one write, which starts at the start of the line and does not wrap', async (t) => {
+  const script = `const { byteProgress } = require(${JSON.stringify(path.join(path.dirname(PROGRAM), 'progress.js'))})
+    process.stderr.isTTY = true
+    const writes = []
+    process.stderr.write = (text) => writes.push(text)
+    const { update, stop } = byteProgress('verify')
+    for (let i = 1; i < 10; i++) update(i, 10)
+    stop()
+    console.log(JSON.stringify(writes))`
+  const { stdout } = spawnSync(process.execPath, ['-r', helper('slow-clock.js'), '-e', script], { encoding: 'utf8' })
+  const writes = JSON.parse(stdout)
+  t.ok(writes.length > 5)
+  for (const text of writes.slice(0, -1)) t.match(text.replaceAll('\x1b', 'ESC'), /^ESC\[\?7l(ESC7)?ESC\[1Gverify [█░%\w. /]*ESC\[0KESC\[\?7h$/)
 })
 
 test('Ctrl-C while serve or dump --live waits ends the line of ^C, and serve leaves its summary', async (t) => {

@@ -313,7 +313,7 @@ test('a terminal shows a progress bar, which is cleared at the end', async (t) =
     // eslint-disable-next-line no-control-regex
     const widths = stderr.split(/\x1b\[\d*[A-Z]|\x1b\[\?\d+[a-z]|\x1b[78]|\r|\n/).map(text => text.length)
     t.ok(Math.max(...widths) < columns, `narrower than ${columns} columns`)
-    t.ok(stderr.endsWith('\x1b[2K'), 'in the end the line is cleared')
+    t.ok(stderr.endsWith('\x1b[2K\x1b[?7h'), 'in the end the line is cleared, and text wraps again')
     t.match(stdout, /: valid: /)
   }
   const { stderr } = await flumelog(['verify', file])

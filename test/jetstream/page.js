@@ -44,7 +44,7 @@ withNats('docs/jetstream.md', (file) => {
   })
 
   test('three servers with that configuration store a stream with three replicas', async (t) => {
-    const servers = await startCluster(file, ({ name, port, clusterPort, clusterPorts, folder }) => {
+    const servers = await startCluster(file, undefined, true, ({ name, port, clusterPort, clusterPorts, folder }) => {
       const names = [...blockIn('yaml').matchAll(/NAME: (\w+)/g)].map(match => match[1])
       return [
         ['$NAME', name],
