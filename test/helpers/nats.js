@@ -59,7 +59,7 @@ class Server {
     this.port = port
     this.url = `nats://127.0.0.1:${port}`
     this.configuration = path.join(folder, `${port}.conf`)
-    fs.writeFileSync(this.configuration, configuration ?? `
+    fs.writeFileSync(this.configuration, `
 host: 127.0.0.1
 port: ${port}
 server_name: n${port}
