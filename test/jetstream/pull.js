@@ -177,6 +177,7 @@ withServer('pull', (shared) => {
     await own.close()
 
     const copy = promises(FlumeLog(path('copy')))
+    await copy.onReady()
     const pulled = JetStreamLog.pull(source, copy.log, once)
     t.equal(await codeOf(JetStreamLog.pull(source, copy.log, once)), 'flumelog:invalid', 'it is pulled already')
     t.equal(await codeOf(pullOnce(server, stream, path('copy'))), 'flumelog:locked', 'by another log object')
