@@ -129,8 +129,22 @@ class StreamCursor {
       const records = await this.consume(first, last)
       if (records.length > 0) return { records, position: records[records.length - 1].seq + 1 }
     }
+    if (reverse) return { records: await this.readBackward(first, last), position: first - 1 }
     const { records, next } = await this.reader.range(first, last, this.isLive)
-    return { records: reverse ? records.reverse() : records, position: reverse ? first - 1 : next }
+    return { records, position: next }
+  }
+
+  /**
+   * Two halves at a time, so that the server has something to do while the first one is on its way.
+   * @param {number} first sequence
+   * @param {number} last sequence
+   * @returns {Promise<Message[]>}
+   */
+  async readBackward (first, last) {
+    const { reader, isLive } = this
+    const middle = Math.ceil((first + last) / 2)
+    const halves = await Promise.all([reader.range(middle, last, isLive), first < middle ? reader.range(first, middle - 1, isLive) : { records: [] }])
+    return halves.flatMap(({ records }) => records.reverse())
   }
 
   /** @param {number} first sequence of a window */
