@@ -22,9 +22,9 @@ const RATE_INTERVAL = 1000
 
 const EXAMPLES = `
 Examples:
-  flumelog pull nats://127.0.0.1/messages copy.log
-  flumelog pull nats://127.0.0.1/messages copy.log --no-live
-  flumelog pull tls://n1.example.com/messages copy.log --creds me.creds
+  flumelog pull nats://127.0.0.1/posts copy.log
+  flumelog pull nats://127.0.0.1/posts copy.log --no-live
+  flumelog pull tls://n1.org/posts copy.log --creds my.creds
 
 The log gets each message of the stream once, in order, and byte by byte; what is deleted or purged in the stream is deleted in the log. Other programs can read it meanwhile. FILE.pull says how far it is: after an interruption, a crash, or a restart of the servers, the same command continues. A stream that was deleted and created anew is refused; pull it to another file.
 

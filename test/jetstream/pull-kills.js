@@ -9,8 +9,8 @@ const test = require('tape')
 const { pause } = require('../helpers/disturbed-streams')
 const { testFolder } = require('../helpers/folder')
 const { openLog, closeLogs } = require('../helpers/jetstream')
-const { withNats, startServer, streamName } = require('../helpers/nats')
-const { pullOnce, isCopy, request, recordsIn } = require('../helpers/pulling')
+const { withNats, startServer, startCluster, streamName } = require('../helpers/nats')
+const { Pulling, pullOnce, isCopy, request, recordsIn } = require('../helpers/pulling')
 const { randomFrom } = require('../helpers/random')
 const { thorough } = require('../helpers/thorough')
 
@@ -66,6 +66,45 @@ withNats('a pull that is killed', (file) => {
     await pullOnce(server, stream, copy)
     await isCopy(t, server, stream, copy, `${last} messages, ${KILLS} kills, after which ${before} records were there`)
     await server.stop()
+  })
+
+  test('a live pull goes on when the leader of three servers is killed, or hangs', { skip: !thorough && 'TEST_THOROUGH=1' }, async (t) => {
+    const copy = testFolder(t)('copy')
+    const servers = await startCluster(file)
+    const urls = servers.map(({ url }) => url)
+    const stream = streamName()
+    const log = openLog({ url: urls }, { stream, replicas: 3, timeout: 60_000 })
+    await log.append('first')
+    const pulling = new Pulling({ url: urls }, stream, copy)
+    const work = { isStopped: false, last: 1 }
+    const appending = (async () => {
+      while (!work.isStopped) {
+        work.last = await log.append(Array.from({ length: 20 }, (_, i) => Buffer.from(`${work.last + i}`)))
+        await log.del(work.last - 7)
+        await pause(20)
+      }
+    })()
+    for (let i = 0; i < 6; i++) {
+      await pulling.until(({ seq }) => seq > work.last - 100)
+      const { cluster } = JSON.parse((await request({ url: urls }, `STREAM.INFO.${stream}`)).string())
+      const leader = servers.find(({ port }) => `n${port}` === cluster.leader)
+      if (i % 2 === 0) await leader.restart()
+      else {
+        leader.send('SIGSTOP')
+        await pause(8000)
+        leader.send('SIGCONT')
+      }
+      const { last } = work
+      while (work.last < last + 200) await pause(10)
+    }
+    work.isStopped = true
+    await appending
+    await pulling.until(({ seq, lag }) => seq === work.last && lag === 0)
+    t.equal(await pulling.stop(), 'stopped')
+    await pullOnce({ url: urls }, stream, copy)
+    await isCopy(t, { url: urls }, stream, copy, `${work.last} messages`)
+    await log.close()
+    for (const server of servers) await server.stop()
   })
 
   test.onFinish(closeLogs)
