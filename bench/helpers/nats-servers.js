@@ -12,7 +12,7 @@ const { freePort, startCluster, Server } = require('../../test/helpers/nats')
  * @returns {Promise<{ urls: string[], stop: () => Promise<unknown> }>}
  */
 async function startServers (file, nodes, isSynced, folder) {
-  const servers = nodes === 1 ? [new Server(file, folder, await freePort(), '', isSynced)] : await startCluster(file, folder, isSynced)
+  const servers = nodes === 1 ? [new Server(file, folder, await freePort(), '', { isSynced })] : await startCluster(file, { folder, isSynced })
   if (nodes === 1) await servers[0].start()
   return { urls: servers.map(({ url }) => url), stop: () => Promise.all(servers.map(server => server.stop())) }
 }

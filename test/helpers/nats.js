@@ -52,14 +52,16 @@ class Server {
    * @param {string} folder for its configuration and its data
    * @param {number} port
    * @param {string} extra more of the configuration
-   * @param {boolean} [isSynced] whether it fsyncs before it acknowledges
+   * @param {object} [options]
+   * @param {boolean} [options.isSynced] whether it fsyncs before it acknowledges
+   * @param {string} [options.configuration] instead of that made here
    */
-  constructor (file, folder, port, extra, isSynced = true) {
+  constructor (file, folder, port, extra, { isSynced = true, configuration } = {}) {
     this.file = file
     this.port = port
     this.url = `nats://127.0.0.1:${port}`
     this.configuration = path.join(folder, `${port}.conf`)
-    fs.writeFileSync(this.configuration, `
+    fs.writeFileSync(this.configuration, configuration ?? `
 host: 127.0.0.1
 port: ${port}
 server_name: n${port}
@@ -131,15 +133,20 @@ async function startServer (file, extra = '') {
 
 /**
  * @param {string} file of the program
- * @param {string} [folder]
- * @param {boolean} [isSynced]
+ * @param {object} [options]
+ * @param {string} [options.folder]
+ * @param {boolean} [options.isSynced] whether the servers fsync before they acknowledge
+ * @param {(node: { name: string, port: number, clusterPort: number, clusterPorts: number[], folder: string }) => string | undefined} [options.configurationOf] each of them
  * @returns {Promise<Server[]>} three of a cluster, which have been started
  */
-async function startCluster (file, folder = processFolder(), isSynced = true) {
+async function startCluster (file, { folder = processFolder(), isSynced = true, configurationOf = () => undefined } = {}) {
   const ports = await Promise.all(Array.from({ length: 3 }, freePort))
   const clusterPorts = await Promise.all(ports.map(freePort))
   const routes = clusterPorts.map(port => `"nats://127.0.0.1:${port}"`).join(', ')
-  const servers = ports.map((port, i) => new Server(file, folder, port, `cluster { name: c, host: 127.0.0.1, port: ${clusterPorts[i]}, routes: [${routes}] }`, isSynced))
+  const servers = ports.map((port, i) => new Server(file, folder, port, `cluster { name: c, host: 127.0.0.1, port: ${clusterPorts[i]}, routes: [${routes}] }`, {
+    isSynced,
+    configuration: configurationOf({ name: `n${i + 1}`, port, clusterPort: clusterPorts[i], clusterPorts, folder: path.join(folder, String(port)) })
+  }))
   await Promise.all(servers.map(server => server.start()))
   return servers
 }
