@@ -19,7 +19,7 @@ const { formatLine, parseLine } = require('../storage/recovery-point-text')
 const { shareAsLog } = require('../storage/share-as-log')
 
 const SUFFIX = '.pull'
-/** Records in a window, about. */
+/** Records up to which batches share a window. */
 const WINDOW = 1024
 /** Lines beyond twice as many as needed, until the file is written anew. */
 const SPARE_LINES = 4096
