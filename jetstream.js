@@ -14,10 +14,10 @@ const { createStreamLog } = require('./lib/jetstream/stream-log')
 /**
  * @typedef {import('./lib/jetstream/options').TlsOptions} TlsOptions
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
- * @typedef {import('./lib/jetstream/pull').StreamSource} StreamSource
- * @typedef {import('./lib/jetstream/pull').PullOptions} PullOptions
- * @typedef {import('./lib/jetstream/pull').PullProgress} PullProgress
- * @typedef {import('./lib/jetstream/pull').Pulled} Pulled
+ * @typedef {import('./lib/jetstream/pull-options').StreamSource} StreamSource
+ * @typedef {import('./lib/jetstream/pull-options').PullOptions} PullOptions
+ * @typedef {import('./lib/jetstream/pull-options').PullProgress} PullProgress
+ * @typedef {import('./lib/jetstream/pull-options').Pulled} Pulled
  * @typedef {import('./lib/errors').LogError} LogError
  * @typedef {import('./lib/errors').SystemError} SystemError
  * @typedef {import('./lib/errors').ErrorCode} ErrorCode

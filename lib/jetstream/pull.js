@@ -4,42 +4,22 @@
 // stream. One thing is done at a time. The copy has the bytes of the messages; no codec is asked.
 
 const errors = require('../errors')
-const { promised, mustBeFunction } = require('../callbacks')
-const { optionNames } = require('../option-names')
-const { mustBeBoolean } = require('../options')
-const { mustBeSignal, onAbort } = require('../signal')
+const { promised } = require('../callbacks')
+const { onAbort } = require('../signal')
 const { OffsetMap } = require('../space/offset-map')
 const { CopyIndex } = require('./copy-index')
 const { CopyUpdate } = require('./copy-update')
-const { settingsOf } = require('./options')
+const { pullSettingsOf } = require('./pull-options')
 const { SourceStream } = require('./source-stream')
 
 /** Milliseconds after which it is recorded how far the copy is, and what was deleted in the stream is looked for. */
 const INTERVAL = 1000
 
-const SOURCE_NAMES = /** @type {const} */ (['stream', 'servers', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'timeout'])
-const checkSourceNames = optionNames('the source', [...SOURCE_NAMES])
-const checkNames = optionNames('pull', ['live', 'signal', 'onProgress'])
-
 /**
- * @typedef {Pick<import('./options').JetStreamOptions, (typeof SOURCE_NAMES)[number]>} StreamSource
- *   a stream, as for a log in it. `timeout` is that of the first connection: later, with `live`, a server is waited for as long as it takes
- *
- * @typedef {object} PullOptions
- * @property {boolean} [live] go on as the stream grows, until `signal` is aborted; default true. false: until the log equals the stream
- * @property {(progress: PullProgress) => void} [onProgress] called after each batch, and each second; what it throws ends the work
- * @property {AbortSignal} [signal] ends the work, with its reason
- *
- * @typedef {object} Pulled what this call has done
- * @property {number} records that were appended
- * @property {number} bytes of these records
- * @property {number} deleted records that were deleted since their messages are
- * @property {number} seq of the last message of the stream that the log has; 0: none
- *
- * @typedef {object} PullLag
- * @property {number} lag sequences of the stream that are still to be pulled
- *
- * @typedef {Pulled & PullLag} PullProgress
+ * @typedef {import('./pull-options').StreamSource} StreamSource
+ * @typedef {import('./pull-options').PullOptions} PullOptions
+ * @typedef {import('./pull-options').PullProgress} PullProgress
+ * @typedef {import('./pull-options').Pulled} Pulled
  */
 
 /** Logs that are pulled into. @type {WeakSet<object>} */
@@ -53,13 +33,7 @@ const busy = new WeakSet()
  * @returns {Promise<Pulled>}
  */
 async function pull (source, log, copy, options) {
-  checkSourceNames(source)
-  checkNames(options)
-  const { live = true, signal, onProgress = () => {} } = options
-  mustBeBoolean('live', live)
-  mustBeSignal(signal)
-  mustBeFunction('onProgress', onProgress)
-  const settings = settingsOf({ name: 'flumelog pull', ...source, readOnly: true })
+  const { settings, live, signal, onProgress } = pullSettingsOf(source, options)
   if (busy.has(log)) throw errors.cannotCopy(log.filename, 'another call of pull is appending to it')
   busy.add(log)
   try {

@@ -125,7 +125,7 @@ tape('every relative link in a page of the package leads to a file of the packag
     }
     t.deepEqual(broken, [], page)
   }
-  t.ok(size < 800_000, `the tarball has ${size} bytes`)
+  t.ok(size < 850_000, `the tarball has ${size} bytes`)
   t.end()
 })
 
