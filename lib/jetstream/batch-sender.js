@@ -18,17 +18,21 @@ const MAX_BYTES = 1024 * 1024
 /** Codes of the server: what the batch expects is not so, or not any more; a batch of which a part was lost; too many at once. */
 const DOUBTFUL = new Set([10071, 10164, 10176, 10210])
 
+/** @typedef {import('@nats-io/transport-node').MsgHdrs} MsgHdrs */
+
 class BatchSender {
   /**
    * @param {import('./connection').Connection} connection that is open
    * @param {string} subject
    * @param {{ writes: number }} counts of which `writes` counts how often a batch was sent
+   * @param {string} expectation the header that states `last`
    */
-  constructor (connection, subject, counts) {
+  constructor (connection, subject, counts, expectation = 'Nats-Expected-Last-Subject-Sequence') {
     this.connection = connection
     this.subject = subject
     this.counts = counts
-    /** The sequence of the last message on the subject; 0: there is none. */
+    this.expectation = expectation
+    /** The sequence of the last message on the subject, or with another expectation, in the stream; 0: there is none. */
     this.last = 0
     this.prefix = connection.transport.nuid.next()
     this.batches = 0
@@ -61,13 +65,14 @@ class BatchSender {
   /**
    * Sends a batch, and waits for the answer: `last` then says whether it is stored, if that is known.
    * @param {Uint8Array[]} records
+   * @param {(head: MsgHdrs, index: number) => void} [addHeaders] called for each record
    * @returns {Promise<Error | null>} why the server does not store it
    */
-  async trySend (records) {
+  async trySend (records, addHeaders) {
     const { connection } = this
     try {
       this.counts.writes++
-      this.last = await connection.attempt(() => this.send(records))
+      this.last = await connection.attempt(() => this.send(records, addHeaders))
     } catch (err) {
       if (err instanceof connection.transport.TimeoutError) connection.checkServer()
       if (connection.failure === null && !this.isDoubtful(err)) return connection.refused(err)
@@ -92,17 +97,19 @@ class BatchSender {
 
   /**
    * @param {Uint8Array[]} records
+   * @param {(head: MsgHdrs, index: number) => void} [addHeaders]
    * @returns {Promise<number>} the sequence of the last one
    */
-  async send (records) {
+  async send (records, addHeaders) {
     /** @type {{ error?: any, seq: number }} */
     let answer = { seq: this.last }
-    const { connection: { nats, transport: { headers }, jetstream: { JetStreamApiError } }, subject } = this
+    const { connection: { nats, transport: { headers }, jetstream: { JetStreamApiError } }, subject, expectation } = this
     const id = `${this.prefix}${(++this.batches).toString(36)}`
     const last = records.length - 1
     for (let i = 0; i <= last; i++) {
       const head = headers()
-      if (i === 0) head.set('Nats-Expected-Last-Subject-Sequence', String(this.last))
+      addHeaders?.(head, i)
+      if (i === 0) head.set(expectation, String(this.last))
       if (last > 0) {
         head.set('Nats-Batch-Id', id)
         head.set('Nats-Batch-Sequence', String(i + 1))

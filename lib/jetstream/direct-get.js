@@ -10,6 +10,7 @@ const { Behind, REQUEST_TIMEOUT } = require('./connection')
  * @property {number} seq
  * @property {Buffer} data
  * @property {Date} time at which it was stored
+ * @property {import('@nats-io/transport-node').MsgHdrs | undefined} headers
  *
  * @typedef {import('@nats-io/transport-node').Msg} Msg
  */
@@ -75,6 +76,7 @@ function messageOf ({ headers, data }) {
   return {
     seq: Number(headers?.last('Nats-Sequence')),
     data: Buffer.from(data.buffer, data.byteOffset, data.length),
+    headers,
     get time () { return new Date(String(headers?.last('Nats-Time-Stamp'))) }
   }
 }

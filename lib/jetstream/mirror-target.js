@@ -1,0 +1,147 @@
+'use strict'
+
+// The stream into which a log is mirrored. Each message says in its headers which record it is.
+
+const errors = require('../errors')
+const { BatchSender } = require('./batch-sender')
+const { deleteAll } = require('./deletion')
+const { Reader } = require('./reader')
+const { openStream, maxRecordSize } = require('./stream-config')
+
+/** Headers: the record's seq in the log, and the log's id then. */
+const SEQ = 'Flumelog-Seq'
+const ID = 'Flumelog-Id'
+/** Sequences that are read at a time. */
+const WINDOW = 1024
+
+/**
+ * @typedef {object} Mirrored a message
+ * @property {number} sequence in the stream
+ * @property {string} id of the log when it was mirrored
+ * @property {number} seq in that log
+ * @property {Buffer} data
+ *
+ * @typedef {object} Tail
+ * @property {number} sequence that the next message expects before it
+ * @property {number} messages in the stream
+ * @property {Mirrored | null} message the last one
+ */
+
+class MirrorTarget {
+  /** @param {import('./connection').Connection} connection */
+  constructor (connection) {
+    this.connection = connection
+    this.label = connection.label
+    this.reader = new Reader(connection)
+    this.sender = /** @type {BatchSender} */ (/** @type {unknown} */ (null))
+    this.maxRecord = Infinity
+  }
+
+  async open () {
+    const { connection, connection: { settings } } = this
+    await connection.open()
+    const info = await openStream(connection)
+    this.maxRecord = maxRecordSize(info, connection.nats.info?.max_payload ?? Infinity)
+    // what any other client publishes makes it fail
+    this.sender = new BatchSender(connection, `${settings.subject}.mirror`, { writes: 0 }, 'Nats-Expected-Last-Sequence')
+    // from now on it waits for a server for as long as it takes
+    connection.settings = { ...settings, timeout: Infinity }
+  }
+
+  /** @returns {Promise<Tail>} as the leader knows it */
+  async tail () {
+    const { connection, connection: { manager, settings: { stream } }, reader } = this
+    for (;;) {
+      const { last_seq: sequence, messages } = await reader.refresh(true)
+      if (messages === 0) return { sequence, messages, message: null }
+      const found = await connection.ask(() => manager.streams.getMessage(stream, { last_by_subj: '>' }), true)
+      // otherwise something was stored or deleted in between
+      if (found !== null && found.seq <= sequence) return { sequence, messages, message: this.mirrored({ seq: found.seq, data: Buffer.from(found.data), headers: found.header }) }
+      await connection.pause()
+    }
+  }
+
+  /**
+   * @param {Pick<import('./direct-get').Message, 'seq' | 'data' | 'headers'>} message
+   * @returns {Mirrored}
+   * @throws flumelog:invalid if it is none
+   */
+  mirrored ({ seq: sequence, data, headers }) {
+    const seq = headers?.get(SEQ)
+    const id = headers?.get(ID)
+    if (!seq || !id) throw errors.cannotMirror(this.label, `message ${sequence} is not from a mirror; choose a stream of its own for each mirror`)
+    return { sequence, id, seq: Number(seq), data }
+  }
+
+  /**
+   * Sends a batch: `sender.last` then says whether it is stored, if that is known.
+   * @param {import('./mirror-source').LogRecord[]} records
+   * @param {string} id of the log
+   * @returns {Promise<Error | null>} why the server does not store it
+   */
+  send (records, id) {
+    return this.sender.trySend(records.map(({ data }) => data), (head, i) => {
+      head.set(SEQ, String(records[i].seq))
+      head.set(ID, id)
+    })
+  }
+
+  /**
+   * @param {number} from sequence
+   * @param {number} last sequence that is known
+   * @returns {AsyncGenerator<Mirrored[], void, void>} all messages from there on, in order
+   */
+  async * windows (from, last) {
+    while (from <= last) {
+      const { records, next } = await this.reader.range(from, Math.min(last, from + WINDOW - 1), true)
+      yield records.map(message => this.mirrored(message))
+      from = next
+    }
+  }
+
+  /**
+   * Binary search.
+   * @param {(message: Mirrored) => boolean} isAfter true for all messages after one for which it is
+   * @param {number} last sequence that is known
+   * @returns {Promise<Mirrored | null>} the first message for which it is true
+   */
+  async first (isAfter, last) {
+    const { first_seq: first } = await this.reader.refresh(true)
+    let low = Math.max(first, 1)
+    let high = last + 1
+    /** @type {Mirrored | null} */
+    let found = null
+    while (low < high) {
+      const middle = low + Math.floor((high - low) / 2)
+      const next = await this.reader.next(middle, last)
+      const message = next === null || next.seq >= high ? null : this.mirrored(next)
+      if (message === null) high = middle
+      else if (isAfter(message)) {
+        found = message
+        high = middle
+      } else low = message.sequence + 1
+    }
+    return found
+  }
+
+  /**
+   * The server overwrites them.
+   * @param {number[]} sequences
+   */
+  async delete (sequences) {
+    await deleteAll(this.reader, sequences)
+  }
+
+  /**
+   * Removes all messages before one: their files are deleted, as those of a trimmed log are.
+   * @param {number} sequence
+   * @returns {Promise<number>} how many they were
+   */
+  async purge (sequence) {
+    const { connection, connection: { manager, settings: { stream } } } = this
+    const { purged } = await connection.ask(() => manager.streams.purge(stream, { seq: sequence }), true)
+    return purged
+  }
+}
+
+module.exports = { MirrorTarget }
