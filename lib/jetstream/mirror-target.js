@@ -34,6 +34,7 @@ class MirrorTarget {
     this.label = connection.label
     this.reader = new Reader(connection)
     this.sender = /** @type {BatchSender} */ (/** @type {unknown} */ (null))
+    this.subject = `${connection.settings.subject}.mirror`
     this.maxRecord = Infinity
   }
 
@@ -43,7 +44,7 @@ class MirrorTarget {
     const info = await openStream(connection)
     this.maxRecord = maxRecordSize(info, connection.nats.info?.max_payload ?? Infinity)
     // what any other client publishes makes it fail
-    this.sender = new BatchSender(connection, `${settings.subject}.mirror`, { writes: 0 }, 'Nats-Expected-Last-Sequence')
+    this.sender = new BatchSender(connection, this.subject, { writes: 0 }, 'Nats-Expected-Last-Sequence')
     // from now on it waits for a server for as long as it takes
     connection.settings = { ...settings, timeout: Infinity }
   }
@@ -51,14 +52,22 @@ class MirrorTarget {
   /** @returns {Promise<Tail>} as the leader knows it */
   async tail () {
     const { connection, connection: { manager, settings: { stream } }, reader } = this
-    for (;;) {
-      const { last_seq: sequence, messages } = await reader.refresh(true)
+    for (let before = -1; ;) {
+      const { last_seq: sequence, messages, num_subjects: subjects = 0 } = await reader.refresh(true)
       if (messages === 0) return { sequence, messages, message: null }
-      const found = await connection.ask(() => manager.streams.getMessage(stream, { last_by_subj: '>' }), true)
-      // otherwise something was stored or deleted in between
+      // `>` would not find a message before others that were deleted
+      const found = subjects > 1 ? null : await connection.ask(() => manager.streams.getMessage(stream, { last_by_subj: this.subject }), true)
       if (found !== null && found.seq <= sequence) return { sequence, messages, message: this.mirrored({ seq: found.seq, data: Buffer.from(found.data), headers: found.header }) }
+      // otherwise something was stored or deleted in between
+      if (found === null && sequence === before) throw this.notMirrored(`there are messages on other subjects than ${this.subject}`)
+      before = sequence
       await connection.pause()
     }
+  }
+
+  /** @param {string} problem */
+  notMirrored (problem) {
+    return errors.cannotMirror(this.label, `${problem}; mirror each log into a stream of its own`)
   }
 
   /**
@@ -69,7 +78,7 @@ class MirrorTarget {
   mirrored ({ seq: sequence, data, headers }) {
     const seq = headers?.get(SEQ)
     const id = headers?.get(ID)
-    if (!seq || !id) throw errors.cannotMirror(this.label, `message ${sequence} is not from a mirror; choose a stream of its own for each mirror`)
+    if (!seq || !id) throw this.notMirrored(`message ${sequence} is not from a mirror`)
     return { sequence, id, seq: Number(seq), data }
   }
 
