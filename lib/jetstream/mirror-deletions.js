@@ -3,7 +3,6 @@
 // Carries over what is deleted, trimmed, or dropped by a compaction. The stream has all records of the log up to the mirror's position that are
 // not deleted, so if their numbers are equal, nothing is to be done.
 
-const errors = require('../errors')
 const { match } = require('./mirror-match')
 const { newRuns } = require('./mirror-source')
 
@@ -35,10 +34,9 @@ class MirrorDeletions {
 
   /**
    * @param {number} position seq of the last record that is mirrored
-   * @param {boolean} isTrusted whether the stream is known to be one of this log
    * @returns {Promise<'done' | 'again' | 'missing'>} again: the log or the stream has changed meanwhile; missing: the stream lacks a record
    */
-  async carryOver (position, isTrusted) {
+  async carryOver (position) {
     const { source, target, target: { sender } } = this
     await source.refresh()
     const { changes, id } = source
@@ -50,7 +48,7 @@ class MirrorDeletions {
     if (extra > 0) {
       const removed = await this.removeNew(survey.runs, sequence)
       if (removed < extra) {
-        const outcome = await this.compareAll(position, sequence, isTrusted)
+        const outcome = await this.compareAll(position, sequence)
         if (outcome !== 'done') return outcome
       }
     }
@@ -114,17 +112,13 @@ class MirrorDeletions {
   /**
    * @param {number} position
    * @param {number} sequence the last one
-   * @param {boolean} isTrusted
    * @returns {Promise<'done' | 'again' | 'missing'>}
    */
-  async compareAll (position, sequence, isTrusted) {
+  async compareAll (position, sequence) {
     const { source, target } = this
     const found = await match(source, target, position, sequence)
     if (found === null) return 'again'
     if (found.missing !== null) return 'missing'
-    if (!isTrusted && found.matched < found.extra.length) {
-      throw errors.cannotMirror(target.label, `of ${found.matched + found.extra.length} messages, only ${found.matched} are records of this log: the stream seems to be one of another log`)
-    }
     await this.remove(found.extra)
     return 'done'
   }

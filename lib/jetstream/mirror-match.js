@@ -13,7 +13,6 @@ const errors = require('../errors')
  *
  * @typedef {object} Match
  * @property {number[]} extra sequences of messages that are no records
- * @property {number} matched
  * @property {number} last seq of the last record that was found; -1: none
  * @property {number | null} missing seq of the first one that was not; null: all were found
  */
@@ -29,7 +28,7 @@ const errors = require('../errors')
 async function match (source, target, lastSeq, lastSequence) {
   const { id } = source
   /** @type {Match} */
-  const result = { extra: [], matched: 0, last: -1, missing: null }
+  const result = { extra: [], last: -1, missing: null }
   /** @type {LogRecord[] | null} */
   let records = []
   let index = 0
@@ -51,7 +50,6 @@ async function match (source, target, lastSeq, lastSequence) {
       if (record === null) return null
       const found = source.findNow(message)
       if (record !== undefined && isRecord(target, message, found, record)) {
-        result.matched++
         result.last = record.seq
         index++
       } else result.extra.push(message.sequence)
@@ -74,7 +72,7 @@ function isRecord ({ label }, { sequence, data }, found, record) {
   if (found === null) return record.data.equals(data)
   if (found.seq !== record.seq) return false
   if (record.data.equals(data)) return true
-  throw errors.cannotMirror(label, `message ${sequence} is another record than that at ${record.seq} of the log: the stream is one of another log`)
+  throw errors.cannotMirror(label, `message ${sequence} is another record than that at ${record.seq} of the log: the log was replaced by another one, or restored`)
 }
 
 module.exports = { match }

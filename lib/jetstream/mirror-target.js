@@ -8,7 +8,8 @@ const { deleteAll } = require('./deletion')
 const { Reader } = require('./reader')
 const { openStream, maxRecordSize } = require('./stream-config')
 
-/** Headers: the record's seq in the log, and the log's id then. */
+/** Headers: which log it is, the record's seq there, and `log.id`, which changes with each compaction, when it was mirrored. */
+const LOG = 'Flumelog-Log'
 const SEQ = 'Flumelog-Seq'
 const ID = 'Flumelog-Id'
 /** Sequences that are read at a time. */
@@ -36,9 +37,12 @@ class MirrorTarget {
     this.sender = /** @type {BatchSender} */ (/** @type {unknown} */ (null))
     this.subject = `${connection.settings.subject}.mirror`
     this.maxRecord = Infinity
+    this.identity = ''
   }
 
-  async open () {
+  /** @param {string} identity of the log */
+  async open (identity) {
+    this.identity = identity
     const { connection, connection: { settings } } = this
     await connection.open()
     const info = await openStream(connection)
@@ -79,6 +83,8 @@ class MirrorTarget {
     const seq = headers?.get(SEQ)
     const id = headers?.get(ID)
     if (!seq || !id) throw this.notMirrored(`message ${sequence} is not from a mirror`)
+    const log = headers?.get(LOG)
+    if (log !== this.identity) throw this.notMirrored(`message ${sequence} is one of another log: its ${LOG} is ${log}, and that of this log, in FILE.mirror-id, is ${this.identity}`)
     return { sequence, id, seq: Number(seq), data }
   }
 
@@ -90,6 +96,7 @@ class MirrorTarget {
    */
   send (records, id) {
     return this.sender.trySend(records.map(({ data }) => data), (head, i) => {
+      head.set(LOG, this.identity)
       head.set(SEQ, String(records[i].seq))
       head.set(ID, id)
     })

@@ -9,6 +9,7 @@ const errors = require('../errors')
 const { promised } = require('../callbacks')
 const { Connection } = require('./connection')
 const { match } = require('./mirror-match')
+const { identityOf } = require('./mirror-identity')
 const { MirrorDeletions } = require('./mirror-deletions')
 const { MirrorSource } = require('./mirror-source')
 const { MirrorTarget } = require('./mirror-target')
@@ -49,8 +50,6 @@ class Mirror {
     this.position = { id: '', seq: -1 }
     /** The last record of the batch that is being sent. @type {{ id: string, seq: number } | null} */
     this.sending = null
-    /** Whether the stream is known to be one of this log. */
-    this.isTrusted = false
     /** When deletions may be looked for again. */
     this.lookAt = 0
     this.records = 0
@@ -66,7 +65,7 @@ class Mirror {
     try {
       await promised(cb => log.whenFresh(cb))
       await promised(cb => cursor.onReady(cb))
-      await target.open()
+      await target.open(await identityOf(log.file))
       await this.locate()
       await this.mirrorAll()
       return this.counts()
@@ -165,27 +164,21 @@ class Mirror {
       const records = await source.read({ gte: found.seq, lte: found.seq })
       if (records === null) return 'the log is being compacted'
       if (records.length > 0 && !records[0].data.equals(message.data)) {
-        return `its last message is another record than that at ${found.seq} of the log: it is a mirror of another log`
+        return `its last message is another record than that at ${found.seq} of the log: the log was replaced by another one, or restored`
       }
-      this.isTrusted ||= records.length > 0
     }
     return this.setPosition(id, found.last)
   }
 
   /**
-   * The last message is from before several compactions: the cursor says what has been mirrored, and the data of messages, which of them it is.
-   * @param {number} sequence the last one
+   * The last message is from before several compactions.
+   * @param {number} sequence of it
    * @returns {Promise<string | null>}
    */
   async locateByData (sequence) {
-    const { source, source: { id }, target, cursor } = this
+    const { source, source: { id }, target } = this
     const found = await match(source, target, Infinity, sequence)
-    if (found === null) return 'the log is being compacted'
-    const { matched, missing, last, extra } = found
-    const mirrored = Number(cursor.seq)
-    const isKnown = mirrored >= 0 && (missing === null || missing > mirrored)
-    if (!isKnown || matched < extra.length) return 'its last message is of another log, or from before earlier compactions'
-    return this.setPosition(id, last)
+    return found === null ? 'the log is being compacted' : this.setPosition(id, found.last)
   }
 
   /**
@@ -196,7 +189,6 @@ class Mirror {
   setPosition (id, seq) {
     if (id !== this.source.id) return 'the log is being compacted'
     this.position = { id, seq }
-    this.isTrusted ||= Number(this.cursor.seq) >= 0
     return null
   }
 
@@ -221,7 +213,6 @@ class Mirror {
     this.sending = null
     if (sender.last > before) {
       this.position = sent
-      this.isTrusted = true
       this.records += records.length
       this.bytes += records.reduce((sum, { data }) => sum + data.length, 0)
     } else {
@@ -247,7 +238,7 @@ class Mirror {
       const { id, seq } = this.position
       if (id !== source.id) return
       const start = performance.now()
-      const outcome = await deletions.carryOver(seq, this.isTrusted)
+      const outcome = await deletions.carryOver(seq)
       const end = performance.now()
       this.lookAt = end + (end - start) / SHARE
       if (outcome === 'done') return
