@@ -8,6 +8,8 @@ const { newRuns } = require('./mirror-source')
 
 /** So many runs of deleted records are looked up one by one; if there are more, the whole stream is compared. */
 const MAX_LOOK_UPS = 64
+/** Messages that are deleted until progress is told. */
+const AT_ONCE = 256
 
 /** @typedef {import('./mirror-source').Run} Run */
 
@@ -15,10 +17,12 @@ class MirrorDeletions {
   /**
    * @param {import('./mirror-source').MirrorSource} source
    * @param {import('./mirror-target').MirrorTarget} target
+   * @param {() => void} ondeleted called after some were deleted
    */
-  constructor (source, target) {
+  constructor (source, target, ondeleted) {
     this.source = source
     this.target = target
+    this.ondeleted = ondeleted
     /** Of the log when it was looked at last: they are carried over. @type {{ id: string, runs: Run[] } | null} */
     this.known = null
     /** What the log was then. */
@@ -119,6 +123,7 @@ class MirrorDeletions {
     const found = await match(source, target, position, sequence)
     if (found === null) return 'again'
     if (found.missing !== null) return 'missing'
+    if (found.head > 1) this.count(await target.purge(found.head))
     await this.remove(found.extra)
     return 'done'
   }
@@ -128,13 +133,18 @@ class MirrorDeletions {
    * @returns {Promise<number>} how many they are
    */
   async remove (sequences) {
-    await this.target.delete(sequences)
-    return this.count(sequences.length)
+    for (let i = 0; i < sequences.length; i += AT_ONCE) {
+      const some = sequences.slice(i, i + AT_ONCE)
+      await this.target.delete(some)
+      this.count(some.length)
+    }
+    return sequences.length
   }
 
   /** @param {number} deleted */
   count (deleted) {
     this.deleted += deleted
+    this.ondeleted()
     return deleted
   }
 }

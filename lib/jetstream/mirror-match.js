@@ -12,7 +12,8 @@ const errors = require('../errors')
  * @typedef {import('./mirror-target').Mirrored} Mirrored
  *
  * @typedef {object} Match
- * @property {number[]} extra sequences of messages that are no records
+ * @property {number} head sequence of the first message that may not be removed as the head of a log that was trimmed
+ * @property {number[]} extra sequences of messages after it that are no records
  * @property {number} last seq of the last record that was found; -1: none
  * @property {number | null} missing seq of the first one that was not; null: all were found
  */
@@ -28,7 +29,8 @@ const errors = require('../errors')
 async function match (source, target, lastSeq, lastSequence) {
   const { id } = source
   /** @type {Match} */
-  const result = { extra: [], last: -1, missing: null }
+  const result = { head: 1, extra: [], last: -1, missing: null }
+  let isHead = true
   /** @type {LogRecord[] | null} */
   let records = []
   let index = 0
@@ -52,7 +54,9 @@ async function match (source, target, lastSeq, lastSequence) {
       if (record !== undefined && isRecord(target, message, found, record)) {
         result.last = record.seq
         index++
-      } else result.extra.push(message.sequence)
+        isHead = false
+      } else if ((isHead &&= found?.seq == null || found.seq < source.blocks.start)) result.head = message.sequence + 1
+      else result.extra.push(message.sequence)
     }
   }
   const record = await peek()

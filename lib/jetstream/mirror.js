@@ -44,7 +44,7 @@ class Mirror {
     this.connection = new Connection(settings.target, `stream ${settings.target.stream}`)
     this.source = new MirrorSource(log)
     this.target = new MirrorTarget(this.connection)
-    this.deletions = new MirrorDeletions(this.source, this.target)
+    this.deletions = new MirrorDeletions(this.source, this.target, () => this.tell(this.lag()))
     this.cursor = log.cursors.get(settings.cursor)
     /** The last record that is mirrored, of the log with this id; -1: none. */
     this.position = { id: '', seq: -1 }

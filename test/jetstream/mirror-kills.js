@@ -5,10 +5,10 @@
 const test = require('tape')
 const FlumeLog = require('../..')
 const { mirror } = require('../../jetstream')
-const { start } = require('../helpers/command-line')
 const { testFolder } = require('../helpers/folder')
 const { compare } = require('../helpers/mirrors')
 const { withServer, streamName } = require('../helpers/nats')
+const { start } = require('../helpers/processes')
 const { promises } = require('../helpers/promises')
 const { randomFrom } = require('../helpers/random')
 const { collect } = require('../helpers/reading')
@@ -31,7 +31,7 @@ withServer('a mirror that is killed', (shared) => {
     // both cursors are there
     for (const cursor of ['a', 'b']) await mirror(log.log, { servers: url, stream }, { live: false, cursor })
 
-    const counts = { appended: 100, deleted: 0, trims: 0, compactions: 0, kills: 0 }
+    const counts = { appended: 100, deleted: 0, trims: 0, compactions: 0, kills: 0, mirrored: 100 }
     const writing = write()
     /** Mirrors that ended by themselves. */
     const failures = []
@@ -73,11 +73,14 @@ withServer('a mirror that is killed', (shared) => {
 
     async function keepKilling (cursor) {
       while (counts.kills < KILLS) {
-        const mirroring = start(t, ['mirror', file, `${url}/${stream}`, '--cursor', cursor])
-        const isOver = await Promise.race([mirroring.ended.then(() => true), pause(100 + random.below(1500))])
-        if (isOver) failures.push(mirroring.stderr)
-        else await mirroring.kill('SIGKILL')
         counts.kills++
+        const program = start(t, 'mirror-until-killed.js', { file, target: { servers: url, stream }, cursor })
+        // half of the time, right from its start
+        if (random.below(2) === 0) await Promise.race([program.message(() => true).catch(() => {}), pause(3000)])
+        await Promise.race([program.over, pause(random.below(1000))])
+        await program.kill()
+        failures.push(...program.messages.filter(({ what }) => what === 'failed'), ...(program.stderr === '' ? [] : [program.stderr]))
+        counts.mirrored += program.messages.at(-1)?.records ?? 0
         // some times both are away for a while
         if (random.below(5) === 0) await pause(random.below(1000))
       }
