@@ -3,6 +3,7 @@
 // Carries over what is deleted, trimmed, or dropped by a compaction. The stream has all records of the log up to the mirror's position that are
 // not deleted, so if their numbers are equal, nothing is to be done.
 
+const { exclusively } = require('./mirror-identity')
 const { match } = require('./mirror-match')
 const { newRuns } = require('./mirror-source')
 
@@ -10,6 +11,8 @@ const { newRuns } = require('./mirror-source')
 const MAX_LOOK_UPS = 64
 /** Messages that are deleted until progress is told. */
 const AT_ONCE = 256
+/** Milliseconds. */
+const SETTLING = 500
 
 /** @typedef {import('./mirror-source').Run} Run */
 
@@ -119,6 +122,21 @@ class MirrorDeletions {
    * @returns {Promise<'done' | 'again' | 'missing'>}
    */
   async compareAll (position, sequence) {
+    const { source: { log: { file } } } = this
+    // of equal records, another mirror that has seen another log might leave another one
+    return await exclusively(file, async () => {
+      // the server may still be deleting what one that was killed has asked for
+      await new Promise(resolve => setTimeout(resolve, SETTLING))
+      return this.compare(position, sequence)
+    }) ?? 'again'
+  }
+
+  /**
+   * @param {number} position
+   * @param {number} sequence the last one
+   * @returns {Promise<'done' | 'again' | 'missing'>}
+   */
+  async compare (position, sequence) {
     const { source, target } = this
     const found = await match(source, target, position, sequence)
     if (found === null) return 'again'

@@ -5,6 +5,7 @@
 const fs = require('fs')
 const { randomUUID } = require('crypto')
 const errors = require('../errors')
+const { canLock, tryLock } = require('../storage/lock')
 const { datasync } = require('../storage/datasync')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { shareAsLog } = require('../storage/share-as-log')
@@ -24,6 +25,22 @@ async function identityOf ({ location, status }) {
     if (text !== null && IDENTITY.test(text)) return text.trim()
     if (text !== null) throw errors.invalid(`${filename}: not an id of a log; restore the file, or remove it, and mirror the log into another stream`)
     await create(filename, location.folder, status())
+  }
+}
+
+/**
+ * Runs something that two mirrors of a log must not do at the same time.
+ * @template T
+ * @param {import('../storage/path-file').LogFile} file of a log that has an id
+ * @param {() => Promise<T>} run
+ * @returns {Promise<T | null>} null: another one is doing it
+ */
+async function exclusively ({ location }, run) {
+  const file = await fs.promises.open(/** @type {import('../storage/location').Location} */ (location).path + SUFFIX, 'r+')
+  try {
+    return canLock && !tryLock(file.fd) ? null : await run()
+  } finally {
+    await file.close()
   }
 }
 
@@ -50,4 +67,4 @@ async function create (filename, folder, log) {
   await syncFolder(folder)
 }
 
-module.exports = { identityOf }
+module.exports = { identityOf, exclusively }

@@ -211,15 +211,17 @@ class Mirror {
     this.mustGoOn()
     const sent = this.sending
     this.sending = null
-    if (sender.last > before) {
-      this.position = sent
-      this.records += records.length
-      this.bytes += records.reduce((sum, { data }) => sum + data.length, 0)
-    } else {
+    if (sender.last > before) this.position = sent
+    else {
       if (refusal !== null) throw refusal
       // it may be stored, or another mirror has stored some
       await connection.pause()
       await this.locate()
+    }
+    for (const { seq, data } of records) {
+      if (this.position.id === id && seq > this.position.seq) break
+      this.records++
+      this.bytes += data.length
     }
     await this.commit()
     this.tell(this.lag())
