@@ -72,8 +72,8 @@ function JetStreamLog (options) {
 /**
  * @typedef {import('./lib/jetstream/mirror-options').StreamTarget} StreamTarget
  * @typedef {import('./lib/jetstream/mirror-options').MirrorOptions} MirrorOptions
- * @typedef {import('./lib/jetstream/mirror').MirrorProgress} MirrorProgress
- * @typedef {import('./lib/jetstream/mirror').Mirrored} Mirrored
+ * @typedef {import('./lib/jetstream/mirror-options').MirrorProgress} MirrorProgress
+ * @typedef {import('./lib/jetstream/mirror-options').Mirrored} Mirrored
  */
 
 /**

@@ -29,8 +29,8 @@ const { mirror } = require('../../jetstream')
 
 const EXAMPLES = `
 Examples:
-  flumelog mirror my.log nats://localhost:4222/posts             until it is stopped
-  flumelog mirror my.log nats://localhost:4222/posts --no-live   what there is now
+  flumelog mirror my.log nats://localhost/posts             until it is stopped
+  flumelog mirror my.log nats://localhost/posts --no-live   what there is now
   flumelog mirror my.log nats://n1,n2,n3/posts --replicas 3
 
 Each record is stored once and in order, also if it is interrupted or a server is killed; the same command goes on. What is deleted in the log is deleted in the stream. Other programs may have the log open, and write to it. Each log needs a stream of its own, to which nothing else publishes; one that does not exist is created.

@@ -24,13 +24,7 @@ const MAX_TRIES = 20
 /**
  * @typedef {import('./mirror-source').LogRecord} LogRecord
  * @typedef {import('./mirror-options').MirrorSettings} MirrorSettings
- *
- * @typedef {object} Mirrored what this call has done
- * @property {number} records that were mirrored
- * @property {number} bytes of these records
- * @property {number} deleted messages that were deleted since their records are
- *
- * @typedef {Mirrored & { lag: number, total: number }} MirrorProgress `lag`: bytes of the log that are still to be mirrored; `total`: bytes of the log
+ * @typedef {import('./mirror-options').Mirrored} Mirrored
  */
 
 class Mirror {
