@@ -16,6 +16,10 @@ const { createStreamLog } = require('./lib/jetstream/stream-log')
 /**
  * @typedef {import('./lib/jetstream/options').TlsOptions} TlsOptions
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
+ * @typedef {import('./lib/jetstream/pull').StreamSource} StreamSource
+ * @typedef {import('./lib/jetstream/pull').PullOptions} PullOptions
+ * @typedef {import('./lib/jetstream/pull').PullProgress} PullProgress
+ * @typedef {import('./lib/jetstream/pull').Pulled} Pulled
  * @typedef {import('./lib/errors').LogError} LogError
  * @typedef {import('./lib/errors').SystemError} SystemError
  * @typedef {import('./lib/errors').ErrorCode} ErrorCode
@@ -100,5 +104,27 @@ async function mirror (log, target, options = {}) {
   return mirroring.run().finally(stopListening)
 }
 
+/**
+ * Copies a stream into a log in a file: each message once and in order, as bytes, and what is deleted in the stream is deleted there. The log must be
+ * empty, or have been pulled from this stream, and nothing else may append to it. It waits for servers as long as it takes, and can be interrupted
+ * at any time: the next call goes on. FILE.pull, beside the log, says how far it is.
+ *
+ * @param {StreamSource} source
+ * @param {object} log that this package has opened, with callbacks or promises, without `shared`
+ * @param {PullOptions} [options]
+ * @returns {Promise<Pulled>} resolves, with `live: false`, when the log equals the stream. Rejects, with what was pulled kept, with the signal's reason;
+ *   `flumelog:replaced` if the stream is not the one that was pulled, or ends before the log does; `flumelog:invalid` if an option is invalid, the log has other
+ *   records, or a message is no valid record; `flumelog:too-large` if one is too large for the log; `flumelog:unreachable`; `flumelog:server`; and as `append` of the log
+ */
+async function pull (source, log, options = {}) {
+  const given = /** @type {any} */ (log)
+  const copy = given?.flumelog ?? given
+  const behind = logBehind(copy)
+  if (behind === undefined) throw errors.invalid(`pull takes a log in a file that this package has opened; it is ${format(given)}`)
+  // loaded then: most programs pull nothing
+  return require('./lib/jetstream/pull').pull(source, behind, copy, options)
+}
+
 module.exports = JetStreamLog
+module.exports.pull = pull
 module.exports.mirror = mirror

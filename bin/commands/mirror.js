@@ -5,10 +5,10 @@
 const { cursorName, fileName, choiceOption } = require('../arguments')
 const { UserError, codeOf, explain, writeStderr } = require('../errors')
 const { untilInterrupted } = require('../interrupts')
+const { streamUrl } = require('../nats')
 const { count, counted, size } = require('../numbers')
 const { close, openToRead } = require('../open')
 const { byteProgress, clearInterrupt, statusLine } = require('../progress')
-const { streamUrl } = require('../stream-url')
 const { helpText } = require('../usage')
 const { mirror } = require('../../jetstream')
 
@@ -58,7 +58,7 @@ function define (program) {
 
 /**
  * @param {string} file
- * @param {import('../stream-url').StreamAddress} address
+ * @param {ReturnType<typeof streamUrl>} address
  * @param {Options} options
  */
 async function run (file, address, { live, keepDeleted, cursor, creds, subject, replicas, json, quiet }) {

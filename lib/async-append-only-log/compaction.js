@@ -110,7 +110,7 @@ class Compaction {
 
   /** @returns {number} of the new file */
   compactedBytes () {
-    const { current } = this.store.internals.compacting
+    const { current } = this.store.records.internals.compacting
     return current === null ? 0 : current.compaction.target.end - current.compaction.base
   }
 
@@ -120,7 +120,7 @@ class Compaction {
    * @param {number} compacted bytes that they have become
    */
   report ({ start, unshifted }, copied, compacted) {
-    const since = this.store.lastOffset
+    const since = this.store.records.lastOffset
     const unshiftedOffset = Math.min(Math.max(unshifted, copied), since)
     this.progress.set({
       startOffset: start,
@@ -137,7 +137,7 @@ class Compaction {
    *   kept, -1 if there is none; null: no record is deleted
    */
   async findFirst () {
-    const { log, blockSize, shift, internals: { records: { checksum } } } = this.store
+    const { log, blockSize, records: { shift, blocks: { checksum } } } = this.store
     let number = -1
     let position = 0
     let start = Infinity
@@ -169,11 +169,12 @@ class Compaction {
     const { store } = this
     const callers = this.starting.splice(0)
     if (store.failure === null) {
-      const { shift } = store
-      store.shift = store.blocks.base
+      const { records } = store
+      const { shift } = records
+      records.shift = records.blocks.base
       if (err === null) store.deletions.reset()
-      if (store.shift !== shift) {
-        for (const { progress } of store.instances) progress.moved(store.lastOffset)
+      if (records.shift !== shift) {
+        for (const { progress } of store.instances) progress.moved(records.lastOffset)
         for (const stream of store.streams) if (stream.live) stream.move()
       }
     }

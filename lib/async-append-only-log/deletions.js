@@ -45,7 +45,7 @@ class Deletions {
    */
   del (seq, offset, cb) {
     const { store } = this
-    store.get(offset, (err, data) => {
+    store.records.get(offset, (err, data) => {
       if (err) return cb(err.code === errors.aaolDeleted().code ? null : err)
       // asked for twice, before it was read
       if (this.pending.has(seq)) return cb(null)
@@ -125,7 +125,7 @@ class Deletions {
     if (!this.mayHaveFile) return null
     try {
       const { deletedBytes, id, end } = JSON.parse(fs.readFileSync(this.statsFile, 'utf8'))
-      const { blocks, log } = this.store
+      const { records: { blocks }, log } = this.store
       return Number.isInteger(deletedBytes) && id === log?.id && end <= blocks.end ? deletedBytes : null
     } catch {
       return null
@@ -147,7 +147,7 @@ class Deletions {
     const { deletedBytes, store } = this
     if (deletedBytes === null || store.log === null || store.failure !== null || this.mayHaveFile) return
     try {
-      fs.writeFileSync(this.statsFile, JSON.stringify({ deletedBytes, id: store.log.id, end: store.blocks.end }))
+      fs.writeFileSync(this.statsFile, JSON.stringify({ deletedBytes, id: store.log.id, end: store.records.blocks.end }))
     } catch {}
   }
 }

@@ -38,10 +38,10 @@ class Instance {
    * appended. -1: they give none.
    */
   get streamEnd () {
-    const { store, progress: { since } } = this
+    const { store: { records }, progress: { since } } = this
     if (since.value === undefined || since.value < 0) return -1
-    const { blockSize } = store
-    return Math.min(store.writer.packer.end, (Math.floor((since.value + store.shift) / blockSize) + 1) * blockSize)
+    const { blocks: { blockSize } } = records
+    return Math.min(records.writer.packer.end, (Math.floor((since.value + records.shift) / blockSize) + 1) * blockSize)
   }
 
   /** Whether a new log is being created, to which nothing was appended yet. */
@@ -56,7 +56,7 @@ class Instance {
    * @throws if it cannot be a record
    */
   encoded (value) {
-    return this.store.checked(this.codec.encode(value))
+    return this.store.records.checked(this.codec.encode(value))
   }
 
   /**
@@ -64,12 +64,12 @@ class Instance {
    * @param {(err: any, offset: number) => void} cb
    */
   append (value, cb) {
-    const { store } = this
-    let seq = store.shift
-    if (Array.isArray(value)) for (const each of value) seq = store.append(this.encoded(each))
-    else seq = store.append(this.encoded(value))
+    const { records } = this.store
+    let seq = records.shift
+    if (Array.isArray(value)) for (const each of value) seq = records.append(this.encoded(each))
+    else seq = records.append(this.encoded(value))
     if (!Array.isArray(value) || value.length > 0) this.progress.appended(seq)
-    cb(null, seq - store.shift)
+    cb(null, seq - records.shift)
   }
 
   /**
@@ -77,15 +77,15 @@ class Instance {
    * @param {(err: any, offsets: any) => void} cb
    */
   appendTransaction (values, cb) {
-    const { store } = this
+    const { records } = this.store
     if (!Array.isArray(values)) return cb(errors.aaolNoArray(), undefined)
     // a codec may use its buffer again
-    const batch = values.map(value => Buffer.from(store.bytesOf(this.codec.encode(value))))
-    const problem = store.problemTogether(batch)
+    const batch = values.map(value => Buffer.from(records.bytesOf(this.codec.encode(value))))
+    const problem = records.problemTogether(batch)
     if (problem !== null) return cb(problem, undefined)
-    const seqs = store.appendTransaction(batch)
+    const seqs = records.appendTransaction(batch)
     if (seqs.length > 0) this.progress.appended(seqs[seqs.length - 1])
-    cb(null, seqs.map(seq => seq - store.shift))
+    cb(null, seqs.map(seq => seq - records.shift))
   }
 
   /**
@@ -93,7 +93,19 @@ class Instance {
    * @param {(err: any, value: any) => void} cb
    */
   get (offset, cb) {
-    this.store.get(offset, (err, data) => {
+    const { store } = this
+    const { records } = store
+    const data = records === null ? null : records.dataNow(offset)
+    if (data === null) store.whenOpen(/** @type {any} */ (cb), () => this.find(offset, cb))
+    else records.answer(this.decode === null ? data : this.decode(data), cb)
+  }
+
+  /**
+   * @param {number} offset
+   * @param {(err: any, value: any) => void} cb
+   */
+  find (offset, cb) {
+    this.store.records.get(offset, (err, data) => {
       if (err) cb(err, undefined)
       else cb(null, this.decode === null ? data : this.decode(data))
     })
@@ -141,7 +153,7 @@ function openInstance (filename, options) {
     since: progress.since,
     compactionProgress: store.compaction.progress,
     streams,
-    get: (/** @type {number} */ offset, /** @type {any} */ cb) => store.whenOpen(cb, () => instance.get(offset, cb)),
+    get: (/** @type {number} */ offset, /** @type {any} */ cb) => instance.get(offset, cb),
     append: (/** @type {any} */ value, /** @type {any} */ cb) => {
       if (store.takesAppends) instance.append(value, cb)
       else store.whenAppendable(cb, () => instance.append(value, cb))

@@ -1,23 +1,22 @@
 'use strict'
 
 // A file behind this interface: one log, and what async-append-only-log adds to it, for all instances in this process that
-// have it open. Callers' offsets start at 0 after each compaction, as jitdb needs them (32 bits): they are the log's seqs less `shift`.
+// have it open.
 
 const fs = require('fs')
 const errors = require('../errors')
 const { callAll } = require('../callbacks')
-const { createLog, logBehind } = require('../log')
+const { createLog } = require('../log')
 const { settingsOf } = require('../options')
 const { pathFile } = require('../storage/path-file')
 const layout = require('../format/layout')
 const { Compaction } = require('./compaction')
 const { Deletions } = require('./deletions')
 const { isNothingAt, prepareFile } = require('./old-log')
+const { Records } = require('./records')
 
 /** Of the cache: a log that fits is kept, since jitdb and ssb-db2 read all of it, again and again; of a larger one, this much. */
 const SEQUENTIAL_SHARE = 0.95
-/** Answers within each other's callbacks, until the next gets a new stack. */
-const MAX_DEPTH = 64
 
 /**
  * @typedef {import('./types').Done} Done
@@ -52,13 +51,8 @@ class Store {
     this.failure = null
     /** @type {import('../types').FlumeLog<any> | null} */
     this.log = null
-    /** See above. */
-    this.shift = 0
-    // what is behind the log's members, while it is open: looked up once, since every call uses it
-    this.internals = /** @type {import('../log').Log} */ (/** @type {unknown} */ (null))
-    this.opened = /** @type {import('../opening').Opened} */ (/** @type {unknown} */ (null))
-    this.blocks = /** @type {import('../read/block-cache').BlockCache} */ (/** @type {unknown} */ (null))
-    this.writer = /** @type {import('../write/writer').Writer} */ (/** @type {unknown} */ (null))
+    /** Of the log, while it is open. */
+    this.records = /** @type {Records} */ (/** @type {unknown} */ (null))
     /** @type {Promise<unknown> | null} */
     this.closing = null
     this.deletions = new Deletions(this)
@@ -78,17 +72,13 @@ class Store {
     const log = createLog(pathFile(this.filename, this.settings), this.settings)
     await new Promise((resolve, reject) => log.onReady(err => err ? reject(err) : resolve(null)))
     this.log = log
-    this.internals = /** @type {import('../log').Log} */ (logBehind(log))
-    this.opened = /** @type {import('../opening').Opened} */ (this.internals.state.opened)
-    this.blocks = this.opened.blocks
-    this.writer = /** @type {import('../write/writer').Writer} */ (this.opened.writer)
-    this.shift = this.blocks.base
+    this.records = new Records(this, log)
   }
 
   callWaiting () {
     this.isOpened = true
     if (this.failure === null) {
-      for (const instance of this.instances) instance.progress.open(this.lastOffset)
+      for (const instance of this.instances) instance.progress.open(this.records.lastOffset)
       this.compaction.open()
     }
     // what these call is not put behind the others, as with async-append-only-log
@@ -99,26 +89,16 @@ class Store {
     return this.log?.blockSize ?? this.newBlockSize
   }
 
-  /** Offset of the last record, -1 if there is none. */
-  get lastOffset () {
-    return this.offsetOf(this.writer.appender.lastSeq)
-  }
-
   /** Whether an append need not wait. */
   get takesAppends () {
     return this.isOpened && this.failure === null && !this.compaction.isRunning
-  }
-
-  /** @param {number} seq */
-  offsetOf (seq) {
-    return seq === -1 ? -1 : seq - this.shift
   }
 
   /** Whether the path leads to the open file. */
   isAtItsPath () {
     if (this.log === null) return true
     try {
-      const { dev, ino } = this.internals.file.status()
+      const { dev, ino } = this.records.internals.file.status()
       const found = fs.statSync(this.filename)
       return found.dev === dev && found.ino === ino
     } catch {
@@ -156,123 +136,7 @@ class Store {
   /** @param {import('./instance').Instance} instance */
   add (instance) {
     this.instances.add(instance)
-    if (this.isOpened && this.failure === null) instance.progress.open(this.lastOffset)
-  }
-
-  // Appending
-
-  /**
-   * @param {any} data what a codec has made
-   * @returns {Uint8Array}
-   * @throws flumelog:invalid if it cannot be a record
-   */
-  bytesOf (data) {
-    return this.internals.records.checked(typeof data === 'string' ? Buffer.from(data) : data)
-  }
-
-  /**
-   * The same for one that is stored by itself.
-   * @param {any} data
-   * @returns {Uint8Array}
-   * @throws flumelog:invalid, flumelog:too-large
-   */
-  checked (data) {
-    const bytes = this.bytesOf(data)
-    if (bytes.length > layout.maxRecordSize(this.blockSize, this.settings.checksum)) throw errors.aaolTooLarge()
-    return bytes
-  }
-
-  /**
-   * @param {Uint8Array[]} batch
-   * @returns {Error | null}
-   */
-  problemTogether (batch) {
-    try {
-      this.internals.records.fittingTogether(batch)
-      return null
-    } catch {
-      return errors.aaolTooLarge()
-    }
-  }
-
-  /**
-   * @param {Uint8Array} data
-   * @returns {number} its seq
-   */
-  append (data) {
-    return this.writer.appender.appendNow(data)
-  }
-
-  /**
-   * @param {Uint8Array[]} batch
-   * @returns {number[]} their seqs
-   */
-  appendTransaction (batch) {
-    return this.writer.appender.appendAtomicNow(batch)
-  }
-
-  // Reading
-
-  /** The offset after the last record, for `get`. */
-  get size () {
-    return this.writer.packer.end - this.shift
-  }
-
-  /**
-   * @param {number} offset
-   * @returns {Error | null} why no record can be there
-   */
-  problemOf (offset) {
-    if (typeof offset !== 'number' || !Number.isInteger(offset)) return errors.aaolNotANumber(offset)
-    if (offset < 0) return errors.aaolNegative(offset)
-    return offset >= this.size ? errors.aaolOutOfBounds(offset, this.size) : null
-  }
-
-  /**
-   * @param {number} offset
-   * @param {AnyCallback} cb
-   */
-  get (offset, cb) {
-    const problem = this.problemOf(offset)
-    if (problem !== null) return cb(problem)
-    const seq = this.moved(offset + this.shift)
-    if (seq === null || this.deletions.isPending(seq)) return cb(errors.aaolDeleted())
-    if (seq >= this.blocks.end) return this.getUnacknowledged(seq, offset, cb)
-    const { reader } = this.opened
-    const answer = (/** @type {any} */ err, /** @type {any} */ data) => err ? cb(this.translated(err, offset)) : cb(null, data)
-    // at once if it is in memory, however many were asked for before: jitdb relies on that
-    if (reader.depth > MAX_DEPTH) process.nextTick(() => reader.get(seq, answer))
-    else reader.get(seq, answer)
-  }
-
-  /**
-   * @param {number} seq
-   * @param {number} offset
-   * @param {AnyCallback} cb
-   */
-  getUnacknowledged (seq, offset, cb) {
-    const data = this.writer.packer.unacknowledgedAt(seq)
-    if (data === null) cb(errors.aaolNoRecord(offset))
-    else cb(null, data)
-  }
-
-  /**
-   * A compaction has moved the records, and its caller does not know yet.
-   * @param {number} seq
-   * @returns {number | null} where the record is; null: it is gone
-   */
-  moved (seq) {
-    const { map } = this.internals.compacting
-    return this.shift === this.blocks.base || map === null ? seq : map.at(seq)
-  }
-
-  /**
-   * @param {any} err of the log
-   * @param {number} offset
-   */
-  translated (err, offset) {
-    if (err.code === 'flumelog:deleted') return errors.aaolDeleted()
-    return err.code === 'flumelog:not-found' ? errors.aaolNoRecord(offset) : err
+    if (this.isOpened && this.failure === null) instance.progress.open(this.records.lastOffset)
   }
 
   /**
@@ -281,11 +145,11 @@ class Store {
    */
   del (offset, cb) {
     if (this.compaction.isRunning) return cb(errors.aaolCompacting())
-    const problem = this.problemOf(offset)
+    const problem = this.records.problemOf(offset)
     if (problem !== null) cb(problem)
     // what is not stored is not deleted
     else if (this.isUnstored(offset)) this.drainAll((err) => err ? cb(err) : this.del(offset, cb))
-    else this.deletions.del(offset + this.shift, offset, cb)
+    else this.deletions.del(offset + this.records.shift, offset, cb)
   }
 
   /** Of all instances. @returns {import('./stream').Stream[]} */

@@ -4,6 +4,7 @@
 
 const { openRecordCursor } = require('../read/record-cursor')
 const { rangeOf } = require('../read/options')
+const { connect } = require('../wrappers/push-source')
 const { RECORD, WAITING, AT_END, PAST_BOUND, FAILED } = require('../read/cursor')
 const { CHECK_INTERVAL } = require('../read/turn-budget')
 
@@ -55,12 +56,7 @@ class Stream {
    * @returns {any} the same
    */
   pipe (sink) {
-    let first = sink
-    while (first.source) first = first.source
-    this.sink = first
-    first.source = this
-    if (!first.paused) this.resume()
-    return sink
+    return connect(this, sink)
   }
 
   resume () {
@@ -93,7 +89,7 @@ class Stream {
 
   run () {
     const { instance, store, sink } = this
-    const { deletions, internals: { turn } } = store
+    const { deletions, records: { blocks, shift, internals: { turn } } } = store
     this.isAtEnd = false
     let end = instance.streamEnd
     if (end === -1) return this.atEnd()
@@ -108,7 +104,7 @@ class Stream {
         if (found === WAITING) return this.wait(() => {})
         if (found === FAILED) return this.abort(cursor.error)
         if (found === PAST_BOUND) return this.abort()
-        if (found !== AT_END || store.blocks.end >= instance.streamEnd) return this.atEnd()
+        if (found !== AT_END || blocks.end >= instance.streamEnd) return this.atEnd()
         return this.wait(() => store.log?.onDrain(this.goOn))
       }
       if (cursor.seq >= end && cursor.seq >= (end = instance.streamEnd)) {
@@ -116,7 +112,7 @@ class Stream {
         return this.atEnd()
       }
       const isDeleted = cursor.isDeleted() || deletions.isPending(cursor.seq)
-      this.min = cursor.seq - store.shift + 1
+      this.min = cursor.seq - shift + 1
       this.remaining--
       sink.write(this.itemOf(cursor, isDeleted))
       if (this.remaining <= 0) return this.abort()
@@ -128,9 +124,8 @@ class Stream {
   }
 
   open () {
-    const { store } = this
-    const { shift } = store
-    return openRecordCursor(store.blocks, { min: this.min + shift, max: this.max + shift, reverse: false, useCache: true, fromStart: false }, this.goOn)
+    const { blocks, shift } = this.store.records
+    return openRecordCursor(blocks, { min: this.min + shift, max: this.max + shift, reverse: false, useCache: true, fromStart: false }, this.goOn)
   }
 
   /**
@@ -140,7 +135,7 @@ class Stream {
    */
   itemOf (cursor, isDeleted) {
     const { offsets, values, sizes } = this
-    const offset = cursor.seq - this.store.shift
+    const offset = cursor.seq - this.store.records.shift
     if (!values) {
       if (!sizes) return offset
       return offsets ? { offset, size: cursor.size } : cursor.size

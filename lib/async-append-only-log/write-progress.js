@@ -57,7 +57,7 @@ class WriteProgress {
       this.isFlushing = false
       if (store.failure !== null) return
       if (err) return store.fail(err)
-      this.since.set(store.offsetOf(lastSeq))
+      this.since.set(store.records.offsetOf(lastSeq))
       for (const stream of [...this.instance.streams]) if (stream.live) stream.resume()
       callAll(this.flushing.splice(0), null)
       // what was appended meanwhile, also by these callbacks, need not wait: jitdb's tests append from one `onDrain` to the next

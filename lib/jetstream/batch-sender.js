@@ -48,9 +48,9 @@ class BatchSender {
     await connection.connected()
     for (;;) {
       const before = this.last
-      const refusal = await this.trySend(records)
+      const refusal = await this.tryToSend(() => this.send(records))
       if (this.last > before) return this.last
-      if (connection.failure === null) this.last = await this.lastStored().catch((err) => { throw connection.failure === null ? err : this.unknown() })
+      this.last = await this.lastKnown()
       if (this.last > before) return this.last
       if (refusal !== null) throw refusal
       await connection.pause().catch(() => { throw this.unknown() })
@@ -63,16 +63,15 @@ class BatchSender {
   }
 
   /**
-   * Sends a batch, and waits for the answer: `last` then says whether it is stored, if that is known.
-   * @param {Uint8Array[]} records
-   * @param {(head: MsgHdrs, index: number) => void} [addHeaders] called for each record
-   * @returns {Promise<Error | null>} why the server does not store it
+   * Sends records, and waits for the answer: `last` then says whether they are stored, if that is known.
+   * @param {() => Promise<number>} send
+   * @returns {Promise<Error | null>} why the server does not store them
    */
-  async trySend (records, addHeaders) {
+  async tryToSend (send) {
     const { connection } = this
     try {
       this.counts.writes++
-      this.last = await connection.attempt(() => this.send(records, addHeaders))
+      this.last = await connection.attempt(send)
     } catch (err) {
       if (err instanceof connection.transport.TimeoutError) connection.checkServer()
       if (connection.failure === null && !this.isDoubtful(err)) return connection.refused(err)
@@ -88,7 +87,14 @@ class BatchSender {
     return DOUBTFUL.has(err?.code) || this.connection.isTransient(err)
   }
 
-  /** @returns {Promise<number>} the sequence of the last message on the subject, as the leader knows it; 0 if there is none */
+  /** @returns {Promise<number>} the sequence of the last message on the subject. Rejects if there will be no connection */
+  async lastKnown () {
+    const { connection } = this
+    if (connection.failure !== null) throw this.unknown()
+    return this.lastStored().catch((err) => { throw connection.failure === null ? err : this.unknown() })
+  }
+
+  /** @returns {Promise<number>} the same, as the leader knows it; 0 if there is none */
   async lastStored () {
     const { connection, connection: { manager, settings } } = this
     const message = await connection.ask(() => manager.streams.getMessage(settings.stream, { last_by_subj: this.subject }), true)
@@ -97,16 +103,14 @@ class BatchSender {
 
   /**
    * @param {Uint8Array[]} records
-   * @param {(head: MsgHdrs, index: number) => void} [addHeaders]
+   * @param {(head: MsgHdrs, index: number) => void} [addHeaders] called for each record
    * @returns {Promise<number>} the sequence of the last one
    */
   async send (records, addHeaders) {
-    /** @type {{ error?: any, seq: number }} */
-    let answer = { seq: this.last }
-    const { connection: { nats, transport: { headers }, jetstream: { JetStreamApiError } }, subject, expectation } = this
+    const { connection: { nats, transport: { headers } }, subject, expectation } = this
     const id = `${this.prefix}${(++this.batches).toString(36)}`
     const last = records.length - 1
-    for (let i = 0; i <= last; i++) {
+    for (let i = 0; ; i++) {
       const head = headers()
       addHeaders?.(head, i)
       if (i === 0) head.set(expectation, String(this.last))
@@ -115,15 +119,23 @@ class BatchSender {
         head.set('Nats-Batch-Sequence', String(i + 1))
         if (i === last) head.set('Nats-Batch-Commit', '1')
       }
-      if (i < last) {
-        nats.publish(subject, records[i], { headers: head })
-        continue
-      }
       // the server answers the last one, for all of them
-      const message = await nats.request(subject, records[i], { headers: head, timeout: REQUEST_TIMEOUT })
-      answer = message.json()
-      if (answer.error !== undefined) throw new JetStreamApiError(answer.error)
+      if (i === last) return this.request(records[i], head)
+      nats.publish(subject, records[i], { headers: head })
     }
+  }
+
+  /**
+   * @param {Uint8Array} record
+   * @param {import('@nats-io/transport-node').MsgHdrs} head
+   * @returns {Promise<number>} its sequence
+   */
+  async request (record, head) {
+    const { connection: { nats, jetstream: { JetStreamApiError } }, subject } = this
+    const message = await nats.request(subject, record, { headers: head, timeout: REQUEST_TIMEOUT })
+    /** @type {any} */
+    const answer = message.json()
+    if (answer.error !== undefined) throw new JetStreamApiError(answer.error)
     return answer.seq
   }
 }

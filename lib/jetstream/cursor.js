@@ -4,16 +4,22 @@
 // current one is being given.
 
 const { RECORD, WAITING, AT_END, PAST_BOUND, FAILED } = require('../read/cursor')
+const { RecordConsumer } = require('./record-consumer')
 
 /** Sequences of the first window: a reader may need no more. Each is four times as large as the one before. */
 const FIRST_WINDOW = 16
 const MAX_WINDOW = 1024
+/** The most records of a window that a consumer reads: fewer requests. */
+const CONSUMER_WINDOW = 4 * MAX_WINDOW
+/** Sequences ahead for which a consumer is made, which takes a round trip or two; and how often it may fail in a row. */
+const FAR = CONSUMER_WINDOW
+const MAX_FAILURES = 3
 
 /** @type {Buffer} */
 const NO_BYTES = Buffer.alloc(0)
 
 /**
- * @typedef {import('./direct-get').Message} Message
+ * @typedef {import('./record-consumer').Received} Message
  * @typedef {{ records: Message[], position: number }} Window `position`: where the one after it starts
  */
 
@@ -44,6 +50,9 @@ class StreamCursor {
     this.index = 0
     /** The window after it, once it has come. @type {Window | null} */
     this.window = null
+    /** Reads windows while the end is far. @type {RecordConsumer | null} */
+    this.consumer = null
+    this.consumerFailures = 0
     this.isReading = false
     this.isWaiting = false
     this.isStopped = false
@@ -94,7 +103,9 @@ class StreamCursor {
   /** @returns {number} WAITING if a window is being read */
   read () {
     const { position, reverse } = this
-    if (reverse ? position < this.min : position > this.max || this.max < this.min) return PAST_BOUND
+    const isPast = reverse ? position < this.min : position > this.max || this.max < this.min
+    if (isPast || position > this.lastSeq()) this.dropConsumer()
+    if (isPast) return PAST_BOUND
     if (this.isLive && position + MAX_WINDOW > this.lastSeq()) this.isFollowing = true
     if (position > this.lastSeq()) return AT_END
     this.isWaiting = true
@@ -105,10 +116,63 @@ class StreamCursor {
     const last = reverse ? position : Math.min(far, this.max, this.lastSeq())
     this.size = Math.min(this.size * 4, MAX_WINDOW)
     if (this.isFollowing) this.tails.add(this)
-    this.reader.range(first, last, this.isLive).then(
-      ({ records, next }) => this.onread({ records: reverse ? records.reverse() : records, position: reverse ? first - 1 : next }),
-      (err) => this.onread(err))
+    this.readWindow(first, last).then((window) => this.onread(window), (err) => this.onread(err))
     return WAITING
+  }
+
+  /**
+   * @param {number} first sequence
+   * @param {number} last sequence
+   * @returns {Promise<Window>}
+   */
+  async readWindow (first, last) {
+    const { reverse } = this
+    if (!reverse && this.wantsConsumer(first)) {
+      const records = await this.consume(first, Math.min(first + CONSUMER_WINDOW - 1, this.max, this.lastSeq()))
+      if (records.length > 0) return { records, position: records[records.length - 1].seq + 1 }
+    }
+    if (reverse) return { records: await this.readBackward(first, last), position: first - 1 }
+    const { records, next } = await this.reader.range(first, last, this.isLive)
+    return { records, position: next }
+  }
+
+  /**
+   * Two halves at a time, so that the server has something to do while the first one is on its way.
+   * @param {number} first sequence
+   * @param {number} last sequence
+   * @returns {Promise<Message[]>}
+   */
+  async readBackward (first, last) {
+    const { reader, isLive } = this
+    const middle = Math.ceil((first + last) / 2)
+    const halves = await Promise.all([reader.range(middle, last, isLive), first < middle ? reader.range(first, middle - 1, isLive) : { records: [] }])
+    return halves.flatMap(({ records }) => records.reverse())
+  }
+
+  /** @param {number} first sequence of a window */
+  wantsConsumer (first) {
+    if (this.consumer !== null) return true
+    return this.size === MAX_WINDOW && this.consumerFailures < MAX_FAILURES && first + FAR <= Math.min(this.max, this.lastSeq())
+  }
+
+  /**
+   * @param {number} first sequence
+   * @param {number} last sequence
+   * @returns {Promise<Message[]>} records that follow each other; none if there is a problem, or none up to the last one
+   */
+  async consume (first, last) {
+    const consumer = this.consumer ??= new RecordConsumer(this.reader.connection, first)
+    const read = await consumer.read(last - first + 1)
+    const records = read.length === 0 || read[read.length - 1].seq <= last ? read : read.filter(({ seq }) => seq <= last)
+    this.consumerFailures = read.length === 0 ? this.consumerFailures + 1 : 0
+    // it is past what was read
+    if (consumer.isStopped || records.length < read.length) this.dropConsumer()
+    return records
+  }
+
+  dropConsumer () {
+    this.consumer?.stop()
+    this.consumer = null
   }
 
   /** @param {Window | Error} result */
@@ -151,6 +215,7 @@ class StreamCursor {
   stop () {
     this.isStopped = true
     this.tails.delete(this)
+    this.dropConsumer()
     this.records = []
     this.index = 0
     this.window = null

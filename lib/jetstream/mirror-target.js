@@ -95,11 +95,12 @@ class MirrorTarget {
    * @returns {Promise<Error | null>} why the server does not store it
    */
   send (records, id) {
-    return this.sender.trySend(records.map(({ data }) => data), (head, i) => {
-      head.set(LOG, this.identity)
+    const { sender, identity } = this
+    return sender.tryToSend(() => sender.send(records.map(({ data }) => data), (head, i) => {
+      head.set(LOG, identity)
       head.set(SEQ, String(records[i].seq))
       head.set(ID, id)
-    })
+    }))
   }
 
   /**

@@ -5,7 +5,8 @@
 const errors = require('../errors')
 const { callAll } = require('../callbacks')
 const { sizeOf } = require('../storage/buffers')
-const { BatchSender, MAX_RECORDS, MAX_BYTES } = require('./batch-sender')
+const { AppendSender } = require('./append-sender')
+const { MAX_RECORDS, MAX_BYTES } = require('./batch-sender')
 
 /**
  * @typedef {(err: Error | null, seq?: any) => void} Appended
@@ -21,6 +22,7 @@ const { BatchSender, MAX_RECORDS, MAX_BYTES } = require('./batch-sender')
  * @property {Uint8Array[]} records
  * @property {number} bytes
  * @property {{ call: Call, records: number }[]} parts which calls they are of, in order
+ * @property {boolean} isOfSingles whether each of its records was appended alone
  */
 
 class Publisher {
@@ -33,7 +35,7 @@ class Publisher {
     this.label = label
     this.limits = limits
     this.log = log
-    /** Null until the connection is open. @type {BatchSender | null} */
+    /** Null until the connection is open. @type {AppendSender | null} */
     this.sender = null
     /** Bytes that a record may have. */
     this.maxRecord = Infinity
@@ -44,7 +46,8 @@ class Publisher {
     this.sent = 0
     /** @type {Batch | null} */
     this.batch = null
-    this.isScheduled = false
+    /** Whether batches are being sent, or about to be: one at a time. */
+    this.isRunning = false
     /** Why nothing is accepted any more. @type {Error | null} */
     this.refusal = null
     /** Called when nothing is in flight. @type {Array<(err: Error | null) => void>} */
@@ -60,9 +63,10 @@ class Publisher {
    * @param {import('./connection').Connection} connection that is open
    * @param {string} prefix of subjects
    * @param {number} maxRecord
+   * @param {boolean} isReplicated whether the stream has replicas
    */
-  start (connection, prefix, maxRecord) {
-    this.sender = new BatchSender(connection, `${prefix}.${connection.transport.nuid.next()}`, this.counts)
+  start (connection, prefix, maxRecord, isReplicated) {
+    this.sender = new AppendSender(connection, `${prefix}.${connection.transport.nuid.next()}`, this.counts, isReplicated)
     this.maxRecord = maxRecord
     this.schedule()
   }
@@ -149,24 +153,29 @@ class Publisher {
     this.counts.rejected.bytes += bytes
   }
 
-  /** What is appended in one turn is stored together. */
+  /** What is appended in one turn is sent together. */
   schedule () {
-    if (this.isScheduled || this.batch !== null || this.sender === null) return
-    this.isScheduled = true
+    if (this.isRunning || this.sender === null) return
+    this.isRunning = true
     process.nextTick(this.run)
   }
 
   async run () {
-    this.isScheduled = false
-    const sender = /** @type {BatchSender} */ (this.sender)
+    const sender = /** @type {AppendSender} */ (this.sender)
     for (;;) {
       const batch = this.takeBatch()
-      if (batch === null) return
+      if (batch === null) {
+        this.isRunning = false
+        return
+      }
       this.batch = batch
       try {
-        const seq = batch.records.length === 0 ? sender.last : await sender.store(batch.records)
-        this.batch = null
-        this.settle(batch, seq)
+        // those that have an error have no records
+        while (batch.parts.length > 0) {
+          const stored = batch.records.length === 0 ? 0 : await sender.storeSome(batch.records, batch.isOfSingles)
+          if (stored === batch.records.length) this.batch = null
+          this.settle(batch, stored, sender.last)
+        }
       } catch (err) {
         this.batch = null
         this.fail(batch, /** @type {Error} */ (err))
@@ -177,7 +186,7 @@ class Publisher {
   /** @returns {Batch | null} the next records */
   takeBatch () {
     /** @type {Batch} */
-    const batch = { records: [], bytes: 0, parts: [] }
+    const batch = { records: [], bytes: 0, parts: [], isOfSingles: true }
     for (; this.next < this.queue.length; this.next++, this.sent = 0) {
       const call = this.queue[this.next]
       call.error = this.problemOf(call)
@@ -185,6 +194,7 @@ class Publisher {
         batch.parts.push({ call, records: 0 })
         continue
       }
+      if (call.records.length !== 1) batch.isOfSingles = false
       if (call.atomic && batch.records.length > 0 && batch.records.length + call.records.length > MAX_RECORDS) break
       const before = this.sent
       while (this.sent < call.records.length && batch.records.length < MAX_RECORDS && (call.atomic || batch.bytes < MAX_BYTES)) {
@@ -215,20 +225,23 @@ class Publisher {
   // Outcomes
 
   /**
+   * Records of a batch are stored: they are taken out of it.
    * @param {Batch} batch
-   * @param {number} seq of its last record
+   * @param {number} count of them
+   * @param {number} seq of the last one
    */
-  settle ({ records, bytes, parts }, seq) {
+  settle (batch, count, seq) {
     const { written, inFlight } = this.counts
-    written.records += records.length
+    const bytes = count === batch.records.length ? batch.bytes : sizeOf(batch.records.slice(0, count))
+    written.records += count
     written.bytes += bytes
-    inFlight.records -= records.length
+    inFlight.records -= count
     inFlight.bytes -= bytes
-    if (records.length > 0) this.log.advance(seq)
-    let stored = seq - records.length
+    if (count > 0) this.log.advance(seq)
+    let stored = seq - count
     /** @type {Array<() => void>} */
     const calls = []
-    for (const { call, records } of parts) {
+    for (const { call, records } of takeParts(batch, count, bytes)) {
       stored += records
       if (call.error !== null) {
         this.forget(call.records.length, call.bytes)
@@ -292,8 +305,34 @@ class Publisher {
    */
   stop (err) {
     this.refusal ??= err
-    if (this.batch === null) this.fail({ records: [], bytes: 0, parts: [] }, err)
+    if (this.batch === null) this.fail({ records: [], bytes: 0, parts: [], isOfSingles: true }, err)
   }
+}
+
+/**
+ * @param {Batch} batch
+ * @param {number} count of its records that are stored
+ * @param {number} bytes of these
+ * @returns {Batch['parts']} their parts, and those without records before the next one, which are taken out of the batch
+ */
+function takeParts (batch, count, bytes) {
+  const { records, parts } = batch
+  batch.records = records.slice(count)
+  batch.bytes -= bytes
+  let left = count
+  const end = parts.findIndex(({ records }) => {
+    if (records > left) return true
+    left -= records
+    return false
+  })
+  if (end === -1) return parts.splice(0)
+  const taken = parts.splice(0, end)
+  // of an array, a part of the part
+  if (left > 0) {
+    taken.push({ call: parts[0].call, records: left })
+    parts[0].records -= left
+  }
+  return taken
 }
 
 module.exports = { Publisher }

@@ -110,7 +110,7 @@ class StreamLog {
     this.state.opened = { reader, follower: new Follower(connection, reader, this), writer: settings.readOnly ? null : publisher }
     this.id = created
     this.since.set(last === 0 ? -1 : last)
-    publisher.start(connection, settings.subject, maxRecordSize(info, connection.nats.info?.max_payload ?? Infinity))
+    publisher.start(connection, settings.subject, maxRecordSize(info, connection.nats.info?.max_payload ?? Infinity), info.config.num_replicas > 1)
   }
 
   releaseCalls () {

@@ -54,6 +54,22 @@ class RecordReader {
   }
 
   /**
+   * @param {number} seq
+   * @returns {Buffer | null} the data of a record whose block is in memory; null: `get` finds it, or the error
+   */
+  dataNow (seq) {
+    const { blocks } = this
+    if (!(Number.isInteger(seq) && seq >= blocks.start && seq < blocks.end)) return null
+    const number = Math.floor(seq / blocks.blockSize)
+    const block = blocks.getCached(number)
+    if (block === undefined || block.error !== null) return null
+    const position = seq - number * blocks.blockSize
+    if (!block.startsAt(position)) return null
+    const data = block.dataAt(position)
+    return layout.isStorable(data) ? data : null
+  }
+
+  /**
    * @param {Buffer | null} data of the record
    * @param {Block | null} block if there is no data: the block that contains it
    * @param {number} seq

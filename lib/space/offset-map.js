@@ -13,7 +13,6 @@
 // after it, and those of the log before it are in front of it: so a map is in effect if the log starts at `base` or after it.
 
 const fs = require('fs')
-const { promisify } = require('util')
 const { crc32 } = require('zlib')
 const errors = require('../errors')
 const { formatLine, parseLine } = require('../storage/recovery-point-text')
@@ -30,7 +29,6 @@ const LINE_FRAME = 10
 /** A log whose name leaves no room for the suffix has no map. */
 const NO_FILE = new Set(['ENOENT', 'ENAMETOOLONG'])
 
-const openFile = promisify(fs.open)
 /** A FIFO is not waited for. */
 const TO_READ = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0)
 
@@ -82,8 +80,8 @@ class OffsetMap {
    * @returns {Promise<OffsetMap | null>} null: there is no such file, or it is not whole
    */
   static async openFile (filename, flags = TO_READ) {
-    const fd = await openFile(filename, flags).catch(err => { if (!NO_FILE.has(err.code)) throw err })
-    if (fd === undefined) return null
+    const fd = openIfThere(filename, flags)
+    if (fd === -1) return null
     const header = fs.fstatSync(fd).isFile() ? readHeader(fd) : null
     if (header !== null) return new OffsetMap(fd, header, filename)
     fs.closeSync(fd)
@@ -276,6 +274,21 @@ function readHeader (fd) {
   const bytes = fs.readSync(fd, page, 0, PAGE_SIZE, 0)
   const json = parseLine(page.toString('latin1', 0, bytes).split('\n')[0])
   return json === null ? null : JSON.parse(json)
+}
+
+/**
+ * At once: each opening of a log looks for one, and few find one.
+ * @param {string} filename
+ * @param {number} flags
+ * @returns {number} -1: there is no such file
+ */
+function openIfThere (filename, flags) {
+  try {
+    return fs.openSync(filename, flags)
+  } catch (err) {
+    if (NO_FILE.has(/** @type {any} */ (err).code)) return -1
+    throw err
+  }
 }
 
 module.exports = { OffsetMap, SUFFIX, PAGE_SIZE, RUNS_PER_PAGE, headerPage, sealPage, writeRun }

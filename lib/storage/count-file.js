@@ -15,6 +15,8 @@ const futimes = promisify(fs.futimes)
 const MAX_SHIFT = 1
 /** How often another time is tried. */
 const MAX_SHIFTS = 5
+/** A FIFO is not waited for. */
+const TO_READ = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0)
 /** In a millisecond. */
 const NANOSECONDS = 1000000n
 
@@ -34,18 +36,22 @@ const NANOSECONDS = 1000000n
 function countFile (filename, fdOf) {
   /** @param {number} size */
   async function read (size) {
-    const found = parse(await readText())
+    const found = parse(readText())
     if (found === null) return null
-    const state = stateOf(await fstat(fdOf(), { bigint: true }))
+    const state = stateOf(fs.fstatSync(fdOf(), { bigint: true }))
     return state.size === String(size) && JSON.stringify(found.log) === JSON.stringify(state) ? found.records : null
   }
 
-  /** @returns {Promise<string | undefined>} undefined: there is none */
-  const readText = () => fs.promises.readFile(filename, 'latin1').catch(() => undefined)
+  /** @returns {string | undefined} undefined: there is none */
+  function readText () {
+    try {
+      return fs.readFileSync(filename, { encoding: 'latin1', flag: TO_READ })
+    } catch {}
+  }
 
   /** @param {number | null} records */
   async function write (records) {
-    const text = await readText()
+    const text = readText()
     // a file of this name that another program has made is left alone
     if (text && parseLine(text.split('\n')[0]) === null) return
     if (records !== null && await replace(records).then(() => true, () => false)) return

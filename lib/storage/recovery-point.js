@@ -256,7 +256,7 @@ function pointFile (filename, folder, logStatus, blocking = true) {
   const point = new PathPoint(filename, folder, logStatus, blocking)
   return {
     maxRecorded: MAX_RECORDED,
-    read: callbackify(() => readPoint(filename)),
+    read: callbackify(async () => isThere(filename) ? readPoint(filename) : null),
     write: callbackify((/** @type {NewPoint} */ next) => point.write(next)),
     record: callbackify((/** @type {Deletion[]} */ deletions) => point.record(deletions)),
     sync: callbackify(() => point.sync()),
@@ -265,6 +265,14 @@ function pointFile (filename, folder, logStatus, blocking = true) {
     peek: () => blocking ? peekPoint(filename) : null,
     release: () => point.release()
   }
+}
+
+/**
+ * A log that was closed has no recovery point.
+ * @param {string} filename
+ */
+function isThere (filename) {
+  return fs.statSync(filename, { throwIfNoEntry: false }) !== undefined
 }
 
 /**

@@ -40,13 +40,7 @@ class PushSource {
    * @returns {S}
    */
   pipe (sink) {
-    /** @type {PushSink<I>} */
-    let first = sink
-    while (first.source) first = first.source
-    this.sink = first
-    first.source = this
-    if (!first.paused) this.resume()
-    return sink
+    return connect(this, sink)
   }
 
   /** Writes to the sink until it pauses. A sink calls this when it accepts records again. */
@@ -143,4 +137,21 @@ class PushSource {
   }
 }
 
-module.exports = { PushSource }
+/**
+ * Makes a sink that of a source.
+ * @template {PushSink<any>} S
+ * @param {{ sink: any, resume: () => void }} source
+ * @param {S} sink or a through that has been piped into one
+ * @returns {S}
+ */
+function connect (source, sink) {
+  /** @type {PushSink<any>} */
+  let first = sink
+  while (first.source) first = first.source
+  source.sink = first
+  first.source = source
+  if (!first.paused) source.resume()
+  return sink
+}
+
+module.exports = { PushSource, connect }

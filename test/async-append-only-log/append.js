@@ -48,6 +48,17 @@ tape('what is not written yet is read by `get` at once', async (t) => {
   await close()
 })
 
+tape('a `get` from within the callback of the one before answers, however often that is repeated', async (t) => {
+  const { log, store, close } = openLog(testFolder(t)('log'))
+  await store(A)
+  const left = await new Promise((resolve) => {
+    const next = (left) => left === 0 ? resolve(left) : log.get(0, (err, data) => err || !data.equals(A) ? resolve(left) : next(left - 1))
+    next(50000)
+  })
+  t.equal(left, 0)
+  await close()
+})
+
 tape('`since` and `onDrain` come when the timeout has passed since the last append, and all is stored', async (t) => {
   const file = testFolder(t)('log')
   const { log, append, onDrain, close } = openLog(file, { writeTimeout: 20 })

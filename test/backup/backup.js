@@ -708,7 +708,7 @@ for (const canClone of [false, true]) {
       fs.rmSync(folder, { recursive: true })
       return true
     })
-    await fc.assert(property, { numRuns: Number(process.env.RUNS ?? (thorough ? 25 : 12)), includeErrorInReport: true })
+    await fc.assert(property, { numRuns: Number(process.env.RUNS ?? (thorough ? 25 : 8)), includeErrorInReport: true })
     t.pass(`${backups} backups`)
   })
 }

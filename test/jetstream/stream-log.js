@@ -57,6 +57,29 @@ withServer('a log in a JetStream stream', (shared) => {
     await log.close()
   })
 
+  test('what is appended in callbacks is stored, too, while more than a batch is waiting', async (t) => {
+    const log = open({ codec: json })
+    const seqs = new Map()
+    await new Promise((resolve, reject) => {
+      let appended = 0
+      const append = () => {
+        const n = appended++
+        log.log.append(n, (err, seq) => {
+          if (err) return reject(err)
+          seqs.set(seq, n)
+          if (appended < 2600) append()
+          else if (seqs.size === appended) resolve()
+        })
+      }
+      for (let i = 0; i < 1100; i++) append()
+      setTimeout(() => reject(new Error(`only ${seqs.size} of ${appended} have seqs of their own`)), 20_000).unref()
+    })
+    const records = await collect(log.log)
+    t.deepEqual(records.map(({ value }) => value), numbers(0, 2599))
+    t.ok(records.every(({ seq, value }) => seqs.get(seq) === value), 'each has the seq that its callback was given')
+    await log.close()
+  })
+
   test('records survive: a log that is opened again has them, and so has another log object', async (t) => {
     const stream = streamName()
     const log = open({ stream, codec: json })

@@ -25,7 +25,7 @@ const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'traced-writer
 const CUTS_PER_RUN = 60
 
 const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: thorough ? '8' : '4' }, seed: { type: 'string' }, strace: { type: 'boolean' }, fs: { type: 'boolean' } }
+  options: { seconds: { type: 'string', default: thorough ? '8' : '2' }, seed: { type: 'string' }, strace: { type: 'boolean' }, fs: { type: 'boolean' } }
 })
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
 const RECORDERS = [

@@ -10,11 +10,12 @@ const tape = require('tape')
 const { open } = require('../../promises')
 const { testFolder } = require('../helpers/folder')
 const { randomFrom } = require('../helpers/random')
+const { thorough } = require('../helpers/thorough')
 require('../helpers/small-steps')
 
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 /** Of so many calls one is looked at, on average. */
-const EVERY = Number(process.env.EVERY ?? 10)
+const EVERY = Number(process.env.EVERY ?? (thorough ? 10 : 20))
 const SETTINGS = [{ sync: 'interval' }, { sync: 'always' }, { sync: 'never', checksum: false }]
 
 for (const [i, variant] of SETTINGS.entries()) {
