@@ -109,9 +109,9 @@ class MirrorDeletions {
     if (first === null) return 0
     const sequences = []
     for await (const messages of target.windows(first.sequence, last)) {
-      const within = messages.filter(({ seq }) => seq < to)
+      const within = messages.filter(message => message.id === id && message.seq >= from && message.seq < to)
       sequences.push(...within.map(({ sequence }) => sequence))
-      if (within.length < messages.length) break
+      if (messages.some(({ seq }) => seq >= to)) break
     }
     return this.remove(sequences)
   }

@@ -152,8 +152,10 @@ class Mirror {
     target.sender.last = sequence
     if (message === null) return this.setPosition(id, -1)
     const found = await source.find(message)
+    // or another mirror has followed a compaction already: the seqs after one are greater than all before
+    const seq = found?.last ?? message.seq
+    if (seq >= source.blocks.end) return `it is ahead of the log: its last message is the record at ${seq}, and the log ends at ${source.blocks.end}`
     if (found === null) return this.locateByData(sequence)
-    if (found.last >= source.blocks.end) return `it is ahead of the log: its last message is the record at ${found.last}, and the log ends at ${source.blocks.end}`
     if (found.seq !== null) {
       const records = await source.read({ gte: found.seq, lte: found.seq })
       if (records === null) return 'the log is being compacted'
