@@ -122,12 +122,14 @@ class MirrorDeletions {
    * @returns {Promise<'done' | 'again' | 'missing'>}
    */
   async compareAll (position, sequence) {
-    const { source: { log: { file } } } = this
+    const { source, source: { id, log: { file } } } = this
     // of equal records, another mirror that has seen another log might leave another one
     return await exclusively(file, async () => {
       // the server may still be deleting what one that was killed has asked for
       await new Promise(resolve => setTimeout(resolve, SETTLING))
-      return this.compare(position, sequence)
+      // one that lags behind a compaction would tell other messages by their seqs
+      await source.refresh()
+      return source.id === id ? this.compare(position, sequence) : 'again'
     }) ?? 'again'
   }
 
