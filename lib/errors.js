@@ -557,6 +557,12 @@ exports.unsuitableStream = (filename, problem) => createError('flumelog:invalid'
 
 /**
  * @param {string} filename
+ * @param {string} problem
+ */
+exports.cannotMirror = (filename, problem) => createError('flumelog:invalid', `${filename}: the log cannot be mirrored there: ${problem}`, { filename })
+
+/**
+ * @param {string} filename
  * @param {string} what was called
  */
 exports.notOfStream = (filename, what) => createError('flumelog:invalid',

@@ -11,6 +11,7 @@ const { DirectMessage } = require('./direct-message')
  * @property {number} seq
  * @property {Buffer} data
  * @property {Date} time at which it was stored
+ * @property {import('@nats-io/transport-node').MsgHdrs | undefined} headers
  *
  * @typedef {import('@nats-io/transport-node').Msg} Msg
  */

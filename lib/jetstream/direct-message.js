@@ -25,6 +25,11 @@ class DirectMessage {
     return new Date(valueOf(this.message, this.head, 'Nats-Time-Stamp'))
   }
 
+  /** All of them, which takes the client a while. */
+  get headers () {
+    return this.message.headers
+  }
+
   /** The sequence of the one before it in the same answer; 0: there is none. */
   get previous () {
     return Number(valueOf(this.message, this.head, 'Nats-Last-Sequence'))
