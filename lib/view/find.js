@@ -32,10 +32,11 @@ async function findAt (rows, at) {
  * @param {Rows} rows
  * @param {string} path keys with dots between
  * @param {string} value
+ * @param {string | null} encoding
  * @returns {Promise<{ seq: number, note: string | null }>} the first record whose value is not less; note: how the value was understood
  * @throws flumelog:invalid, flumelog:not-found
  */
-async function findValue (rows, path, value) {
+async function findValue (rows, path, value, encoding) {
   const keys = path.split('.')
   if (keys.some(key => key === '')) throw errors.invalid('path must be keys separated by dots, such as value.timestamp')
   const fail = (/** @type {string} */ reason) => errors.invalid(reason.replace('check --path ', '').replace('--value', 'the value'))
@@ -43,14 +44,14 @@ async function findValue (rows, path, value) {
   let note = null
   const found = await searchJson({
     jsonOf: (data, seq) => {
-      const { json } = rows.decoder.decode(data)
+      const { json } = rows.decoder.decode(data, encoding)
       if (json === undefined) throw fail(`the record at offset ${seq} is not JSON, nor another encoding that has values`)
       return json
     },
     firstRecord: async (reverse) => {
       const record = await rows.nearest(reverse ? rows.log.end : rows.log.start, reverse)
       if (record === null || !('seq' in record)) return null
-      return { seq: record.seq, data: (await rows.read(record, Infinity)).data }
+      return { seq: record.seq, data: await rows.dataOf(record, Infinity) }
     },
     search: (compare) => searchIn(rows.log, compare),
     onNote: (text) => { note = text }

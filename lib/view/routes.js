@@ -65,9 +65,9 @@ const ANSWERS = {
     return json === undefined ? answer : `${JSON.stringify(answer).slice(0, -1)},"value":${json}}`
   },
 
-  async find ({ rows, parameters }) {
+  async find ({ rows, parameters, encoding }) {
     const path = parameters.text('path')
-    return path === null ? { seq: await findAt(rows, parameters.text('at') ?? '') } : await findValue(rows, path, parameters.text('value') ?? '')
+    return path === null ? { seq: await findAt(rows, parameters.text('at') ?? '') } : await findValue(rows, path, parameters.text('value') ?? '', encoding)
   },
 
   async blocks ({ rows: { log }, parameters, gone }) {

@@ -63,7 +63,7 @@ export class RecordPanel extends Component {
           ${onContext && html`<div><button class="link" onClick=${() => onContext(record.seq)}>Show among all records</button></div>`}
           </dl>
           ${!record.deleted && html`<${Tabs} label="Form of the record" names=${PANELS} value=${shown} onChange=${onPanel} controls="record-content" disabled=${record.value === undefined ? ['tree'] : []} />`}
-          ${record.truncated && html`<p class="note">Only the first ${bytes(record.content.length)} are shown.</p>`}
+          ${(shown === 'tree' ? !record.deleted && !record.complete : record.truncated) && html`<p class="note">Only the first ${shown === 'tree' ? 'members' : bytes(record.content.length)} are shown.</p>`}
           ${!record.deleted && html`<div class="content" id="record-content" role="tabpanel" aria-labelledby=${`tab-${shown}`}>${contentOf(shown, record)}</div>`}`}
       </section>`
   }
