@@ -24,6 +24,7 @@ const MAX_READ = 16 * 1024 * 1024
  * @property {number} records that are not deleted, large ones once
  * @property {number} corrupt blocks
  * @property {number} at offset to go on from
+ * @property {string | null} missing path of the filter, if no record has a value there
  *
  * @typedef {object} FilterQuery
  * @property {string} q
@@ -47,6 +48,7 @@ async function * filtered (rows, { q, from, until = null, reverse = false, encod
   const { log } = rows
   const { blockSize } = log
   const filter = filterOf(q, encoding)
+  scanned.missing = filter.missing()
   const low = reverse ? until ?? 0 : from
   const high = reverse ? from + 1 : until ?? Infinity
   for await (const blocks of log.scan({ from, reverse, signal })) {
@@ -64,7 +66,9 @@ async function * filtered (rows, { q, from, until = null, reverse = false, encod
           scanned.at = reverse ? record.seq - 1 : record.next
           if (record.kind === chunk.PLAIN && !filter.mayMatch(buffer, record.position + layout.LENGTH_SIZE + record.size, record.position)) continue
           const { decoded, data } = record.kind === chunk.LAST ? await rows.read(record, most, encoding) : rows.readPlain(record, encoding)
-          if (filter.matches(decoded, data)) yield { record, decoded, data }
+          const isHit = filter.matches(decoded, data)
+          scanned.missing = filter.missing()
+          if (isHit) yield { record, decoded, data }
         }
       }
       scanned.at = reverse ? offset - 1 : offset + (sealed || error !== null ? blockSize : end)
@@ -75,7 +79,7 @@ async function * filtered (rows, { q, from, until = null, reverse = false, encod
 
 /** @returns {Scanned} */
 function nothingScanned () {
-  return { records: 0, corrupt: 0, at: 0 }
+  return { records: 0, corrupt: 0, at: 0, missing: null }
 }
 
 /**
@@ -105,9 +109,9 @@ async function sendFiltered (rows, events, query) {
   const found = filtered(rows, { ...query, signal: events.signal }, scanned, () => progress.tell(scanned.at, counts()))
   for await (const { record } of found) {
     await events.send('hit', await rows.rowOf(record, encoding))
-    if (++hits === MAX_HITS) return await events.send('end', { at: scanned.at, next: scanned.at, ...counts() })
+    if (++hits === MAX_HITS) return await events.send('end', { at: scanned.at, next: scanned.at, ...counts(), missing: scanned.missing })
   }
-  await events.send('end', { at: scanned.at, next: until === null ? null : reverse ? until - 1 : until, ...counts() })
+  await events.send('end', { at: scanned.at, next: until === null ? null : reverse ? until - 1 : until, ...counts(), missing: scanned.missing })
 }
 
 module.exports = { filtered, nothingScanned, sendFiltered }

@@ -178,6 +178,27 @@ test('a filter counts each record that it has looked at once, and the blocks tha
   t.pass(`seed ${seed}`)
 })
 
+test('a filter by path needs no spaces where records have values, and tells if none has one at the path', async (t) => {
+  const { log } = await logOf(Array.from({ length: 300 }, (_, i) => ({ content: { likes: i }, text: `a=${i}` })), { blockSize: 1024 })
+  const { events } = await viewOf(t, log.log)
+  const found = async (q, more) => {
+    const all = await events(query(q, more))
+    return [hitsIn(all).length, all.at(-1).data.missing]
+  }
+  t.deepEqual(await found('content.likes>99'), [200, null])
+  t.deepEqual(await found('content.likes>= 99'), [201, null])
+  t.deepEqual(await found('content.likes=99'), [1, null])
+  t.deepEqual(await found('content.likes = 1000'), [0, null])
+  t.deepEqual(await found('content.likes = 99', '&reverse=1'), [1, null])
+  t.deepEqual(await found('likes > 99'), [0, 'likes'])
+  t.deepEqual(await found('likes = 99'), [0, 'likes'])
+  t.deepEqual(await found('a=7'), [0, 'a'])
+  t.deepEqual(await found('"a=7"'), [11, null])
+  t.deepEqual(await found('a=7', '&encoding=text'), [11, null])
+  t.deepEqual(await found('nothing'), [0, null])
+  await log.close()
+})
+
 test('a filter tells how far it is', async (t) => {
   const { log } = await logOf([])
   await log.append(Array.from({ length: 20000 }, (_, i) => `a record with some text ${i}`.padEnd(200)))
@@ -186,7 +207,7 @@ test('a filter tells how far it is', async (t) => {
   const progress = all.filter(({ event }) => event === 'progress').map(({ data }) => data)
   t.ok(progress.length > 0)
   t.ok(progress.every(({ done, at, hits, scanned }, i) => done >= 0 && done <= 1 && hits === 0 && scanned > 0 && (i === 0 || at > progress[i - 1].at)))
-  t.deepEqual(all.at(-1), { event: 'end', data: { at: (await api('log')).end, next: null, hits: 0, scanned: 20000, corrupt: 0 } })
+  t.deepEqual(all.at(-1), { event: 'end', data: { at: (await api('log')).end, next: null, hits: 0, scanned: 20000, corrupt: 0, missing: null } })
   await log.close()
 })
 
