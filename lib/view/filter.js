@@ -144,4 +144,4 @@ function compare (a, b) {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-module.exports = { filterOf, valueAt }
+module.exports = { filterOf, comparison }

@@ -67,7 +67,7 @@ const ANSWERS = {
 
   async find ({ rows, parameters, encoding }) {
     const path = parameters.text('path')
-    return path === null ? { seq: await findAt(rows, parameters.text('at') ?? '') } : await findValue(rows, path, parameters.text('value') ?? '', encoding)
+    return path === null ? await findAt(rows, parameters.text('at') ?? '') : await findValue(rows, path, parameters.text('value') ?? '', encoding)
   },
 
   async blocks ({ rows: { log }, parameters, gone }) {

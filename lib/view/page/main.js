@@ -141,11 +141,12 @@ class App extends Component {
 
   async jump (target) {
     try {
-      const { seq } = await get('find', target)
+      const { seq, warning } = await get('find', { ...target, encoding: this.address.state.encoding })
       this.go({ seq, at: seq })
       if (target.at === 'end') this.list.seekEnd()
       else this.list.seek(seq)
       this.list.grid.current.focus()
+      if (warning !== null) this.setState({ error: new Error(warning) })
     } catch (error) {
       this.setState({ error })
     }
@@ -172,8 +173,8 @@ class App extends Component {
         k: () => this.list.move(-1),
         g: () => this.list.seekStart(true),
         G: () => this.list.seekEnd(true),
-        '/': () => document.getElementById('filter').focus(),
-        ':': () => document.getElementById('jump').focus()
+        '/': () => document.getElementById('filter').select(),
+        ':': () => document.getElementById('jump').select()
       })
     }
     const isOnList = event.target === document.body || event.target === this.list?.grid.current
