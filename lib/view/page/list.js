@@ -45,8 +45,9 @@ export class RecordList extends Component {
   }
 
   componentDidUpdate (previous) {
-    if (previous.source === this.props.source) return
-    this.start()
+    const { source, start } = this.props
+    if (previous.source !== source) this.start()
+    else if (previous.start < start && this.window.dropBefore(start)) this.changed()
   }
 
   componentWillUnmount () {
@@ -356,7 +357,7 @@ export class RecordList extends Component {
         </div>
         <${Scrollbar} controls="records" fraction=${this.fraction} size=${end > start ? bytesSeen / (end - start) : 1}
           start=${start} end=${end} onDrag=${(offset) => this.drag(offset)} onPage=${(pages) => this.scrollBy(pages * this.window.height)} />
-        ${this.news > 0 && html`<button class="pill" onClick=${() => this.seekEnd()}>${plural(this.news, 'new record')} ↓</button>`}
+        ${this.news > 0 && html`<button class="pill" onClick=${() => this.seekEnd()}>${plural(this.news, 'new record')}${this.props.isFiltered ? ', not filtered yet' : ''} ↓</button>`}
       </div>`
   }
 }
