@@ -103,7 +103,7 @@ class Export extends Component {
 export function Footer ({ log, status }) {
   return html`
     <footer class="status">
-      <span>${log.records === null || log.records === undefined ? '' : `${count(log.records)} records · `}${count(log.start)} to ${count(log.end)}</span>
+      <span>${log.records === null || log.records === undefined ? '' : `${count(log.records)} records · `}offsets ${count(log.start)} to ${count(log.end)}</span>
       <span class=${status === 'live' ? 'live' : 'live off'}>${status === 'live' ? 'live' : 'not connected'}</span>
     </footer>`
 }

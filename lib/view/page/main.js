@@ -133,6 +133,12 @@ class App extends Component {
     document.querySelector('.map')?.focus()
   }
 
+  /** @param {string} q empty: the list stays where it is */
+  filter (q) {
+    const { seq, at } = this.address.state
+    this.go({ q, at: q === '' ? seq ?? at : null })
+  }
+
   /** Shows a record in the list. */
   show (seq, changes = {}) {
     this.go({ view: 'records', seq, at: seq, panel: this.panel, ...changes })
@@ -153,12 +159,13 @@ class App extends Component {
   }
 
   onKey (event) {
-    const { view, panel, block, seq } = this.address.state
+    const { view, panel, block, seq, q } = this.address.state
     const isTyping = event.target.closest('input, select, textarea, dialog') !== null
     if (event.key === 'Escape' && !event.defaultPrevented) {
       if (isTyping) event.target.blur()
       else if (this.state.error !== null) this.setState({ error: null })
       else if (panel !== null || block !== null) this.close()
+      else if (view === 'records' && q !== '') this.filter('')
       return
     }
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
@@ -166,7 +173,7 @@ class App extends Component {
     const actions = {
       '?': () => this.setState({ hasHelp: true }),
       1: () => this.go({ view: 'records' }),
-      2: () => this.go({ view: 'shelf' }),
+      2: () => this.openShelf(),
       3: () => this.go({ view: 'numbers' }),
       ...(isList && {
         j: () => this.list.move(1),
@@ -183,6 +190,11 @@ class App extends Component {
       event.preventDefault()
       actions[event.key]()
     } else if (isList && event.target === document.body) this.list.onKey(event)
+  }
+
+  openShelf () {
+    this.go({ view: 'shelf' })
+    window.requestAnimationFrame(() => document.querySelector('.map')?.focus())
   }
 
   openByKey (seq) {
@@ -226,7 +238,7 @@ class App extends Component {
     const hasPanel = state.panel !== null && state.seq !== null
     return html`
       <${Bar} state=${state} log=${log} scan=${scan} onError=${this.onError} onJump=${(target) => this.jump(target)}
-        onFilter=${(q) => this.go({ q, at: q === '' ? state.seq ?? state.at : null })} onEncoding=${(encoding) => this.go({ encoding })}
+        onFilter=${(q) => this.filter(q)} onEncoding=${(encoding) => this.go({ encoding })}
         onStop=${() => this.list.stop()} onResume=${() => this.list.resume()} />
       <div class=${hasPanel ? 'split open' : 'split'}>
         <${RecordList} source=${this.source} at=${state.at ?? state.seq} seq=${state.seq} start=${log.start} end=${log.end} isFiltered=${state.q !== ''} listRef=${this.listRef}

@@ -48,7 +48,7 @@ export class RecordPanel extends Component {
     return html`
       <section class="panel" id="record" aria-label="Record" tabindex="-1" aria-busy=${!isCurrent && error === null}>
         <header>
-          <h2>Record <span class="mono">${count(seq)}</span></h2>
+          <h2>Record at offset <span class="mono">${count(seq)}</span></h2>
           <button class="quiet" aria-label="Previous record" title="Previous record (k)" disabled=${!isCurrent || record.previous === null} onClick=${() => onSelect(record.previous)}>↑</button>
           <button class="quiet" aria-label="Next record" title="Next record (j)" disabled=${!isCurrent || record.next === null} onClick=${() => onSelect(record.next)}>↓</button>
           <button class="quiet" aria-label="Close the record" title="Close (Esc)" onClick=${onClose}>✕</button>
