@@ -3,7 +3,9 @@
 // What the page says of a filter: how much of the log it has looked at, and what it has passed over.
 
 const test = require('tape')
+const FlumeLog = require('../..')
 const { viewer, inBrowser, makeNumbered, record, seen, shows, hasText } = require('../helpers/browser')
+const { promises } = require('../helpers/promises')
 const { testFolder, processFolder } = require('../helpers/folder')
 const { makeLog, deleteFrom, overwrite } = require('../helpers/logs')
 
@@ -60,5 +62,19 @@ inBrowser(({ visit }) => {
     await page.open('q=i+%3D+5999')
     await says(page, `1 hit in ${(6000 - 500 - corrupt).toLocaleString('en-US')} records; 1 corrupt block passed over`)
     t.deepEqual(page.problems, [])
+  })
+
+  test('rows of what is trimmed meanwhile leave the list', async (t) => {
+    const file = testFolder(t)('log')
+    const log = promises(FlumeLog(file))
+    await log.append(Array.from({ length: 6000 }, (_, i) => JSON.stringify(record(i))))
+    const page = await visit(await viewer(t, file))
+    await page.open()
+    await page.until(shows, '"i":0,')
+    const start = await log.trim({ lt: 2 * BLOCK })
+    t.equal(start, 2 * BLOCK)
+    await page.until((start) => Number(document.querySelector('.rows .row[data-seq]')?.dataset.seq) >= start, start)
+    t.deepEqual(page.problems, [])
+    await log.close()
   })
 })
