@@ -6,6 +6,7 @@
 const { isUtf8 } = require('buffer')
 const errors = require('../errors')
 const json = require('../json')
+const { closedStart } = require('./json-start')
 const { format, shorten } = require('../format-value')
 const { timeIn } = require('./times')
 
@@ -29,6 +30,7 @@ const CONTROLS = /(?![\t\n\r])\p{Cc}/u
  * @property {string} kind the encoding that it has
  * @property {any} [value] missing: it is text, or bytes
  * @property {string} [json] the same as JSON; a record that is JSON as it is written
+ * @property {string} [start] of JSON that was cut: its complete members, as JSON
  * @property {string} [text] if it is text
  * @typedef {import('./types').ReadCodec} ReadCodec
  */
@@ -88,6 +90,20 @@ class Decoder {
   }
 
   /**
+   * @param {Buffer} data the first bytes of a record
+   * @param {string | null} [encoding]
+   * @returns {Decoded} of JSON, with the members that are complete; otherwise text, or bytes
+   */
+  decodeStart (data, encoding = this.encoding) {
+    if (encoding === 'hex') return { kind: 'hex' }
+    const decoded = plain(withoutHalfCharacter(data))
+    const start = decoded.text === undefined || (encoding ?? 'json') !== 'json' ? null : closedStart(decoded.text)
+    if (start === null) return decoded
+    const value = attempt(() => JSON.parse(start))
+    return value === undefined ? decoded : { ...decoded, kind: 'json', value, start }
+  }
+
+  /**
    * @param {Buffer} data
    * @returns {Decoded | null}
    */
@@ -135,7 +151,7 @@ function lineOf (decoded, data) {
   if (whole === undefined) return data.toString('hex', 0, MAX_LINE / 2)
   // JSON has line breaks only between tokens
   const text = whole.slice(0, 4 * MAX_LINE)
-  return (decoded.json !== undefined ? text.replace(/\s*[\r\n]\s*/g, ' ') : text.replace(/\r?\n|\r/g, '↵')).slice(0, MAX_LINE)
+  return (decoded.json !== undefined || decoded.start !== undefined ? text.replace(/\s*[\r\n]\s*/g, ' ') : text.replace(/\r?\n|\r/g, '↵')).slice(0, MAX_LINE)
 }
 
 /**
@@ -152,6 +168,16 @@ function textOf (decoded) {
  */
 function plain (data) {
   return isUtf8(data) ? { kind: 'text', text: data.toString() } : { kind: 'hex' }
+}
+
+/**
+ * @param {Buffer} data the start of a record
+ * @returns {Buffer} without what may be the start of a character in UTF-8
+ */
+function withoutHalfCharacter (data) {
+  let end = data.length
+  while (end > 0 && end > data.length - 4 && (data[end - 1] & 0xc0) === 0x80) end--
+  return end > 0 && data[end - 1] >= 0xc0 ? data.subarray(0, end - 1) : data
 }
 
 /**

@@ -6,7 +6,7 @@ const errors = require('../errors')
 const { cellText, rowOf } = require('../export/csv')
 const { finder } = require('../json')
 const { written } = require('./events')
-const { filtered } = require('./filtered')
+const { filtered, nothingScanned } = require('./filtered')
 
 /** Bytes that are written at a time. */
 const PIECE_SIZE = 64 * 1024
@@ -27,7 +27,7 @@ async function sendExport (rows, response, { q, format, fields, raw, encoding })
   const gone = new AbortController()
   response.on('close', () => gone.abort())
   const lineOf = format === 'ndjson' ? jsonLine : csvLineOf(fields, raw)
-  const records = filtered(rows, { q, from: rows.log.start, encoding, signal: gone.signal, most: Infinity }, () => {})
+  const records = filtered(rows, { q, from: rows.log.start, encoding, signal: gone.signal, most: Infinity }, nothingScanned())
   // a filter that is wrong is refused before anything is sent
   let next = await records.next()
   const name = rows.log.name.replace(/[^\w.-]/g, '_')

@@ -11,6 +11,9 @@ const { whatOccurs } = require('./occurrence')
 
 /** A path, an operator, a value, with spaces between. */
 const COMPARISON = /^(\S+)\s+(=|!=|>=|<=|>|<)\s+([^]+)$/
+/** The same without the spaces, where records have values: `level=error` in a text is text. */
+const CLOSE_COMPARISON = /^([^\s=<>!"'(){}[\]:,/?&]+)\s*(!=|>=|<=|=|>|<)\s*([^\s=<>][^]*)$/
+const WITHOUT_VALUES = ['text', 'hex']
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 const MAX_LENGTH = 1000
 /** By operator: whether the order of a value and the one given, negative, 0 or positive, is one that passes. @type {Record<string, (order: number) => boolean>} */
@@ -27,6 +30,7 @@ const PASSES = {
  * @typedef {object} Filter
  * @property {(bytes: Buffer, end: number, start?: number) => boolean} mayMatch false: no record within these bytes can pass
  * @property {(decoded: import('./decoder').Decoded, data: Buffer) => boolean} matches
+ * @property {() => string | null} missing the path, if none of the records that were given has a value there
  */
 
 /**
@@ -38,7 +42,7 @@ const PASSES = {
 function filterOf (query, encoding) {
   const trimmed = query.trim()
   if (trimmed.length > MAX_LENGTH) throw errors.invalid(`the filter must have at most ${MAX_LENGTH} characters; it has ${trimmed.length}`)
-  const found = trimmed.match(COMPARISON)
+  const found = trimmed.match(COMPARISON) ?? (WITHOUT_VALUES.includes(encoding ?? '') ? null : trimmed.match(CLOSE_COMPARISON))
   if (found !== null) return comparison(found[1].split('.'), found[2], found[3].trim(), encoding)
   return textFilter(/^"[^]*"$/.test(trimmed) && trimmed.length > 1 ? trimmed.slice(1, -1) : trimmed, encoding)
 }
@@ -57,7 +61,8 @@ function textFilter (text, encoding) {
   const wanted = new RegExp(text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), isAscii ? 'i' : 'iu')
   return {
     mayMatch: (bytes, end, start = 0) => !isInBytes || wanted.test(bytes.toString('latin1', start, end)),
-    matches: ({ json, text }, data) => wanted.test(json ?? text ?? data.toString(isTextual ? 'latin1' : 'hex'))
+    matches: ({ json, text }, data) => wanted.test(json ?? text ?? data.toString(isTextual ? 'latin1' : 'hex')),
+    missing: () => null
   }
 }
 
@@ -72,11 +77,17 @@ function comparison (path, operator, wanted, encoding) {
   if (path.some(key => key === '')) throw errors.invalid(`the path must be keys separated by dots, such as value.timestamp; it is ${shorten(path.join('.'))}`)
   const orderOf = orderWith(wanted)
   const passes = PASSES[operator]
+  const hasKey = whatOccurs(path, null)
+  const hasBoth = operator === '=' ? whatOccurs(path, wanted) : hasKey
+  let hasValue = false
   return {
-    mayMatch: encoding === 'json' ? whatOccurs(path, operator === '=' ? wanted : null) : () => true,
+    // until there is a value at the path, none is worth being told
+    mayMatch: encoding === 'json' ? (bytes, end, start) => (hasValue ? hasBoth : hasKey)(bytes, end, start) : () => true,
+    missing: () => hasValue ? null : path.join('.'),
     matches: ({ value, json }) => {
       const found = valueAt(value, path)
       if (found === undefined) return false
+      hasValue = true
       // a number that is too long was rounded when it was parsed
       const isRounded = typeof found === 'number' && !Number.isSafeInteger(found) && Number.isInteger(found)
       const order = orderOf(found, isRounded && json !== undefined ? finder(json)(path) ?? String(found) : String(found))
@@ -133,4 +144,4 @@ function compare (a, b) {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-module.exports = { filterOf, valueAt }
+module.exports = { filterOf, comparison }

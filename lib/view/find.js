@@ -3,8 +3,12 @@
 // Where to jump: to the start, the end, a percentage or an offset, or to a value by binary search.
 
 const errors = require('../errors')
+const { format, shorten } = require('../format-value')
+const { parseDate } = require('../dates')
+const { finder } = require('../json')
 const { searchJson } = require('../json-search')
 const { search } = require('../read/search')
+const { comparison } = require('./filter')
 const { offsetOf } = require('./rows')
 
 /** @typedef {import('./rows').Rows} Rows */
@@ -12,18 +16,18 @@ const { offsetOf } = require('./rows')
 /**
  * @param {Rows} rows
  * @param {string} at `start`, `end`, a percentage such as `50%`, an offset
- * @returns {Promise<number>} seq of the record there, or the next one, or the last
+ * @returns {Promise<{ seq: number, warning: string | null }>} seq of the record there, or the next one, or the last; warning: if there is none from there on
  * @throws flumelog:invalid, flumelog:not-found
  */
 async function findAt (rows, at) {
   const { start, end } = rows.log
   const [, number, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(at) ?? []
   const isInvalid = at !== 'start' && at !== 'end' && (number === undefined || (percent === '' && !Number.isSafeInteger(Number(number))) || (percent === '%' && Number(number) > 100))
-  if (isInvalid) throw errors.invalid('at must be start, end, a percentage such as 50%, or an offset')
+  if (isInvalid) throw errors.invalid(`a place in the log is an offset, a percentage from 0% to 100%, start, or end; it is ${format(at)}`)
   const from = at === 'start' ? start : at === 'end' ? end : percent === '%' ? Math.floor(start + (end - start) * Number(number) / 100) : Number(number)
   for (const reverse of at === 'end' ? [true] : [false, true]) {
     const item = await rows.nearest(from, reverse)
-    if (item !== null) return offsetOf(item)
+    if (item !== null) return { seq: offsetOf(item), warning: from > end ? `The log ends at offset ${end}: this is its last record` : null }
   }
   throw errors.notFound(rows.log.log.filename, from, 'there is no record near this offset')
 }
@@ -32,31 +36,38 @@ async function findAt (rows, at) {
  * @param {Rows} rows
  * @param {string} path keys with dots between
  * @param {string} value
- * @returns {Promise<{ seq: number, note: string | null }>} the first record whose value is not less; note: how the value was understood
+ * @param {string | null} encoding
+ * @returns {Promise<{ seq: number, exact: boolean, note: string | null, warning: string | null }>} the first record whose value is not less; exact: whether it is equal;
+ *   note: how the value was understood; warning: that it is not there
  * @throws flumelog:invalid, flumelog:not-found
  */
-async function findValue (rows, path, value) {
+async function findValue (rows, path, value, encoding) {
   const keys = path.split('.')
   if (keys.some(key => key === '')) throw errors.invalid('path must be keys separated by dots, such as value.timestamp')
-  const fail = (/** @type {string} */ reason) => errors.invalid(reason.replace('check --path ', '').replace('--value', 'the value'))
+  const fail = (/** @type {string} */ reason) => errors.invalid(reason.replace('; check --path (', ' (').replace('--value', 'the value'))
   /** @type {string | null} */
   let note = null
   const found = await searchJson({
     jsonOf: (data, seq) => {
-      const { json } = rows.decoder.decode(data)
+      const { json } = rows.decoder.decode(data, encoding)
       if (json === undefined) throw fail(`the record at offset ${seq} is not JSON, nor another encoding that has values`)
       return json
     },
     firstRecord: async (reverse) => {
       const record = await rows.nearest(reverse ? rows.log.end : rows.log.start, reverse)
       if (record === null || !('seq' in record)) return null
-      return { seq: record.seq, data: (await rows.read(record, Infinity)).data }
+      return { seq: record.seq, data: await rows.dataOf(record, Infinity) }
     },
     search: (compare) => searchIn(rows.log, compare),
     onNote: (text) => { note = text }
   }, keys, value, fail)
   if (found === null) throw errors.notFound(rows.log.log.filename, rows.log.end, `no record with ${path} >= ${value}`)
-  return { seq: found.seq, note }
+  const decoded = rows.decoder.decode(found.data, encoding)
+  const exact = comparison(keys, '=', value, encoding).matches(decoded, found.data)
+  // one jumps to about a date
+  const isWrong = !exact && parseDate(value) === null
+  const warning = isWrong ? `No record with ${path} = ${shorten(value)} was found: in this one, it is ${shorten(finder(decoded.json ?? '')(keys) ?? '')}. If the log is not sorted by it, filter instead` : null
+  return { seq: found.seq, exact, note, warning }
 }
 
 /**

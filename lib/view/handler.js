@@ -123,7 +123,7 @@ class Handler {
       return false
     }
     if (hasCookie(request, token)) return true
-    throw errors.refusal(403, 'token', 'use the address that flumelog view has printed: it has a token')
+    throw errors.refusal(403, 'token', 'use the address that flumelog view has printed in its terminal: it ends with ?token=…, without which the log is not shown')
   }
 
   /**
@@ -170,7 +170,7 @@ class Handler {
     const answered = status ?? STATUS[codeOf(err) ?? ''] ?? 500
     const message = this.log.messageOf(err)
     // to be read by somebody who has opened the address
-    if (/\btext\/html\b/.test(request.headers.accept ?? '')) send(response, answered, 'text/plain; charset=utf-8', `${message}\n`)
+    if (/\btext\/html\b/.test(request.headers.accept ?? '') || !/\/api\//.test(request.url ?? '')) send(response, answered, 'text/plain; charset=utf-8', `${message}\n`)
     else sendJson(response, answered, { code: code ?? 'failed', message })
   }
 }

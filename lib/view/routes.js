@@ -65,9 +65,9 @@ const ANSWERS = {
     return json === undefined ? answer : `${JSON.stringify(answer).slice(0, -1)},"value":${json}}`
   },
 
-  async find ({ rows, parameters }) {
+  async find ({ rows, parameters, encoding }) {
     const path = parameters.text('path')
-    return path === null ? { seq: await findAt(rows, parameters.text('at') ?? '') } : await findValue(rows, path, parameters.text('value') ?? '')
+    return path === null ? await findAt(rows, parameters.text('at') ?? '') : await findValue(rows, path, parameters.text('value') ?? '', encoding)
   },
 
   async blocks ({ rows: { log }, parameters, gone }) {
@@ -84,10 +84,11 @@ const SCANS = {
     const { log } = rows
     const reverse = parameters.flag('reverse')
     const from = parameters.natural('from', reverse ? log.limit : log.start)
+    const until = parameters.text('until') === null ? null : parameters.natural('until', null)
     const q = parameters.text('q') ?? ''
     // what is wrong with it is said before anything is sent
     filterOf(q, encoding)
-    await stream(rows, response, events => sendFiltered(rows, events, { q, from, reverse, encoding }))
+    await stream(rows, response, events => sendFiltered(rows, events, { q, from, until, reverse, encoding }))
   },
 
   numbers: ({ rows }, response) => stream(rows, response, events => sendNumbers(rows, events)),

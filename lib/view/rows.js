@@ -10,14 +10,18 @@ const { codeOf } = require('./viewed-log')
 
 /** Blocks that one answer looks into: a log may have any number in which nothing is left. */
 const MAX_BLOCKS = 256
-/** Bytes of a record that its row is made of: at least those of the largest that is no large one. */
+/** Bytes of records that are read as a whole for their rows: at least those of the largest that is no large one. Of others, the start is. */
+const WHOLE_ROW = 256 * 1024
 const ROW_BYTES = 64 * 1024
 /** Bytes of a record that are shown. */
 const MAX_SHOWN = 1024 * 1024
+/** The same of records that are shown as a tree. */
+const MAX_TREE = 4 * MAX_SHOWN
 /** Milliseconds to look for the next record that is left. */
 const MAX_SEARCH = 1000
-/** Records of which the encoding is guessed. */
+/** Records of which the encoding is guessed, and their bytes. */
 const SAMPLES = 32
+const SAMPLE_BYTES = 4 * 1024 * 1024
 
 /**
  * @typedef {import('./records').Stored} Stored
@@ -54,10 +58,21 @@ class Rows {
   async detectEncoding () {
     const { decoder, log } = this
     if (decoder.encoding !== null) return
-    const samples = []
+    /** @type {Stored[]} */
+    const records = []
     for (const reverse of [false, true]) {
       const { found } = await this.find({ from: reverse ? log.end : log.start, count: SAMPLES / 2, reverse })
-      for (const item of found) if ('seq' in item) samples.push((await this.read(item, ROW_BYTES)).data)
+      for (const item of found) if ('seq' in item) records.push(item)
+    }
+    const samples = []
+    let left = SAMPLE_BYTES
+    // whole ones: of most encodings, nothing can be told by a part
+    for (const record of records.sort((a, b) => a.size - b.size)) {
+      left -= record.size
+      if (left < 0 && samples.length > 0) break
+      const data = await this.dataOf(record, SAMPLE_BYTES)
+      const { start } = data.length < record.size ? decoder.decodeStart(data, 'json') : { start: undefined }
+      samples.push(start === undefined ? data : Buffer.from(start))
     }
     decoder.detect(samples)
   }
@@ -119,7 +134,7 @@ class Rows {
   async rowOf (record, encoding = this.decoder.encoding) {
     const { seq, size, deleted } = record
     if (deleted) return { seq, size, time: null, line: '', kind: 'hex', deleted }
-    const { data, decoded } = await this.read(record, ROW_BYTES, encoding)
+    const { data, decoded } = await this.read(record, size > WHOLE_ROW ? ROW_BYTES : WHOLE_ROW, encoding)
     return { seq, size, time: this.decoder.timeOf(decoded), line: lineOf(decoded, data), kind: decoded.kind, deleted }
   }
 
@@ -139,9 +154,17 @@ class Rows {
    */
   async read (record, most, encoding = this.decoder.encoding) {
     if (record.kind !== chunk.LAST) return this.readPlain(record, encoding)
-    const data = await startOfLarge(this.log, record, most) ?? dataOf(record)
-    if (data.length === record.size) return { data, decoded: this.decoder.decode(data, encoding) }
-    return { data, decoded: this.decoder.decode(withoutHalfCharacter(data), encoding === 'hex' ? 'hex' : 'text') }
+    const data = await this.dataOf(record, most)
+    return { data, decoded: data.length === record.size ? this.decoder.decode(data, encoding) : this.decoder.decodeStart(data, encoding) }
+  }
+
+  /**
+   * @param {Stored} record
+   * @param {number} most bytes of a large one
+   * @returns {Promise<Buffer>}
+   */
+  async dataOf (record, most) {
+    return (record.kind === chunk.LAST ? await startOfLarge(this.log, record, most) : null) ?? dataOf(record)
   }
 
   /**
@@ -179,7 +202,8 @@ class Rows {
   async record (seq, encoding = this.decoder.encoding) {
     const record = await this.recordAt(seq)
     const { size, deleted, block, next } = record
-    const { data, decoded } = deleted ? { data: Buffer.alloc(0), decoded: { kind: 'hex' } } : await this.read(record, MAX_SHOWN, encoding)
+    const { data, decoded } = deleted ? { data: Buffer.alloc(0), decoded: { kind: 'hex' } } : await this.read(record, encoding === 'text' || encoding === 'hex' ? MAX_SHOWN : MAX_TREE, encoding)
+    const shown = data.subarray(0, MAX_SHOWN)
     const neighbour = async (/** @type {number} */ from, /** @type {boolean} */ reverse) => {
       const item = await this.nearest(from, reverse)
       return item === null ? null : offsetOf(item)
@@ -193,11 +217,12 @@ class Rows {
       previous: await neighbour(seq - 1, true),
       next: await neighbour(next, false),
       encoding: decoded.kind,
-      text: textOf(decoded),
-      bytes: data.toString('base64'),
-      truncated: !deleted && data.length < size
+      text: data.length === shown.length ? textOf(decoded) : this.decoder.decodeStart(shown, 'text').text ?? null,
+      bytes: shown.toString('base64'),
+      truncated: !deleted && shown.length < size,
+      complete: data.length === size
     }
-    return { answer, json: decoded.json }
+    return { answer, json: decoded.json ?? decoded.start }
   }
 }
 
@@ -227,16 +252,6 @@ function isCorrupt (item) {
 /** @param {Stored | ShownBlock} item */
 function offsetOf (item) {
   return 'seq' in item ? item.seq : item.offset
-}
-
-/**
- * @param {Buffer} data the start of a record
- * @returns {Buffer} without what may be the start of a character in UTF-8
- */
-function withoutHalfCharacter (data) {
-  let end = data.length
-  while (end > 0 && end > data.length - 4 && (data[end - 1] & 0xc0) === 0x80) end--
-  return end > 0 && data[end - 1] >= 0xc0 ? data.subarray(0, end - 1) : data
 }
 
 module.exports = { Rows, offsetOf }

@@ -27,7 +27,7 @@ async function sendVerified (rows, events) {
     for (const { number, offset, buffer, end, sealed, error } of blocks) {
       if (error !== null) {
         corrupt++
-        await events.send('finding', { block: number, offset: /** @type {{ offset?: number }} */ (error).offset ?? offset, message: log.messageOf(error) })
+        await events.send('finding', { block: number, offset, message: reasonOf(log.messageOf(error)) })
       } else {
         tally(counts, buffer, end)
         if (sealed && storedChecksum(buffer) !== 0) checksummed++
@@ -37,10 +37,18 @@ async function sendVerified (rows, events) {
   }
   const torn = await tornBytes(log)
   if (torn > 0) {
-    const message = `${log.name}: ${torn} bytes after offset ${log.limit} are no whole record: what an interrupted write has left; the next writer truncates it`
+    const message = `${torn} bytes after the end are no whole record: what an interrupted write has left; the next writer truncates it`
     await events.send('finding', { block: Math.floor(log.limit / log.blockSize), offset: log.limit, message })
   }
-  if (!events.signal.aborted) await events.send('end', { corrupt, records: counts.records, deleted: counts.deleted, checksummed, torn })
+  if (!events.signal.aborted) await events.send('end', { corrupt, records: counts.records - counts.parts, deleted: counts.deleted, checksummed, torn })
+}
+
+/**
+ * @param {string} message of an error
+ * @returns {string} without the block, which is named beside it
+ */
+function reasonOf (message) {
+  return message.replace(/^.*?: block \d+ is corrupt at offset (\d+): ([^]*)$/, '$2 (at $1)')
 }
 
 /**

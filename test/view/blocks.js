@@ -106,7 +106,20 @@ test('numbers and verify count what is there, and find what is corrupt', async (
   t.equal(data.histogram.reduce((sum, { count }) => sum + count, 0), records)
   const found = await events('verify')
   t.deepEqual(found.filter(({ event }) => event === 'finding').map(({ data }) => data.block), report.ranges.map(({ start }) => start / 128))
+  t.deepEqual(found.filter(({ event }) => event === 'finding').map(({ data }) => data.offset), report.ranges.map(({ start }) => start))
+  t.deepEqual(found.filter(({ event, data }) => event === 'finding' && !/ \(at \d+\)$/.test(data.message)), [], 'the block is not named twice')
   t.deepEqual(found.at(-1), { event: 'end', data: { corrupt: report.corruptBlocks, records, deleted, checksummed: report.checksummed, torn: 0 } })
+})
+
+test('a large record is counted once, and its other chunks beside it', async (t) => {
+  const log = promises(FlumeLog(new RAM(), { blockSize: 128, large: true }))
+  for (const size of [10, 1000, 20]) await log.append('x'.repeat(size))
+  const { events } = await viewOf(t, log.log)
+  const { data: { records, parts, histogram } } = (await events('numbers')).at(-1)
+  t.equal(records, 3)
+  t.equal(histogram.reduce((sum, { count }) => sum + count, 0), records + parts)
+  t.equal((await events('verify')).at(-1).data.records, 3)
+  await log.close()
 })
 
 test('verify finds what an interrupted write has left at the end', async (t) => {

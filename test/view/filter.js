@@ -6,7 +6,11 @@ const test = require('tape')
 const fc = require('fast-check')
 const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
+const { Decoder } = require('../../lib/view/decoder')
 const { filterOf } = require('../../lib/view/filter')
+const { filtered, nothingScanned } = require('../../lib/view/filtered')
+const { Rows } = require('../../lib/view/rows')
+const { ViewedLog } = require('../../lib/view/viewed-log')
 const { promises } = require('../helpers/promises')
 const { thorough } = require('../helpers/thorough')
 const { viewOf } = require('../helpers/view')
@@ -140,15 +144,70 @@ test('deleted records and chunks are no hits, large records are, and corrupt blo
   await log.close()
 })
 
+test('a filter counts each record that it has looked at once, and the blocks that it has passed over', async (t) => {
+  const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+  await fc.assert(fc.asyncProperty(
+    fc.record({
+      sizes: fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 60 }),
+      gone: fc.array(fc.nat(59), { maxLength: 30 }),
+      from: fc.nat(20000),
+      until: fc.option(fc.nat(20000)),
+      reverse: fc.boolean(),
+      text: fc.constantFrom('A', 'b', 'no such text', '')
+    }),
+    async ({ sizes, gone, from, until, reverse, text }) => {
+      const { log, seqs } = await logOf(sizes.map((size, i) => 'AB'[i % 2].repeat(size)), { blockSize: 128, large: true })
+      const deleted = new Set(gone.filter(i => i < sizes.length))
+      for (const i of deleted) await log.del(seqs[i])
+      const viewed = new ViewedLog(log.log)
+      await viewed.ready()
+      const limit = viewed.limit + 1
+      from %= limit
+      until = until === null ? null : until % limit
+      const rows = new Rows(viewed, new Decoder({ encoding: 'text' }))
+      const scanned = nothingScanned()
+      const { signal } = new AbortController()
+      const found = []
+      for await (const { record } of filtered(rows, { q: text, from, until, reverse, encoding: 'text', signal }, scanned)) found.push(record.seq)
+      await log.close()
+      const inRange = seqs.filter((seq, i) => !deleted.has(i) && (reverse ? seq <= from && seq >= (until ?? 0) : seq >= from && seq < (until ?? Infinity)))
+      const hits = inRange.filter(seq => 'AB'[seqs.indexOf(seq) % 2].repeat(300).toLowerCase().includes(text.toLowerCase()))
+      if (JSON.stringify([scanned.records, scanned.corrupt, found]) !== JSON.stringify([inRange.length, 0, reverse ? hits.reverse() : hits])) throw new Error(`${scanned.records} ${found}, not ${inRange.length} ${hits}`)
+    }
+  ), { numRuns: thorough ? 1000 : 60, seed })
+  t.pass(`seed ${seed}`)
+})
+
+test('a filter by path needs no spaces where records have values, and tells if none has one at the path', async (t) => {
+  const { log } = await logOf(Array.from({ length: 300 }, (_, i) => ({ content: { likes: i }, text: `a=${i}` })), { blockSize: 1024 })
+  const { events } = await viewOf(t, log.log)
+  const found = async (q, more) => {
+    const all = await events(query(q, more))
+    return [hitsIn(all).length, all.at(-1).data.missing]
+  }
+  t.deepEqual(await found('content.likes>99'), [200, null])
+  t.deepEqual(await found('content.likes>= 99'), [201, null])
+  t.deepEqual(await found('content.likes=99'), [1, null])
+  t.deepEqual(await found('content.likes = 1000'), [0, null])
+  t.deepEqual(await found('content.likes = 99', '&reverse=1'), [1, null])
+  t.deepEqual(await found('likes > 99'), [0, 'likes'])
+  t.deepEqual(await found('likes = 99'), [0, 'likes'])
+  t.deepEqual(await found('a=7'), [0, 'a'])
+  t.deepEqual(await found('"a=7"'), [11, null])
+  t.deepEqual(await found('a=7', '&encoding=text'), [11, null])
+  t.deepEqual(await found('nothing'), [0, null])
+  await log.close()
+})
+
 test('a filter tells how far it is', async (t) => {
   const { log } = await logOf([])
   await log.append(Array.from({ length: 20000 }, (_, i) => `a record with some text ${i}`.padEnd(200)))
-  const { events } = await viewOf(t, log.log)
+  const { api, events } = await viewOf(t, log.log)
   const all = await events(query('no such thing'))
   const progress = all.filter(({ event }) => event === 'progress').map(({ data }) => data)
   t.ok(progress.length > 0)
   t.ok(progress.every(({ done, at, hits, scanned }, i) => done >= 0 && done <= 1 && hits === 0 && scanned > 0 && (i === 0 || at > progress[i - 1].at)))
-  t.deepEqual(all.at(-1), { event: 'end', data: { next: null, hits: 0, scanned: 20000 } })
+  t.deepEqual(all.at(-1), { event: 'end', data: { at: (await api('log')).end, next: null, hits: 0, scanned: 20000, corrupt: 0, missing: null } })
   await log.close()
 })
 

@@ -158,6 +158,42 @@ test('of a large record, the start is shown, and how large it is', async (t) => 
   await log.close()
 })
 
+test('JSON is found, listed, filtered, searched and shown as a tree, however large its records are', async (t) => {
+  const log = promises(FlumeLog(new RAM(), { large: true }))
+  const sizes = [70000, 80000, 300000, 2000000, 5000000]
+  const seqs = []
+  for (const [n, size] of sizes.entries()) seqs.push(await log.append(JSON.stringify({ n, time: 1600000000000 + n, text: 'é'.repeat(size / 2), last: n })))
+  const { api, events } = await viewOf(t, log.log)
+  t.equal((await api('log')).encoding, 'json')
+  const { rows } = await api('records')
+  t.deepEqual(rows.map(({ kind, time }) => [kind, time]), sizes.map((_, n) => ['json', 1600000000000 + n]))
+  t.ok(rows.every(({ line }, n) => line.startsWith(`{"n":${n},"time":${1600000000000 + n},"text":"éé`) && line.length === 300))
+  for (const [n, seq] of seqs.entries()) {
+    t.equal((await api(`find?path=last&value=${n}`)).seq, seq)
+    t.deepEqual((await events(`filter?q=last%20%3D%20${n}`)).filter(({ event }) => event === 'hit').map(({ data }) => data.seq), [seq])
+    const { value, complete, bytes, text } = await api(`record?seq=${seq}`)
+    t.deepEqual([value.n, value.last, complete], n === 4 ? [4, undefined, false] : [n, n, true])
+    t.ok(Buffer.from(bytes, 'base64').length <= 1024 * 1024 && text.length <= 1024 * 1024)
+  }
+  await log.close()
+})
+
+test('of JSON that is cut, the complete members are shown', (t) => {
+  const decoder = new Decoder({})
+  const whole = Buffer.from(' {"a":1,"é":{"b":[1,{"c":"x\\",\u007d"},2],"d":"}]"}, "e" : -1.5e3, "f":[[],{}] } ')
+  const counts = []
+  for (let length = 1; length <= whole.length; length++) {
+    const { value, kind } = decoder.decodeStart(whole.subarray(0, length), 'json')
+    if (length > 1 && kind !== 'json') t.fail(`${length}: ${kind}`)
+    counts.push(Object.keys(value ?? {}).length)
+    for (const key of Object.keys(value ?? {})) if (key !== 'é' && key !== 'f') t.deepEqual(value[key], JSON.parse(whole.toString())[key])
+  }
+  t.deepEqual(counts, [...counts].sort((a, b) => a - b), 'the more there is of it, the more members')
+  t.deepEqual(decoder.decodeStart(whole).value, JSON.parse(whole.toString()))
+  for (const text of ['no JSON', '"text, with a comma', '12', ']', 'a {b', '}{']) t.equal(decoder.decodeStart(Buffer.from(text)).kind, 'text', text)
+  t.end()
+})
+
 test('hostile records are shown as they are, and do nothing', async (t) => {
   const hostile = ['<script>alert(1)</script>', '\u0000\u001b[2J\u202e', 'x'.repeat(65000), Buffer.from([0xff, 0xfe, 0x80]), `${'['.repeat(30000)}${']'.repeat(30000)}`,
     '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}', '"\u2028\u2029"', '{"a":"line\\nbreak"}', 'line\r\nbreak\n']

@@ -30,6 +30,7 @@ test('without the token, nothing of the log is told', async (t) => {
     }
   }
   t.match((await get('/', { headers: { accept: 'text/html,*/*' } })).text, /^use the address that flumelog view has printed/, 'it says what to do')
+  t.match((await get('/')).headers['content-type'], /^text\/plain/, 'in plain text')
   t.equal((await get('/api/log', cookie(TOKEN))).status, 200)
   await log.close()
 })

@@ -2,7 +2,7 @@
 
 import { Component, html } from './vendor/preact.js'
 import { address } from './api.js'
-import { count, percent, plural } from './format.js'
+import { count, percent, plural, visible } from './format.js'
 
 const OFFSET = /^\d[\d,_ ]*$/
 const PERCENT = /^\d+(\.\d+)?\s*%$/
@@ -58,15 +58,23 @@ export class Bar extends Component {
   }
 }
 
-function scanOf ({ isScanning, isStopped, hits, done, scanned, reverse }, onStop, onResume) {
+function scanOf (scan, onStop, onResume) {
+  const { isScanning, isStopped, done, counts: { hits, scanned, corrupt }, reverse } = scan
+  const passed = corrupt > 0 ? `; ${plural(corrupt, 'corrupt block')} passed over` : ''
   const found = `${plural(hits, 'hit')}${scanned > 0 ? ` in ${plural(scanned, 'record')}` : ''}`
   if (isScanning) {
     return html`
       <progress value=${done} max="1" aria-label="Filtering"></progress>
-      <span>${found}, ${reverse ? 'going back, ' : ''}${percent(done)}</span> <button onClick=${onStop}>Stop</button>`
+      <span>${found}, ${reverse ? 'going back, ' : ''}${percent(done)}${passed}</span> <button onClick=${onStop}>Stop</button>`
   }
-  if (isStopped) return html`<span role="status">${found}, stopped</span> <button onClick=${onResume}>Go on</button>`
-  return html`<span role="status">${found}</span>`
+  if (isStopped) return html`<span role="status">${found} so far, stopped${passed}</span> <button onClick=${onResume}>Go on</button>`
+  return html`<span role="status">${found}${scan.isWhole ? '' : ` so far: scroll ${scan.reachedStart ? 'down ' : scan.reachedEnd ? 'up ' : ''}for more`}${passed}</span>`
+}
+
+/** @param {import('./scan.js').Scan} scan @param {string} q @returns {string} what is said if a filter finds nothing */
+export function emptyOf ({ missing, isWhole, counts: { scanned } }, q) {
+  if (!missing || !isWhole || scanned === 0) return 'No record matches.'
+  return `No record has a value at “${visible(missing)}”. To look for text, put it in quotes: "${visible(q)}"`
 }
 
 class Export extends Component {
@@ -95,7 +103,7 @@ class Export extends Component {
 export function Footer ({ log, status }) {
   return html`
     <footer class="status">
-      <span>${log.records === null || log.records === undefined ? '' : `${count(log.records)} records · `}${count(log.start)} to ${count(log.end)}</span>
+      <span>${log.records === null || log.records === undefined ? '' : `${count(log.records)} records · `}offsets ${count(log.start)} to ${count(log.end)}</span>
       <span class=${status === 'live' ? 'live' : 'live off'}>${status === 'live' ? 'live' : 'not connected'}</span>
     </footer>`
 }

@@ -1,7 +1,7 @@
 import { Component, html } from './vendor/preact.js'
 
 const KEYS = [
-  ['j  k', 'next, previous record'], ['g  G', 'start, end of the log'], ['Enter', 'show the record'], ['Esc', 'close what is open'],
+  ['j  k', 'next, previous record'], ['g  G', 'start, end of the log'], ['Enter', 'show the record'], ['Esc', 'close what is open; then show all records again'],
   ['/', 'filter'], [':', 'jump to an offset, a percentage, a date, or path = value'], ['1  2  3', 'records, shelf, numbers'],
   ['↑ ↓ PgUp PgDn', 'in the list; arrow keys also move in trees, the shelf and its books'], ['?', 'this help']
 ]

@@ -54,7 +54,7 @@ export class Hex extends Component {
         <div class="lines" style=${{ height: `${total * LINE_HEIGHT}px` }}>
           ${seen.map(line => html`
             <div key=${line} class="hexline" style=${{ top: `${line * LINE_HEIGHT}px` }}>
-              <span class="offset">${(base + line * width).toString(16).padStart(digits, '0')}</span>
+              <span class="offset">0x${(base + line * width).toString(16).padStart(digits, '0')}</span>
               <span class="digits">${cells(bytes, line * width, width, kindAt, hexOf)}</span>
               <span class="characters">${cells(bytes, line * width, width, kindAt, characterOf)}</span>
             </div>`)}

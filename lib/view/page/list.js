@@ -5,6 +5,7 @@ import { RecordWindow } from './window.js'
 import { RecordRow } from './row.js'
 import { Scrollbar } from './scrollbar.js'
 import { Glide } from './glide.js'
+import { Scan } from './scan.js'
 import { plural } from './format.js'
 
 export const ROW_HEIGHT = 28
@@ -27,6 +28,7 @@ export class RecordList extends Component {
     this.news = 0
     this.liveEnd = 0
     this.loads = 0
+    this.scan = new Scan()
     /** Whether the rows are those of another place, until a load brings others. */
     this.isStale = false
     this.glide = new Glide((pixels) => this.scrollBy(pixels))
@@ -43,8 +45,9 @@ export class RecordList extends Component {
   }
 
   componentDidUpdate (previous) {
-    if (previous.source === this.props.source) return
-    this.start()
+    const { source, start } = this.props
+    if (previous.source !== source) this.start()
+    else if (previous.start < start && this.window.dropBefore(start)) this.changed()
   }
 
   componentWillUnmount () {
@@ -122,9 +125,12 @@ export class RecordList extends Component {
     const load = ++this.loads
     const { end } = this
     const isCurrent = () => load === this.loads
-    onScan?.({ isScanning: true, reverse, isFresh })
+    const { scan } = this
+    const until = scan.begin({ from, reverse, isFresh, start: this.props.start, end })
+    onScan?.(scan)
     const stop = source({
       from,
+      until,
       reverse,
       onRows: (rows) => {
         if (!isCurrent()) return
@@ -136,10 +142,13 @@ export class RecordList extends Component {
           this.isSelecting = false
           this.props.onSelect(reverse ? list.rows.at(-1).seq : list.rows[0].seq)
         }
-        onScan?.({ added: rows.length })
         this.changed()
       },
-      onProgress: (progress) => { if (isCurrent()) onScan?.({ progress }) },
+      onProgress: (progress) => {
+        if (!isCurrent()) return
+        scan.progress(progress)
+        onScan?.(scan)
+      },
       onBounds,
       onEnd: (next) => {
         if (!isCurrent()) return
@@ -156,7 +165,8 @@ export class RecordList extends Component {
           if (isFresh && from <= this.props.start) list.isFirst = true
         }
         if (isFresh && reverse) list.scrollToEnd()
-        onScan?.({ isScanning: false })
+        scan.end(next)
+        onScan?.(scan)
         this.loadWanted()
         this.changed()
       },
@@ -166,7 +176,7 @@ export class RecordList extends Component {
         this.isPaused = true
         this.hasFailed = true
         this.replace()
-        onScan?.({ isScanning: false })
+        this.halt()
         onError(err)
         this.changed()
       }
@@ -175,8 +185,19 @@ export class RecordList extends Component {
     this.stopLoad = () => {
       stop()
       this.loads++
-      onScan?.({ isScanning: false })
+      this.halt()
     }
+  }
+
+  /** A load has ended before its end: a filter goes on where it was. */
+  halt () {
+    const { scan } = this
+    if (scan.isScanning && this.props.isFiltered && !scan.isAgain) {
+      if (scan.reverse) this.window.before = scan.low - 1
+      else this.window.after = scan.high
+    }
+    scan.stop()
+    this.props.onScan?.(scan)
   }
 
   loadWanted () {
@@ -195,11 +216,12 @@ export class RecordList extends Component {
 
   /** Where to go on if nothing has been found. */
   gapEnd () {
+    if (this.props.isFiltered) return this.scan.high
     return this.origin.reverse ? this.origin.from + 1 : this.origin.from
   }
 
   gapStart () {
-    return this.origin.from - 1
+    return (this.props.isFiltered ? this.scan.low : this.origin.from) - 1
   }
 
   stop () {
@@ -240,6 +262,7 @@ export class RecordList extends Component {
   append ({ rows, count, end }) {
     const list = this.window
     this.liveEnd = end
+    this.scan.reachedEnd = false
     const follows = list.isAtEnd && !this.isPaused && this.stopLoad === null
     if (!follows) {
       this.news += count
@@ -334,7 +357,7 @@ export class RecordList extends Component {
         </div>
         <${Scrollbar} controls="records" fraction=${this.fraction} size=${end > start ? bytesSeen / (end - start) : 1}
           start=${start} end=${end} onDrag=${(offset) => this.drag(offset)} onPage=${(pages) => this.scrollBy(pages * this.window.height)} />
-        ${this.news > 0 && html`<button class="pill" onClick=${() => this.seekEnd()}>${plural(this.news, 'new record')} ↓</button>`}
+        ${this.news > 0 && html`<button class="pill" onClick=${() => this.seekEnd()}>${plural(this.news, 'new record')}${this.props.isFiltered ? ', not filtered yet' : ''} ↓</button>`}
       </div>`
   }
 }

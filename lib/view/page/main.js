@@ -3,13 +3,14 @@
 import { Component, html, render } from './vendor/preact.js'
 import { Address } from './address.js'
 import { get, isOutage } from './api.js'
-import { Bar, Footer } from './bar.js'
+import { Bar, Footer, emptyOf } from './bar.js'
 import { Help } from './help.js'
 import { RecordList } from './list.js'
 import { Live } from './live.js'
 import { Numbers } from './numbers.js'
 import { RecordPanel } from './record.js'
 import { Shelf } from './shelf.js'
+import { Scan } from './scan.js'
 import { allRecords, matching } from './sources.js'
 import { THEMES, applyTheme, setTheme, theme } from './theme.js'
 import { bytes } from './format.js'
@@ -17,18 +18,17 @@ import { bytes } from './format.js'
 const VIEWS = { records: 'Records', shelf: 'Shelf', numbers: 'Numbers' }
 /** Samples of the append rate, one per second. */
 const MAX_SAMPLES = 600
-const NO_SCAN = { isScanning: false, isStopped: false, hits: 0, done: 0, scanned: 0, reverse: false }
 
 class App extends Component {
   constructor (props) {
     super(props)
     this.address = new Address((isForeign) => this.moved(isForeign))
-    this.state = { log: null, error: null, samples: [], isLive: false, scan: NO_SCAN, hasHelp: false, theme: theme() }
+    this.state = { log: null, error: null, samples: [], isLive: false, scan: new Scan(), hasHelp: false, theme: theme() }
     this.list = null
     this.panel = this.address.state.panel ?? 'tree'
     this.onPlace = (at) => this.address.note({ at })
     this.onError = (error) => this.setState({ error })
-    this.onScan = (change) => this.scanned(change)
+    this.onScan = (scan) => this.setState({ scan })
     this.onOpen = (row) => this.openRow(row)
     this.onBounds = (bounds) => this.bounded(bounds)
     this.listRef = (list) => { this.list = list }
@@ -104,18 +104,6 @@ class App extends Component {
     return this.sourceNow
   }
 
-  /** Progress of a filter. */
-  scanned ({ isScanning, isFresh, reverse, added = 0, progress }) {
-    this.setState(({ scan }) => {
-      const next = isFresh ? { ...NO_SCAN } : { ...scan }
-      if (isScanning !== undefined) Object.assign(next, { isScanning, isStopped: false })
-      if (isScanning) Object.assign(next, { done: 0, reverse, before: next.scanned })
-      if (progress !== undefined) Object.assign(next, { done: progress.done, scanned: next.before + progress.scanned })
-      next.hits += added
-      return { scan: next }
-    })
-  }
-
   bounded ({ start, end, warning = null }) {
     const { log } = this.state
     // once: it may be dismissed
@@ -145,6 +133,12 @@ class App extends Component {
     document.querySelector('.map')?.focus()
   }
 
+  /** @param {string} q empty: the list stays where it is */
+  filter (q) {
+    const { seq, at } = this.address.state
+    this.go({ q, at: q === '' ? seq ?? at : null })
+  }
+
   /** Shows a record in the list. */
   show (seq, changes = {}) {
     this.go({ view: 'records', seq, at: seq, panel: this.panel, ...changes })
@@ -153,23 +147,25 @@ class App extends Component {
 
   async jump (target) {
     try {
-      const { seq } = await get('find', target)
+      const { seq, warning } = await get('find', { ...target, encoding: this.address.state.encoding })
       this.go({ seq, at: seq })
       if (target.at === 'end') this.list.seekEnd()
       else this.list.seek(seq)
       this.list.grid.current.focus()
+      if (warning !== null) this.setState({ error: new Error(warning) })
     } catch (error) {
       this.setState({ error })
     }
   }
 
   onKey (event) {
-    const { view, panel, block, seq } = this.address.state
+    const { view, panel, block, seq, q } = this.address.state
     const isTyping = event.target.closest('input, select, textarea, dialog') !== null
     if (event.key === 'Escape' && !event.defaultPrevented) {
       if (isTyping) event.target.blur()
       else if (this.state.error !== null) this.setState({ error: null })
       else if (panel !== null || block !== null) this.close()
+      else if (view === 'records' && q !== '') this.filter('')
       return
     }
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
@@ -177,15 +173,15 @@ class App extends Component {
     const actions = {
       '?': () => this.setState({ hasHelp: true }),
       1: () => this.go({ view: 'records' }),
-      2: () => this.go({ view: 'shelf' }),
+      2: () => this.openShelf(),
       3: () => this.go({ view: 'numbers' }),
       ...(isList && {
         j: () => this.list.move(1),
         k: () => this.list.move(-1),
         g: () => this.list.seekStart(true),
         G: () => this.list.seekEnd(true),
-        '/': () => document.getElementById('filter').focus(),
-        ':': () => document.getElementById('jump').focus()
+        '/': () => document.getElementById('filter').select(),
+        ':': () => document.getElementById('jump').select()
       })
     }
     const isOnList = event.target === document.body || event.target === this.list?.grid.current
@@ -194,6 +190,11 @@ class App extends Component {
       event.preventDefault()
       actions[event.key]()
     } else if (isList && event.target === document.body) this.list.onKey(event)
+  }
+
+  openShelf () {
+    this.go({ view: 'shelf' })
+    window.requestAnimationFrame(() => document.querySelector('.map')?.focus())
   }
 
   openByKey (seq) {
@@ -237,11 +238,11 @@ class App extends Component {
     const hasPanel = state.panel !== null && state.seq !== null
     return html`
       <${Bar} state=${state} log=${log} scan=${scan} onError=${this.onError} onJump=${(target) => this.jump(target)}
-        onFilter=${(q) => this.go({ q, at: q === '' ? state.seq ?? state.at : null })} onEncoding=${(encoding) => this.go({ encoding })}
-        onStop=${() => { this.list.stop(); this.setState(({ scan }) => ({ scan: { ...scan, isStopped: true } })) }} onResume=${() => this.list.resume()} />
+        onFilter=${(q) => this.filter(q)} onEncoding=${(encoding) => this.go({ encoding })}
+        onStop=${() => this.list.stop()} onResume=${() => this.list.resume()} />
       <div class=${hasPanel ? 'split open' : 'split'}>
         <${RecordList} source=${this.source} at=${state.at ?? state.seq} seq=${state.seq} start=${log.start} end=${log.end} isFiltered=${state.q !== ''} listRef=${this.listRef}
-          label=${state.q === '' ? 'Records' : 'Records that match the filter'} empty=${state.q === '' ? 'The log has no records here.' : 'No record matches.'}
+          label=${state.q === '' ? 'Records' : 'Records that match the filter'} empty=${state.q === '' ? 'The log has no records here.' : emptyOf(scan, state.q)}
           onSelect=${(seq) => this.go({ seq }, { replace: true })} onOpen=${this.onOpen} onPlace=${this.onPlace} onScan=${state.q === '' ? null : this.onScan} onError=${this.onError} onBounds=${this.onBounds} />
         ${hasPanel && html`<${RecordPanel} seq=${state.seq} panel=${state.panel} encoding=${state.encoding} onPanel=${(panel) => this.go({ panel }, { replace: true })} onClose=${() => this.close()}
           onSelect=${(seq) => this.select(seq)} onBlock=${(event, record) => { event.preventDefault(); this.go({ view: 'shelf', block: record.block }) }} onContext=${state.q === '' ? null : (seq) => this.show(seq, { q: '' })} />`}

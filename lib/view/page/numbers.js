@@ -4,7 +4,7 @@ import { Component, html } from './vendor/preact.js'
 import { events, isAborted } from './api.js'
 import { Chart } from './chart.js'
 import { Verify } from './verify.js'
-import { bytes, count, percent } from './format.js'
+import { bytes, count, percent, plural } from './format.js'
 
 /** Seconds that the chart of appends shows at least. */
 const SECONDS = 60
@@ -44,7 +44,7 @@ export class Numbers extends Component {
         <section aria-label="Sizes">
           <header><h2>Sizes</h2>${numbers !== null && html`<button class="quiet" onClick=${() => this.load()}>Count again</button>`}</header>
           ${error !== null && html`<p class="problem" role="status">${error.message}</p>`}
-          <p class="note">${done < 1 && error === null ? html`Counting … <progress value=${done} max="1" aria-label="Counting"></progress> ${percent(done)}` : numbers === null ? '' : 'Counted record by record.'}</p>
+          <p class="note">${done < 1 && error === null ? html`Counting … <progress value=${done} max="1" aria-label="Counting"></progress> ${percent(done)}` : numbers === null ? '' : `Counted record by record${log.end > numbers.size ? ` up to offset ${count(numbers.size)}; ${bytes(log.end - numbers.size)} were appended since` : ''}.`}</p>
           <dl class="tiles">${tiles(log, numbers).map(([name, value, note]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd>${note && html`<dd class="note">${note}</dd>`}</div>`)}</dl>
         </section>
         <section aria-label="Appends"><h2>Appends</h2><${Live} samples=${samples} onError=${onError} /></section>
@@ -61,10 +61,10 @@ function tiles (log, numbers) {
   if (log.start > 0) known.push(['Start', bytes(log.start), 'trimmed before that'])
   // as many as there will be, with room for their notes
   if (numbers === null) return [['Records', log.records === null ? '…' : count(log.records), ' '], ['Deleted', '…', ' '], ['File', '…', ' '], ['Padding', '…', ' '], ...known]
-  const { size, allocated, records, deleted, deletedBytes, padding } = numbers
+  const { size, allocated, records, parts, deleted, deletedBytes, padding } = numbers
   const share = (part) => size > 0 ? `${percent(part / size, 1)} of the file` : null
   return [
-    ['Records', count(records), records > 0 ? `${bytes(numbers.bytes / records)} on average` : null], ['Deleted', count(deleted), deletedBytes > 0 ? bytes(deletedBytes) : null],
+    ['Records', count(records), records > 0 ? `${bytes(numbers.bytes / records)} on average${parts > 0 ? `; ${plural(parts, 'more chunk')} of large ones` : ''}` : null], ['Deleted', count(deleted), deletedBytes > 0 ? bytes(deletedBytes) : null],
     ['File', bytes(size), allocated === null || allocated === undefined ? null : `${bytes(allocated)} allocated`], ['Padding', bytes(padding), share(padding)],
     ...known
   ]

@@ -48,7 +48,7 @@ export class RecordPanel extends Component {
     return html`
       <section class="panel" id="record" aria-label="Record" tabindex="-1" aria-busy=${!isCurrent && error === null}>
         <header>
-          <h2>Record <span class="mono">${count(seq)}</span></h2>
+          <h2>Record at offset <span class="mono">${count(seq)}</span></h2>
           <button class="quiet" aria-label="Previous record" title="Previous record (k)" disabled=${!isCurrent || record.previous === null} onClick=${() => onSelect(record.previous)}>↑</button>
           <button class="quiet" aria-label="Next record" title="Next record (j)" disabled=${!isCurrent || record.next === null} onClick=${() => onSelect(record.next)}>↓</button>
           <button class="quiet" aria-label="Close the record" title="Close (Esc)" onClick=${onClose}>✕</button>
@@ -63,7 +63,7 @@ export class RecordPanel extends Component {
           ${onContext && html`<div><button class="link" onClick=${() => onContext(record.seq)}>Show among all records</button></div>`}
           </dl>
           ${!record.deleted && html`<${Tabs} label="Form of the record" names=${PANELS} value=${shown} onChange=${onPanel} controls="record-content" disabled=${record.value === undefined ? ['tree'] : []} />`}
-          ${record.truncated && html`<p class="note">Only the first ${bytes(record.content.length)} are shown.</p>`}
+          ${(shown === 'tree' ? !record.deleted && !record.complete : record.truncated) && html`<p class="note">Only the first ${shown === 'tree' ? 'members' : bytes(record.content.length)} are shown.</p>`}
           ${!record.deleted && html`<div class="content" id="record-content" role="tabpanel" aria-labelledby=${`tab-${shown}`}>${contentOf(shown, record)}</div>`}`}
       </section>`
   }

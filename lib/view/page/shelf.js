@@ -25,10 +25,11 @@ export class Shelf extends Component {
 
   render ({ log, block, onBlock, onClose, onRecord }) {
     const total = Math.ceil(log.end / log.blockSize)
+    const trimmed = Math.floor(log.start / log.blockSize)
     return html`
       <div class=${block === null ? 'split' : 'split open'}>
         <section class="shelf" aria-label="Blocks">
-          <p class="note">${plural(total, 'block')} of ${bytes(log.blockSize)}${log.start > 0 ? `, of which the first ${count(Math.floor(log.start / log.blockSize))} are trimmed` : ''}. A block is a shelf; choose one to see its records as books.</p>
+          <p class="note">${plural(total - trimmed, 'block')} of ${bytes(log.blockSize)}${trimmed > 0 ? `, from block ${count(trimmed)} on: what was before that is trimmed` : ''}. A block is a shelf; choose one to see its records as books.</p>
           <ul class="legend" aria-label="Colours">${Object.entries(LEGEND).map(([kind, text]) => html`<li key=${kind}><span class=${`swatch ${kind}`}></span>${text}</li>`)}</ul>
           ${total === 0 ? html`<p class="note">The log is empty.</p>` : html`<${BlockMap} cells=${this.cells} total=${total} selected=${block} onBlock=${onBlock} />`}
         </section>

@@ -8,12 +8,16 @@ const PAGE = 200
  * @typedef {import('./window.js').Row} Row
  *
  * @typedef {object} Progress of a scan
+ * @property {number} at offset up to which it is
  * @property {number} done 0 to 1
  * @property {number} hits
- * @property {number} scanned
+ * @property {number} scanned records
+ * @property {number} corrupt blocks that were passed over
+ * @property {string | null} [missing] at its end: the path at which no record has a value
  *
  * @typedef {object} Load
  * @property {number} from offset
+ * @property {number | null} until offset at which a filter is to end
  * @property {boolean} reverse
  * @property {(rows: Row[]) => void} onRows in the order of the log; may be called several times
  * @property {(next: number | null) => void} onEnd next: where to go on; null: there is nothing else
@@ -43,7 +47,7 @@ export function allRecords (encoding) {
 
 /** @param {string} q @param {string} encoding @returns {Source} */
 export function matching (q, encoding) {
-  return ({ from, reverse, onRows, onEnd, onError, onProgress }) => {
+  return ({ from, until, reverse, onRows, onEnd, onError, onProgress }) => {
     const stopping = new window.AbortController()
     /** @type {Row[]} hits that are not on the page yet: they come one by one, and are shown once per frame */
     let hits = []
@@ -66,13 +70,13 @@ export function matching (q, encoding) {
         done = progress.done
         onProgress(progress)
       },
-      end ({ next, scanned }) {
+      end ({ next, ...counts }) {
         flush()
-        onProgress({ done: next === null ? 1 : done, scanned })
+        onProgress({ ...counts, done: next === null ? 1 : done })
         onEnd(next)
       }
     }
-    events('filter', { q, from, reverse: reverse ? 1 : 0, encoding }, handlers, stopping.signal).catch(err => {
+    events('filter', { q, from, until, reverse: reverse ? 1 : 0, encoding }, handlers, stopping.signal).catch(err => {
       if (!isAborted(err)) onError(err)
     })
     return () => {

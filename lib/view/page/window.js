@@ -118,6 +118,19 @@ export class RecordWindow {
     this.clamp()
   }
 
+  /** The log was trimmed. @param {number} start @returns {boolean} whether there were rows before it */
+  dropBefore (start) {
+    const gone = this.rows.findIndex(row => row.seq >= start)
+    if (gone === 0 || this.rows.length === 0) return false
+    const count = gone === -1 ? this.rows.length : gone
+    this.rows = this.rows.slice(count)
+    this.top -= count * this.rowHeight
+    this.place += count
+    this.isFirst = true
+    this.clamp()
+    return true
+  }
+
   /** Where to load from: the first offset that is not loaded, in this direction. @param {boolean} reverse */
   from (reverse) {
     if (reverse) return this.before ?? (this.rows.length > 0 ? this.rows[0].seq - 1 : null)

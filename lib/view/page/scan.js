@@ -1,0 +1,63 @@
+// What a filter has looked at: a range of the log, which grows on both sides. What is read again, after rows were dropped, is not counted again.
+
+const NOTHING = { hits: 0, scanned: 0, corrupt: 0 }
+
+export class Scan {
+  constructor () {
+    this.counts = this.before = NOTHING
+    this.isScanning = this.isStopped = false
+    /** Offset from which on all has been looked at, and up to which. */
+    this.low = this.high = 0
+    this.reachedStart = this.reachedEnd = false
+    this.missing = null
+  }
+
+  /**
+   * @param {{ from: number, reverse: boolean, isFresh: boolean, start: number, end: number }} load
+   * @returns {number | null} offset at which it is to end, since it goes on differently from there
+   */
+  begin ({ from, reverse, isFresh, start, end }) {
+    if (isFresh) {
+      this.low = this.high = from
+      this.counts = NOTHING
+      this.reachedStart = !reverse && from <= start
+      this.reachedEnd = reverse && from >= end
+      this.missing = undefined
+    }
+    this.isAgain = !isFresh && (reverse ? from >= this.low : from < this.high)
+    this.reverse = reverse
+    this.before = this.counts
+    this.done = 0
+    this.isScanning = true
+    this.isStopped = false
+    return !this.isAgain || (reverse && this.low <= start) ? null : reverse ? this.low : this.high
+  }
+
+  /** @param {{ at: number, done: number, hits: number, scanned: number, corrupt: number, missing?: string | null }} progress */
+  progress ({ at, done, hits, scanned, corrupt, missing }) {
+    this.done = done
+    if (this.isAgain) return
+    this.counts = { hits: this.before.hits + hits, scanned: this.before.scanned + scanned, corrupt: this.before.corrupt + corrupt }
+    if (missing !== undefined && this.missing !== null) this.missing = missing
+    if (this.reverse) this.low = Math.min(this.low, at + 1)
+    else this.high = Math.max(this.high, at)
+  }
+
+  /** @param {number | null} next where it goes on; null: nothing is left on this side */
+  end (next) {
+    this.isScanning = false
+    if (next !== null) return
+    if (this.reverse) this.reachedStart = true
+    else this.reachedEnd = true
+  }
+
+  stop () {
+    this.isStopped = this.isScanning
+    this.isScanning = false
+  }
+
+  /** Whether all of the log has been looked at. */
+  get isWhole () {
+    return this.reachedStart && this.reachedEnd
+  }
+}
