@@ -194,3 +194,98 @@ tape('a compaction that was interrupted is done when the log is opened again, an
     fs.writeFileSync(file + '.compaction', '')
   }
 })
+
+tape('it runs once, whatever ends or begins while it runs', async (t) => {
+  for (const disturb of [
+    ({ live }) => live.abort(),
+    ({ log }) => log.stream({}).pipe({ paused: false, write () {}, end () {} }),
+    ({ log }) => log.stream({ live: true }).abort()
+  ]) {
+    const { log, compact, append, get, onDrain, close } = await filled(t, 200, [3])
+    const live = log.stream({ live: true, gt: log.since.value })
+    live.pipe({ paused: false, write () {}, end () {} })
+    const events = eventsOf(log)
+    let isDisturbed = false
+    log.compactionProgress(({ done }) => {
+      if (done || isDisturbed) return
+      isDisturbed = true
+      setImmediate(() => disturb({ log, live }))
+      process.nextTick(() => disturb({ log, live }))
+    })
+    await compact()
+    t.deepEqual(events.map(({ done }) => done), [true, false, false, true])
+    const offset = await append(record(201))
+    await onDrain()
+    t.deepEqual(await get(offset), record(201))
+    t.equal((await collect(log)).length, 200)
+    await close()
+  }
+})
+
+tape('a stream that ends while a compaction is waited for does not disturb it, and the queued append has the offset that it called back with', async (t) => {
+  const { log, compact, append, get, onDrain, close } = await filled(t, 100, [3])
+  const sink = { paused: false, write () { sink.paused = true }, end () {} }
+  log.stream({}).pipe(sink)
+  const compacted = compact()
+  sink.write = () => {}
+  sink.paused = false
+  sink.source.resume()
+  const offset = await append(record(101))
+  await compacted
+  await onDrain()
+  t.deepEqual(await get(offset), record(101))
+  t.equal(log.since.value, offset)
+  await close()
+})
+
+tape('an interrupted one that is resumed runs once, also if streams were asked for before the log was open', async (t) => {
+  const { file, close } = await filled(t, 100, [0])
+  await close()
+  fs.writeFileSync(file + '.compaction', '')
+  const again = openLog(file, { blockSize: BLOCK_SIZE })
+  const events = eventsOf(again.log)
+  const given = await again.collect()
+  await again.onDrain()
+  t.ok(given.length === 99 || given.length === 100)
+  t.deepEqual(events.map(({ done }) => done), [false, false, true])
+  t.equal((await again.collect()).length, 99)
+  t.notOk(fs.existsSync(file + '.compaction'))
+  await again.close()
+})
+
+tape('an interrupted one that cannot be resumed is a warning, says that indexes have to be made again, and is tried again later', async (t) => {
+  const { file, close } = await filled(t, 100, [0])
+  await close()
+  fs.writeFileSync(file + '.compaction', '')
+  const warned = new Promise(resolve => process.once('warning', resolve))
+  const again = openLog(file, { blockSize: BLOCK_SIZE })
+  const events = eventsOf(again.log)
+  const bounded = again.log.stream({ live: true, lt: 1e6 })
+  bounded.pipe({ paused: false, write () {}, end () {} })
+  const { code, message } = await warned
+  t.equal(code, 'FLUMELOG_COMPACTION')
+  t.match(message, /could not go on: Compaction cannot run/)
+  t.deepEqual([events.at(-1).done, events.at(-1).sizeDiff], [true, 1])
+  t.ok(fs.existsSync(file + '.compaction'))
+  bounded.abort()
+  await again.compact()
+  t.equal((await again.collect()).length, 99)
+  t.notOk(fs.existsSync(file + '.compaction'))
+  await again.close()
+})
+
+tape('all callers of one that fails get its error, and the log goes on', async (t) => {
+  const { file, log, append, onDrain, compact, close } = await filled(t, 20, [0])
+  fs.mkdirSync(file + '.compaction')
+  const codes = []
+  log.compact((err) => codes.push(err?.code))
+  log.compact((err) => codes.push(err?.code))
+  await append(record(21))
+  await onDrain()
+  t.deepEqual(codes, ['EISDIR', 'EISDIR'])
+  t.equal((await collect(log)).length, 21)
+  fs.rmdirSync(file + '.compaction')
+  await compact()
+  t.equal((await collect(log)).length, 20)
+  await close()
+})
