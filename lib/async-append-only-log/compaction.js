@@ -6,11 +6,11 @@
 
 const fs = require('fs')
 const path = require('path')
-const Obv = require('obz')
 const errors = require('../errors')
 const { callAll } = require('../callbacks')
 const { fits } = require('../format/layout')
 const { syncFolder } = require('../storage/directory')
+const { observable } = require('./observable')
 
 /** Milliseconds between two progress events. */
 const INTERVAL = 1000
@@ -27,7 +27,7 @@ class Compaction {
     /** Whether an earlier one was interrupted. */
     this.isResumed = fs.existsSync(this.marker)
     /** @type {import('./types').Obz<import('./types').Progress>} */
-    this.progress = /** @type {any} */ (Obv())
+    this.progress = observable()
     this.progress.set(this.isResumed ? { percent: 0, done: false } : { percent: 1, done: true, sizeDiff: 0 })
     /** Of `compact`, while it waits for streams and for what is to be stored. @type {Done[]} */
     this.starting = []
@@ -68,8 +68,10 @@ class Compaction {
     store.drainAll((err) => {
       if (err) return this.cancel(err)
       store.deletions.whenFlushed((err) => {
-        this.isPreparing = false
         if (err) return this.cancel(err)
+        // of other instances: live streams get what they would have got with the next flush, before it moves
+        for (const { progress } of store.instances) progress.catchUp()
+        this.isPreparing = false
         // what came meanwhile
         if (!store.isDrained || store.deletions.isDirty || !store.streams.every(stream => stream.isDone)) return this.startIfPossible()
         this.start()

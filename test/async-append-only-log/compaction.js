@@ -289,3 +289,63 @@ tape('all callers of one that fails get its error, and the log goes on', async (
   t.equal((await collect(log)).length, 20)
   await close()
 })
+
+tape('a live stream that waits gets all there is before a compaction that another stream lets start', async (t) => {
+  for (const resumesInSince of [false, true]) {
+    const { log, compact, append, onDrain, close } = await filled(t, 10, [3])
+    const given = []
+    const sink = { paused: true, write () {}, end () {} }
+    log.stream({ live: true }).pipe(sink)
+    log.stream({ live: true }).pipe({ paused: false, write: ({ value }) => { given.push(value?.[0]) } })
+    const compacted = compact()
+    await append(record(11))
+    if (resumesInSince) {
+      log.since(() => {
+        sink.paused = false
+        sink.source.resume()
+      }, false)
+    } else sink.paused = false
+    await compacted
+    await append(record(12))
+    await onDrain()
+    t.deepEqual(given, [1, 2, 3, undefined, 5, 6, 7, 8, 9, 10, 11, 12])
+    await close()
+  }
+})
+
+tape('live streams of one who has the file open lose nothing of what another appends before a compaction', async (t) => {
+  const { file, log, store, del, compact, close } = await filled(t, 2)
+  const other = openLog(file)
+  await other.onDrain()
+  const given = []
+  other.log.stream({ live: true }).pipe({ paused: false, write: ({ value }) => { given.push(value[0]) } })
+  await store(record(3))
+  await del(0)
+  await compact()
+  t.equal(other.log.since.value, log.since.value)
+  await other.store(record(4))
+  t.deepEqual(given, [1, 2, 3, 4])
+  await other.close()
+  await close()
+})
+
+tape('what listeners throw is thrown once, and stops neither a compaction nor what waits for it', async (t) => {
+  const { log, compact, append, onDrain, close } = await filled(t, 100, [3])
+  const thrown = []
+  const catching = (err) => { thrown.push(err.message) }
+  process.on('uncaughtException', catching)
+  let calls = 0
+  log.compactionProgress(({ done }) => { if (calls++ > 0) throw new Error(`done: ${done}`) })
+  const events = eventsOf(log)
+  await compact()
+  log.compact(() => { throw new Error('compact') })
+  await append(record(101))
+  await onDrain()
+  await compact()
+  process.off('uncaughtException', catching)
+  t.equal(thrown.length, calls, 'with that of the callback')
+  t.equal(events.length, calls, 'other listeners get all')
+  t.ok(events.at(-1).done)
+  t.equal((await collect(log)).length, 100)
+  await close()
+})
