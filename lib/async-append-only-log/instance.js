@@ -20,7 +20,8 @@ class Instance {
    * @param {import('./types').Options<any>} options
    */
   constructor (filename, options) {
-    const { codec = IDENTITY, writeTimeout } = options
+    const { writeTimeout } = options
+    const codec = options.codec ?? IDENTITY
     if (typeof codec.encode !== 'function' || typeof codec.decode !== 'function') throw errors.invalid('codec must be an object with the functions encode and decode')
     this.codec = codec
     /** null: values are as they are stored. */
@@ -99,7 +100,14 @@ class Instance {
     const { records } = this.store
     if (!Array.isArray(values)) return cb(errors.aaolNoArray(), undefined)
     // a codec may use its buffer again
-    const batch = values.map(value => Buffer.from(records.bytesOf(this.codec.encode(value))))
+    const encoded = values.map(value => copyOf(this.codec.encode(value)))
+    /** @type {any[]} */
+    let batch
+    try {
+      batch = encoded.map(data => records.bytesOf(data))
+    } catch (err) {
+      return cb(err, undefined)
+    }
     const problem = records.problemTogether(batch)
     if (problem !== null) return cb(problem, undefined)
     const seqs = records.appendTransaction(batch)
@@ -211,6 +219,11 @@ function openInstance (filename, options) {
     close: (/** @type {any} */ cb) => instance.close(optional(cb) ?? noop)
   }
   return /** @type {any} */ (Object.defineProperty(members, 'blockSize', { enumerable: true, get: () => store.blockSize }))
+}
+
+/** @param {any} data */
+function copyOf (data) {
+  return data instanceof Uint8Array ? Buffer.from(data) : data
 }
 
 function noop () {}

@@ -230,3 +230,33 @@ tape('what is appended while the log is being closed is stored and called back, 
   t.deepEqual((await last.collect({ offsets: false })).map(String), ['before', 'in the drain', 'before', 'in the drain'])
   await last.close()
 })
+
+tape('a transaction with what cannot be a record is an error for its callback, and null for an option means its default', async (t) => {
+  const { appendTransaction, collect, close } = openLog(testFolder(t)('log'), { codec: null, validateRecord: null })
+  for (const value of [Buffer.alloc(4), Buffer.alloc(0), 5, null]) {
+    t.equal(await appendTransaction([Buffer.from('x'), value]).then(() => null, ({ code }) => code), 'flumelog:invalid')
+  }
+  t.deepEqual(await collect(), [])
+  await close()
+})
+
+tape('a `validateRecord` that throws ends the opening, and nothing is cut', async (t) => {
+  const file = testFolder(t)('log')
+  const copy = testFolder(t)('copy')
+  const { store, close } = openLog(file)
+  await store(...Array.from({ length: 20 }, (_, i) => Buffer.from(`record ${i}`)))
+  // what a crash leaves
+  for (const suffix of ['', '.recovery-point']) fs.copyFileSync(file + suffix, copy + suffix)
+  await close()
+  const before = [copy, copy + '.recovery-point'].map(name => fs.readFileSync(name, 'hex'))
+  const broken = openLog(copy, { validateRecord () { throw new Error('broken') } })
+  const problem = await broken.onDrain().then(() => null, err => err)
+  t.equal(problem.code, 'flumelog:invalid')
+  t.match(problem.message, /validateRecord threw.*broken/)
+  await broken.close().catch(() => {})
+  t.deepEqual([copy, copy + '.recovery-point'].map(name => fs.readFileSync(name, 'hex')), before)
+  t.notOk(fs.existsSync(copy + '.cut-0'))
+  const again = openLog(copy, { validateRecord: () => true })
+  t.equal((await again.collect()).length, 20)
+  await again.close()
+})
