@@ -648,6 +648,16 @@ exports.aaolOutOfBounds = (offset, size) => createError('ERR_AAOL_OFFSET_OUT_OF_
 
 exports.aaolTooLarge = () => createError('flumelog:too-large', 'Data to be appended is larger than block size')
 
+/**
+ * @param {string} filename
+ * @param {unknown} cause
+ */
+exports.aaolValidateThrew = (filename, cause) => createError('flumelog:invalid',
+  `${filename}: validateRecord threw, so the log was not opened, and nothing of it was changed; it must return true or false: ${String(cause)}`, { filename, cause, isValidateError: true })
+
+/** @param {any} err */
+exports.isValidateError = (err) => err?.isValidateError === true
+
 exports.aaolNoArray = () => exports.invalid('appendTransaction expects first argument to be an array')
 
 exports.aaolCompacting = () => exports.invalid('Cannot delete while compaction is in progress')

@@ -219,7 +219,8 @@ class RecordCodec {
     try {
       this.decode(this.takesText ? layout.text(data, 0, data.length) : data, 0)
       return this.validate === undefined || this.validate(data) !== false
-    } catch {
+    } catch (err) {
+      if (errors.isValidateError(err)) throw err
       return false
     }
   }

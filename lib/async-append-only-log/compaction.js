@@ -6,15 +6,16 @@
 
 const fs = require('fs')
 const path = require('path')
-const Obv = require('obz')
 const errors = require('../errors')
 const { callAll } = require('../callbacks')
 const { fits } = require('../format/layout')
 const { syncFolder } = require('../storage/directory')
+const { observable } = require('./observable')
 
 /** Milliseconds between two progress events. */
 const INTERVAL = 1000
 const SUFFIX = '.compaction'
+const NOTHING = { sizeDiff: 0, holesFound: 0 }
 
 /** @typedef {import('./types').Done} Done */
 
@@ -26,12 +27,14 @@ class Compaction {
     /** Whether an earlier one was interrupted. */
     this.isResumed = fs.existsSync(this.marker)
     /** @type {import('./types').Obz<import('./types').Progress>} */
-    this.progress = /** @type {any} */ (Obv())
+    this.progress = observable()
     this.progress.set(this.isResumed ? { percent: 0, done: false } : { percent: 1, done: true, sizeDiff: 0 })
     /** Of `compact`, while it waits for streams and for what is to be stored. @type {Done[]} */
     this.starting = []
     this.isPreparing = false
     this.isRunning = false
+    /** How the last one ended. @type {Error | null} */
+    this.failure = null
     /** Calls that wait for its end. @type {Array<() => void>} */
     this.queue = []
     /** Streams that do. @type {Array<() => void>} */
@@ -40,32 +43,35 @@ class Compaction {
 
   /** The log is open. */
   open () {
-    if (this.isResumed) this.compact((err) => { if (err) throw err })
+    // nobody waits for its error: the next opening tries again, or the next call of `compact`
+    if (this.isResumed) this.compact((err) => { if (err && this.store.failure === null) process.emitWarning(`${this.store.filename}: an interrupted compaction could not go on: ${err.message}`, { code: 'FLUMELOG_COMPACTION' }) })
   }
 
   /** @param {Done} cb */
   compact (cb) {
     if (this.isRunning || this.starting.length > 0) {
       // the callers of the first one are called back last
-      this.queue.push(() => cb(this.store.failure))
+      this.queue.push(() => cb(this.store.failure ?? this.failure))
       return
     }
-    if (this.store.streams.some(stream => stream.live && stream.isBounded)) return cb(errors.aaolBoundedStream())
     this.starting.push(cb)
-    this.startIfPossible()
+    if (this.store.streams.some(stream => stream.live && stream.isBounded)) this.cancel(errors.aaolBoundedStream())
+    else this.startIfPossible()
   }
 
   /** Called whenever a stream has ended, or has got all. */
   startIfPossible () {
-    if (this.starting.length === 0 || this.isPreparing) return
+    if (this.starting.length === 0 || this.isPreparing || this.isRunning) return
     const { store } = this
     if (!store.streams.every(stream => stream.isDone)) return
     this.isPreparing = true
     store.drainAll((err) => {
       if (err) return this.cancel(err)
       store.deletions.whenFlushed((err) => {
-        this.isPreparing = false
         if (err) return this.cancel(err)
+        // of other instances: live streams get what they would have got with the next flush, before it moves
+        for (const { progress } of store.instances) progress.catchUp()
+        this.isPreparing = false
         // what came meanwhile
         if (!store.isDrained || store.deletions.isDirty || !store.streams.every(stream => stream.isDone)) return this.startIfPossible()
         this.start()
@@ -76,14 +82,14 @@ class Compaction {
   /** @param {Error} err */
   cancel (err) {
     this.isPreparing = false
-    callAll(this.starting.splice(0), err)
+    this.end(err, NOTHING)
   }
 
   start () {
     this.isRunning = true
     if (this.progress.value.done) this.progress.set({ percent: 0, done: false })
     // on a stack of its own: jitdb expects what it schedules then to run before what a promise of `compact` leads to
-    this.run().then(result => process.nextTick(() => this.end(null, result)), err => process.nextTick(() => this.end(err, { sizeDiff: 0, holesFound: 0 })))
+    this.run().then(result => process.nextTick(() => this.end(null, result)), err => process.nextTick(() => this.end(err, NOTHING)))
   }
 
   /** @returns {Promise<{ sizeDiff: number, holesFound: number }>} */
@@ -91,7 +97,7 @@ class Compaction {
     const { log, blockSize } = this.store
     if (log === null) throw errors.closed(this.store.filename)
     const first = await this.findFirst()
-    if (first === null && !this.isResumed) return { sizeDiff: 0, holesFound: 0 }
+    if (first === null && !this.isResumed) return NOTHING
     if (first !== null) {
       if (!this.isResumed) await this.writeMarker()
       if (first.unshifted !== -1) this.report(first, 0, 0)
@@ -168,22 +174,33 @@ class Compaction {
   end (err, result) {
     const { store } = this
     const callers = this.starting.splice(0)
-    if (store.failure === null) {
-      const { records } = store
-      const { shift } = records
-      records.shift = records.blocks.base
-      if (err === null) store.deletions.reset()
-      if (records.shift !== shift) {
-        for (const { progress } of store.instances) progress.moved(records.lastOffset)
-        for (const stream of store.streams) if (stream.live) stream.move()
-      }
-    }
     this.isRunning = false
-    this.progress.set({ ...result, percent: 1, done: true })
-    if (store.failure === null) this.removeMarker()
+    this.failure = err
+    // of one that was resumed: the one before may have moved the records, so indexes are made again
+    let { sizeDiff } = result
+    if (err !== null && this.isResumed) sizeDiff = 1
+    if (store.failure === null && this.followMove(err)) sizeDiff = Math.max(1, sizeDiff)
+    if (!this.progress.value.done) this.progress.set({ ...result, sizeDiff, percent: 1, done: true })
+    // one that was resumed and failed has not ended
+    if (store.failure === null && !(err !== null && this.isResumed)) this.removeMarker()
     callAll(this.streams.splice(0), undefined)
     callAll(this.queue.splice(0), undefined)
     callAll(callers, err)
+  }
+
+  /**
+   * @param {Error | null} err
+   * @returns {boolean} whether records have been moved
+   */
+  followMove (err) {
+    const { store, store: { records } } = this
+    const { shift } = records
+    records.shift = records.blocks.base
+    if (err === null) store.deletions.reset()
+    if (records.shift === shift) return false
+    for (const { progress } of store.instances) progress.moved(records.lastOffset)
+    for (const stream of store.streams) if (stream.live) stream.move()
+    return true
   }
 
   async writeMarker () {
@@ -200,9 +217,7 @@ class Compaction {
 
   /** @param {Error} err the log has failed */
   fail (err) {
-    if (this.isRunning) return
-    this.cancel(err)
-    callAll(this.queue.splice(0), undefined)
+    if (!this.isRunning) this.cancel(err)
   }
 }
 

@@ -25,6 +25,11 @@ class Deletions {
     this.failure = null
     /** @type {Done[]} */
     this.waiting = []
+    /** Those whose deletions are being made durable. @type {Done[]} */
+    this.flushing = []
+    this.isFlushing = false
+    /** Of how many that is. */
+    this.flushed = 0
     /** How many there were since the log was opened. */
     this.deletions = 0
     /** null: not known. @type {number | null} */
@@ -69,24 +74,32 @@ class Deletions {
       this.failure ??= err
       this.deletedBytes = null
     }
-    if (this.pending.size === 0 && this.waiting.length > 0) this.flush()
+    if (this.waiting.length > 0) this.flush()
   }
 
   /** @param {Done} cb */
   whenFlushed (cb) {
     if (!this.isDirty) return cb(null)
+    if (this.isFlushing && this.deletions === this.flushed) {
+      this.flushing.push(cb)
+      return
+    }
     this.waiting.push(cb)
-    if (this.pending.size === 0 && this.waiting.length === 1) this.flush()
+    this.flush()
   }
 
   flush () {
-    const { waiting, failure } = this
-    this.waiting = []
+    if (this.isFlushing || this.pending.size > 0) return
+    const { failure } = this
+    this.flushing = this.waiting.splice(0)
     this.failure = null
-    this.isDirty = false
+    this.isFlushing = true
+    this.flushed = this.deletions
     this.store.log?.sync((err) => {
-      if (err) this.isDirty = true
-      callAll(waiting, failure ?? err)
+      this.isFlushing = false
+      if (!err && this.deletions === this.flushed) this.isDirty = false
+      callAll(this.flushing.splice(0), failure ?? err)
+      if (this.waiting.length > 0) this.flush()
     })
   }
 

@@ -20,7 +20,8 @@ class Instance {
    * @param {import('./types').Options<any>} options
    */
   constructor (filename, options) {
-    const { codec = IDENTITY, writeTimeout } = options
+    const { writeTimeout } = options
+    const codec = options.codec ?? IDENTITY
     if (typeof codec.encode !== 'function' || typeof codec.decode !== 'function') throw errors.invalid('codec must be an object with the functions encode and decode')
     this.codec = codec
     /** null: values are as they are stored. */
@@ -30,6 +31,10 @@ class Instance {
     this.store = storeFor(filename, options)
     this.progress = new WriteProgress(this, writeTimeout || WRITE_TIMEOUT)
     this.isClosed = false
+    /** Whether appends are errors, while what was appended is stored. */
+    this.isEnding = false
+    /** Whether all calls are. */
+    this.isEnded = false
     this.store.add(this)
   }
 
@@ -65,11 +70,26 @@ class Instance {
    */
   append (value, cb) {
     const { records } = this.store
-    let seq = records.shift
-    if (Array.isArray(value)) for (const each of value) seq = records.append(this.encoded(each))
-    else seq = records.append(this.encoded(value))
-    if (!Array.isArray(value) || value.length > 0) this.progress.appended(seq)
-    cb(null, seq - records.shift)
+    const seq = Array.isArray(value) ? this.appendEach(value) : records.append(this.encoded(value))
+    if (seq !== -1) this.progress.appended(seq)
+    cb(null, seq === -1 ? 0 : seq - records.shift)
+  }
+
+  /**
+   * @param {any[]} values
+   * @returns {number} seq of the last record, -1 if there is none
+   */
+  appendEach (values) {
+    const { records } = this.store
+    let seq = -1
+    try {
+      for (const value of values) seq = records.append(this.encoded(value))
+    } catch (err) {
+      // those before it are in the log, as with async-append-only-log
+      if (seq !== -1) this.progress.appended(seq)
+      throw err
+    }
+    return seq
   }
 
   /**
@@ -80,7 +100,14 @@ class Instance {
     const { records } = this.store
     if (!Array.isArray(values)) return cb(errors.aaolNoArray(), undefined)
     // a codec may use its buffer again
-    const batch = values.map(value => Buffer.from(records.bytesOf(this.codec.encode(value))))
+    const encoded = values.map(value => copyOf(this.codec.encode(value)))
+    /** @type {any[]} */
+    let batch
+    try {
+      batch = encoded.map(data => records.bytesOf(data))
+    } catch (err) {
+      return cb(err, undefined)
+    }
     const problem = records.problemTogether(batch)
     if (problem !== null) return cb(problem, undefined)
     const seqs = records.appendTransaction(batch)
@@ -95,8 +122,8 @@ class Instance {
   get (offset, cb) {
     const { store } = this
     const { records } = store
-    const data = records === null ? null : records.dataNow(offset)
-    if (data === null) store.whenOpen(/** @type {any} */ (cb), () => this.find(offset, cb))
+    const data = records === null || this.isEnded ? null : records.dataNow(offset)
+    if (data === null) this.whenOpen(/** @type {any} */ (cb), () => this.find(offset, cb))
     else records.answer(this.decode === null ? data : this.decode(data), cb)
   }
 
@@ -131,11 +158,35 @@ class Instance {
     if (this.isClosed) return process.nextTick(cb, null)
     this.isClosed = true
     const { store } = this
-    const end = () => {
+    const end = (/** @type {any} */ err) => {
+      this.isEnded = true
       for (const stream of [...this.streams]) stream.abort(true)
-      store.release(this, cb)
+      store.release(this, (closeErr) => cb(closeErr ?? err ?? null))
     }
-    store.whenOpen(end, () => this.onDrain(() => store.deletions.whenFlushed(end)))
+    const drain = () => this.onDrain((err) => {
+      this.isEnding = true
+      if (err) end(err)
+      // appended by callbacks of the same drain
+      else if (!this.progress.isDrained) drain()
+      else store.deletions.whenFlushed(end)
+    })
+    store.whenOpen(() => end(null), drain)
+  }
+
+  /**
+   * @param {any} cb called if the log cannot be used
+   * @param {() => void} run
+   */
+  whenOpen (cb, run) {
+    this.store.whenOpen(cb, () => this.isEnded ? process.nextTick(cb, errors.closed(this.store.filename)) : run())
+  }
+
+  /**
+   * @param {any} cb called if the log cannot be used
+   * @param {() => void} run when records can be appended
+   */
+  whenAppendable (cb, run) {
+    this.store.whenAppendable(cb, () => this.isEnding ? process.nextTick(cb, errors.closed(this.store.filename)) : run())
   }
 }
 
@@ -155,19 +206,24 @@ function openInstance (filename, options) {
     streams,
     get: (/** @type {number} */ offset, /** @type {any} */ cb) => instance.get(offset, cb),
     append: (/** @type {any} */ value, /** @type {any} */ cb) => {
-      if (store.takesAppends) instance.append(value, cb)
-      else store.whenAppendable(cb, () => instance.append(value, cb))
+      if (store.takesAppends && !instance.isEnding) instance.append(value, cb)
+      else instance.whenAppendable(cb, () => instance.append(value, cb))
     },
-    appendTransaction: (/** @type {any} */ values, /** @type {any} */ cb) => store.whenAppendable(cb, () => instance.appendTransaction(values, cb)),
-    del: (/** @type {number} */ offset, /** @type {any} */ cb) => store.whenOpen(cb, () => store.del(offset, cb)),
-    onDrain: (/** @type {any} */ cb) => store.whenOpen(cb, () => instance.onDrain(cb)),
-    onDeletesFlushed: (/** @type {any} */ cb) => store.whenOpen(cb, () => store.deletions.whenFlushed(cb)),
-    compact: (/** @type {any} */ cb) => store.whenOpen(cb, () => store.compaction.compact(cb)),
-    stats: (/** @type {any} */ cb) => store.whenOpen(cb, () => instance.stats(cb)),
+    appendTransaction: (/** @type {any} */ values, /** @type {any} */ cb) => instance.whenAppendable(cb, () => instance.appendTransaction(values, cb)),
+    del: (/** @type {number} */ offset, /** @type {any} */ cb) => instance.whenOpen(cb, () => store.del(offset, cb)),
+    onDrain: (/** @type {any} */ cb) => instance.whenOpen(cb, () => instance.onDrain(cb)),
+    onDeletesFlushed: (/** @type {any} */ cb) => instance.whenOpen(cb, () => store.deletions.whenFlushed(cb)),
+    compact: (/** @type {any} */ cb) => instance.whenOpen(cb, () => store.compaction.compact(cb)),
+    stats: (/** @type {any} */ cb) => instance.whenOpen(cb, () => instance.stats(cb)),
     stream: (/** @type {any} */ options) => new Stream(instance, options ?? {}),
     close: (/** @type {any} */ cb) => instance.close(optional(cb) ?? noop)
   }
   return /** @type {any} */ (Object.defineProperty(members, 'blockSize', { enumerable: true, get: () => store.blockSize }))
+}
+
+/** @param {any} data */
+function copyOf (data) {
+  return data instanceof Uint8Array ? Buffer.from(data) : data
 }
 
 function noop () {}

@@ -11,8 +11,10 @@ const { syncFolder } = require('../storage/directory')
 
 const SUFFIX = '.async-append-only-log'
 const FORMAT = 'async-append-only-log'
-/** Bytes; all blocks of async-append-only-log that callers use are so large, or a multiple. */
+/** Bytes; blocks of async-append-only-log are so large, or a multiple, where the caller does not say how large. */
 const LEAST_BLOCK = 1024
+/** Bytes; the least that is tried because the caller says so: by chance, a log of this package could be taken for an old one of smaller blocks. */
+const LEAST_GIVEN = 256
 
 /**
  * Sees to it that there is a log, or nothing, at a path.
@@ -34,7 +36,7 @@ async function prepareFile (filename, { import: choice = false, blockSize: oldBl
     const { importLog } = require('../import/import-log')
     const { importOptions } = require('../import/options')
     const { work, settings } = importOptions({ from: FORMAT, keepDeleted: true, blockSize })
-    await importLog(kept, filename, settings, work).catch(async (err) => {
+    await importLog(kept, filename, { ...settings, oldBlockSize: likely(oldBlockSize) }, work).catch(async (err) => {
       if (isOld && !fs.existsSync(filename)) await rename(kept, filename)
       throw err
     })
@@ -63,7 +65,7 @@ async function isOldLog (filename, blockSize) {
   const { OldFile } = require('../import/old-file')
   const file = await OldFile.open(filename)
   try {
-    return (await formatOf(file)).format === FORMAT
+    return (await formatOf(file, undefined, likely(blockSize))).format === FORMAT
   } catch (err) {
     // the log says what is wrong with it
     if (/** @type {any} */ (err).code === 'flumelog:not-a-log') return false
@@ -71,6 +73,11 @@ async function isOldLog (filename, blockSize) {
   } finally {
     await file.close()
   }
+}
+
+/** @param {number} blockSize */
+function likely (blockSize) {
+  return Number.isInteger(blockSize) && blockSize >= LEAST_GIVEN ? blockSize : undefined
 }
 
 /**

@@ -35,7 +35,7 @@ class Store {
     /** In bytes, of a new file. */
     this.newBlockSize = Math.min(Math.max(wanted, layout.MIN_BLOCK_SIZE), layout.MAX_BLOCK_SIZE)
     this.filename = filename
-    this.settings = { ...settingsOf({ blockSize: this.newBlockSize, validate: validateRecord, cacheSize, sync }), holes: false, sequentialShare: SEQUENTIAL_SHARE }
+    this.settings = { ...settingsOf({ blockSize: this.newBlockSize, validate: strict(validateRecord ?? undefined, filename), cacheSize, sync }), holes: false, sequentialShare: SEQUENTIAL_SHARE }
     this.onclosed = onclosed
     /** Those who have it open. @type {Set<import('./instance').Instance>} */
     this.instances = new Set()
@@ -223,6 +223,22 @@ class Store {
     if (log !== null) err = await new Promise(resolve => log.close(err => resolve(failure ?? err ?? null)))
     this.onclosed()
     return err
+  }
+}
+
+/**
+ * @param {((data: Buffer) => boolean) | undefined} validate
+ * @param {string} filename
+ * @returns {((data: Buffer) => boolean) | undefined} the same; what it throws ends the opening, rather than that records are cut
+ */
+function strict (validate, filename) {
+  if (typeof validate !== 'function') return validate
+  return (data) => {
+    try {
+      return validate(data)
+    } catch (err) {
+      throw errors.aaolValidateThrew(filename, err)
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 // The source of a push-stream over a store: writes to its sink until that pauses.
 
+const errors = require('../errors')
 const { openRecordCursor } = require('../read/record-cursor')
 const { rangeOf } = require('../read/options')
 const { connect } = require('../wrappers/push-source')
@@ -35,8 +36,6 @@ class Stream {
     this.isRunning = false
     /** Whether a read, the log's writing or another turn will go on with it. */
     this.isWaiting = false
-    /** Whether it has given all that `since` says, and all in its block. */
-    this.isAtEnd = false
     this.goOn = this.goOn.bind(this)
     instance.streams.add(this)
   }
@@ -48,7 +47,7 @@ class Stream {
 
   /** Whether a compaction may start, as far as this one is concerned. */
   get isDone () {
-    return this.ended || (this.live && (this.isAtEnd || this.min > (this.instance.progress.since.value ?? -1)))
+    return this.ended || (this.live && this.min > (this.instance.progress.since.value ?? -1))
   }
 
   /**
@@ -61,17 +60,22 @@ class Stream {
 
   resume () {
     if (this.isRunning || this.isWaiting || this.ended || this.sink === null) return
-    const { store } = this
-    if (this.instance.isKnownEmpty && !this.live) return this.abort()
+    const { instance, store } = this
+    if (instance.isKnownEmpty && !this.live) return this.abort()
     if (!store.isOpened) return this.wait(() => store.waiting?.push(this.goOn))
     // offsets change
     if (store.compaction.isRunning) return this.wait(() => store.compaction.streams.push(this.goOn))
     if (store.failure !== null) return this.fail(store.failure)
+    if (instance.isEnded) return this.fail(errors.closed(store.filename))
     this.isRunning = true
+    let hasThrown = true
     try {
       this.run()
+      hasThrown = false
     } finally {
       this.isRunning = false
+      // the sink, or the codec; the next record comes when that has been handled
+      if (hasThrown) this.wait(() => process.nextTick(this.goOn))
     }
     store.compaction.startIfPossible()
   }
@@ -90,7 +94,6 @@ class Stream {
   run () {
     const { instance, store, sink } = this
     const { deletions, records: { blocks, shift, internals: { turn } } } = store
-    this.isAtEnd = false
     let end = instance.streamEnd
     if (end === -1) return this.atEnd()
     const cursor = this.cursor ??= this.open()
@@ -147,7 +150,6 @@ class Stream {
   }
 
   atEnd () {
-    this.isAtEnd = true
     if (!this.live) this.abort()
   }
 

@@ -21,7 +21,8 @@
  * @property {Codec<T>} [codec] converts records to bytes and back; default: records are Buffers
  * @property {number} [writeTimeout] milliseconds after the last append until `since` moves and `onDrain` calls back; default 250. Records are
  *   written at once
- * @property {(data: Buffer) => boolean} [validateRecord] called by recovery for records that no checksum covers yet; false: the record is torn
+ * @property {(data: Buffer) => boolean} [validateRecord] called by recovery for records that no checksum covers yet; false: the record is torn. If it
+ *   throws, the opening fails
  * @property {boolean | 'keep' | 'remove'} [import] import a file of async-append-only-log that is found in the log's place. True or `'keep'`: it stays, as
  *   `FILE.async-append-only-log`; `'remove'`: it is removed once the new log is complete, or when it was kept before; default false
  * @property {number} [cacheSize] maximum bytes of blocks in the cache; default 64 MiB

@@ -3,8 +3,8 @@
 // How far appends are stored, as callers see it: `since` moves some time after the last append, when all of them are durable,
 // and with it live streams; then `onDrain` calls back. The log itself writes them at once.
 
-const Obv = require('obz')
-const { callAll } = require('../callbacks')
+const { callAll, rethrowLater } = require('../callbacks')
+const { observable } = require('./observable')
 
 /** @typedef {import('./types').Done} Done */
 
@@ -17,7 +17,7 @@ class WriteProgress {
     this.instance = instance
     this.store = instance.store
     /** Offset of the last record that is stored; undefined until the log is open. @type {import('./types').Obz<any>} */
-    this.since = /** @type {any} */ (Obv())
+    this.since = observable()
     /** Seq of the last record that was appended. */
     this.lastSeq = -1
     /** @type {NodeJS.Timeout | null} */
@@ -57,12 +57,30 @@ class WriteProgress {
       this.isFlushing = false
       if (store.failure !== null) return
       if (err) return store.fail(err)
-      this.since.set(store.records.offsetOf(lastSeq))
-      for (const stream of [...this.instance.streams]) if (stream.live) stream.resume()
+      this.tell(store.records.offsetOf(lastSeq))
       callAll(this.flushing.splice(0), null)
       // what was appended meanwhile, also by these callbacks, need not wait: jitdb's tests append from one `onDrain` to the next
       if (this.lastSeq !== lastSeq) this.flush()
     })
+  }
+
+  /** @param {number} offset of the last record that is stored */
+  tell (offset) {
+    this.since.set(offset)
+    for (const stream of [...this.instance.streams]) {
+      try {
+        if (stream.live) stream.resume()
+      } catch (err) {
+        // of its sink
+        rethrowLater(err)
+      }
+    }
+  }
+
+  /** Tells what others have stored. */
+  catchUp () {
+    const { lastOffset } = this.store.records
+    if (this.since.value !== lastOffset) this.tell(lastOffset)
   }
 
   get isDrained () {

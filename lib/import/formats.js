@@ -36,7 +36,7 @@ const BLOCK_SIZES = [65536, 1048576, 524288, 262144, 131072, 32768, 16384, 8192,
  * @property {number} [blockSize]
  *
  * @typedef {object} FormatDescription
- * @property {(sample: Buffer, size: number) => Evidence} detect `size`: of the file
+ * @property {(sample: Buffer, size: number, likelyBlockSize?: number) => Evidence} detect `size`: of the file
  * @property {(file: OldFile, blockSize: number, offset: number, memory?: Buffer) => Promise<Reader>} open
  * @property {number} frame bytes of a record besides its data; 0: data is not as it is in the file
  */
@@ -120,10 +120,10 @@ function detectAligned (sample, size) {
 }
 
 /** @type {FormatDescription['detect']} */
-function detectAsyncAppendOnlyLog (sample, size) {
+function detectAsyncAppendOnlyLog (sample, size, likelyBlockSize) {
   // two characters can be a length
   if (isText(sample, size)) return NOTHING
-  for (const blockSize of BLOCK_SIZES) {
+  for (const blockSize of likelyBlockSize === undefined ? BLOCK_SIZES : [likelyBlockSize, ...BLOCK_SIZES]) {
     if (size % blockSize !== 0) continue
     const found = parse(new aaol.AsyncAppendOnlyLogParser(blockSize, size), sample, size)
     if (found.isWhole) return { ...found, isWeak: true, blockSize }
@@ -162,14 +162,15 @@ function isText (sample, size) {
 /**
  * @param {OldFile} file
  * @param {Format[]} names
+ * @param {number} [likelyBlockSize]
  * @returns {Promise<Found[]>}
  */
-async function evidenceIn (file, names) {
+async function evidenceIn (file, names, likelyBlockSize) {
   const { size } = file
   if (size < LENGTH_SIZE) return names.map(format => ({ format, ...NOTHING }))
   for (let sampleSize = Math.min(SAMPLE_SIZE, size); ;) {
     const sample = await file.read(0, sampleSize)
-    const all = names.map(format => ({ format, ...FORMATS[format].detect(sample, size) }))
+    const all = names.map(format => ({ format, ...FORMATS[format].detect(sample, size, likelyBlockSize) }))
     const most = Math.min(size, MAX_SAMPLE_SIZE)
     const needed = Math.max(...all.map(({ needed = 0 }) => needed))
     if (mostLikely(all).length > 0 || needed <= sampleSize || sampleSize === most) return all
@@ -185,13 +186,14 @@ function mostLikely (all) {
 /**
  * @param {OldFile} file
  * @param {string} [from] a format, or `flumelog-offset`; default: all are tried
+ * @param {number} [likelyBlockSize] of a file of async-append-only-log, tried besides those that are usual
  * @returns {Promise<{ format: Format, blockSize: number }>}
  * @throws flumelog:not-a-log, flumelog:invalid
  */
-async function formatOf (file, from) {
+async function formatOf (file, from, likelyBlockSize) {
   const { size, filename } = file
   const names = /** @type {Format[]} */ (Object.keys(FORMATS)).filter(name => from === undefined || name === from || (from === 'flumelog-offset' && name.startsWith(from)))
-  const all = await evidenceIn(file, names)
+  const all = await evidenceIn(file, names, likelyBlockSize)
   const found = mostLikely(all)
   // what the caller says counts, unless the number of bits is to be found
   if (found.length === 0 && names.length === 1) return { format: names[0], blockSize: all[0].blockSize ?? aaol.BLOCK_SIZE }

@@ -46,6 +46,7 @@ const STATE_INTERVAL = 32 * 1024 * 1024
  * @property {boolean} skip
  * @property {boolean} large
  * @property {number} blockSize of the new log
+ * @property {number} [oldBlockSize] of a file of async-append-only-log, if it is not a usual one
  * @property {number} [stateInterval] for tests
  */
 
@@ -62,7 +63,7 @@ async function importLog (source, given, settings, work) {
   const target = path.resolve(given)
   const old = await OldFile.open(source)
   try {
-    const found = await formatOf(old, settings.from)
+    const found = await formatOf(old, settings.from, settings.oldBlockSize)
     if (found.format === 'async-append-only-log' && fs.existsSync(`${source}.compaction`)) throw errors.unfinishedCompaction(source)
     const unfinished = new Unfinished(target)
     if (!fs.existsSync(unfinished.state)) allMustBeFree(target, given)

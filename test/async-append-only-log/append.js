@@ -191,3 +191,72 @@ tape('a write that fails is told to `onDrain`, and to every call after it; if no
     t.equal(await codeOf(close()), 'ENOSPC')
   }
 })
+
+tape('where a record of an array does not fit, those before it are stored as others are', async (t) => {
+  const { log, append, onDrain, collect, close } = openLog(testFolder(t)('log'), { blockSize: 64 })
+  await onDrain()
+  const given = []
+  log.stream({ live: true, offsets: false }).pipe({ paused: false, write: (value) => { given.push(String(value)) } })
+  await append([Buffer.from('one'), Buffer.from('two'), Buffer.alloc(100, 1)]).then(() => t.fail('it fits'), ({ code }) => t.equal(code, 'flumelog:too-large'))
+  await onDrain()
+  t.equal(log.since.value, 7)
+  t.deepEqual(given, ['one', 'two'])
+  t.equal((await collect()).length, 2)
+  await close()
+})
+
+tape('what is appended while the log is being closed is stored and called back, or an error', async (t) => {
+  const file = testFolder(t)('log')
+  const { log, append, close } = openLog(file)
+  const again = openLog(file)
+  for (const one of [log, again.log]) {
+    await new Promise(resolve => one.onDrain(resolve))
+    one.append(Buffer.from('before'), () => {})
+    const drained = new Promise((resolve) => one.onDrain(() => one.append(Buffer.from('in the drain'), () => one.onDrain(resolve))))
+    const closed = one === log ? close() : again.close()
+    t.notOk(await drained)
+    await closed
+    for (const name of ['append', 'appendTransaction', 'get', 'del', 'onDrain', 'onDeletesFlushed', 'compact', 'stats']) {
+      const value = { append: Buffer.from('late'), appendTransaction: [Buffer.from('late')], get: 0, del: 0 }[name]
+      const err = await new Promise(resolve => value === undefined ? one[name](resolve) : one[name](value, resolve))
+      t.equal(err?.code, 'flumelog:closed', name)
+    }
+    const ended = await new Promise(resolve => one.stream({}).pipe({ paused: false, write () {}, end: resolve }))
+    t.equal(ended?.code, 'flumelog:closed')
+  }
+  t.equal(await append(Buffer.from('late')).then(() => null, ({ code }) => code), 'flumelog:closed')
+  const last = openLog(file)
+  await last.onDrain()
+  t.deepEqual((await last.collect({ offsets: false })).map(String), ['before', 'in the drain', 'before', 'in the drain'])
+  await last.close()
+})
+
+tape('a transaction with what cannot be a record is an error for its callback, and null for an option means its default', async (t) => {
+  const { appendTransaction, collect, close } = openLog(testFolder(t)('log'), { codec: null, validateRecord: null })
+  for (const value of [Buffer.alloc(4), Buffer.alloc(0), 5, null]) {
+    t.equal(await appendTransaction([Buffer.from('x'), value]).then(() => null, ({ code }) => code), 'flumelog:invalid')
+  }
+  t.deepEqual(await collect(), [])
+  await close()
+})
+
+tape('a `validateRecord` that throws ends the opening, and nothing is cut', async (t) => {
+  const file = testFolder(t)('log')
+  const copy = testFolder(t)('copy')
+  const { store, close } = openLog(file)
+  await store(...Array.from({ length: 20 }, (_, i) => Buffer.from(`record ${i}`)))
+  // what a crash leaves
+  for (const suffix of ['', '.recovery-point']) fs.copyFileSync(file + suffix, copy + suffix)
+  await close()
+  const before = [copy, copy + '.recovery-point'].map(name => fs.readFileSync(name, 'hex'))
+  const broken = openLog(copy, { validateRecord () { throw new Error('broken') } })
+  const problem = await broken.onDrain().then(() => null, err => err)
+  t.equal(problem.code, 'flumelog:invalid')
+  t.match(problem.message, /validateRecord threw.*broken/)
+  await broken.close().catch(() => {})
+  t.deepEqual([copy, copy + '.recovery-point'].map(name => fs.readFileSync(name, 'hex')), before)
+  t.notOk(fs.existsSync(copy + '.cut-0'))
+  const again = openLog(copy, { validateRecord: () => true })
+  t.equal((await again.collect()).length, 20)
+  await again.close()
+})

@@ -194,3 +194,159 @@ tape('a compaction that was interrupted is done when the log is opened again, an
     fs.writeFileSync(file + '.compaction', '')
   }
 })
+
+tape('it runs once, whatever ends or begins while it runs', async (t) => {
+  for (const disturb of [
+    ({ live }) => live.abort(),
+    ({ log }) => log.stream({}).pipe({ paused: false, write () {}, end () {} }),
+    ({ log }) => log.stream({ live: true }).abort()
+  ]) {
+    const { log, compact, append, get, onDrain, close } = await filled(t, 200, [3])
+    const live = log.stream({ live: true, gt: log.since.value })
+    live.pipe({ paused: false, write () {}, end () {} })
+    const events = eventsOf(log)
+    let isDisturbed = false
+    log.compactionProgress(({ done }) => {
+      if (done || isDisturbed) return
+      isDisturbed = true
+      setImmediate(() => disturb({ log, live }))
+      process.nextTick(() => disturb({ log, live }))
+    })
+    await compact()
+    t.deepEqual(events.map(({ done }) => done), [true, false, false, true])
+    const offset = await append(record(201))
+    await onDrain()
+    t.deepEqual(await get(offset), record(201))
+    t.equal((await collect(log)).length, 200)
+    await close()
+  }
+})
+
+tape('a stream that ends while a compaction is waited for does not disturb it, and the queued append has the offset that it called back with', async (t) => {
+  const { log, compact, append, get, onDrain, close } = await filled(t, 100, [3])
+  const sink = { paused: false, write () { sink.paused = true }, end () {} }
+  log.stream({}).pipe(sink)
+  const compacted = compact()
+  sink.write = () => {}
+  sink.paused = false
+  sink.source.resume()
+  const offset = await append(record(101))
+  await compacted
+  await onDrain()
+  t.deepEqual(await get(offset), record(101))
+  t.equal(log.since.value, offset)
+  await close()
+})
+
+tape('an interrupted one that is resumed runs once, also if streams were asked for before the log was open', async (t) => {
+  const { file, close } = await filled(t, 100, [0])
+  await close()
+  fs.writeFileSync(file + '.compaction', '')
+  const again = openLog(file, { blockSize: BLOCK_SIZE })
+  const events = eventsOf(again.log)
+  const given = await again.collect()
+  await again.onDrain()
+  t.ok(given.length === 99 || given.length === 100)
+  t.deepEqual(events.map(({ done }) => done), [false, false, true])
+  t.equal((await again.collect()).length, 99)
+  t.notOk(fs.existsSync(file + '.compaction'))
+  await again.close()
+})
+
+tape('an interrupted one that cannot be resumed is a warning, says that indexes have to be made again, and is tried again later', async (t) => {
+  const { file, close } = await filled(t, 100, [0])
+  await close()
+  fs.writeFileSync(file + '.compaction', '')
+  const warned = new Promise(resolve => process.once('warning', resolve))
+  const again = openLog(file, { blockSize: BLOCK_SIZE })
+  const events = eventsOf(again.log)
+  const bounded = again.log.stream({ live: true, lt: 1e6 })
+  bounded.pipe({ paused: false, write () {}, end () {} })
+  const { code, message } = await warned
+  t.equal(code, 'FLUMELOG_COMPACTION')
+  t.match(message, /could not go on: Compaction cannot run/)
+  t.deepEqual([events.at(-1).done, events.at(-1).sizeDiff], [true, 1])
+  t.ok(fs.existsSync(file + '.compaction'))
+  bounded.abort()
+  await again.compact()
+  t.equal((await again.collect()).length, 99)
+  t.notOk(fs.existsSync(file + '.compaction'))
+  await again.close()
+})
+
+tape('all callers of one that fails get its error, and the log goes on', async (t) => {
+  const { file, log, append, onDrain, compact, close } = await filled(t, 20, [0])
+  fs.mkdirSync(file + '.compaction')
+  const codes = []
+  log.compact((err) => codes.push(err?.code))
+  log.compact((err) => codes.push(err?.code))
+  await append(record(21))
+  await onDrain()
+  t.deepEqual(codes, ['EISDIR', 'EISDIR'])
+  t.equal((await collect(log)).length, 21)
+  // Deno's unlink has removed the empty folder already
+  fs.rmSync(file + '.compaction', { recursive: true, force: true })
+  await compact()
+  t.equal((await collect(log)).length, 20)
+  await close()
+})
+
+tape('a live stream that waits gets all there is before a compaction that another stream lets start', async (t) => {
+  for (const resumesInSince of [false, true]) {
+    const { log, compact, append, onDrain, close } = await filled(t, 10, [3])
+    const given = []
+    const sink = { paused: true, write () {}, end () {} }
+    log.stream({ live: true }).pipe(sink)
+    log.stream({ live: true }).pipe({ paused: false, write: ({ value }) => { given.push(value?.[0]) } })
+    const compacted = compact()
+    await append(record(11))
+    if (resumesInSince) {
+      log.since(() => {
+        sink.paused = false
+        sink.source.resume()
+      }, false)
+    } else sink.paused = false
+    await compacted
+    await append(record(12))
+    await onDrain()
+    t.deepEqual(given, [1, 2, 3, undefined, 5, 6, 7, 8, 9, 10, 11, 12])
+    await close()
+  }
+})
+
+tape('live streams of one who has the file open lose nothing of what another appends before a compaction', async (t) => {
+  const { file, log, store, del, compact, close } = await filled(t, 2)
+  const other = openLog(file)
+  await other.onDrain()
+  const given = []
+  other.log.stream({ live: true }).pipe({ paused: false, write: ({ value }) => { given.push(value[0]) } })
+  await store(record(3))
+  await del(0)
+  await compact()
+  t.equal(other.log.since.value, log.since.value)
+  await other.store(record(4))
+  t.deepEqual(given, [1, 2, 3, 4])
+  await other.close()
+  await close()
+})
+
+tape('what listeners throw is thrown once, and stops neither a compaction nor what waits for it', async (t) => {
+  const { log, compact, append, onDrain, close } = await filled(t, 100, [3])
+  const thrown = []
+  const catching = (err) => { thrown.push(err.message) }
+  process.on('uncaughtException', catching)
+  let calls = 0
+  log.compactionProgress(({ done }) => { if (calls++ > 0) throw new Error(`done: ${done}`) })
+  const events = eventsOf(log)
+  await compact()
+  log.compact(() => { throw new Error('compact') })
+  await append(record(101))
+  await onDrain()
+  await compact()
+  process.off('uncaughtException', catching)
+  t.equal(thrown.length, calls, 'with that of the callback')
+  t.equal(events.length, calls, 'other listeners get all')
+  t.ok(events.at(-1).done)
+  t.equal((await collect(log)).length, 100)
+  await close()
+})

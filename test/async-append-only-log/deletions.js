@@ -3,6 +3,16 @@
 // Deletions through the interface of async-append-only-log, and what it counts of them.
 
 const fs = require('fs')
+
+// before the log is loaded, which keeps the function
+const { fdatasync } = fs
+/** While there is one, calls of fdatasync wait in it. */
+let held = null
+fs.fdatasync = (fd, cb) => {
+  if (held === null) fdatasync(fd, cb)
+  else held.push((err) => err === null ? fdatasync(fd, cb) : cb(err))
+}
+
 const tape = require('tape')
 const { openLog } = require('../helpers/async-append-only-log')
 const { testFolder } = require('../helpers/folder')
@@ -77,4 +87,27 @@ tape('`stats` has the offset of the last record, and the bytes of deleted ones, 
   const third = openLog(file)
   t.deepEqual(await third.stats(), { totalBytes: 20, deletedBytes: 30 }, 'then they are counted')
   await third.close()
+})
+
+tape('whoever asks while deletions are being fsynced is called back after that, with its error', async (t) => {
+  for (const fails of [false, true]) {
+    const { log, store, del, compact, close } = openLog(testFolder(t)('log'))
+    const offsets = await store(record(1), record(2), record(3))
+    const holding = held = []
+    const problems = []
+    const note = (err) => { problems.push(err ?? null) }
+    await del(offsets[0])
+    log.onDeletesFlushed(note)
+    while (holding.length === 0) await new Promise(resolve => setImmediate(resolve))
+    log.onDeletesFlushed(note)
+    log.compact(note)
+    const closed = fails ? null : compact().then(() => close())
+    for (let i = 0; i < 5; i++) await new Promise(resolve => setImmediate(resolve))
+    t.deepEqual(problems, [])
+    held = null
+    for (const release of holding) release(fails ? new Error('fails') : null)
+    while (problems.length < 3) await new Promise(resolve => setImmediate(resolve))
+    t.deepEqual(problems.map(err => err === null), [!fails, !fails, !fails])
+    await (closed ?? close().catch(() => {}))
+  }
 })

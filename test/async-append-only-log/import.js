@@ -87,13 +87,34 @@ tape('one that async-append-only-log was compacting is left to it, and one that 
 
 tape('a log of this package is never taken for one, whatever its size', async (t) => {
   const name = testFolder(t)
-  for (const size of [1020, 2044, 4092]) {
+  for (const size of [508, 1020, 2044, 4092]) {
     const file = name(`log-${size}`)
     const log = openLog(file)
     await log.store(Buffer.alloc(size, 1))
     await log.close()
     const again = openLog(file)
     t.equal((await again.collect()).length, 1, `${fs.statSync(file).size} bytes`)
+    await again.close()
+  }
+})
+
+tape('one whose blocks have an unusual size is recognized if that is given', async (t) => {
+  const name = testFolder(t)
+  for (const blockSize of [512, 3000]) {
+    const file = name(`old-${blockSize}`)
+    const original = openLog(file, { blockSize }, require('async-append-only-log'))
+    await original.store(...Array.from({ length: 1000 }, (_, i) => Buffer.from(`record ${i}`)))
+    await original.close()
+    const before = fs.readFileSync(file, 'hex')
+    const log = openLog(file, { blockSize })
+    t.equal(await log.append(RECORDS[0]).then(() => null, ({ code }) => code), 'flumelog:not-a-log')
+    await log.close().catch(() => {})
+    t.equal(fs.readFileSync(file, 'hex'), before)
+    const imported = openLog(file, { blockSize, import: true })
+    t.equal((await imported.collect()).length, 1000)
+    await imported.close()
+    const again = openLog(file, { blockSize })
+    t.equal((await again.collect()).length, 1000)
     await again.close()
   }
 })

@@ -160,3 +160,36 @@ tape('members can be replaced, and called by themselves', async (t) => {
   t.equal(await new Promise((resolve, reject) => log.get(0, (err, data) => err ? reject(err) : resolve(data))), 1)
   await close()
 })
+
+tape('what a sink or a listener throws is thrown once, and other streams, `onDrain` and the next appends go on', async (t) => {
+  const { log, offsets, store, compact, close } = await filled(t)
+  const thrown = []
+  const catching = (err) => { thrown.push(err.message) }
+  process.on('uncaughtException', catching)
+  const given = [[], []]
+  log.stream({ live: true, offsets: false, gt: offsets[9] }).pipe({ paused: false, write: ([i]) => { given[0].push(i); if (i === 11) throw new Error('sink') } })
+  log.stream({ live: true, offsets: false, gt: offsets[9] }).pipe({ paused: false, write: ([i]) => { given[1].push(i) } })
+  log.since((offset) => { if (offset > offsets[9]) throw new Error('since') })
+  await store(record(11), record(12))
+  await store(record(13))
+  // one that is not live goes on, too
+  const rest = []
+  let hasThrown = false
+  const ended = new Promise((resolve) => {
+    const sink = { paused: false, write: ([i]) => { if (i === 5) throw new Error('write'); rest.push(i) }, end: resolve }
+    try {
+      log.stream({ offsets: false }).pipe(sink)
+    } catch (err) {
+      hasThrown = err.message === 'write'
+    }
+  })
+  await ended
+  t.ok(hasThrown)
+  t.deepEqual(rest, [1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13])
+  await compact()
+  process.off('uncaughtException', catching)
+  t.deepEqual(given, [[11, 12, 13], [11, 12, 13]])
+  t.deepEqual([...new Set(thrown)].sort(), ['since', 'sink'])
+  t.equal(thrown.filter(message => message === 'sink').length, 1)
+  await close()
+})
