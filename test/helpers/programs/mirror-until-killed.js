@@ -1,12 +1,12 @@
 'use strict'
 
-// Mirrors a log, as a reader of it, until it is killed; tells when it starts and what it has done.
+// Mirrors a log, as a reader of it, until it is killed; tells when it starts and what it has done. While another process mirrors it, it tries again.
 
 const FlumeLog = require('../../..')
 const { mirror } = require('../../../jetstream')
 const { argument, listen, tell } = require('../processes')
 
-const { file, target, cursor } = argument()
+const { file, target } = argument()
 listen()
 run().catch(({ code, message }) => tell({ what: 'failed', code, message }))
 
@@ -14,10 +14,11 @@ async function run () {
   for (;;) {
     const log = FlumeLog(file, { readOnly: true })
     try {
-      await mirror(log, target, { cursor, onProgress: ({ records }) => tell({ what: 'mirroring', records }) })
+      await mirror(log, target, { onProgress: ({ records }) => tell({ what: 'mirroring', records }) })
     } catch (err) {
-      // compacted twice while this process was held up
-      if (err.code !== 'flumelog:replaced') throw err
+      // compacted twice while this process was held up; or another one is mirroring
+      if (err.code !== 'flumelog:replaced' && err.code !== 'flumelog:locked') throw err
+      if (err.code === 'flumelog:locked') await new Promise(resolve => setTimeout(resolve, 20))
     }
     await new Promise(resolve => log.close(resolve))
   }
