@@ -5,12 +5,21 @@
 
 // A log in a stream of NATS JetStream, on as many machines as there are: the interface of a log in a file.
 
+const errors = require('./lib/errors')
+const { format } = require('./lib/format-value')
+const { logBehind } = require('./lib/log')
+const { onAbort } = require('./lib/signal')
+const { mirrorSettingsOf } = require('./lib/jetstream/mirror-options')
 const { settingsOf } = require('./lib/jetstream/options')
 const { createStreamLog } = require('./lib/jetstream/stream-log')
 
 /**
  * @typedef {import('./lib/jetstream/options').TlsOptions} TlsOptions
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
+ * @typedef {import('./lib/jetstream/pull-options').StreamSource} StreamSource
+ * @typedef {import('./lib/jetstream/pull-options').PullOptions} PullOptions
+ * @typedef {import('./lib/jetstream/pull-options').PullProgress} PullProgress
+ * @typedef {import('./lib/jetstream/pull-options').Pulled} Pulled
  * @typedef {import('./lib/errors').LogError} LogError
  * @typedef {import('./lib/errors').SystemError} SystemError
  * @typedef {import('./lib/errors').ErrorCode} ErrorCode
@@ -64,4 +73,58 @@ function JetStreamLog (options) {
   return createStreamLog(settingsOf(options))
 }
 
+/**
+ * @typedef {import('./lib/jetstream/mirror-options').StreamTarget} StreamTarget
+ * @typedef {import('./lib/jetstream/mirror-options').MirrorOptions} MirrorOptions
+ * @typedef {import('./lib/jetstream/mirror-options').MirrorProgress} MirrorProgress
+ * @typedef {import('./lib/jetstream/mirror-options').Mirrored} Mirrored
+ */
+
+/**
+ * Mirrors a log in a file into a stream, which is created if it does not exist: each record once and in order, and what is deleted in the log is
+ * deleted there. It waits for servers as long as it takes, and can be interrupted at any time: the next call goes on.
+ *
+ * @param {object} log that this package has opened, with callbacks or promises; it may be read-only
+ * @param {StreamTarget} target
+ * @param {MirrorOptions} [options]
+ * @returns {Promise<Mirrored>} resolves, with `live: false`, when the stream equals the log. Rejects with the signal's reason; `flumelog:closed` if the log is
+ *   closed; `flumelog:locked` if another process has the cursor: it is mirroring; `flumelog:invalid` if an option is invalid, or the stream is one of another log,
+ *   is ahead of the log, or has other messages; `flumelog:unreachable`; `flumelog:server`; `flumelog:too-large`; `ENOSPC` if the stream is full
+ */
+async function mirror (log, target, options = {}) {
+  const given = /** @type {any} */ (log)
+  const behind = logBehind(given?.flumelog ?? given)
+  if (behind === undefined) throw errors.invalid(`mirror takes a log in a file that this package has opened; it is ${format(given)}`)
+  const settings = mirrorSettingsOf(target, options)
+  settings.signal?.throwIfAborted()
+  // loaded then: most programs mirror nothing
+  const { Mirror } = require('./lib/jetstream/mirror')
+  const mirroring = new Mirror(behind, settings)
+  const stopListening = onAbort(settings.signal, () => mirroring.stop(settings.signal?.reason))
+  return mirroring.run().finally(stopListening)
+}
+
+/**
+ * Copies a stream into a log in a file: each message once and in order, as bytes, and what is deleted in the stream is deleted there. The log must be
+ * empty, or have been pulled from this stream, and nothing else may append to it. It waits for servers as long as it takes, and can be interrupted
+ * at any time: the next call goes on. FILE.pull, beside the log, says how far it is.
+ *
+ * @param {StreamSource} source
+ * @param {object} log that this package has opened, with callbacks or promises, without `shared`
+ * @param {PullOptions} [options]
+ * @returns {Promise<Pulled>} resolves, with `live: false`, when the log equals the stream. Rejects, with what was pulled kept, with the signal's reason;
+ *   `flumelog:replaced` if the stream is not the one that was pulled, or ends before the log does; `flumelog:invalid` if an option is invalid, the log has other
+ *   records, or a message is no valid record; `flumelog:too-large` if one is too large for the log; `flumelog:unreachable`; `flumelog:server`; and as `append` of the log
+ */
+async function pull (source, log, options = {}) {
+  const given = /** @type {any} */ (log)
+  const copy = given?.flumelog ?? given
+  const behind = logBehind(copy)
+  if (behind === undefined) throw errors.invalid(`pull takes a log in a file that this package has opened; it is ${format(given)}`)
+  // loaded then: most programs pull nothing
+  return require('./lib/jetstream/pull').pull(source, behind, copy, options)
+}
+
 module.exports = JetStreamLog
+module.exports.pull = pull
+module.exports.mirror = mirror

@@ -15,6 +15,8 @@ const { oneOf } = require('./usage')
  * @returns {string} the name of a file
  */
 function fileName (text) {
+  // elsewhere it means standard input or output; a file of that name is ./-
+  if (text === '-') throw new InvalidArgumentError('must be a file: standard input is read by `append`, and standard output written by `dump`')
   if (text !== '') return text
   throw new InvalidArgumentError('must be the name of a file')
 }

@@ -39,7 +39,7 @@ const SYSTEM_ERRORS = {
 function explain (err, file) {
   const { code = '', message, path, syscall } = /** @type {CodedError} */ (err instanceof Error ? err : new Error(String(err)))
   if (err instanceof UserError) return message
-  if (code === 'flumelog:locked') return `${file}: another program has this log open for writing and does not share it; close it there first, or open it there with \`shared: true\``
+  if (code === 'flumelog:locked') return `${file}: another program has this log open for writing and does not share it; close it there first, or open it there with \`shared: true\` (flumelog append: --shared)`
   if (code === 'flumelog:block-size') return `${message.replace('blockSize is', '--block-size is')}; omit --block-size for an existing log`
   if (code.startsWith('flumelog:')) return message
   // an error of the log with a code of the system; its message names the file

@@ -10,7 +10,7 @@ const { CommanderError } = require('commander')
 const { reportError, explain } = require('./errors')
 const { UsageCommand, helpText } = require('./usage')
 
-const COMMANDS = ['dump', 'get', 'search', 'append', 'del', 'trim', 'reclaim', 'compact', 'cursors', 'serve', 'view', 'stat', 'verify', 'repair', 'import', 'export', 'backup', 'restore', 'completion']
+const COMMANDS = ['dump', 'get', 'search', 'append', 'del', 'trim', 'reclaim', 'compact', 'cursors', 'serve', 'view', 'stat', 'verify', 'repair', 'import', 'export', 'backup', 'restore', 'mirror', 'pull', 'completion']
 const FAILED = 1
 const WRONG_USAGE = 2
 

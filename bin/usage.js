@@ -17,10 +17,38 @@ const MESSAGES = [
   [/^error: option '(.*)' cannot be used with option '(.*)'$/, (flags, others) => `${long(flags)} cannot be used with ${long(others)}`],
   [/^error: option '(.*?)' argument '([^]*)' is invalid\. ([^]*)$/, (flags, value, reason) => `${long(flags)} ${reason}, not '${value}'`],
   [/^error: command-argument value '([^]*)' is invalid for argument '(.*?)'\. ([^]*)$/, (value, name, reason) => `<${name}> ${reason}, not '${value}'`],
-  [/^error: unknown (option|command) '([^]*?)'(?:\n\(Did you mean (.*)\?\))?$/, (what, name, similar) =>
-    `unknown ${what} '${name}'${similar === undefined ? '' : ` (did you mean ${oneOf(similar.replace(/^one of /, '').split(', '))}?)`}`],
+  [/^error: unknown (option|command) '([^]*?)'(?:\n\(Did you mean (.*)\?\))?$/, (what, name, similar) => {
+    const meant = (what === 'command' && ELSEWHERE.get(name)) || similar?.replace(/^one of /, '').split(', ')
+    return `unknown ${what} '${name}'${meant ? ` (did you mean ${oneOf(meant)}?)` : ''}`
+  }],
   [/^error: too many arguments.* Expected (\d+) .*got (\d+)/, (expected, got) => `too many arguments: expected ${expected}, got ${got}`]
 ]
+
+/** What does here what commands of these names do elsewhere: those that are spelled alike may do something else, and for good. */
+const ELSEWHERE = new Map(Object.entries({
+  cat: ['dump'],
+  head: ['dump --limit 10'],
+  tail: ['dump --tail 10'],
+  follow: ['dump --live'],
+  watch: ['dump --live'],
+  grep: ['search', 'view'],
+  find: ['search', 'view'],
+  ls: ['stat', 'dump'],
+  list: ['stat', 'dump'],
+  info: ['stat'],
+  count: ['stat'],
+  check: ['verify'],
+  fsck: ['verify'],
+  rm: ['del'],
+  remove: ['del'],
+  delete: ['del'],
+  vacuum: ['compact'],
+  copy: ['backup'],
+  cp: ['backup'],
+  write: ['append'],
+  add: ['append'],
+  open: ['view']
+}))
 
 /** Help is not wrapped at less than this. */
 const MIN_WIDTH = 20

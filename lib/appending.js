@@ -48,6 +48,17 @@ class Appending {
   }
 
   /**
+   * Appends records as they are stored, which the codec has been passed by.
+   * @param {Uint8Array[]} records checked and fitting
+   * @param {(err: Error | null, seq?: any) => void} cb
+   */
+  appendEncoded (records, cb) {
+    const { state: { appender }, closing } = this.log
+    if (appender === null || closing !== null) this.refuse([], /** @type {any} */ (cb))
+    else appender.appendBatch(records, false, cb)
+  }
+
+  /**
    * The log is read-only, takes no calls, or will not when those before this one are made.
    * @param {any} value
    * @param {((err: Error) => void) | undefined} cb

@@ -557,6 +557,12 @@ exports.unsuitableStream = (filename, problem) => createError('flumelog:invalid'
 
 /**
  * @param {string} filename
+ * @param {string} problem
+ */
+exports.cannotMirror = (filename, problem) => createError('flumelog:invalid', `${filename}: the log cannot be mirrored there: ${problem}`, { filename })
+
+/**
+ * @param {string} filename
  * @param {string} what was called
  */
 exports.notOfStream = (filename, what) => createError('flumelog:invalid',
@@ -585,6 +591,32 @@ exports.tooManyTogether = (filename, records, most) => createError('flumelog:too
  */
 exports.undecodable = (filename, seq, cause) => createError('flumelog:corrupt',
   `${filename}: the codec cannot decode the record ${seq}`, { filename, offset: seq, cause })
+
+/**
+ * @param {string | null} filename of what should be a copy of a stream
+ * @param {string} problem
+ */
+exports.cannotCopy = (filename, problem) => createError('flumelog:invalid', `${nameOf(filename)}: cannot pull: ${problem}`, { filename })
+
+/**
+ * @param {string | null} filename of a copy of a stream
+ * @param {string} problem why this is not the stream that was copied
+ */
+exports.notSource = (filename, problem) => createError('flumelog:replaced',
+  `${nameOf(filename)}: cannot pull: ${problem}; the copy stays as it is, pull to another file`, { filename })
+
+/**
+ * @param {string | null} filename of a copy of a stream
+ * @param {string} label of the stream
+ * @param {number} seq of the message
+ * @param {any} cause
+ */
+exports.cannotPull = (filename, label, seq, cause) => createError(/** @type {ErrorCode} */ (cause.code),
+  `${nameOf(filename)}: message ${seq} of ${label} cannot be stored: ${cause.message}`, { filename, offset: seq, cause })
+
+/** @param {string} filename of the index of a copy of a stream */
+exports.corruptCopyIndex = (filename) => createError('flumelog:corrupt',
+  `${filename}: its first line is corrupt, so it is not known which stream was copied; remove the copy and this file, and pull again`, { filename })
 
 /**
  * What the viewer answers instead of what it was asked for.

@@ -5,8 +5,6 @@
 
 const { promisify } = require('util')
 const errors = require('./errors')
-const { Follower } = require('./read/follower')
-const { findVisibleEnd } = require('./read/visible-end')
 const { openBlocks } = require('./read/open-blocks')
 const { recoverEnd } = require('./recovery/recover-end')
 const { removeJournal } = require('./sharing/journal')
@@ -23,7 +21,7 @@ const MAX_OPENS = 100
  * @property {import('./read/block-cache').BlockCache} blocks
  * @property {import('./read/get').RecordReader} reader
  * @property {Writer | import('./sharing/remote-writer').RemoteWriter | null} writer null: the log is read-only
- * @property {Follower | import('./sharing/client-end').ClientEnd | null} follower null: this process writes the file
+ * @property {import('./read/follower').Follower | import('./sharing/client-end').ClientEnd | null} follower null: this process writes the file
  * @property {import('./sharing/sharing').Sharing | null} sharing null: the log is not shared
  * @property {string} [id] another one after each compaction
  * @property {import('./types').Cut | null} cut what recovery truncated
@@ -131,13 +129,16 @@ async function openReader (context, io) {
  */
 async function openFollower (context, io) {
   const { file, settings, records, listeners, clock } = context
+  // loaded then: a process that writes a log needs none of it
+  const { findVisibleEnd } = require('./read/visible-end')
+  const { Follower } = require('./read/follower')
   const { blockSize, found, point } = await findVisibleEnd(io, io.read, file.filename, { ...settings, isWhole: records.isWhole })
   const { id, base } = await readGeneration(file.location?.path ?? null, found.start)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
   Object.assign(blocks, { start: found.start, base })
   let isOpen = false
-  const followCompaction = async (/** @type {Follower} */ follower, /** @type {Error} */ replaced) => {
+  const followCompaction = async (/** @type {import('./read/follower').Follower} */ follower, /** @type {Error} */ replaced) => {
     if (!isOpen) throw replaced
     // loaded then: most logs are never compacted
     await require('./space/follow-compaction').followCompaction(follower, replaced)

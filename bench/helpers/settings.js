@@ -8,7 +8,7 @@ const path = require('path')
 const { parseArgs } = require('util')
 const { environment } = require('./environment')
 
-const NAMES = ['layers', 'append', 'early', 'burst', 'random', 'codecs', 'flumedb', 'commands', 'flumelog', 'batching', 'clients', 'io', 'scale', 'ssb', 'space-free', 'space-import', 'space-compact', 'space-backup', 'view']
+const NAMES = ['layers', 'append', 'early', 'burst', 'random', 'codecs', 'flumedb', 'commands', 'flumelog', 'batching', 'clients', 'io', 'scale', 'ssb', 'space-free', 'space-import', 'space-compact', 'space-backup', 'view', 'jetstream']
 const RESULTS = path.join(__dirname, '..', 'results.jsonl')
 /** As a shell reports a program ended by the signal. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }

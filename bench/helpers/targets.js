@@ -60,6 +60,9 @@ const clients = (count) => rowsIn('clients', count === 1 ? '1 client' : `${count
 const databases = (count, transactions) => ['better-sqlite3', 'lmdb'].map(name => clients(count)(`${name}, ${transactions}`))
 const compaction = rowsIn('space-compact', 'compaction of 1001 MB, 1,400,000 records, 5 % deleted')
 const backup = rowsIn('space-backup', 'a log of 1,000 MB')
+/** Of a log in a stream and of the bare client. */
+const SERVERS = ['one server, default sync_interval', 'three servers, default sync_interval', 'one server, sync_interval: always', 'three servers, sync_interval: always']
+const onServers = (group, part) => (row) => ({ file: 'jetstream', group, row, part })
 const viewed = rowsIn('view', 'a log of 4,000 MB')
 const moved = rowsIn('space-import', 'import of 1000 MB, records of 155 bytes')
 /** @type {(group: string, part?: string) => (row: string) => Place} */
@@ -176,7 +179,11 @@ const targets = [
   )),
   { number: 22, what: '`flumelog view`: first screen, in ms', of: viewed('first screen'), over: [], ...LATENCY, cold: atMost(300) },
   { number: 22, what: '`flumelog view`: jump, in ms', of: viewed('jump'), over: [], ...LATENCY, cold: atMost(50) },
-  { number: 22, what: '`flumelog view`: frames while the list is scrolled', of: viewed('frames while the list is scrolled'), over: [], ...FRAMES, cold: atLeast(60) }
+  { number: 22, what: '`flumelog view`: frames while the list is scrolled', of: viewed('frames while the list is scrolled'), over: [], ...FRAMES, cold: atLeast(60) },
+  ...SERVERS.flatMap(group => ['append, 1 in flight', 'append, 16 in flight', 'append, 1024 in flight', 'ordered reading', 'reverse', 'get, 1 in flight', 'get, 16 in flight'].map(part => onServers(group, part)).map(place => (
+    { number: 23, what: `a log in a stream, ${group}: ${place('').part}, relative to a bare client`, of: place('log in a stream'), over: [place('bare client')], ...RATE, cold: atLeast(0.9) }
+  ))),
+  { number: 23, what: 'ordered reading of a log in a file with the same records, relative to the log in a stream', of: onServers(SERVERS[0], 'ordered reading')('log in a file'), over: [onServers(SERVERS[0], 'ordered reading')('log in a stream')], ...RATE }
 ]
 
 module.exports = { targets }

@@ -85,9 +85,9 @@ function concerns ({ code, path: failed }, target) {
 function formatResult (target, { bytes, copied, deleted, trimmed, incremental }) {
   const name = shownOn(process.stdout, target)
   if (!incremental) return `${name}: backed up all of the log, ${size(bytes)}`
-  if (copied === 0 && deleted === 0 && trimmed === 0) return `${name}: nothing has changed; ${size(bytes)}`
+  if (copied === 0 && deleted === 0 && trimmed === 0) return `${name}: nothing has changed; all of it is ${size(bytes)}`
   const parts = [copied > 0 ? `copied ${size(copied)} that ${copied === 1 ? 'is' : 'are'} new` : '', deleted > 0 ? `deleted ${counted(deleted, 'record')}` : '', trimmed > 0 ? `trimmed ${size(trimmed)}` : '']
-  return `${name}: brought up to date: ${parts.filter(Boolean).join(', ')}; ${size(bytes)}`
+  return `${name}: brought up to date: ${parts.filter(Boolean).join(', ')}; all of it is ${size(bytes)}`
 }
 
 module.exports = { define }

@@ -50,7 +50,7 @@ async function run (file, given, { to, fields }, command) {
   const target = given ?? `${file}.${to}`
   try {
     const exported = await untilInterrupted(target, (signal) => withProgress((onProgress) => exportLog(file, target, { to, fields, onProgress, signal })))
-    process.stdout.write(`${shownOn(process.stdout, target)}: exported ${counted(exported.records, 'record')}, ${size(exported.bytes)}, as ${to}\n`)
+    process.stdout.write(`${shownOn(process.stdout, target)}: exported ${counted(exported.records, 'record')}, ${size(exported.size)}, as ${to}\n`)
     const { records, missing = [] } = exported
     if (records > 0 && missing.length > 0) writeStderr(`${file}: ${missingNote('exported', missing)}`)
   } catch (err) {

@@ -42,7 +42,8 @@ async function exportLog (filename, target, { to, fields = [] }, work) {
   const log = /** @type {Log} */ (createLog(pathFile(filename, settings), settings))
   try {
     await ready(log)
-    if (fs.existsSync(name)) throw errors.exists(target)
+    const found = fs.statSync(name, { throwIfNoEntry: false })
+    if (found !== undefined) throw found.isDirectory() ? errors.isDirectory(target) : errors.exists(target)
     const unfinished = `${name}.${randomBytes(6).toString('hex')}.exporting`
     const folders = createFolders(path.dirname(name))
     // at once: a process that is interrupted does not wait for the disk

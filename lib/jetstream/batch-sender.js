@@ -18,17 +18,21 @@ const MAX_BYTES = 1024 * 1024
 /** Codes of the server: what the batch expects is not so, or not any more; a batch of which a part was lost; too many at once. */
 const DOUBTFUL = new Set([10071, 10164, 10176, 10210])
 
+/** @typedef {import('@nats-io/transport-node').MsgHdrs} MsgHdrs */
+
 class BatchSender {
   /**
    * @param {import('./connection').Connection} connection that is open
    * @param {string} subject
    * @param {{ writes: number }} counts of which `writes` counts how often a batch was sent
+   * @param {string} expectation the header that states `last`
    */
-  constructor (connection, subject, counts) {
+  constructor (connection, subject, counts, expectation = 'Nats-Expected-Last-Subject-Sequence') {
     this.connection = connection
     this.subject = subject
     this.counts = counts
-    /** The sequence of the last message on the subject; 0: there is none. */
+    this.expectation = expectation
+    /** The sequence of the last message on the subject, or with another expectation, in the stream; 0: there is none. */
     this.last = 0
     this.prefix = connection.transport.nuid.next()
     this.batches = 0
@@ -99,15 +103,17 @@ class BatchSender {
 
   /**
    * @param {Uint8Array[]} records
+   * @param {(head: MsgHdrs, index: number) => void} [addHeaders] called for each record
    * @returns {Promise<number>} the sequence of the last one
    */
-  async send (records) {
-    const { connection: { nats, transport: { headers } }, subject } = this
+  async send (records, addHeaders) {
+    const { connection: { nats, transport: { headers } }, subject, expectation } = this
     const id = `${this.prefix}${(++this.batches).toString(36)}`
     const last = records.length - 1
     for (let i = 0; ; i++) {
       const head = headers()
-      if (i === 0) head.set('Nats-Expected-Last-Subject-Sequence', String(this.last))
+      addHeaders?.(head, i)
+      if (i === 0) head.set(expectation, String(this.last))
       if (last > 0) {
         head.set('Nats-Batch-Id', id)
         head.set('Nats-Batch-Sequence', String(i + 1))

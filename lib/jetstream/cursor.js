@@ -9,8 +9,10 @@ const { RecordConsumer } = require('./record-consumer')
 /** Sequences of the first window: a reader may need no more. Each is four times as large as the one before. */
 const FIRST_WINDOW = 16
 const MAX_WINDOW = 1024
+/** The most records of a window that a consumer reads: fewer requests. */
+const CONSUMER_WINDOW = 4 * MAX_WINDOW
 /** Sequences ahead for which a consumer is made, which takes a round trip or two; and how often it may fail in a row. */
-const FAR = 4 * MAX_WINDOW
+const FAR = CONSUMER_WINDOW
 const MAX_FAILURES = 3
 
 /** @type {Buffer} */
@@ -126,11 +128,25 @@ class StreamCursor {
   async readWindow (first, last) {
     const { reverse } = this
     if (!reverse && this.wantsConsumer(first)) {
-      const records = await this.consume(first, last)
+      const records = await this.consume(first, Math.min(first + CONSUMER_WINDOW - 1, this.max, this.lastSeq()))
       if (records.length > 0) return { records, position: records[records.length - 1].seq + 1 }
     }
+    if (reverse) return { records: await this.readBackward(first, last), position: first - 1 }
     const { records, next } = await this.reader.range(first, last, this.isLive)
-    return { records: reverse ? records.reverse() : records, position: reverse ? first - 1 : next }
+    return { records, position: next }
+  }
+
+  /**
+   * Two halves at a time, so that the server has something to do while the first one is on its way.
+   * @param {number} first sequence
+   * @param {number} last sequence
+   * @returns {Promise<Message[]>}
+   */
+  async readBackward (first, last) {
+    const { reader, isLive } = this
+    const middle = Math.ceil((first + last) / 2)
+    const halves = await Promise.all([reader.range(middle, last, isLive), first < middle ? reader.range(first, middle - 1, isLive) : { records: [] }])
+    return halves.flatMap(({ records }) => records.reverse())
   }
 
   /** @param {number} first sequence of a window */

@@ -62,4 +62,4 @@ async function deleteAll (reader, seqs) {
   }
 }
 
-module.exports = { deleteRecords }
+module.exports = { deleteRecords, deleteAll }

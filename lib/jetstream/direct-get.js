@@ -4,12 +4,14 @@
 // end. The client has this too, but does not tell whether a message was lost on the way from another server.
 
 const { Behind, REQUEST_TIMEOUT } = require('./connection')
+const { DirectMessage } = require('./direct-message')
 
 /**
  * @typedef {object} Message
  * @property {number} seq
  * @property {Buffer} data
  * @property {Date} time at which it was stored
+ * @property {import('@nats-io/transport-node').MsgHdrs | undefined} headers
  *
  * @typedef {import('@nats-io/transport-node').Msg} Msg
  */
@@ -38,18 +40,23 @@ function directGet ({ nats, transport, jetstream, settings: { stream } }, query,
     /** @param {Error | null} err @param {Msg} message */
     function onmessage (err, message) {
       if (err) return finish(err)
-      const { headers } = message
-      const code = headers?.code ?? 0
-      const lastSeq = Number(headers?.get('Nats-Last-Sequence') || 0)
-      if (code === NOT_FOUND) return finish(null)
-      if (code !== 0 && code !== END_OF_BATCH) return finish(Object.assign(new jetstream.JetStreamError(String(headers?.description)), { code }))
+      // one with data has no code
+      if (message.data.length === 0 && message.headers?.code) return onstatus(message)
+      const found = new DirectMessage(message)
       // each message, and the end, names the one before it
-      if (lastSeq !== previous) return finish(new Behind())
-      if (code === END_OF_BATCH) return finish(null)
-      previous = Number(headers?.get('Nats-Sequence'))
-      messages.push(messageOf(message))
+      if (found.previous !== previous) return finish(new Behind())
+      previous = found.seq
+      messages.push(found)
       if (previous >= last) finish(null)
       else timer.refresh()
+    }
+
+    /** @param {Msg} message without a record */
+    function onstatus ({ headers }) {
+      const code = headers?.code
+      if (code === NOT_FOUND) return finish(null)
+      if (code !== END_OF_BATCH) return finish(Object.assign(new jetstream.JetStreamError(String(headers?.description)), { code }))
+      finish(Number(headers?.get('Nats-Last-Sequence') || 0) === previous ? null : new Behind())
     }
 
     function ontimeout () {
@@ -65,18 +72,6 @@ function directGet ({ nats, transport, jetstream, settings: { stream } }, query,
       else resolve(messages)
     }
   })
-}
-
-/**
- * @param {Msg} message with the headers of a direct get
- * @returns {Message}
- */
-function messageOf ({ headers, data }) {
-  return {
-    seq: Number(headers?.last('Nats-Sequence')),
-    data: Buffer.from(data.buffer, data.byteOffset, data.length),
-    get time () { return new Date(String(headers?.last('Nats-Time-Stamp'))) }
-  }
 }
 
 module.exports = { directGet }

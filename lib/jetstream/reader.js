@@ -83,7 +83,7 @@ class Reader {
       if (state.last_seq < known) throw new Behind()
       return manager.streams.getMessage(stream, /** @type {any} */ ({ seq: from, next_by_subj: '>' }))
     }, isPatient)
-    return message === null ? null : { seq: message.seq, data: Buffer.from(message.data), time: message.time }
+    return message === null ? null : { seq: message.seq, data: Buffer.from(message.data), time: message.time, headers: message.header }
   }
 
   /**
@@ -94,7 +94,7 @@ class Reader {
   async get (seq, last) {
     const { connection, connection: { manager }, stream } = this
     const found = await connection.ask(() => manager.direct.getMessage(stream, { seq }))
-    if (found !== null) return { seq, data: Buffer.from(found.data), time: found.time }
+    if (found !== null) return { seq, data: Buffer.from(found.data), time: found.time, headers: found.header }
     return this.nextByLeader(seq, last).then(message => message?.seq === seq ? message : null)
   }
 

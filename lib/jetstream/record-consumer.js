@@ -6,13 +6,15 @@
 
 const { REQUEST_TIMEOUT } = require('./connection')
 
-/** Bytes of a window. */
-const MAX_BYTES = 1024 * 1024
+/** The most records of a window, and of the first one, when it is not known how large they are. */
+const MAX_WINDOW = 4096
+const FIRST_WINDOW = 1024
+/** Bytes that a window is to have. The server could see to that, but does not always say that it has. */
+const BYTES = 1024 * 1024
+/** With more, a window ends, and so does the consumer: records have become larger all at once. */
+const MAX_BYTES = 4 * BYTES
 /** Nanoseconds without a request after which the server forgets the consumer. */
 const FORGOTTEN_AFTER = 10e9
-
-/** Code of the server, among others where the next message is too large for the window. */
-const CONFLICT = 409
 
 /**
  * @typedef {object} Received
@@ -44,8 +46,9 @@ class RecordConsumer {
     this.window = null
     /** Messages that it still waits for. */
     this.missing = 0
-    /** Whether its bytes were the limit. */
-    this.isFull = false
+    /** Bytes that have come, and how many records they may be. */
+    this.bytes = 0
+    this.most = FIRST_WINDOW
   }
 
   /** Has the server make it. */
@@ -64,11 +67,12 @@ class RecordConsumer {
   }
 
   /**
-   * @param {number} count
-   * @returns {Promise<Received[]>} the next records from `position` on, which goes on after them. If they are fewer, there may be more; without
-   *   any, the consumer is stopped
+   * @param {number} limit
+   * @returns {Promise<Received[]>} the next records from `position` on, which goes on after them. There may be more; without any, the consumer is
+   *   stopped
    */
-  async read (count) {
+  async read (limit) {
+    const count = Math.min(limit, this.most)
     const { connection } = this
     /** @type {Received[]} */
     const records = []
@@ -80,9 +84,10 @@ class RecordConsumer {
     }
     this.window?.end()
     this.window = null
-    // fewer than this: the bytes of a window, or its end
-    if (records.length === 0 || (this.missing > 0 && !this.isFull)) this.stop()
-    if (records.length > 0) this.position = records[records.length - 1].seq + 1
+    if (records.length === 0 || this.missing > 0) this.stop()
+    if (records.length === 0) return records
+    this.position = records[records.length - 1].seq + 1
+    this.most = Math.max(1, Math.min(MAX_WINDOW, Math.floor(BYTES * records.length / Math.max(this.bytes, 1))))
     return records
   }
 
@@ -104,8 +109,8 @@ class RecordConsumer {
       }, REQUEST_TIMEOUT)
       this.window = { records, end }
       this.missing = count
-      this.isFull = false
-      const request = JSON.stringify({ batch: count, max_bytes: MAX_BYTES, no_wait: true })
+      this.bytes = 0
+      const request = JSON.stringify({ batch: count, no_wait: true })
       this.connection.nats.publish(`$JS.API.CONSUMER.MSG.NEXT.${this.stream}.${this.name}`, request, { reply: this.inbox })
     })
   }
@@ -118,10 +123,7 @@ class RecordConsumer {
     const { window } = this
     if (window === null) return
     // one without a reply subject says that there is nothing more, or why not
-    if (err || !message.reply) {
-      this.isFull = message?.headers?.code === CONFLICT
-      return window.end()
-    }
+    if (err || !message.reply) return window.end()
     // $JS.ACK…<consumer>.<how often>.<sequence>.<number>.<time>.<pending>
     if (this.numbersAt === 0) this.numbersAt = message.reply.indexOf(`.${this.name}.`) + String(this.name).length + 2
     const [, sequence, number] = message.reply.slice(this.numbersAt).split('.')
@@ -130,7 +132,9 @@ class RecordConsumer {
     const { data } = message
     // a server that lags behind starts earlier
     if (seq >= this.position) window.records.push({ seq, data: Buffer.from(data.buffer, data.byteOffset, data.length) })
-    if (--this.missing === 0) window.end()
+    this.bytes += data.length
+    if (--this.missing === 0) return window.end()
+    if (this.bytes > MAX_BYTES) this.stop()
   }
 
   stop () {

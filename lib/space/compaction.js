@@ -27,8 +27,6 @@ const { MIN_HEADROOM, MORE_HEADROOM, filesOf, isUsable, removeUnfinished } = req
 /** Bytes, and blocks with deletions, that may be left for the switch. */
 const MAX_LEFT = 1024 * 1024
 const MAX_CHANGED = 16
-/** Milliseconds that the last fsync before the switch may take. */
-const QUICK_SYNC = 10
 /** Rounds that fulfil all of that; appends that come faster than they are copied are held back by the switch then. */
 const MAX_ROUNDS = 20
 
@@ -39,6 +37,8 @@ class Compaction {
   static pieceSize = 1024 * 1024
   /** Bytes written between two fsyncs: with more, appends would wait when the system writes them back. */
   static syncStep = 32 * 1024 * 1024
+  /** Milliseconds that the last fsync before the switch may take. */
+  static quickSync = 10
 
   /**
    * @param {import('./compacting').Compacting} compacting
@@ -224,7 +224,7 @@ class Compaction {
       await this.catchUp()
       const startedAt = this.clock.now()
       await this.sync()
-      if (this.isNearlyDone() && this.clock.now() - startedAt <= QUICK_SYNC) return
+      if (this.isNearlyDone() && this.clock.now() - startedAt <= Compaction.quickSync) return
       if (this.writer.packer.end > this.base) return
     }
   }

@@ -126,7 +126,7 @@ test('--shared fails while a program that does not share has the log open', asyn
   await log.append('first')
   const { code, stderr } = await flumelog(['append', file, '--shared'], { input: 'second', preload: [IMPATIENT] })
   t.equal(code, 1)
-  t.match(stderr, /^flumelog: .*log: another program has this log open for writing and does not share it; close it there first, or open it there with `shared: true`\n$/)
+  t.match(stderr, /^flumelog: .*log: another program has this log open for writing and does not share it; close it there first, or open it there with `shared: true` \(flumelog append: --shared\)\n$/)
   await log.close()
 })
 

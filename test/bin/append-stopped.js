@@ -21,7 +21,7 @@ test('append fails and says why while another program has the log open for writi
   await log.append('first')
   const { code, stderr } = await flumelog(['append', file], { input: 'second\n' })
   t.equal(code, 1)
-  t.match(stderr, /^flumelog: .*log: another program has this log open for writing and does not share it; close it there first, or open it there with `shared: true`\n$/)
+  t.match(stderr, /^flumelog: .*log: another program has this log open for writing and does not share it; close it there first, or open it there with `shared: true` \(flumelog append: --shared\)\n$/)
   await log.close()
   t.deepEqual(await textsOf(file), ['first'])
 })

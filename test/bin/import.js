@@ -117,7 +117,7 @@ test('export writes a file beside the log, or where it is told, and overwrites n
   await makeLog(name('log'), jsonRecords(100))
   await makeLog(name('text'), ['{}', 'no json'])
   const { code, stdout } = await flumelog(['export', 'log', '--to', 'flumelog-offset'], { cwd: name('.') })
-  t.deepEqual([code, stdout], [0, 'log.flumelog-offset: exported 100 records, 6.25 kB, as flumelog-offset\n'])
+  t.deepEqual([code, stdout], [0, 'log.flumelog-offset: exported 100 records, 7.65 kB, as flumelog-offset\n'])
   t.equal((await OLD_LOGS['flumelog-offset-48'].read(name('log.flumelog-offset'))).length, 100)
   const cases = [
     [['log', '--to', 'flumelog-offset'], /^flumelog: log.flumelog-offset: the file exists already/],

@@ -10,7 +10,7 @@ const { makeLog } = require('../helpers/logs')
 const { flumelog } = require('../helpers/warm-flumelog')
 const { version } = require('../../package.json')
 
-const COMMANDS = ['dump', 'get', 'search', 'append', 'stat', 'verify', 'repair', 'serve', 'del', 'trim', 'reclaim', 'compact', 'cursors', 'import', 'export', 'backup', 'restore', 'completion']
+const COMMANDS = ['dump', 'get', 'search', 'append', 'stat', 'verify', 'repair', 'serve', 'del', 'trim', 'reclaim', 'compact', 'cursors', 'import', 'export', 'backup', 'restore', 'mirror', 'pull', 'completion']
 
 test('--help lists all commands, and the help of each command has examples', async (t) => {
   const { code, stdout, stderr } = await flumelog(['--help'])
@@ -62,6 +62,10 @@ test('wrong usage is reported in one line that refers to the help, with exit cod
   await makeLog(file, ['a', 'b'])
   const cases = [
     [['dmp', file], "unknown command 'dmp' (did you mean dump?); see flumelog --help"],
+    [['tail', file], "unknown command 'tail' (did you mean dump --tail 10?); see flumelog --help"],
+    [['rm', file], "unknown command 'rm' (did you mean del?); see flumelog --help"],
+    [['grep', file], "unknown command 'grep' (did you mean search or view?); see flumelog --help"],
+    [['export', file, '-', '--to', 'ndjson'], "<target> must be a file: standard input is read by `append`, and standard output written by `dump`, not '-'; see flumelog export --help"],
     [['help', 'dmp'], "unknown command 'dmp'; see flumelog --help"],
     [['help', '--foo'], "unknown option '--foo'; see flumelog --help"],
     [['help', 'dump', 'get'], 'too many arguments: expected 1, got 2; see flumelog --help'],

@@ -68,6 +68,8 @@ class Visit {
    */
   member (path, member) {
     const type = this.checker.getNonNullableType(this.checker.getTypeOfSymbol(member))
+    // a function beside the function that is exported
+    if (member.flags & ts.SymbolFlags.Alias) return this.exported(path, member)
     if (member.flags & ts.SymbolFlags.Method) this.checkSignatures(path, member, type)
     else this.check(path, member)
     this.type(path, type)

@@ -13,6 +13,7 @@ const { processFolder } = require('./folder')
 /** The first that can do all that is needed: batches that are stored as a whole. */
 const LEAST = [2, 12]
 const HOW = 'go install github.com/nats-io/nats-server/v2@v2.15.2'
+const NO_SERVER = `there is no nats-server ${LEAST.join('.')} or later: ${HOW}`
 /** Milliseconds. */
 const START_TIMEOUT = 30_000
 
@@ -51,17 +52,20 @@ class Server {
    * @param {string} folder for its configuration and its data
    * @param {number} port
    * @param {string} extra more of the configuration
+   * @param {object} [options]
+   * @param {boolean} [options.isSynced] whether it fsyncs before it acknowledges
+   * @param {string} [options.configuration] instead of that made here
    */
-  constructor (file, folder, port, extra) {
+  constructor (file, folder, port, extra, { isSynced = true, configuration } = {}) {
     this.file = file
     this.port = port
     this.url = `nats://127.0.0.1:${port}`
     this.configuration = path.join(folder, `${port}.conf`)
-    fs.writeFileSync(this.configuration, `
+    fs.writeFileSync(this.configuration, configuration ?? `
 host: 127.0.0.1
 port: ${port}
 server_name: n${port}
-jetstream { store_dir: ${JSON.stringify(path.join(folder, String(port)))}, sync_interval: always }
+jetstream { store_dir: ${JSON.stringify(path.join(folder, String(port)))}${isSynced ? ', sync_interval: always' : ''} }
 ${extra}`)
     /** @type {import('child_process').ChildProcess | null} */
     this.child = null
@@ -129,14 +133,20 @@ async function startServer (file, extra = '') {
 
 /**
  * @param {string} file of the program
+ * @param {object} [options]
+ * @param {string} [options.folder]
+ * @param {boolean} [options.isSynced] whether the servers fsync before they acknowledge
+ * @param {(node: { name: string, port: number, clusterPort: number, clusterPorts: number[], folder: string }) => string | undefined} [options.configurationOf] each of them
  * @returns {Promise<Server[]>} three of a cluster, which have been started
  */
-async function startCluster (file) {
-  const folder = processFolder()
+async function startCluster (file, { folder = processFolder(), isSynced = true, configurationOf = () => undefined } = {}) {
   const ports = await Promise.all(Array.from({ length: 3 }, freePort))
   const clusterPorts = await Promise.all(ports.map(freePort))
   const routes = clusterPorts.map(port => `"nats://127.0.0.1:${port}"`).join(', ')
-  const servers = ports.map((port, i) => new Server(file, folder, port, `cluster { name: c, host: 127.0.0.1, port: ${clusterPorts[i]}, routes: [${routes}] }`))
+  const servers = ports.map((port, i) => new Server(file, folder, port, `cluster { name: c, host: 127.0.0.1, port: ${clusterPorts[i]}, routes: [${routes}] }`, {
+    isSynced,
+    configuration: configurationOf({ name: `n${i + 1}`, port, clusterPort: clusterPorts[i], clusterPorts, folder: path.join(folder, String(port)) })
+  }))
   await Promise.all(servers.map(server => server.start()))
   return servers
 }
@@ -149,7 +159,7 @@ async function startCluster (file) {
 function withNats (what, define) {
   const found = findServer()
   if (found === null && (process.env.CI === undefined || process.env.TEST_WITHOUT_NATS !== undefined)) {
-    test(what, { skip: `there is no nats-server ${LEAST.join('.')} or later: ${HOW}` }, () => {})
+    test(what, { skip: NO_SERVER }, () => {})
     return
   }
   test('a NATS server is there', (t) => {
@@ -177,4 +187,4 @@ function withServer (what, define) {
   })
 }
 
-module.exports = { findServer, withNats, withServer, startServer, startCluster, streamName }
+module.exports = { findServer, freePort, withNats, withServer, startServer, startCluster, streamName, Server, NO_SERVER }

@@ -3,10 +3,9 @@
 // Of a cluster of three, the leader is killed, restarted, stopped and continued in the middle of appends and live streams.
 
 const test = require('tape')
-const { jetstreamManager } = require('@nats-io/jetstream')
-const { connect } = require('@nats-io/transport-node')
 const { withDisturbances, pause } = require('../helpers/disturbed-streams')
 const { closeLogs } = require('../helpers/jetstream')
+const { leaderOf } = require('../helpers/leader')
 const { withNats, startCluster } = require('../helpers/nats')
 const { thorough } = require('../helpers/thorough')
 
@@ -32,19 +31,3 @@ withNats('a log in a stream on three servers', (file) => {
 
   test.onFinish(closeLogs)
 })
-
-/** The server that leads a stream, once one does. */
-async function leaderOf (servers, stream) {
-  const nats = await connect({ servers: servers.map(({ url }) => url), maxReconnectAttempts: -1 })
-  const manager = await jetstreamManager(nats, { checkAPI: false })
-  try {
-    for (;;) {
-      const info = await manager.streams.info(stream).catch(() => null)
-      const leader = servers.find(({ port }) => info?.cluster?.leader === `n${port}`)
-      if (leader !== undefined) return leader
-      await pause(50)
-    }
-  } finally {
-    await nats.close()
-  }
-}

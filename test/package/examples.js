@@ -133,6 +133,8 @@ tape('counter: it is computed from all events, including those of earlier runs',
 // with CI set, it is a failure if they are not there
 const hasSsb = process.env.CI !== undefined || fs.existsSync(path.join(SSB_MODULES, 'ssb-db2'))
 const notRun = isNode ? !hasSsb && 'its packages come with npm install --prefix bench' : 'Deno has no NODE_PATH'
+// it needs a server, and has a test with one: test/jetstream/example.js
+tried.push('two-machines.js')
 tried.push('ssb-db2.js')
 
 tape('ssb-db2: a feed is deleted, and its messages are gone after a compaction', { skip: notRun }, async (t) => {

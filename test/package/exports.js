@@ -62,7 +62,7 @@ tape('import and require return the same', (t) => {
       const names = Object.keys(required)
       console.log(entry, imported.default === required && names.every(name => imported[name] === required[name]), ...names)
     }`)
-  t.equal(output, '. true\n./promises true open wrap FlumeLog\n./push true\n./maintenance true verify repair copy restore openOffsetMap\n./import true detectFormat readRecords importLog openImportMap exportLog\n./jetstream true\n./view true\n./async-append-only-log true\n')
+  t.equal(output, '. true\n./promises true open wrap FlumeLog\n./push true\n./maintenance true verify repair copy restore openOffsetMap\n./import true detectFormat readRecords importLog openImportMap exportLog\n./jetstream true pull mirror\n./view true\n./async-append-only-log true\n')
   t.end()
 })
 

@@ -68,8 +68,8 @@ tape('the commands in README print what it says', (t) => {
   t.end()
 })
 
-/** See test/package/examples.js: the first serves requests until Ctrl-C, the other needs packages that are installed with the benchmarks only. */
-const NOT_RUN_HERE = ['cluster.js', 'ssb-db2.js']
+/** See test/package/examples.js: the first serves requests until Ctrl-C, the second needs packages that are installed with the benchmarks only, the third a NATS server. */
+const NOT_RUN_HERE = ['cluster.js', 'ssb-db2.js', 'two-machines.js']
 
 for (const example of fs.readdirSync(path.join(ROOT, 'examples')).filter(example => !NOT_RUN_HERE.includes(example))) {
   tape(`examples/${example}, copied into a project, runs with the packages that it names at its top`, (t) => {
@@ -125,7 +125,7 @@ tape('every relative link in a page of the package leads to a file of the packag
     }
     t.deepEqual(broken, [], page)
   }
-  t.ok(size < 800_000, `the tarball has ${size} bytes`)
+  t.ok(size < 850_000, `the tarball has ${size} bytes`)
   t.end()
 })
 

@@ -1,0 +1,172 @@
+'use strict'
+
+// Carries over what is deleted, trimmed, or dropped by a compaction. The stream has all records of the log up to the mirror's position that are
+// not deleted, so if their numbers are equal, nothing is to be done.
+
+const { exclusively } = require('./mirror-identity')
+const { match } = require('./mirror-match')
+const { newRuns } = require('./mirror-source')
+
+/** So many runs of deleted records are looked up one by one; if there are more, the whole stream is compared. */
+const MAX_LOOK_UPS = 64
+/** Messages that are deleted until progress is told. */
+const AT_ONCE = 256
+/** Milliseconds. */
+const SETTLING = 500
+
+/** @typedef {import('./mirror-source').Run} Run */
+
+class MirrorDeletions {
+  /**
+   * @param {import('./mirror-source').MirrorSource} source
+   * @param {import('./mirror-target').MirrorTarget} target
+   * @param {() => void} ondeleted called after some were deleted
+   */
+  constructor (source, target, ondeleted) {
+    this.source = source
+    this.target = target
+    this.ondeleted = ondeleted
+    /** Of the log when it was looked at last: they are carried over. @type {{ id: string, runs: Run[] } | null} */
+    this.known = null
+    /** What the log was then. */
+    this.changes = ''
+    /** Messages that were deleted. */
+    this.deleted = 0
+  }
+
+  /** Whether the log may have changed since. */
+  get isDue () {
+    return this.changes !== this.source.changes
+  }
+
+  /**
+   * @param {number} position seq of the last record that is mirrored
+   * @returns {Promise<'done' | 'again' | 'missing'>} again: the log or the stream has changed meanwhile; missing: the stream lacks a record
+   */
+  async carryOver (position) {
+    const { source, target, target: { sender } } = this
+    await source.refresh()
+    const { changes, id } = source
+    const survey = await source.survey(position)
+    if (survey === null) return 'again'
+    const { sequence, messages } = await target.tail()
+    if (sequence !== sender.last) return 'again'
+    const extra = messages - survey.live
+    if (extra > 0) {
+      const removed = await this.removeNew(survey.runs, sequence)
+      if (removed < extra) {
+        const outcome = await this.compareAll(position, sequence)
+        if (outcome !== 'done') return outcome
+      }
+    }
+    if (extra < 0) return 'missing'
+    if (id !== source.id) return 'again'
+    this.known = { id, runs: survey.runs }
+    this.changes = changes
+    return 'done'
+  }
+
+  /**
+   * @param {Run[]} runs of deleted records
+   * @param {number} last sequence
+   * @returns {Promise<number>} number of messages of those deleted since the log was looked at last that are not there any more
+   */
+  async removeNew (runs, last) {
+    const { known, source: { id } } = this
+    if (known === null || known.id !== id) return 0
+    const found = newRuns(runs, known.runs)
+    if (found.length > MAX_LOOK_UPS) return 0
+    if (!await this.areCurrent(found, last)) return 0
+    let removed = 0
+    for (const run of found) removed += await this.removeRun(run, last)
+    return removed
+  }
+
+  /**
+   * @param {Run[]} runs in order
+   * @param {number} last sequence
+   * @returns {Promise<boolean>} whether the messages of these records have the seqs that they have now: none of them is from before a compaction
+   */
+  async areCurrent (runs, last) {
+    const { target, source: { id } } = this
+    if (runs.length === 0) return true
+    const oldest = await target.first(() => true, last)
+    if (oldest === null || oldest.id === id) return true
+    const first = await target.first(message => message.id === id, last)
+    return first !== null && runs[0][0] >= first.seq
+  }
+
+  /**
+   * @param {Run} run of which all messages have seqs as they are now
+   * @param {number} last sequence
+   * @returns {Promise<number>} number of messages that were deleted
+   */
+  async removeRun ([from, to], last) {
+    const { target, source: { id } } = this
+    const isAtOrAfter = (/** @type {number} */ seq) => target.first(message => message.id === id && message.seq >= seq, last)
+    if (from === -1) return this.count(await target.purge((await isAtOrAfter(to))?.sequence ?? last + 1))
+    const first = await isAtOrAfter(from)
+    if (first === null) return 0
+    const sequences = []
+    for await (const messages of target.windows(first.sequence, last)) {
+      const within = messages.filter(message => message.id === id && message.seq >= from && message.seq < to)
+      sequences.push(...within.map(({ sequence }) => sequence))
+      if (messages.some(({ seq }) => seq >= to)) break
+    }
+    return this.remove(sequences)
+  }
+
+  /**
+   * @param {number} position
+   * @param {number} sequence the last one
+   * @returns {Promise<'done' | 'again' | 'missing'>}
+   */
+  async compareAll (position, sequence) {
+    const { source, source: { id, log: { file } } } = this
+    // of equal records, another mirror that has seen another log might leave another one
+    return await exclusively(file, async () => {
+      // the server may still be deleting what one that was killed has asked for
+      await new Promise(resolve => setTimeout(resolve, SETTLING))
+      // one that lags behind a compaction would tell other messages by their seqs
+      await source.refresh()
+      return source.id === id ? this.compare(position, sequence) : 'again'
+    }) ?? 'again'
+  }
+
+  /**
+   * @param {number} position
+   * @param {number} sequence the last one
+   * @returns {Promise<'done' | 'again' | 'missing'>}
+   */
+  async compare (position, sequence) {
+    const { source, target } = this
+    const found = await match(source, target, position, sequence)
+    if (found === null) return 'again'
+    if (found.missing !== null) return 'missing'
+    if (found.head > 1) this.count(await target.purge(found.head))
+    await this.remove(found.extra)
+    return 'done'
+  }
+
+  /**
+   * @param {number[]} sequences
+   * @returns {Promise<number>} how many they are
+   */
+  async remove (sequences) {
+    for (let i = 0; i < sequences.length; i += AT_ONCE) {
+      const some = sequences.slice(i, i + AT_ONCE)
+      await this.target.delete(some)
+      this.count(some.length)
+    }
+    return sequences.length
+  }
+
+  /** @param {number} deleted */
+  count (deleted) {
+    this.deleted += deleted
+    this.ondeleted()
+    return deleted
+  }
+}
+
+module.exports = { MirrorDeletions }

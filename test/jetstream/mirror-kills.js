@@ -1,0 +1,89 @@
+'use strict'
+
+// Two mirrors of one log, by mistake, are killed at random moments while the log grows, and is trimmed and compacted.
+
+const test = require('tape')
+const FlumeLog = require('../..')
+const { mirror } = require('../../jetstream')
+const { testFolder } = require('../helpers/folder')
+const { compare } = require('../helpers/mirrors')
+const { withServer, streamName } = require('../helpers/nats')
+const { start } = require('../helpers/processes')
+const { promises } = require('../helpers/promises')
+const { randomFrom } = require('../helpers/random')
+const { collect } = require('../helpers/reading')
+const { thorough } = require('../helpers/thorough')
+
+const KILLS = Number(process.env.TEST_KILLS ?? (thorough ? 200 : 6))
+const pause = (milliseconds) => new Promise(resolve => setTimeout(resolve, milliseconds))
+
+withServer('a mirror that is killed', (shared) => {
+  test(`the mirror killed ${KILLS} times at random moments, with two running by mistake, with the log growing, trimmed and compacted: the stream equals the log`, async (t) => {
+    const seed = Number(process.env.TEST_SEED ?? Date.now() % 1e6)
+    t.comment(`TEST_SEED=${seed}`)
+    const random = randomFrom(seed)
+    const file = testFolder(t)('log')
+    const stream = streamName()
+    const { url } = shared.server
+    const log = promises(FlumeLog(file, { blockSize: 1024 }))
+    const compact = () => new Promise((resolve, reject) => log.log.compact({}, err => err ? reject(err) : resolve()))
+    await log.append(Array.from({ length: 100 }, (_, i) => `record ${i}`))
+    // both cursors are there
+    for (const cursor of ['a', 'b']) await mirror(log.log, { servers: url, stream }, { live: false, cursor })
+
+    const counts = { appended: 100, deleted: 0, trims: 0, compactions: 0, kills: 0, mirrored: 100 }
+    const writing = write()
+    /** Mirrors that ended by themselves. */
+    const failures = []
+    await Promise.all(['a', 'b'].map(cursor => keepKilling(cursor)))
+    await writing
+    t.deepEqual(failures, [], 'no mirror has ended by itself')
+    t.comment(JSON.stringify(counts))
+    // the other one first: it may be behind
+    const done = []
+    for (const cursor of ['b', 'a']) done.push(await mirror(log.log, { servers: url, stream }, { live: false, cursor }))
+    t.comment(`the last two mirrored ${done.map(({ records }) => records)} and deleted ${done.map(({ deleted }) => deleted)}`)
+    await compare(t, url, stream, log, `${counts.kills} kills`)
+    await log.close()
+
+    async function write () {
+      while (counts.kills < KILLS) {
+        const what = random.below(100)
+        const count = 1 + random.below(what === 0 ? 3000 : 20)
+        // some records are equal
+        await log.append(Array.from({ length: count }, (_, i) => random.below(3) === 0 ? 'again' : `record ${counts.appended + i}`))
+        counts.appended += count
+        if (what < 10) {
+          const seqs = await collect(log.log, { values: false })
+          const some = Array.from({ length: 1 + random.below(what < 2 ? 100 : 5) }, () => random.below(4) === 0 ? seqs.at(-1 - random.below(Math.min(50, seqs.length))) : random.pick(seqs))
+          await log.del(some)
+          counts.deleted += new Set(some).size
+          if (what === 5 && seqs.length > 2000) {
+            await log.trim({ lt: seqs[random.below(seqs.length - 1000)] })
+            counts.trims++
+          }
+        }
+        if (what >= 97) {
+          await compact()
+          counts.compactions++
+        }
+        await pause(random.below(40))
+      }
+    }
+
+    async function keepKilling (cursor) {
+      while (counts.kills < KILLS) {
+        counts.kills++
+        const program = start(t, 'mirror-until-killed.js', { file, target: { servers: url, stream }, cursor })
+        // half of the time, right from its start
+        if (random.below(2) === 0) await Promise.race([program.message(() => true).catch(() => {}), pause(3000)])
+        await Promise.race([program.over, pause(random.below(1000))])
+        await program.kill()
+        failures.push(...program.messages.filter(({ what }) => what === 'failed'), ...(program.stderr === '' ? [] : [program.stderr]))
+        counts.mirrored += program.messages.at(-1)?.records ?? 0
+        // some times both are away for a while
+        if (random.below(5) === 0) await pause(random.below(1000))
+      }
+    }
+  })
+})
