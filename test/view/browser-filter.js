@@ -52,6 +52,15 @@ inBrowser(({ visit }) => {
     t.deepEqual(page.problems, [])
   })
 
+  test('records that were counted for Numbers are told in each view', async (t) => {
+    const page = await visit(address)
+    await page.open('view=numbers')
+    await page.until(hasText, '.tiles', '20,000')
+    await page.page.keyboard.press('1')
+    await page.until(hasText, '.status', '20,000 records · offsets 0 to')
+    t.deepEqual(page.problems, [])
+  })
+
   test('a filter counts neither deleted records nor those of corrupt blocks, of which it tells', async (t) => {
     const file = testFolder(t)('log')
     const seqs = await makeLog(file, Array.from({ length: 6000 }, (_, i) => JSON.stringify(record(i))))

@@ -100,10 +100,17 @@ class Export extends Component {
 }
 
 /** Below the list: where one is. */
-export function Footer ({ log, status }) {
+export function Footer ({ log, counted, status }) {
   return html`
     <footer class="status">
-      <span>${log.records === null || log.records === undefined ? '' : `${count(log.records)} records · `}offsets ${count(log.start)} to ${count(log.end)}</span>
+      <span>${recordsOf(log, counted)}offsets ${count(log.start)} to ${count(log.end)}</span>
       <span class=${status === 'live' ? 'live' : 'live off'}>${status === 'live' ? 'live' : 'not connected'}</span>
     </footer>`
+}
+
+/** How many records there are, if the server knows it, or as they were counted for Numbers. */
+function recordsOf (log, counted) {
+  if (log.records !== null && log.records !== undefined) return `${plural(log.records, 'record')} · `
+  if (counted === null) return ''
+  return `${plural(counted.records, 'record')}${counted.size < log.end ? ` up to offset ${count(counted.size)}` : ''} · `
 }

@@ -202,7 +202,7 @@ class App extends Component {
     window.requestAnimationFrame(() => document.querySelector('.panel')?.focus())
   }
 
-  render (_, { log, error, hasHelp, theme: chosen, isLive }) {
+  render (_, { log, counted, error, hasHelp, theme: chosen, isLive }) {
     const { state } = this.address
     return html`
       <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById('main').focus() }}>Skip to the content</a>
@@ -218,14 +218,14 @@ class App extends Component {
       </header>
       ${error !== null && html`<div class="toast" role="alert"><span>${error.message}</span><button class="quiet" aria-label="Dismiss" onClick=${() => this.setState({ error: null })}>✕</button></div>`}
       <main id="main" tabindex="-1">${log !== null && this.viewOf(state)}</main>
-      ${log !== null && html`<${Footer} log=${log} status=${isLive ? 'live' : 'off'} />`}
+      ${log !== null && html`<${Footer} log=${log} counted=${counted?.id === log.id ? counted : null} status=${isLive ? 'live' : 'off'} />`}
       ${hasHelp && html`<${Help} onClose=${() => this.setState({ hasHelp: false })} />`}`
   }
 
   viewOf (state) {
     const { log, samples } = this.state
     if (state.view === 'numbers') {
-      return html`<${Numbers} log=${log} samples=${samples} onError=${this.onError} onRecord=${(seq) => this.show(seq)} onBlock=${(block) => this.go({ view: 'shelf', block })} />`
+      return html`<${Numbers} log=${log} onCounted=${({ records, size }) => this.setState({ counted: { id: log.id, records, size } })} samples=${samples} onError=${this.onError} onRecord=${(seq) => this.show(seq)} onBlock=${(block) => this.go({ view: 'shelf', block })} />`
     }
     if (state.view === 'shelf') {
       return html`<${Shelf} log=${log} block=${state.block} onError=${this.onError} onBlock=${(block) => this.go({ block }, { replace: true })} onClose=${() => this.close()} onRecord=${(seq) => this.show(seq, { q: '' })} />`

@@ -31,7 +31,10 @@ export class Numbers extends Component {
     this.setState({ done: 0, error: null })
     const handlers = {
       progress: ({ done }) => this.setState({ done }),
-      numbers: (numbers) => this.setState({ numbers, done: 1 })
+      numbers: (numbers) => {
+        this.setState({ numbers, done: 1 })
+        this.props.onCounted(numbers)
+      }
     }
     events('numbers', {}, handlers, this.loading.signal).catch(err => {
       if (!isAborted(err)) this.setState({ error: err })
