@@ -18,7 +18,11 @@ const { settingsOf } = require('./options')
  * @property {number} bytes of these records
  * @property {number} deleted messages that were deleted since their records are
  *
- * @typedef {Mirrored & { lag: number, total: number }} MirrorProgress `lag`: bytes of the log that are still to be mirrored; `total`: bytes of the log
+ * @typedef {object} MirrorLag
+ * @property {number} lag bytes of the log that are still to be mirrored
+ * @property {number} total bytes of the log
+ *
+ * @typedef {Mirrored & MirrorLag} MirrorProgress
  *
  * @typedef {object} MirrorOptions
  * @property {boolean} [live] go on as the log grows, until `signal` is aborted, or the log is closed; default true. false: until the stream equals the log
