@@ -41,21 +41,23 @@ class MirrorDeletions {
 
   /**
    * @param {number} position seq of the last record that is mirrored
+   * @param {string} id of the log with that position: in another one, all that was mirrored would be elsewhere, and seem to be gone
    * @returns {Promise<'done' | 'again' | 'missing'>} again: the log or the stream has changed meanwhile; missing: the stream lacks a record
    */
-  async carryOver (position) {
+  async carryOver (position, id) {
     const { source, target, target: { sender } } = this
     await source.refresh()
-    const { changes, id } = source
+    const { changes } = source
+    if (id !== source.id) return 'again'
     const survey = await source.survey(position)
     if (survey === null) return 'again'
     const { sequence, messages } = await target.tail()
     if (sequence !== sender.last) return 'again'
     const extra = messages - survey.live
     if (extra > 0) {
-      const removed = await this.removeNew(survey.runs, sequence)
+      const removed = await this.removeNew(survey.runs, sequence, id)
       if (removed < extra) {
-        const outcome = await this.compareAll(position, sequence)
+        const outcome = await this.compareAll(position, sequence, id)
         if (outcome !== 'done') return outcome
       }
     }
@@ -69,26 +71,28 @@ class MirrorDeletions {
   /**
    * @param {Run[]} runs of deleted records
    * @param {number} last sequence
+   * @param {string} id of the log with these runs
    * @returns {Promise<number>} number of messages of those deleted since the log was looked at last that are not there any more
    */
-  async removeNew (runs, last) {
-    const { known, source: { id } } = this
+  async removeNew (runs, last, id) {
+    const { known } = this
     if (known === null || known.id !== id) return 0
     const found = newRuns(runs, known.runs)
     if (found.length > MAX_LOOK_UPS) return 0
-    if (!await this.areCurrent(found, last)) return 0
+    if (!await this.areCurrent(found, last, id)) return 0
     let removed = 0
-    for (const run of found) removed += await this.removeRun(run, last)
+    for (const run of found) removed += await this.removeRun(run, last, id)
     return removed
   }
 
   /**
    * @param {Run[]} runs in order
    * @param {number} last sequence
+   * @param {string} id of the log with these runs
    * @returns {Promise<boolean>} whether the messages of these records have the seqs that they have now: none of them is from before a compaction
    */
-  async areCurrent (runs, last) {
-    const { target, source: { id } } = this
+  async areCurrent (runs, last, id) {
+    const { target } = this
     if (runs.length === 0) return true
     const oldest = await target.first(() => true, last)
     if (oldest === null || oldest.id === id) return true
@@ -99,10 +103,11 @@ class MirrorDeletions {
   /**
    * @param {Run} run of which all messages have seqs as they are now
    * @param {number} last sequence
+   * @param {string} id of the log with that run
    * @returns {Promise<number>} number of messages that were deleted
    */
-  async removeRun ([from, to], last) {
-    const { target, source: { id } } = this
+  async removeRun ([from, to], last, id) {
+    const { target } = this
     const isAtOrAfter = (/** @type {number} */ seq) => target.first(message => message.id === id && message.seq >= seq, last)
     if (from === -1) return this.count(await target.purge((await isAtOrAfter(to))?.sequence ?? last + 1))
     const first = await isAtOrAfter(from)
@@ -119,10 +124,11 @@ class MirrorDeletions {
   /**
    * @param {number} position
    * @param {number} sequence the last one
+   * @param {string} id of the log with that position
    * @returns {Promise<'done' | 'again' | 'missing'>}
    */
-  async compareAll (position, sequence) {
-    const { source, source: { id, log: { file } } } = this
+  async compareAll (position, sequence, id) {
+    const { source, source: { log: { file } } } = this
     // of equal records, another mirror that has seen another log might leave another one
     return await exclusively(file, async () => {
       // the server may still be deleting what one that was killed has asked for

@@ -49,7 +49,7 @@ async function match (source, target, lastSeq, lastSequence) {
     if (messages.length > 0) await source.find(messages[0])
     for (const message of messages) {
       const record = await peek()
-      if (record === null) return null
+      if (record === null || id !== source.id) return null
       const found = source.findNow(message)
       if (record !== undefined && isRecord(target, message, found, record)) {
         result.last = record.seq
