@@ -1,6 +1,6 @@
 'use strict'
 
-// Two mirrors of one log, by mistake, are killed at random moments while the log grows, and is trimmed and compacted.
+// Two mirrors of one log, by mistake, are killed at random moments while the log grows, and is trimmed and compacted. `TEST_KILLS=200 node test/jetstream/mirror-kills.js` kills more often.
 
 const test = require('tape')
 const FlumeLog = require('../..')
@@ -14,7 +14,7 @@ const { randomFrom } = require('../helpers/random')
 const { collect } = require('../helpers/reading')
 const { thorough } = require('../helpers/thorough')
 
-const KILLS = Number(process.env.TEST_KILLS ?? (thorough ? 200 : 6))
+const KILLS = Number(process.env.TEST_KILLS ?? (thorough ? 40 : 6))
 const pause = (milliseconds) => new Promise(resolve => setTimeout(resolve, milliseconds))
 
 withServer('a mirror that is killed', (shared) => {
