@@ -1,6 +1,6 @@
 'use strict'
 
-// Of a cluster of three, the leader is killed, restarted, stopped and continued in the middle of mirroring.
+// Of a cluster of three, the leader is killed, restarted, stopped and continued in the middle of mirroring. `RUNS=20 node test/jetstream/mirror-cluster.js` does it twenty times.
 
 const test = require('tape')
 const FlumeLog = require('../..')
@@ -13,6 +13,9 @@ const { withNats, startCluster, streamName } = require('../helpers/nats')
 const { promises } = require('../helpers/promises')
 const { collect } = require('../helpers/reading')
 const { thorough } = require('../helpers/thorough')
+
+/** Each takes an election: some 10 seconds. */
+const DISTURBANCES = Number(process.env.RUNS ?? (thorough ? 6 : 2))
 
 withNats('a mirror on three servers', (file) => {
   test('a leader that is killed, restarted, stopped and continued: the stream equals the log', async (t) => {
@@ -45,7 +48,7 @@ withNats('a mirror on three servers', (file) => {
     await more(200)
     at = performance.now()
     longest = 0
-    for (let i = 0; i < (thorough ? 20 : 2); i++) {
+    for (let i = 0; i < DISTURBANCES; i++) {
       const leader = await leaderOf(servers, stream)
       if (i % 2 === 0) await leader.stop()
       else leader.send('SIGSTOP')
