@@ -9,6 +9,14 @@ const { randomId } = require('./random-id')
 
 /** Digits of an acknowledged offset: as many as the largest safe integer has. */
 const OFFSET_DIGITS = 16
+/** Hex digits of a CRC-32. */
+const CHECKSUM_DIGITS = 8
+/** Bytes of the second line: its checksum, a blank, the offset, a newline. */
+const ACKNOWLEDGED_SIZE = CHECKSUM_DIGITS + 1 + OFFSET_DIGITS + 1
+const ZERO = 0x30
+const BLANK = 0x20
+const NEWLINE = 0x0A
+const HEX = Buffer.from('0123456789abcdef', 'latin1')
 
 /**
  * @typedef {import('./recovery-point').RecoveryPoint} RecoveryPoint
@@ -65,6 +73,27 @@ function parseRecord ([seq, length, replaces]) {
  */
 function acknowledgedLine (acknowledged) {
   return formatLine(String(acknowledged).padStart(OFFSET_DIGITS, '0'))
+}
+
+/**
+ * The same line, for each append that is acknowledged: without a string.
+ * @param {Buffer} line of `ACKNOWLEDGED_SIZE` bytes
+ * @param {number} acknowledged
+ */
+function setAcknowledged (line, acknowledged) {
+  const first = CHECKSUM_DIGITS + 1
+  for (let i = first + OFFSET_DIGITS - 1; i >= first; i--) {
+    const rest = Math.floor(acknowledged / 10)
+    line[i] = ZERO + (acknowledged - rest * 10)
+    acknowledged = rest
+  }
+  let checksum = crc32(line.subarray(first, first + OFFSET_DIGITS))
+  for (let i = CHECKSUM_DIGITS - 1; i >= 0; i--) {
+    line[i] = HEX[checksum & 15]
+    checksum >>>= 4
+  }
+  line[CHECKSUM_DIGITS] = BLANK
+  line[ACKNOWLEDGED_SIZE - 1] = NEWLINE
 }
 
 /**
@@ -135,4 +164,4 @@ function parsePoint (text, isHeld) {
   }
 }
 
-module.exports = { acknowledgedLine, deletionsLine, formatLine, parseLine, parsePoint, pointLine }
+module.exports = { ACKNOWLEDGED_SIZE, acknowledgedLine, deletionsLine, formatLine, parseLine, parsePoint, pointLine, setAcknowledged }

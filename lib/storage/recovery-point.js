@@ -11,7 +11,7 @@ const { nullIfMissing, syncFolder } = require('./directory')
 const { lockIfPossible } = require('./lock')
 const { randomId } = require('./random-id')
 const { named, peekPoint, readPoint } = require('./recovery-point-reader')
-const { acknowledgedLine, deletionsLine, pointLine } = require('./recovery-point-text')
+const { ACKNOWLEDGED_SIZE, acknowledgedLine, deletionsLine, pointLine, setAcknowledged } = require('./recovery-point-text')
 const { shareAsLog } = require('./share-as-log')
 
 /** Bytes of deletions: readers in other processes read all of them. */
@@ -63,8 +63,8 @@ const write = promisify(fs.write)
  * @property {(deletions: Deletion[], cb: import('./path-file').Done) => void} record appends them; only when there is a recovery point,
  *   and no other call is in progress. If it fails, they may be there or not, and the file has to be written anew
  * @property {(cb: import('./path-file').Done) => void} sync makes durable what was recorded
- * @property {(acknowledged: number) => void} publish tells readers in other processes how far appends are acknowledged: one
- *   small write, which is not synced and whose errors do not matter. Does nothing while there is no recovery point
+ * @property {(acknowledged: number) => Promise<void> | null} publish tells readers in other processes how far appends are acknowledged: one
+ *   small write, which is not synced and whose errors do not matter. Null: it is done. Does nothing while there is no recovery point
  * @property {(cb: import('./path-file').Done) => void} remove
  * @property {() => string | null} peek the start of the file and its size, one of which is another one after each `write` and `record`;
  *   empty if there is no file. Null: that cannot be known without waiting. Uses synchronous I/O
@@ -94,6 +94,8 @@ class PathPoint {
     /** Settled when nothing is being published by asynchronous I/O. */
     this.published = Promise.resolve()
     this.isPublishDue = false
+    /** The second line, as bytes. */
+    this.line = Buffer.alloc(ACKNOWLEDGED_SIZE)
     /** The file that is in place, locked; -1: none. */
     this.fd = -1
     /** Where its second line starts. */
@@ -184,37 +186,40 @@ class PathPoint {
     }
   }
 
-  /** @param {number} acknowledged */
+  /**
+   * @param {number} acknowledged
+   * @returns {Promise<void> | null} null: it is done
+   */
   publish (acknowledged) {
     this.acknowledged = acknowledged
-    if (!this.blocking) this.publishLater()
-    else for (const { fd, lineOffset } of this.files()) writeLine(fd, acknowledged, lineOffset)
+    if (this.fd === -1 && this.next === null) return null
+    if (!this.blocking) return this.publishLater()
+    const { line, next } = this
+    setAcknowledged(line, acknowledged)
+    // the next one comes first: it may take the other's place between the writes, and must not say less
+    if (next !== null) writeLine(next.fd, line, next.lineOffset)
+    if (this.fd !== -1) writeLine(this.fd, line, this.lineOffset)
+    return null
   }
 
   /** One write after the other, so that the last one stays; each takes what is acknowledged by then. */
   publishLater () {
-    if (this.isPublishDue) return
-    this.isPublishDue = true
-    this.published = this.published.then(() => {
-      this.isPublishDue = false
-      return this.publishAsync()
-    })
+    if (!this.isPublishDue) {
+      this.isPublishDue = true
+      this.published = this.published.then(() => {
+        this.isPublishDue = false
+        return this.publishAsync()
+      })
+    }
+    return this.published
   }
 
   async publishAsync () {
-    const bytes = Buffer.from(acknowledgedLine(this.acknowledged), 'latin1')
-    for (const { fd, lineOffset } of this.files()) {
-      await write(fd, bytes, 0, bytes.length, lineOffset).catch(() => {})
-    }
-  }
-
-  /**
-   * The next one comes first: it may take the other's place between the writes, and must not say less.
-   * @returns {Array<{ fd: number, lineOffset: number }>} those that say what is acknowledged
-   */
-  files () {
-    const files = this.fd === -1 ? [] : [{ fd: this.fd, lineOffset: this.lineOffset }]
-    return this.next === null ? files : [this.next, ...files]
+    const { fd, lineOffset, next, line } = this
+    setAcknowledged(line, this.acknowledged)
+    // in this order, as in `publish`
+    if (next !== null) await write(next.fd, line, 0, line.length, next.lineOffset).catch(() => {})
+    if (fd !== -1) await write(fd, line, 0, line.length, lineOffset).catch(() => {})
   }
 
   async remove () {
@@ -277,14 +282,12 @@ function isThere (filename) {
 
 /**
  * @param {number} fd
- * @param {number} acknowledged
+ * @param {Buffer} line
  * @param {number} lineOffset
  */
-function writeLine (fd, acknowledged, lineOffset) {
+function writeLine (fd, line, lineOffset) {
   try {
-    // as bytes: of a string, Deno ignores the position
-    const bytes = Buffer.from(acknowledgedLine(acknowledged), 'latin1')
-    fs.writeSync(fd, bytes, 0, bytes.length, lineOffset)
+    fs.writeSync(fd, line, 0, line.length, lineOffset)
   } catch {
     // readers see the log end where it did until the next one
   }

@@ -49,12 +49,10 @@ class RecoveryPointKeeper {
     this.waiting = []
     /** Called when none is in progress. @type {(() => void) | null} */
     this.onquiet = null
-    this.isPublishing = false
     this.isHandingOver = false
     this.isStopped = false
     /** Knows where the log starts. @type {import('./trimmer').Trimmer | null} */
     this.trimmer = null
-    this.publishNow = this.publishNow.bind(this)
   }
 
   /** Whether it has to be written before the file is extended. */
@@ -117,8 +115,8 @@ class RecoveryPointKeeper {
         this.keepOnly(deletions)
         this.isOutdated = this.hasFailed = this.hasUnsynced = false
       }
-      // readers may have been told more meanwhile than the new one says
-      this.publishSoon()
+      // more may have been acknowledged meanwhile than the new one says
+      this.publish()
       end(err)
     })
   }
@@ -223,7 +221,7 @@ class RecoveryPointKeeper {
   /** @param {boolean} isHandingOver from now on: nothing is published, and it is not moved, while another file takes the log's place */
   setHandingOver (isHandingOver) {
     this.isHandingOver = isHandingOver
-    if (!isHandingOver) this.publishSoon()
+    if (!isHandingOver) this.publish()
   }
 
   /**
@@ -255,16 +253,13 @@ class RecoveryPointKeeper {
     })
   }
 
-  /** Tells readers in other processes what has been acknowledged; once per turn of the event loop. */
-  publishSoon () {
-    if (this.isPublishing || this.point === null || this.offset === -1) return
-    this.isPublishing = true
-    this.clock.setImmediate(this.publishNow)
-  }
-
-  publishNow () {
-    this.isPublishing = false
-    if (this.point !== null && !this.isStopped && !this.isHandingOver) this.point.publish(this.progress.acknowledged)
+  /**
+   * Tells readers in other processes what has been acknowledged.
+   * @returns {Promise<void> | null} null: it is done
+   */
+  publish () {
+    const isInPlace = this.point !== null && this.offset !== -1 && !this.isStopped && !this.isHandingOver
+    return isInPlace ? /** @type {import('../storage/recovery-point').PointFile} */ (this.point).publish(this.progress.acknowledged) : null
   }
 
   /** The file is about to be closed: nothing more is published, and it is not moved any more. */

@@ -118,6 +118,8 @@ class Writer {
     this.onclosed = null
     this.isScheduled = false
     this.isStepping = false
+    /** Whether readers in other processes have been told what is acknowledged. */
+    this.mayAnswer = true
     this.mustStep = false
 
     this.durability = new Durability(file, options, clock, this, {
@@ -450,8 +452,20 @@ class Writer {
       recordCount.allSynced()
     }
     this.durability.consider()
-    if (this.state === 'idle') this.mustStep = true
+    const publication = groups.length > 0 ? this.recoveryPoint.publish() : null
+    if (publication !== null) this.waitForReaders(publication)
+    else if (this.state === 'idle') this.mustStep = true
     else this.becomeIdle()
+  }
+
+  /** @param {Promise<void>} publication that tells readers in other processes what is acknowledged, before callers are told */
+  waitForReaders (publication) {
+    if (this.state !== 'settling') this.enter('settling')
+    this.mayAnswer = false
+    publication.then(() => process.nextTick(() => {
+      this.mayAnswer = true
+      this.becomeIdle()
+    }))
   }
 
   /** @param {CommitGroup} group the last one that is acknowledged */
@@ -462,7 +476,6 @@ class Writer {
     for (const block of filled) this.keepOrRecycle(block)
     this.blocks.tail = this.packer.tail
     if (filled.length > 0) this.retention?.consider()
-    this.recoveryPoint.publishSoon()
   }
 
   /**
@@ -484,6 +497,7 @@ class Writer {
 
   /** Readers see the new end before callers are told of it. */
   answer () {
+    if (!this.mayAnswer) return
     const { lastSeq } = this.appender
     if (this.toldSeq !== lastSeq) {
       this.toldSeq = lastSeq

@@ -258,6 +258,7 @@ class Disk {
       publish: (acknowledged) => {
         if (state.isClosed) this.misuses.push('publish after close')
         this.note(`  publish ${acknowledged}`)
+        return null
       },
       release: () => {},
       remove: (cb) => start('point.remove', cb, () => { this.points = [null] }, () => { this.points.push(null) })

@@ -99,7 +99,7 @@ class HeldFile {
         write: (point, cb) => this.operation('point', () => {}, cb),
         record: (deletions, cb) => this.operation('record', () => {}, cb),
         sync: (cb) => this.operation('syncPoint', () => {}, cb),
-        publish: () => {},
+        publish: () => null,
         release: () => {},
         remove: (cb) => this.operation('removePoint', () => {}, cb)
       },

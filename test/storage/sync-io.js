@@ -87,7 +87,7 @@ test('uncached gets and small appends use synchronous I/O, except with blocking:
     t.equal(counts.writeSync > 0, blocking, `${counts.writeSync} writes`)
     const { writeSync } = counts
     await opened.log.append(Array.from({ length: 5 }, () => Buffer.alloc(15000, 1)))
-    t.equal(counts.writeSync, writeSync, 'what is long is left to others')
+    t.equal(counts.writeSync, blocking ? writeSync + 1 : writeSync, 'what is long is left to others, but readers in other processes are told of it')
     await opened.log.close()
   }
 })
