@@ -188,3 +188,10 @@ test('dump prints all records of a log with many blocks', async (t) => {
 function overwriteEnd (file, bytes) {
   overwrite(file, fs.statSync(file).size, bytes)
 }
+
+test('the encoding text is another name of utf8', async (t) => {
+  const file = testFolder(t)('log')
+  await flumelog(['append', file, '--encoding', 'text', '--quiet'], { input: 'größer\n' })
+  t.equal((await flumelog(['dump', file, '--encoding', 'text'])).stdout, 'größer\n')
+  t.equal((await flumelog(['dump', file, '--format', 'ndjson', '-e', 'text'])).code, 0, 'it is the default, too')
+})
