@@ -50,7 +50,7 @@ class Decoder {
     this.warning = null
     /** Null: not known yet. @type {string | null} */
     this.encoding = codec === undefined ? null : CODEC
-    if (encoding) this.encoding = this.check(encoding)
+    if (encoding !== undefined && encoding !== null) this.encoding = this.check(encoding)
   }
 
   /**
