@@ -72,6 +72,19 @@ function natural (text) {
   throw new InvalidArgumentError('must be an integer, 0 or more')
 }
 
+/**
+ * Of a limit, 0 could mean that there is none, as in programs, or that nothing is wanted.
+ * @param {string} otherwise what to do without a limit
+ * @returns {(text: string) => number}
+ */
+function positive (otherwise) {
+  return (text) => {
+    const number = parseNatural(text)
+    if (number !== null && number > 0) return number
+    throw new InvalidArgumentError(`must be an integer, 1 or more${number === 0 ? ` (${otherwise})` : ''}`)
+  }
+}
+
 /** @param {string} text */
 function parseNatural (text) {
   const number = /^\+?\d+$/.test(text) ? Number(text) : NaN
@@ -141,4 +154,4 @@ function syncOption () {
   return choiceOption('--sync <when>', 'when to fsync', ['always', 'interval', 'never']).default('interval')
 }
 
-module.exports = { fileName, fileToWrite, bound, offset, offsets, natural, blockSize, cursorName, jsonPath, jsonPaths, choiceOf, choiceOption, syncOption }
+module.exports = { fileName, fileToWrite, bound, offset, offsets, natural, positive, blockSize, cursorName, jsonPath, jsonPaths, choiceOf, choiceOption, syncOption }

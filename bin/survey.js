@@ -53,4 +53,16 @@ function describeRange ({ kind, start, end, blocks, offset, reason }, blockSize)
   return `${start} to ${end}, ${where}: ${reason}${offset === start ? '' : ` (at ${offset})`}`
 }
 
-module.exports = { survey, withProgress, describeRange }
+/**
+ * Of the records of a block that was freed, nobody knows the number any more.
+ * @param {number} records deleted ones in other blocks
+ * @param {number} blocks freed ones
+ * @param {string} noun a deleted record
+ * @returns {string}
+ */
+function describeDeleted (records, blocks, noun) {
+  if (blocks === 0) return counted(records, noun)
+  return `${records === 0 ? '' : `${counted(records, noun)} and `}${counted(blocks, 'freed block')}`
+}
+
+module.exports = { describeDeleted, survey, withProgress, describeRange }

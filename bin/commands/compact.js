@@ -3,7 +3,8 @@
 // flumelog compact: rewrites a log without its deleted records.
 
 const { fileToWrite } = require('../arguments')
-const { UserError, codeOf, reportRecovery } = require('../errors')
+const { FRAME_SIZE } = require('../../lib/format/layout')
+const { UserError, codeOf, reportRecovery, writeStderr } = require('../errors')
 const { printable } = require('../escapes')
 const { untilInterrupted } = require('../interrupts')
 const { counted, size } = require('../numbers')
@@ -11,6 +12,7 @@ const { close, openToRead } = require('../open')
 const { byteProgress } = require('../progress')
 const { confirm, mustBeAskable } = require('../question')
 const { openToAppend } = require('../shared')
+const { describeDeleted, survey } = require('../survey')
 const { helpText } = require('../usage')
 
 const EXAMPLES = `
@@ -21,7 +23,8 @@ Examples:
 OFFSETS CHANGE: records get new ones, greater than all before, so an offset
 from before never leads to another record. my.log.offset-map leads from the
 old ones to the new ones; views under flumedb are rebuilt when they are opened.
-A log without deleted records stays as it is.
+A log without deleted records stays as it is. On a terminal, compact says
+how much is deleted before it asks.
 
 The log is copied into my.log.compacting, which then takes its place: until
 then, Ctrl-C, a crash or a full disk leave it as it was. After Ctrl-C, a kill
@@ -50,14 +53,37 @@ async function compact (file, { yes }, command) {
   mustBeAskable(yes, command)
   // no log is created
   await close(await openToRead(file))
+  if (!yes && !await isWorthIt(file)) {
+    process.stdout.write(nothingToDrop(file))
+    return
+  }
   if (!yes && !await confirm(`Compact ${printable(file)}? The offsets of all records change.`, `${file}: not compacted`)) return
   let isClient = false
   const { isSame, before, after, records, deleted } = await untilInterrupted(file, (signal) => compacted(file, signal, (role) => { isClient = role === 'client' }), {
     left: () => isClient ? 'the process that owns the log goes on' : 'the log is as it was, and the next compact goes on from here'
   })
   const where = isClient ? ', by the process that owns the log' : ''
-  if (isSame) process.stdout.write(`${printable(file)}: nothing to drop: no record is deleted; the log is as it was\n`)
-  else process.stdout.write(`${printable(file)}: ${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record')} dropped${where}; offsets have changed\n`)
+  if (isSame) process.stdout.write(nothingToDrop(file))
+  else process.stdout.write(`${printable(file)}: ${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record or freed block', 'deleted records or freed blocks')} dropped${where}; offsets have changed\n`)
+}
+
+/**
+ * Shows what the question is about.
+ * @param {string} file
+ * @returns {Promise<boolean>} whether anything is to be dropped; what is corrupt is found by the compaction
+ */
+async function isWorthIt (file) {
+  const { counts, valid } = await survey(file, 'counting')
+  if (counts.deleted === 0) return !valid
+  const { records, bytes, deleted, freed, deletedBytes, framing } = counts
+  const dropped = deletedBytes + framing - records * FRAME_SIZE
+  writeStderr(`${file}: ${describeDeleted(deleted - freed, freed, 'deleted record')} (${size(dropped)}) ${deleted === 1 ? 'goes' : 'go'}; ${counted(records, 'record')} (${size(bytes + records * FRAME_SIZE)}) ${records === 1 ? 'stays' : 'stay'}`)
+  return true
+}
+
+/** @param {string} file */
+function nothingToDrop (file) {
+  return `${printable(file)}: nothing to drop: no record is deleted; the log is as it was\n`
 }
 
 /**

@@ -2,7 +2,7 @@
 
 // flumelog dump: prints the records of a log.
 
-const { fileName, bound, choiceOption, jsonPaths, natural } = require('../arguments')
+const { fileName, bound, choiceOption, jsonPaths, natural, positive } = require('../arguments')
 const { encodingOption } = require('../encodings')
 const { VERIFY, advise, reportError, writeStderr } = require('../errors')
 const { resolveBounds, startOfTail } = require('../offsets')
@@ -50,9 +50,9 @@ function define (program) {
     .option('--gte <offset>', 'only records at or after this offset', bound)
     .option('--lt <offset>', 'only records before this offset', bound)
     .option('--lte <offset>', 'only records at or before this offset', bound)
-    .option('-n, --limit <count>', 'at most <count> records', natural)
+    .option('-n, --limit <count>', 'at most <count> records', positive('without --limit, all are printed'))
     .option('-r, --reverse', 'last record first')
-    .option('-t, --tail <count>', 'only the last <count> records', natural)
+    .option('-t, --tail <count>', 'only the last <count> records; 0: none', natural)
     .option('-l, --live', 'at the end of the log, wait for new records; Ctrl-C to stop')
     .option('--new', 'only records appended from now on; implies --live')
     .option('--skip-corrupt', 'skip corrupt blocks, and list them on stderr')
@@ -109,7 +109,7 @@ function stoppedByInterrupt () {
 async function rangeOf (log, options) {
   const { limit, reverse, tail, skipCorrupt } = options
   const live = options.live || options.new
-  if (limit === 0 || (tail === 0 && !live)) return null
+  if (tail === 0 && !live) return null
   // records that are appended meanwhile are not printed: `dump` into an `append` to the same log would not end
   const { size } = log.stats()
   const bounds = await resolveBounds(log, { ...options, live })

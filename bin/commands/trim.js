@@ -3,7 +3,7 @@
 // flumelog trim: removes blocks at the head of a log; on a terminal, it asks first.
 
 const { InvalidArgumentError } = require('commander')
-const { fileToWrite, natural } = require('../arguments')
+const { fileToWrite, natural, positive } = require('../arguments')
 const { reportRecovery, writeStderr } = require('../errors')
 const { printable } = require('../escapes')
 const { counted, size } = require('../numbers')
@@ -39,8 +39,8 @@ function define (program) {
     .description('Removes whole blocks at the head of a log, and frees their space.')
     .argument('<file>', 'the log', fileToWrite)
     .option('--lt <offset>', 'only blocks of which all records are before this offset', before)
-    .option('--keep-bytes <number>', 'only blocks before the last bytes of the log', bytes)
-    .option('--keep-records <number>', 'only blocks before the last records that are not deleted', natural)
+    .option('--keep-bytes <number>', 'only blocks before the last bytes of the log', kept)
+    .option('--keep-records <number>', 'only blocks before the last records that are not deleted', kept)
     .option('-y, --yes', 'do not ask; required if standard input or stderr is not a terminal')
     .addHelpText('after', helpText(EXAMPLES))
     .action(trim)
@@ -51,7 +51,23 @@ function define (program) {
  * @returns {number}
  */
 function bytes (text) {
-  return natural(/^\d+(\.\d+)?e\d+$/i.test(text) ? String(Number(text)) : text)
+  return natural(plain(text))
+}
+
+/**
+ * @param {string} text
+ * @returns {number}
+ */
+function kept (text) {
+  return positive('`--lt end` trims all that can be trimmed')(plain(text))
+}
+
+/**
+ * @param {string} text
+ * @returns {string} 1e9 as 1000000000
+ */
+function plain (text) {
+  return /^\d+(\.\d+)?e\d+$/i.test(text) ? String(Number(text)) : text
 }
 
 /**

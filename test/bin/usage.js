@@ -90,7 +90,11 @@ test('wrong usage is reported in one line that refers to the help, with exit cod
     ...[['--gt', 'x'], ['--gte', '1.5'], ['--lt', ''], ['--lte', '1e3'], ['--gte', '99999999999999999999']].map(([bound, value]) =>
       [['dump', file, bound, value], `${bound} must be an integer, start or end, not '${value}'; see flumelog dump --help`]),
     ...['-1', '1.5'].map(value =>
-      [['dump', file, '--limit', value], `--limit must be an integer, 0 or more, not '${value}'; see flumelog dump --help`]),
+      [['dump', file, '--limit', value], `--limit must be an integer, 1 or more, not '${value}'; see flumelog dump --help`]),
+    [['dump', file, '--limit', '0'], "--limit must be an integer, 1 or more (without --limit, all are printed), not '0'; see flumelog dump --help"],
+    ...['--keep-bytes', '--keep-records'].map(keep =>
+      [['trim', file, keep, '0'], `${keep} must be an integer, 1 or more (\`--lt end\` trims all that can be trimmed), not '0'; see flumelog trim --help`]),
+    [['trim', file, '--keep-bytes', '1.5'], "--keep-bytes must be an integer, 1 or more, not '1.5'; see flumelog trim --help"],
     [['dump', file, '-t', "it's"], "--tail must be an integer, 0 or more, not 'it's'; see flumelog dump --help"],
     [['get', file], '<seq> is missing; see flumelog get --help'],
     [['get', file, 'x'], "<seq> must be an offset (0 or more), start or end, not 'x'; see flumelog get --help"],
