@@ -172,8 +172,8 @@ class FollowedPoint {
    * @returns {Promise<boolean>} whether it is that of the file to which a compaction has moved the log: of what was trimmed in this one
    *   before that, it says nothing
    */
-  async isOfSuccessor ({ offset, isHeld }) {
-    return isHeld && offset > this.blocks.end && offset > await this.io.size()
+  async isOfSuccessor ({ offset }) {
+    return offset > this.blocks.end && offset > await this.io.size()
   }
 
   /**

@@ -64,6 +64,12 @@ class ClientEnd {
     return this.tailChanges !== this.knownTailChanges
   }
 
+  /** Whether the owner has trimmed the tail, so that it has told, or is about to tell, that the log ends in a later block. */
+  get isTailTrimmed () {
+    const { tail, blockSize, start } = this.blocks
+    return tail.number * blockSize < start
+  }
+
   /**
    * @param {number} end
    * @param {number} lastSeq
@@ -134,9 +140,11 @@ class ClientEnd {
     const number = Math.floor(end / blockSize)
     if (number > tail.number) this.completeTail(tail, number)
     // the owner is about to tell what came since
-    else if (blocks.isOvertaken) this.pause()
+    else if (this.isTailTrimmed) this.pause()
     else if (this.isTailOutdated) this.rereadTail(end % blockSize)
     else if (blocks.end < end) this.extendTail(end % blockSize)
+    // the same
+    else if (blocks.isOvertaken) this.pause()
     else this.finish(null)
   }
 
@@ -183,7 +191,7 @@ class ClientEnd {
     const { tailChanges } = this
     this.readStable(tail.number * blockSize, end).then((bytes) => process.nextTick(() => {
       // read before or after it was trimmed: readers that are in it have what they have read of it
-      if (this.blocks.isOvertaken) return this.step()
+      if (this.isTailTrimmed) return this.step()
       tail.setBuffer(withRoom(bytes, blockSize))
       this.blocks.generation++
       this.knownTailChanges = tailChanges
@@ -224,7 +232,7 @@ class ClientEnd {
   lookForTrim (tail, position) {
     const { blocks, file } = this
     this.point.read().then(() => process.nextTick(() => {
-      if (blocks.isOvertaken) return this.step()
+      if (this.isTailTrimmed) return this.step()
       this.finish(errors.corrupt(file.filename, tail.number, blocks.blockSize, position, 'the owner of the log says that a record starts here, but none does'))
     }), (err) => process.nextTick(() => this.finish(err)))
   }

@@ -10,7 +10,7 @@ const Reduce = require('flumeview-reduce')
 const codec = require('flumecodec').json
 const FlumeLog = require('../..')
 const { open, wrap } = require('../../promises')
-const { createLog } = require('../../lib/log')
+const { createLog, logBehind } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { pathFile } = require('../../lib/storage/path-file')
 const { testFolder } = require('../helpers/folder')
@@ -144,6 +144,8 @@ tape('what was trimmed before a compaction is trimmed for a read-only log that h
   const live = reader.stream({ live: true, fromStart: true })
   t.equal(await next(backward), 'record 499')
   t.equal(await next(live), 'record 0')
+  const { follower } = logBehind(reader.flumelog).state.opened
+  await until(() => !follower.running)
   let openGate
   gate = new Promise(resolve => { openGate = resolve })
   isWaiting = false

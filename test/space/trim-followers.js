@@ -269,3 +269,18 @@ for (const isCompacted of [false, true]) {
     await owner.close()
   })
 }
+
+tape('a client reads the only block that a trim has left, which it has not seen before', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+  await filled(owner)
+  const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+  t.equal((await collect(client.log)).length, 60)
+  const seqs = await filled(owner)
+  const start = await owner.trim({ lt: Infinity })
+  // both are told
+  await client.trim({ lt: Infinity })
+  t.deepEqual([client.log.start, await collect(client.log, { values: false })], [start, seqs.filter(seq => seq >= start)])
+  await client.close()
+  await owner.close()
+})
