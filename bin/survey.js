@@ -13,19 +13,21 @@ const { counted } = require('./numbers')
 /**
  * @param {string} file
  * @param {string} verb shown with the progress
+ * @param {boolean} [quiet] no progress is shown
  * @returns {Promise<Report>}
  */
-function survey (file, verb) {
-  return withProgress((onProgress) => maintenance.verify(file, { onProgress }), verb)
+function survey (file, verb, quiet) {
+  return withProgress((onProgress) => maintenance.verify(file, { onProgress }), { verb, quiet })
 }
 
 /**
  * @template T
  * @param {(onProgress: (progress: import('../maintenance').Progress) => void) => Promise<T>} work
- * @param {string} [verb] shown instead of the names of steps
+ * @param {{ verb?: string, quiet?: boolean }} [options] verb: shown instead of the names of steps. quiet: nothing is shown
  * @returns {Promise<T>}
  */
-async function withProgress (work, verb) {
+async function withProgress (work, { verb, quiet } = {}) {
+  if (quiet) return await work(() => {})
   let bar = byteProgress('')
   let current = ''
   try {

@@ -11,6 +11,7 @@ const { counted, size } = require('../numbers')
 const { close, openToRead } = require('../open')
 const { byteProgress } = require('../progress')
 const { confirm, mustBeAskable } = require('../question')
+const { jsonOption, printResult, quietOption } = require('../result')
 const { openToAppend } = require('../shared')
 const { describeDeleted, survey } = require('../survey')
 const { helpText } = require('../usage')
@@ -33,6 +34,8 @@ want to. It needs as much free disk space as the records that stay. If programs
 share the log, the one that owns it compacts it, also after Ctrl-C. Otherwise,
 no other process may have it open for writing. Readers follow.`
 
+const NOTHING = 'nothing to drop: no record is deleted; the log is as it was'
+
 /** @param {import('commander').Command} program */
 function define (program) {
   program.command('compact')
@@ -40,71 +43,75 @@ function define (program) {
     .description('Rewrites a log without its deleted records.')
     .argument('<file>', 'the log', fileToWrite)
     .option('-y, --yes', 'do not ask; required if standard input or stderr is not a terminal')
+    .addOption(jsonOption())
+    .addOption(quietOption())
     .addHelpText('after', helpText(EXAMPLES))
     .action(compact)
 }
 
 /**
  * @param {string} file
- * @param {{ yes?: boolean }} options
+ * @param {{ yes?: boolean } & import('../result').ResultOptions} options
  * @param {import('commander').Command} command
  */
-async function compact (file, { yes }, command) {
+async function compact (file, { yes, json, quiet }, command) {
   mustBeAskable(yes, command)
   // no log is created
   await close(await openToRead(file))
-  if (!yes && !await isWorthIt(file)) {
-    process.stdout.write(nothingToDrop(file))
-    return
+  if (!yes) {
+    const { size: end, start, counts, valid } = await survey(file, 'counting')
+    const bytes = end - start
+    // what is corrupt is found by the compaction
+    if (valid && counts.deleted === 0) {
+      return printResult({ json, quiet }, file, NOTHING, { file, changed: false, before: bytes, after: bytes, records: counts.records, deleted: 0, start, role: null })
+    }
+    describe(file, counts)
   }
   if (!yes && !await confirm(`Compact ${printable(file)}? The offsets of all records change.`, `${file}: not compacted`)) return
-  let isClient = false
-  const { isSame, before, after, records, deleted } = await untilInterrupted(file, (signal) => compacted(file, signal, (role) => { isClient = role === 'client' }), {
-    left: () => isClient ? 'the process that owns the log goes on' : 'the log is as it was, and the next compact goes on from here'
+  /** @type {string | null} */
+  let role = null
+  const { isSame, ...done } = await untilInterrupted(file, (signal) => compacted(file, signal, quiet, (itsRole) => { role = itsRole }), {
+    left: () => role === 'client' ? 'the process that owns the log goes on' : 'the log is as it was, and the next compact goes on from here'
   })
-  const where = isClient ? ', by the process that owns the log' : ''
-  if (isSame) process.stdout.write(nothingToDrop(file))
-  else process.stdout.write(`${printable(file)}: ${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record or freed block', 'deleted records or freed blocks')} dropped${where}; offsets have changed\n`)
+  const { before, after, records, deleted, start } = done
+  const where = role === 'client' ? ', by the process that owns the log' : ''
+  const text = isSame
+    ? NOTHING
+    : `${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record or freed block', 'deleted records or freed blocks')} dropped${where}; offsets have changed`
+  printResult({ json, quiet }, file, text, { file, changed: !isSame, before, after, records, deleted, start, role })
 }
 
 /**
  * Shows what the question is about.
  * @param {string} file
- * @returns {Promise<boolean>} whether anything is to be dropped; what is corrupt is found by the compaction
+ * @param {import('../../maintenance').Report['counts']} counts
  */
-async function isWorthIt (file) {
-  const { counts, valid } = await survey(file, 'counting')
-  if (counts.deleted === 0) return !valid
-  const { records, bytes, deleted, freed, deletedBytes, framing } = counts
+function describe (file, { records, bytes, deleted, freed, deletedBytes, framing }) {
+  const kept = bytes + records * FRAME_SIZE
   const dropped = deletedBytes + framing - records * FRAME_SIZE
-  writeStderr(`${file}: ${describeDeleted(deleted - freed, freed, 'deleted record')} (${size(dropped)}) ${deleted === 1 ? 'goes' : 'go'}; ${counted(records, 'record')} (${size(bytes + records * FRAME_SIZE)}) ${records === 1 ? 'stays' : 'stay'}`)
-  return true
-}
-
-/** @param {string} file */
-function nothingToDrop (file) {
-  return `${printable(file)}: nothing to drop: no record is deleted; the log is as it was\n`
+  writeStderr(`${file}: ${describeDeleted(deleted - freed, freed, 'deleted record')} (${size(dropped)}) ${deleted === 1 ? 'goes' : 'go'}; ${counted(records, 'record')} (${size(kept)}) ${records === 1 ? 'stays' : 'stay'}`)
 }
 
 /**
  * @param {string} file
  * @param {AbortSignal} signal
+ * @param {boolean | undefined} quiet without a progress bar
  * @param {(role: string | null) => void} onopen told of the role of this process, if others share the log
  * @returns {Promise<import('../../lib/space/types').Compacted & { isSame: boolean }>} once the log is closed
  */
-async function compacted (file, signal, onopen) {
+async function compacted (file, signal, quiet, onopen) {
   const log = await openToCompact(file)
   onopen(log.role)
-  const bar = byteProgress('compacting')
+  const bar = quiet ? null : byteProgress('compacting')
   try {
     const { id } = log
     /** @type {import('../../lib/space/types').Compacted} */
     const compacted = await new Promise((resolve, reject) => {
-      log.compact({ signal, onProgress: ({ bytes, total }) => bar.update(bytes, total) }, (err, compacted) => err ? reject(err) : resolve(compacted))
+      log.compact({ signal, onProgress: ({ bytes, total }) => bar?.update(bytes, total) }, (err, compacted) => err ? reject(err) : resolve(compacted))
     })
     return { ...compacted, isSame: compacted.id === id }
   } finally {
-    bar.stop()
+    bar?.stop()
     await close(log)
   }
 }

@@ -3,13 +3,14 @@
 // flumelog mirror: copies a log into a stream of JetStream, and keeps it up to date.
 
 const { cursorName, fileName, choiceOption } = require('../arguments')
-const { UserError, codeOf, explain, writeStderr } = require('../errors')
+const { UserError, codeOf, explain } = require('../errors')
 const { untilInterrupted, untilStopped } = require('../interrupts')
 const { streamUrl } = require('../nats')
 const { count, counted, size } = require('../numbers')
 const { close, openToRead } = require('../open')
 const { byteProgress, statusLine } = require('../progress')
 const { rateOf } = require('../rate')
+const { jsonOption, printResult, quietOption } = require('../result')
 const { helpText } = require('../usage')
 const { mirror } = require('../../jetstream')
 
@@ -51,8 +52,8 @@ function define (program) {
     .option('--subject <subject>', 'what subjects of messages start with; default: the name of the stream')
     .option('--creds <path>', 'file with credentials')
     .option('--cursor <name>', 'cursor of the log that says what is mirrored; default: mirror-STREAM', cursorName)
-    .option('-j, --json', 'print what was done as JSON')
-    .option('-q, --quiet', 'print errors only')
+    .addOption(jsonOption())
+    .addOption(quietOption())
     .addHelpText('after', helpText(EXAMPLES))
     .action(run)
 }
@@ -78,8 +79,8 @@ async function run (file, address, { live, keepDeleted, cursor, creds, subject, 
     const isHeld = codeOf(err) === 'flumelog:locked'
     throw err instanceof UserError ? err : new UserError(isHeld ? `${file}: another process mirrors this log into the stream: ${/** @type {Error} */ (err).message}` : explain(err, file))
   }
-  if (json) process.stdout.write(JSON.stringify({ file, stream: target.stream, ...done }, null, 2) + '\n')
-  else if (!quiet) writeStderr(`${file}: mirrored ${counted(done.records, 'record')}, ${size(done.bytes)}, into the stream ${target.stream}${done.deleted > 0 ? `; deleted ${count(done.deleted)} there` : ''}`)
+  const text = `mirrored ${counted(done.records, 'record')}, ${size(done.bytes)}, into the stream ${target.stream}${done.deleted > 0 ? `; deleted ${count(done.deleted)} there` : ''}`
+  printResult({ json, quiet }, file, text, { file, stream: target.stream, ...done })
 }
 
 /**

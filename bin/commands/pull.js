@@ -10,11 +10,12 @@ const { count, counted, size } = require('../numbers')
 const { close, openToWrite } = require('../open')
 const { duration, statusLine } = require('../progress')
 const { rateOf } = require('../rate')
+const { jsonOption, printResult, quietOption } = require('../result')
 const { helpText } = require('../usage')
 
 /**
  * @typedef {import('../../jetstream').PullProgress} PullProgress
- * @typedef {{ live: boolean, creds?: string, large?: boolean, blockSize?: number, quiet?: boolean }} PullOptions
+ * @typedef {{ live: boolean, creds?: string, large?: boolean, blockSize?: number } & import('../result').ResultOptions} PullOptions
  */
 
 const EXAMPLES = `
@@ -40,7 +41,8 @@ function define (program) {
     .option('--creds <file>', 'credentials of a NATS user', fileName)
     .option('--large', 'store messages that do not fit into a block in chunks')
     .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize)
-    .option('-q, --quiet', 'print errors only')
+    .addOption(jsonOption())
+    .addOption(quietOption())
     .addHelpText('after', helpText(EXAMPLES))
     .action(pull)
 }
@@ -50,7 +52,7 @@ function define (program) {
  * @param {string} file
  * @param {PullOptions} options
  */
-async function pull (source, file, { live, creds, large = false, blockSize, quiet }) {
+async function pull (source, file, { live, creds, large = false, blockSize, json, quiet }) {
   const JetStreamLog = require('../../jetstream')
   const { log, cut } = await openToWrite(file, { blockSize, large, cacheSize: 0 })
   if (cut !== null && !quiet) reportRecovery(file, cut)
@@ -78,16 +80,16 @@ async function pull (source, file, { live, creds, large = false, blockSize, quie
     status?.stop()
     await close(log)
   }
-  if (!quiet) writeStderr(summaryOf(file, progress, (Date.now() - startedAt) / 1000))
+  const seconds = (Date.now() - startedAt) / 1000
+  printResult({ json, quiet }, file, summaryOf(progress, seconds), { stream: source.stream, file, ...progress, seconds })
 }
 
 /**
- * @param {string} file
  * @param {PullProgress} progress
  * @param {number} seconds
  */
-function summaryOf (file, { records, bytes, deleted, lag }, seconds) {
-  const parts = [`${file}: pulled ${counted(records, 'record')}, ${size(bytes)}, in ${seconds < 60 ? `${seconds.toFixed(2)} s` : duration(seconds)}`]
+function summaryOf ({ records, bytes, deleted, lag }, seconds) {
+  const parts = [`pulled ${counted(records, 'record')}, ${size(bytes)}, in ${seconds < 60 ? `${seconds.toFixed(2)} s` : duration(seconds)}`]
   if (deleted > 0) parts.push(`${counted(deleted, 'record')} deleted`)
   if (lag > 0) parts.push(`${count(lag)} behind`)
   return parts.join('; ')

@@ -4,7 +4,7 @@
 
 const path = require('path')
 const { InvalidArgumentError } = require('commander')
-const { choiceOption, fileName } = require('../arguments')
+const { ENCODING_ALIASES, choiceOption, fileName } = require('../arguments')
 const { openBrowser } = require('../browser')
 const { UserError, codeOf, writeStderr } = require('../errors')
 const { stopped } = require('../interrupts')
@@ -40,7 +40,7 @@ function define (program) {
     .argument('<file>', 'the log', fileName)
     .option('--port <number>', 'port of the server; 0: a free one', port, 0)
     .option('--no-open', 'print the address, and open no browser')
-    .addOption(choiceOption('-e, --encoding <name>', 'what records contain; default: found by trying', ['json', 'text', 'hex', 'bipf', 'cbor', 'msgpack']))
+    .addOption(choiceOption('-e, --encoding <name>', 'what records contain; default: found by trying', ['json', 'utf8', 'hex', 'bipf', 'cbor', 'msgpack'], ENCODING_ALIASES))
     .option('--codec <module>', 'a module that decodes records', fileName)
     .addHelpText('after', helpText(EXAMPLES))
     .action(view)

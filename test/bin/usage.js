@@ -103,7 +103,6 @@ test('wrong usage is reported in one line that refers to the help, with exit cod
     [['del', file, '0', 'x'], "<seqs> must be an offset (0 or more), start or end, not 'x'; see flumelog del --help"],
     [['del', file, '0'], '--yes is required: del cannot ask, since standard input or stderr is not a terminal; see flumelog del --help'],
     [['cursors', file, '--delete', 'a.b'], "--delete must be the name of a cursor: 1 to 64 letters, digits, - or _, not 'a.b'; see flumelog cursors --help"],
-    [['cursors', file, '--delete', 'a', '--json'], '--json cannot be used with --delete; see flumelog cursors --help'],
     [['search', file, '--value', '1'], '--path is missing; see flumelog search --help'],
     [['search', file, '--path', 'a'], '--value is missing; see flumelog search --help'],
     [['search', file, '--path', 'a..b', '--value', '1'], "--path must be keys separated by dots, such as value.timestamp, not 'a..b'; see flumelog search --help"],
