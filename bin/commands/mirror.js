@@ -4,11 +4,12 @@
 
 const { cursorName, fileName, choiceOption } = require('../arguments')
 const { UserError, codeOf, explain } = require('../errors')
-const { untilInterrupted } = require('../interrupts')
+const { untilInterrupted, untilStopped } = require('../interrupts')
 const { streamUrl } = require('../nats')
 const { count, counted, size } = require('../numbers')
 const { close, openToRead } = require('../open')
-const { byteProgress, clearInterrupt, statusLine } = require('../progress')
+const { byteProgress, statusLine } = require('../progress')
+const { rateOf } = require('../rate')
 const { jsonOption, printResult, quietOption } = require('../result')
 const { helpText } = require('../usage')
 const { mirror } = require('../../jetstream')
@@ -36,7 +37,7 @@ Examples:
 
 Each record is stored once and in order, also if it is interrupted or a server is killed; the same command goes on. What is deleted in the log is deleted in the stream. Other programs may have the log open, and write to it. Each log needs a stream of its own, to which nothing else publishes; one that does not exist is created.
 
-Without --no-live, Ctrl-C, SIGTERM and SIGHUP end it with exit code 0. It needs the packages @nats-io/transport-node and @nats-io/jetstream.`
+Ctrl-C, SIGTERM and SIGHUP stop it with exit code 0. With --no-live, it ends when the stream equals the log. It needs the packages @nats-io/transport-node and @nats-io/jetstream.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
@@ -71,7 +72,7 @@ async function run (file, address, { live, keepDeleted, cursor, creds, subject, 
     onProgress(progress)
   })
   try {
-    if (live) await untilStopped((signal, onProgress) => work(signal, onProgress), quiet)
+    if (live) await follow(work, quiet)
     else await once(file, work, quiet)
   } catch (err) {
     // the cursor is, or what is opened read-only would not be
@@ -102,29 +103,14 @@ async function once (file, work, quiet) {
  * @param {(signal: AbortSignal, onProgress: OnProgress) => Promise<void>} work
  * @param {boolean} [quiet]
  */
-async function untilStopped (work, quiet) {
-  const stop = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    process.once(name, () => {
-      if (name === 'SIGINT') clearInterrupt()
-      stop.abort()
-    })
-  }
+async function follow (work, quiet) {
   /** @type {MirrorProgress} */
   let latest = { records: 0, bytes: 0, deleted: 0, lag: 0, total: 0 }
-  let before = { records: 0, at: Date.now() }
-  let rate = 0
-  const status = quiet ? null : statusLine(() => `mirroring  ${latest.lag === 0 ? 'up to date' : `${size(latest.lag)} behind`}  ${count(rate)} records/s  ${counted(latest.records, 'record')}`)
-  const timer = setInterval(() => {
-    const now = { records: latest.records, at: Date.now() }
-    rate = (now.records - before.records) / Math.max(1, now.at - before.at) * 1000
-    before = now
-    status?.update()
-  }, 1000)
+  const rate = rateOf(() => latest.records)
+  const status = quiet ? null : statusLine(() => `mirroring  ${latest.lag === 0 ? 'up to date' : `${size(latest.lag)} behind`}  ${count(rate())} records/s  ${counted(latest.records, 'record')}`)
+  const timer = setInterval(() => status?.update(), 1000)
   try {
-    await work(stop.signal, (progress) => { latest = progress })
-  } catch (err) {
-    if (err !== stop.signal.reason) throw err
+    await untilStopped((signal) => work(signal, (progress) => { latest = progress }))
   } finally {
     clearInterval(timer)
     status?.stop()

@@ -4,19 +4,16 @@
 
 const { fileToWrite, fileName, blockSize } = require('../arguments')
 const { UserError, explain, reportRecovery, writeStderr } = require('../errors')
-const { untilInterrupted } = require('../interrupts')
+const { untilInterrupted, untilStopped } = require('../interrupts')
 const { streamUrl } = require('../nats')
 const { count, counted, size } = require('../numbers')
 const { close, openToWrite } = require('../open')
-const { clearInterrupt, duration, statusLine } = require('../progress')
+const { duration, statusLine } = require('../progress')
+const { rateOf } = require('../rate')
 const { jsonOption, printResult, quietOption } = require('../result')
 const { helpText } = require('../usage')
 
-/** Milliseconds over which the rate is measured. */
-const RATE_INTERVAL = 1000
-
 /**
- * @typedef {import('../../jetstream').Pulled} Pulled
  * @typedef {import('../../jetstream').PullProgress} PullProgress
  * @typedef {{ live: boolean, creds?: string, large?: boolean, blockSize?: number } & import('../result').ResultOptions} PullOptions
  */
@@ -29,7 +26,7 @@ Examples:
 
 The log gets each message of the stream once, in order, and byte by byte; what is deleted or purged in the stream is deleted in the log. Other programs can read it meanwhile. FILE.pull says how far it is: after an interruption, a crash, or a restart of the servers, the same command continues. A stream that was deleted and created anew is refused; pull it to another file.
 
-Ctrl-C and SIGTERM stop it, with exit code 0. With --no-live, it ends when the log equals the stream.
+Ctrl-C, SIGTERM and SIGHUP stop it with exit code 0. With --no-live, it ends when the log equals the stream.
 
 It needs two more packages: npm install @nats-io/transport-node@3 @nats-io/jetstream@3`
 
@@ -85,48 +82,6 @@ async function pull (source, file, { live, creds, large = false, blockSize, json
   }
   const seconds = (Date.now() - startedAt) / 1000
   printResult({ json, quiet }, file, summaryOf(progress, seconds), { stream: source.stream, file, ...progress, seconds })
-}
-
-/**
- * @param {(signal: AbortSignal) => Promise<Pulled>} start
- * @returns {Promise<void>} resolves when a signal has ended it
- */
-async function untilStopped (start) {
-  const stop = new AbortController()
-  const onsignal = (/** @type {string} */ name) => {
-    if (stop.signal.aborted) process.exit(0)
-    if (name === 'SIGINT') clearInterrupt()
-    stop.abort()
-  }
-  const names = ['SIGINT', 'SIGTERM', 'SIGHUP']
-  for (const name of names) process.on(name, onsignal)
-  try {
-    await start(stop.signal)
-  } catch (err) {
-    if (err !== stop.signal.reason) throw err
-  } finally {
-    for (const name of names) process.removeListener(name, onsignal)
-  }
-}
-
-/**
- * @param {() => number} counter
- * @returns {() => number} how much it grows per second, of late
- */
-function rateOf (counter) {
-  let at = Date.now()
-  let counted = 0
-  let perSecond = 0
-  return () => {
-    const passed = Date.now() - at
-    if (passed < RATE_INTERVAL && perSecond > 0) return perSecond
-    perSecond = passed === 0 ? 0 : (counter() - counted) / passed * 1000
-    if (passed >= RATE_INTERVAL) {
-      at += passed
-      counted = counter()
-    }
-    return perSecond
-  }
 }
 
 /**

@@ -114,15 +114,18 @@ async function backUpOnce (log, name, target, options, work) {
  * @returns {Promise<SourceLog>} of which a power cut takes nothing any more: the log could go on otherwise than the backup
  */
 async function openSource (log) {
-  const { blocks, writer, follower } = /** @type {import('../opening').Opened} */ (log.state.opened)
+  const opened = /** @type {import('../opening').Opened} */ (log.state.opened)
+  const { blocks, follower } = opened
   // what another process has appended until now; the owner of a shared log tells that before it answers
   if (follower !== null && 'catchUp' in follower) await promised(cb => follower.catchUp(cb))
-  else if (follower !== null) await promised(cb => writer?.sync(cb))
+  else if (follower !== null) await promised(cb => opened.writer?.sync(cb))
   // and deleted; it may tell that all was trimmed that this process knows of
   await blocks.followedPoint?.read()
   await promised(cb => log.whenFresh(cb))
   if (blocks.isOvertaken) throw blocks.trimmedAt(blocks.end)
   const source = new SourceLog(blocks, log.file)
+  // another one, if this process has become the owner meanwhile
+  const { writer } = opened
   if (writer !== null) await promised(cb => writer.sync(cb))
   // not on every system by a process that can only read
   else await promised(cb => log.file.sync(cb)).catch(() => {})

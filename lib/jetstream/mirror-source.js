@@ -5,9 +5,6 @@
 const { promised } = require('../callbacks')
 const { MAX_RECORDS, MAX_BYTES } = require('./batch-sender')
 
-/** How often blocks are read that seem corrupt. */
-const MAX_READS = 10
-
 /**
  * @typedef {{ seq: number, data: Buffer }} LogRecord
  * @typedef {[from: number, to: number]} Run deleted records, from the first one to the next record that is not deleted
@@ -48,32 +45,22 @@ class MirrorSource {
    */
   async read (range) {
     const { id } = this
-    return this.again(async () => {
-      /** @type {LogRecord[]} */
-      const records = []
-      let bytes = 0
-      await this.scan(range, (block, start, end, seq) => {
-        records.push({ seq, data: Buffer.from(block.subarray(start, end)) })
-        bytes += end - start
-        return records.length < MAX_RECORDS && bytes < MAX_BYTES
-      })
-      return id === this.id ? records : null
+    /** @type {LogRecord[]} */
+    const records = []
+    let bytes = 0
+    await this.scan(range, (block, start, end, seq) => {
+      records.push({ seq, data: Buffer.from(block.subarray(start, end)) })
+      bytes += end - start
+      return records.length < MAX_RECORDS && bytes < MAX_BYTES
     })
+    return id === this.id ? records : null
   }
 
   /**
    * @param {number} last seq
    * @returns {Promise<Survey | null>} of all records up to there; null: the log was compacted meanwhile
    */
-  survey (last) {
-    return this.again(() => this.surveyOnce(last))
-  }
-
-  /**
-   * @param {number} last seq
-   * @returns {Promise<Survey | null>}
-   */
-  async surveyOnce (last) {
+  async survey (last) {
     const { id, blocks: { start } } = this
     /** @type {Run[]} */
     const runs = start > 0 ? [[-1, start]] : []
@@ -90,23 +77,6 @@ class MirrorSource {
     })
     if (from !== -1) runs.push([from, last + 1])
     return id === this.id ? { live, runs } : null
-  }
-
-  /**
-   * A block may seem corrupt while another process trims it.
-   * @template T
-   * @param {() => Promise<T>} read
-   * @returns {Promise<T>}
-   */
-  async again (read) {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await read()
-      } catch (err) {
-        if (/** @type {any} */ (err).code !== 'flumelog:corrupt' || tries === MAX_READS) throw err
-        await this.refresh()
-      }
-    }
   }
 
   /**

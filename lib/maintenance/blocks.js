@@ -3,7 +3,7 @@
 // Every block of a log's file, valid or not. Unlike the readers this does not stop at
 // corrupt blocks, and it reads large pieces, since it reads the whole file once.
 
-const { deletedPart, isHole } = require('../format/hole')
+const { deletedPart, holeOf, isHole } = require('../format/hole')
 const layout = require('../format/layout')
 const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
 const { mustNotShrink, refresh } = require('./extent')
@@ -50,7 +50,8 @@ async function * pieces (extent) {
     const blocks = []
     for (let at = 0; at < bytes.length; at += blockSize) {
       const block = scan(extent, offset + at, bytes.subarray(at, at + blockSize), unreadable.get(at))
-      if (block.problem !== null) await readAgain(extent, block)
+      if (block.problem !== null && !isTrimmed(extent, block)) await readAgain(extent, block)
+      if (block.problem !== null && isTrimmed(extent, block)) showDeleted(extent, block)
       if (block.problem !== null && !block.sealed) await readDeleted(extent, block)
       blocks.push(block)
     }
@@ -128,7 +129,7 @@ function problemOf (buffer, sealed) {
 async function readAgain (extent, block) {
   const { clock } = extent
   let isBeingWritten = true
-  while (block.problem !== null && isBeingWritten && extent.retries-- > 0) {
+  while (block.problem !== null && isBeingWritten && !isTrimmed(extent, block) && extent.retries-- > 0) {
     isBeingWritten = await refresh(extent)
     if (isBeingWritten) await new Promise(resolve => clock.setTimeout(() => resolve(undefined), RETRY_DELAY))
     const bytes = await extent.read(block.offset, block.buffer.length).catch(() => null)
@@ -146,9 +147,28 @@ async function readAgain (extent, block) {
  */
 async function readDeleted (extent, block) {
   const whole = await extent.io.read(block.offset, extent.blockSize).catch(() => null)
-  if (whole?.length !== extent.blockSize || findProblem(whole, true) !== null || !isHole(whole)) return
-  deletedPart(block.buffer.length).copy(block.buffer)
-  Object.assign(block, scan(extent, block.offset, block.buffer))
+  if (whole?.length === extent.blockSize && findProblem(whole, true) === null && isHole(whole)) showDeleted(extent, block)
+}
+
+/**
+ * @param {Extent} extent
+ * @param {ScannedBlock} block
+ * @returns {boolean} whether another process has trimmed it since the file was opened
+ */
+function isTrimmed ({ trimmed }, { offset }) {
+  return offset < trimmed
+}
+
+/**
+ * All that was in it is gone.
+ * @param {Extent} extent
+ * @param {ScannedBlock} block is updated in place
+ */
+function showDeleted (extent, block) {
+  const { buffer, sealed } = block
+  const deleted = sealed ? holeOf(extent.blockSize, true) : deletedPart(buffer.length)
+  deleted.copy(buffer)
+  Object.assign(block, scan(extent, block.offset, buffer))
 }
 
 module.exports = { pieces }

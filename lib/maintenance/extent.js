@@ -7,6 +7,8 @@ const { systemClock } = require('../clock')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
 const { findVisibleEnd } = require('../read/visible-end')
+const { findEnd } = require('../recovery/find-end')
+const { ownTrim } = require('../recovery/find-start')
 const { ownPatches, withPatches } = require('../recovery/own-patches')
 
 /** The unit in which a disk reads, or fails to. */
@@ -27,6 +29,7 @@ const BLOCK_RETRIES = 200
  * @property {number} size the file's, in bytes; with a live writer, the acknowledged offset: bytes
  *   behind it are being written
  * @property {number} start of the log; nothing before it is read
+ * @property {number} trimmed up to here the log is known to have been trimmed since
  * @property {number} end of the log; bytes behind it are no whole record
  * @property {import('../storage/recovery-point').RecoveryPoint | null} point if it was made for this file
  * @property {boolean} closed false: a writer has the log open, or stopped without closing it
@@ -55,6 +58,7 @@ async function openExtent (file, exclusive = false, clock = systemClock) {
       blockSize,
       size,
       start: found.start,
+      trimmed: found.start,
       end: found.kept,
       point: found.point,
       closed: point === null,
@@ -129,16 +133,35 @@ async function mustNotShrink (io, filename, size) {
 }
 
 /**
- * After another process has deleted more.
+ * After another process has deleted or trimmed more.
  * @param {Extent} extent is updated
  * @returns {Promise<boolean>} whether a writer has the log open, or stopped without closing it
  */
 async function refresh (extent) {
   const { io, blockSize } = extent
-  const point = await io.readPoint()
-  const { patches } = await ownPatches(io.read, await io.size(), point, blockSize)
+  const found = await io.readPoint()
+  const size = await io.size()
+  // that of the file to which a compaction has moved the log: as if closed, this one has all that was deleted and trimmed by then
+  const point = found !== null && found.offset > size ? null : found
+  const { patches } = await ownPatches(io.read, size, point, blockSize)
   extent.read = withPatches(io.read, patches)
-  return point !== null
+  extent.trimmed = Math.max(extent.trimmed, await startOf(extent, size, point))
+  return found !== null
+}
+
+/**
+ * @param {Extent} extent
+ * @param {number} size the file's, in bytes
+ * @param {import('../storage/recovery-point').RecoveryPoint | null} point
+ * @returns {Promise<number>} where the log starts
+ */
+async function startOf ({ io, filename, blockSize }, size, point) {
+  if (point?.isHeld) return point.start ?? 0
+  const read = readableParts(io, filename)
+  const trim = await ownTrim(read, size, point, blockSize)
+  if (trim !== null) return trim.start
+  const options = { blockSize, checksum: true, isWhole: () => true, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero }
+  return (await findEnd(read, size, null, options)).start
 }
 
 module.exports = { openExtent, mustBeLog, mustNotShrink, refresh }

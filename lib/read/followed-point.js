@@ -96,8 +96,7 @@ class FollowedPoint {
     const start = await this.startOf(point, hasMissed)
     // as above
     if (this.blocks.followedPoint !== this) return point
-    // a point that tells of more than there is belongs to the file to which a compaction has moved the log
-    if (start > this.blocks.start && start <= await this.io.size()) this.blocks.trim(start)
+    if (start > this.blocks.start) this.blocks.trim(start)
     if (hasMissed) {
       this.blocks.forget()
       this.isTailOutdated = true
@@ -149,8 +148,9 @@ class FollowedPoint {
    */
   async startOf (point, hasMissed) {
     const { io, blocks } = this
-    if (point?.isHeld) return point.start ?? 0
-    if (!hasMissed && point?.start === undefined) return blocks.start
+    if (point !== null && await this.isOfSuccessor(point)) point = null
+    else if (point?.isHeld) return point.start ?? 0
+    else if (!hasMissed && point?.start === undefined) return blocks.start
     try {
       const size = await io.size()
       const known = Math.min(blocks.start, size)
@@ -165,6 +165,15 @@ class FollowedPoint {
       if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EPARTIALREAD') throw err
       return blocks.start
     }
+  }
+
+  /**
+   * @param {RecoveryPoint} point
+   * @returns {Promise<boolean>} whether it is that of the file to which a compaction has moved the log: of what was trimmed in this one
+   *   before that, it says nothing
+   */
+  async isOfSuccessor ({ offset }) {
+    return offset > this.blocks.end && offset > await this.io.size()
   }
 
   /**

@@ -64,6 +64,12 @@ class ClientEnd {
     return this.tailChanges !== this.knownTailChanges
   }
 
+  /** Whether the owner has trimmed the tail, so that it has told, or is about to tell, that the log ends in a later block. */
+  get isTailTrimmed () {
+    const { tail, blockSize, start } = this.blocks
+    return tail.number * blockSize < start
+  }
+
   /**
    * @param {number} end
    * @param {number} lastSeq
@@ -133,9 +139,11 @@ class ClientEnd {
     const { tail, blockSize } = blocks
     const number = Math.floor(end / blockSize)
     if (number > tail.number) this.completeTail(tail, number)
+    // the owner is about to tell what came since
+    else if (this.isTailTrimmed) this.pause()
     else if (this.isTailOutdated) this.rereadTail(end % blockSize)
     else if (blocks.end < end) this.extendTail(end % blockSize)
-    // the owner is about to tell what came since
+    // the same
     else if (blocks.isOvertaken) this.pause()
     else this.finish(null)
   }
@@ -182,6 +190,8 @@ class ClientEnd {
     const { tail, blockSize } = this.blocks
     const { tailChanges } = this
     this.readStable(tail.number * blockSize, end).then((bytes) => process.nextTick(() => {
+      // read before or after it was trimmed: readers that are in it have what they have read of it
+      if (this.isTailTrimmed) return this.step()
       tail.setBuffer(withRoom(bytes, blockSize))
       this.blocks.generation++
       this.knownTailChanges = tailChanges
@@ -210,12 +220,21 @@ class ClientEnd {
    */
   showTail (tail, end) {
     const framed = endOfRecords(tail.buffer, Math.min(tail.end, end), end)
-    if (framed !== end) {
-      const { blockSize } = this.blocks
-      return this.finish(errors.corrupt(this.file.filename, tail.number, blockSize, framed, 'the owner of the log says that a record starts here, but none does'))
-    }
+    if (framed !== end) return this.lookForTrim(tail, framed)
     tail.end = end
     this.step()
+  }
+
+  /**
+   * @param {Block} tail which may have been trimmed since the owner told of it
+   * @param {number} position at which no record starts
+   */
+  lookForTrim (tail, position) {
+    const { blocks, file } = this
+    this.point.read().then(() => process.nextTick(() => {
+      if (this.isTailTrimmed) return this.step()
+      this.finish(errors.corrupt(file.filename, tail.number, blocks.blockSize, position, 'the owner of the log says that a record starts here, but none does'))
+    }), (err) => process.nextTick(() => this.finish(err)))
   }
 
   /** @param {Error | null} err */

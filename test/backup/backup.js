@@ -376,6 +376,31 @@ test('a client of a shared log backs up what the owner has acknowledged, though 
   await owner.close()
 })
 
+test('a client of a shared log that becomes the owner while it makes a backup completes it', async (t) => {
+  const file = testFolder(t)
+  const owner = await open(file('log'), { shared: true })
+  await owner.append(lines(20))
+  const settings = settingsOf({ shared: true })
+  const client = createLog(pathFile(file('log'), { ...settings, lock: false }), settings)
+  await new Promise(resolve => client.onReady(resolve))
+  // then the backup is what reads the recovery point
+  await new Promise(resolve => client.getPrevious(owner.stats().size, resolve))
+  const { point } = logBehind(client).state.opened.follower
+  let isWaiting = false
+  const read = point.read.bind(point)
+  point.read = async () => {
+    delete point.read
+    isWaiting = true
+    await owner.close()
+    await new Promise((resolve, reject) => client.append('more', err => err ? reject(err) : resolve()))
+    return read()
+  }
+  const { bytes } = await new Promise((resolve, reject) => client.backup(file('backup'), (err, result) => err ? reject(err) : resolve(result)))
+  t.deepEqual([isWaiting, client.role], [true, 'owner'])
+  t.equal(bytes, client.stats().size)
+  await new Promise(resolve => client.close(resolve))
+})
+
 test('a backup of which nothing is left in the log is replaced, if it is known to be of this log, or that is asked for', async (t) => {
   const file = testFolder(t)
   const log = await open(file('log'), { blockSize: 256 })

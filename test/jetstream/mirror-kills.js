@@ -1,6 +1,7 @@
 'use strict'
 
-// Two mirrors of one log, by mistake, are killed at random moments while the log grows, and is trimmed and compacted. `TEST_KILLS=200 node test/jetstream/mirror-kills.js` kills more often.
+// Two mirrors of one log, by mistake, are killed at random moments while the log grows, and is trimmed and compacted: one at a time, since they have the same
+// cursor, or both at once. `TEST_KILLS=200 node test/jetstream/mirror-kills.js` kills more often.
 
 const test = require('tape')
 const FlumeLog = require('../..')
@@ -18,7 +19,12 @@ const KILLS = Number(process.env.TEST_KILLS ?? (thorough ? 40 : 6))
 const pause = (milliseconds) => new Promise(resolve => setTimeout(resolve, milliseconds))
 
 withServer('a mirror that is killed', (shared) => {
-  test(`the mirror killed ${KILLS} times at random moments, with two running by mistake, with the log growing, trimmed and compacted: the stream equals the log`, async (t) => {
+  for (const cursors of [['mirror', 'mirror'], ['one', 'other']]) {
+    const how = cursors[0] === cursors[1] ? 'by mistake' : 'with cursors of their own'
+    test(`the mirror killed ${KILLS} times at random moments, with two running ${how}, with the log growing, trimmed and compacted: the stream equals the log`, (t) => killed(t, cursors))
+  }
+
+  async function killed (t, cursors) {
     const seed = Number(process.env.TEST_SEED ?? Date.now() % 1e6)
     t.comment(`TEST_SEED=${seed}`)
     const random = randomFrom(seed)
@@ -34,7 +40,7 @@ withServer('a mirror that is killed', (shared) => {
     const writing = write()
     /** Mirrors that ended by themselves. */
     const failures = []
-    await Promise.all([keepKilling(), keepKilling()])
+    await Promise.all(cursors.map(keepKilling))
     await writing
     t.deepEqual(failures, [], 'no mirror has ended by itself')
     t.comment(JSON.stringify(counts))
@@ -68,10 +74,10 @@ withServer('a mirror that is killed', (shared) => {
       }
     }
 
-    async function keepKilling () {
+    async function keepKilling (cursor) {
       while (counts.kills < KILLS) {
         counts.kills++
-        const program = start(t, 'mirror-until-killed.js', { file, target: { servers: url, stream } })
+        const program = start(t, 'mirror-until-killed.js', { file, target: { servers: url, stream }, options: { cursor } })
         // half of the time, right from its start
         if (random.below(2) === 0) await Promise.race([program.message(() => true).catch(() => {}), pause(3000)])
         await Promise.race([program.over, pause(random.below(1000))])
@@ -82,5 +88,5 @@ withServer('a mirror that is killed', (shared) => {
         if (random.below(5) === 0) await pause(random.below(1000))
       }
     }
-  })
+  }
 })

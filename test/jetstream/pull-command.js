@@ -2,6 +2,7 @@
 
 // flumelog pull
 
+const fs = require('fs')
 const test = require('tape')
 const { flumelog, start } = require('../helpers/command-line')
 const { testFolder } = require('../helpers/folder')
@@ -47,9 +48,25 @@ withServer('flumelog pull', (shared) => {
     t.deepEqual(await recordsIn(copy), ['one', 'two'])
   })
 
+  test('an address that is not one of a stream is wrong usage, and the message says what is', async (t) => {
+    const file = testFolder(t)('log')
+    const said = {
+      'nats://127.0.0.1/%zz': /<stream> must have two hexadecimal digits after each %/,
+      'nats://u%:p@127.0.0.1/posts': /<stream> must have two hexadecimal digits after each %/,
+      'nats://127.0.0.1/two%20words': /<stream> must end in the name of a stream, which has no blanks/,
+      'nats://127.0.0.1/posts.*': /<stream> must end in the name of a stream/,
+      'nats://127.0.0.1': /<stream> must be nats:\/\/HOST\/STREAM/
+    }
+    for (const [address, message] of Object.entries(said)) {
+      const { code, stderr } = await flumelog(['pull', address, file])
+      t.deepEqual([code, message.test(stderr)], [2, true], stderr)
+    }
+    t.notOk(fs.existsSync(file), 'no log is made')
+  })
+
   test('wrong usage, a stream that does not exist, and one that needs credentials', async (t) => {
     const copy = testFolder(t)('copy')
-    for (const url of ['copy.log', 'http://127.0.0.1/a', 'nats://127.0.0.1', 'nats:///a', 'nats://127.0.0.1/a.b']) {
+    for (const url of ['copy.log', 'http://127.0.0.1/a', 'nats://127.0.0.1', 'nats:///a']) {
       const { code, stderr } = await flumelog(['pull', url, copy])
       t.equal(code, 2, url)
       t.match(stderr, /<stream> must be nats:\/\/HOST\/STREAM/)

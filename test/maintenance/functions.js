@@ -7,7 +7,11 @@ const test = require('tape')
 const FlumeLog = require('../..')
 const { verify, repair, copy } = require('../../maintenance')
 const { open } = require('../../promises')
+const { copyInPlace, copyPacked } = require('../../lib/maintenance/copy')
+const { openExtent, verifyExtent } = require('../../lib/maintenance/verify')
 const { deletionOf } = require('../../lib/recovery/deletions')
+const { pathFile } = require('../../lib/storage/path-file')
+const { promises: promisedFile } = require('../../lib/storage/promisified-file')
 const { acknowledgedLine, deletionsLine, pointLine } = require('../../lib/storage/recovery-point-text')
 const { testFolder } = require('../helpers/folder')
 const { published } = require('../helpers/followers')
@@ -408,3 +412,34 @@ test('a log is copied and verified while the block in which it ends fills up and
   t.ok((await verify(folder('copy'))).valid)
   await log.close()
 })
+
+for (const isCompacted of [false, true]) {
+  test(`a log is verified and copied while it is trimmed${isCompacted ? ' and compacted' : ''}: what is trimmed counts as deleted, not as corrupt`, async (t) => {
+    const folder = testFolder(t)
+    for (const [name, length] of [['some', 200], ['more', 2000]]) {
+      const log = await open(folder(name), { blockSize: BLOCK_SIZE })
+      const seqs = await log.append(Array.from({ length: 1000 }, (_, i) => `record ${i}`)).then(() => collect(log.flumelog, { values: false }))
+      await published(folder(name), seqs.at(-1))
+      const extents = []
+      for (let i = 0; i < 3; i++) extents.push(await openExtent(pathFile(folder(name), { readOnly: true, lock: false })))
+      // all that they know may be trimmed
+      for (let i = 1000; i < 3000; i++) seqs.push(await log.append(`record ${i}`))
+      await log.trim({ lt: seqs[length] })
+      const { start } = log.flumelog
+      if (isCompacted) await log.compact({ keep: () => true })
+      const left = seqs.slice(0, 1000).filter(seq => seq >= start)
+      const { valid, counts, ranges } = await verifyExtent(extents[0])
+      t.deepEqual([valid, counts.records, ranges], [true, left.length, []], `verify, ${name}`)
+      for (const [i, copyAll] of [[1, copyInPlace], [2, copyPacked]]) {
+        const target = promisedFile(pathFile(folder(`${name}-${i}`), { readOnly: false, lock: false }))
+        await target.open()
+        const { lost, counts } = await copyAll(extents[i], target, { salvage: false })
+        await target.close()
+        t.deepEqual([lost, counts.records], [[], left.length], `${copyAll.name}, ${name}`)
+      }
+      t.deepEqual(await seqsIn(folder(`${name}-1`)), left)
+      for (const { io } of extents) await io.close()
+      await log.close()
+    }
+  })
+}

@@ -10,10 +10,11 @@ const Reduce = require('flumeview-reduce')
 const codec = require('flumecodec').json
 const FlumeLog = require('../..')
 const { open, wrap } = require('../../promises')
-const { createLog } = require('../../lib/log')
+const { createLog, logBehind } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { pathFile } = require('../../lib/storage/path-file')
 const { testFolder } = require('../helpers/folder')
+const { until } = require('../helpers/followers')
 const { codeOf, event } = require('../helpers/reading')
 
 const SMALL = { blockSize: 1024 }
@@ -120,6 +121,51 @@ tape('what was deleted since the compaction, before a read-only log goes on in t
   const live = reader.stream({ live: true })
   await next(live)
   t.deepEqual(await shown, numbers(499).filter(n => n !== 10).map(n => `record ${n}`))
+  await log.close()
+  await reader.close()
+})
+
+tape('what was trimmed before a compaction is trimmed for a read-only log that has yet to go on in the compacted file', async (t) => {
+  const file = testFolder(t)('log')
+  const log = await open(file, SMALL)
+  const seqs = []
+  for (let n = 0; n < 500; n++) seqs.push(await log.append(`record ${n}`))
+  await published()
+  const made = pathFile(file, { readOnly: true, lock: false })
+  let gate = Promise.resolve()
+  let isWaiting = false
+  // that the path leads to the old file is known before, and looked at again behind the gate
+  const checkPath = (cb) => made.checkPath((err) => {
+    isWaiting = true
+    gate.then(() => cb(err))
+  })
+  const reader = wrap(createLog({ ...made, checkPath }, settingsOf({ readOnly: true, lock: false, cacheSize: 0 })))
+  const backward = reader.stream({ reverse: true })
+  const live = reader.stream({ live: true, fromStart: true })
+  t.equal(await next(backward), 'record 499')
+  t.equal(await next(live), 'record 0')
+  const { follower } = logBehind(reader.flumelog).state.opened
+  await until(() => !follower.running)
+  let openGate
+  gate = new Promise(resolve => { openGate = resolve })
+  isWaiting = false
+  for (let n = 500; n < 1000; n++) seqs.push(await log.append(`record ${n}`))
+  await until(() => isWaiting)
+  await log.trim({ lt: seqs[700] })
+  const { start } = log.flumelog
+  const first = seqs.indexOf(start)
+  t.ok(start > reader.since.value, 'all that the reader knows is trimmed')
+  await log.compact({ keep: () => true })
+  t.equal(await codeOf(reader.get(seqs[100])), 'flumelog:trimmed')
+  t.equal(reader.flumelog.start, start)
+  openGate()
+  const shown = []
+  while (shown.at(-1) !== 'record 999') shown.push(await next(live))
+  t.deepEqual(shown.slice(-(1000 - first)), numbers(1000).slice(first).map(n => `record ${n}`))
+  t.deepEqual(await collect(reader.stream()), numbers(1000).slice(first).map(n => `record ${n}`))
+  // by the poll after the one that was waiting
+  await until(() => reader.id === log.id)
+  t.deepEqual(await collect(reader.stream()), numbers(1000).slice(first).map(n => `record ${n}`))
   await log.close()
   await reader.close()
 })

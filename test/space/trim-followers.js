@@ -238,3 +238,49 @@ tape('a client that knows of a trim before the owner tells it what came since do
   await client.close()
   await owner.close()
 })
+
+for (const isCompacted of [false, true]) {
+  tape(`what was trimmed${isCompacted ? ', and not copied by a compaction,' : ''} before a client has read it is not corrupt`, async (t) => {
+    const file = testFolder(t)('log')
+    const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+    const seqs = await filled(owner)
+    const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+    t.equal((await collect(client.log)).length, 60)
+    const { follower, sharing: { connection } } = logBehind(client.log).state.opened
+    const { tell } = follower
+    const told = []
+    follower.tell = (...end) => { told.push(end) }
+    // in the block in which the log ended
+    seqs.push(await owner.append(Buffer.from([61])))
+    await until(() => told.length > 0)
+    connection.socket.pause()
+    seqs.push(...await filled(owner))
+    await owner.trim({ lt: seqs[100] })
+    const { start } = owner.log
+    if (isCompacted) await new Promise((resolve, reject) => owner.log.compact({ keep: () => true }, err => err ? reject(err) : resolve()))
+    delete follower.tell
+    tell.apply(follower, told[0])
+    const calls = [collect(client.log, { values: false }), codeOf(client.get(seqs[60]))]
+    await Promise.all(Array.from({ length: 50 }, () => event(setImmediate)))
+    connection.socket.resume()
+    t.equal((await calls[0]).length, 121 - seqs.indexOf(start))
+    t.equal(await calls[1], 'flumelog:trimmed')
+    await client.close()
+    await owner.close()
+  })
+}
+
+tape('a client reads the only block that a trim has left, which it has not seen before', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+  await filled(owner)
+  const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+  t.equal((await collect(client.log)).length, 60)
+  const seqs = await filled(owner)
+  const start = await owner.trim({ lt: Infinity })
+  // both are told
+  await client.trim({ lt: Infinity })
+  t.deepEqual([client.log.start, await collect(client.log, { values: false })], [start, seqs.filter(seq => seq >= start)])
+  await client.close()
+  await owner.close()
+})

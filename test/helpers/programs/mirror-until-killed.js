@@ -6,7 +6,7 @@ const FlumeLog = require('../../..')
 const { mirror } = require('../../../jetstream')
 const { argument, listen, tell } = require('../processes')
 
-const { file, target } = argument()
+const { file, target, options = {} } = argument()
 listen()
 run().catch(({ code, message }) => tell({ what: 'failed', code, message }))
 
@@ -14,7 +14,7 @@ async function run () {
   for (;;) {
     const log = FlumeLog(file, { readOnly: true })
     try {
-      await mirror(log, target, { onProgress: ({ records }) => tell({ what: 'mirroring', records }) })
+      await mirror(log, target, { ...options, onProgress: ({ records }) => tell({ what: 'mirroring', records }) })
     } catch (err) {
       // compacted twice while this process was held up; or another one is mirroring
       if (err.code !== 'flumelog:replaced' && err.code !== 'flumelog:locked') throw err
