@@ -203,7 +203,7 @@ test('it goes on with the next owner when one closes or dies, and nothing is sto
       owner.send({ close: true })
       await owner.over
     }
-    while (feeder.client.connections === connections || !feeder.client.isWelcome) await event(setImmediate)
+    while (feeder.client.connections === connections || !feeder.client.isWelcome) await event(setTimeout)
     isOver = true
     await appends
     owner = next
