@@ -37,7 +37,8 @@ function isTruncated (head, size, end, blockSize) {
   if (left <= FRAME_SIZE || isZeros(head.subarray(end))) return true
   const length = readLength(head, end)
   const fits = end + length + FRAME_SIZE <= blockSize || length === blockSize - 1
-  return size <= blockSize && fits && length + FRAME_SIZE > left
+  // a file can have the length of all that was to be written
+  return size <= blockSize && fits && length + FRAME_SIZE >= left
 }
 
 /**

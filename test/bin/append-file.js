@@ -7,7 +7,7 @@ const path = require('path')
 const test = require('tape')
 const fc = require('fast-check')
 const { testFolder } = require('../helpers/folder')
-const { flumelog, start } = require('../helpers/command-line')
+const { flumelog, start, until } = require('../helpers/command-line')
 const { readLog } = require('../helpers/logs')
 
 const helper = (name) => path.join(__dirname, '..', 'helpers', name)
@@ -76,6 +76,8 @@ test('Ctrl-C while a file is read appends complete lines only, the first of them
   const name = testFolder(t)
   const lines = linesOf(24 * 1024 * 1024)
   const running = start(t, ['append', name('log')], { stdin: inputOf(t, name('lines'), lines.join('\n')), preload: [helper('stuck-disk.js')] })
+  // before that, it may only wait for a busy machine
+  await until(() => fs.existsSync(name('log')))
   await running.atRest()
   running.child.kill('SIGINT')
   running.child.kill('SIGUSR2')

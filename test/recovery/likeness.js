@@ -129,6 +129,7 @@ test('a log without its recovery point is opened if its first record is whole, a
     nothing: Buffer.alloc(0),
     'half a length': Buffer.from([7]),
     'half a record': tailOf([dataOf(300, 7)]).subarray(0, 150),
+    'a record of which half was never written': Buffer.concat([tailOf([dataOf(300, 7)]).subarray(0, 150), Buffer.alloc(154, 1)]),
     'half a large record': tailOf([squares]).subarray(0, 50000),
     'half a padding': sealedBlock(512, [dataOf(100)]).subarray(104, 400),
     'half a padding of the largest block': sealedBlock(65536, [dataOf(100)]).subarray(104, 30000),
