@@ -8,6 +8,9 @@ const { isCursorName } = require('../lib/cursors/cursor-name')
 const { MIN_BLOCK_SIZE, MAX_BLOCK_SIZE } = require('../lib/format/layout')
 const { oneOf } = require('./usage')
 
+/** Names of encodings that are accepted, besides those of the help. */
+const ENCODING_ALIASES = { text: 'utf8' }
+
 /** An offset, or the first or last record. @typedef {number | 'start' | 'end'} Offset */
 
 /**
@@ -72,6 +75,19 @@ function natural (text) {
   throw new InvalidArgumentError('must be an integer, 0 or more')
 }
 
+/**
+ * Of a limit, 0 could mean that there is none, as in programs, or that nothing is wanted.
+ * @param {string} otherwise what to do without a limit
+ * @returns {(text: string) => number}
+ */
+function positive (otherwise) {
+  return (text) => {
+    const number = parseNatural(text)
+    if (number !== null && number > 0) return number
+    throw new InvalidArgumentError(`must be an integer, 1 or more${number === 0 ? ` (${otherwise})` : ''}`)
+  }
+}
+
 /** @param {string} text */
 function parseNatural (text) {
   const number = /^\+?\d+$/.test(text) ? Number(text) : NaN
@@ -119,10 +135,12 @@ function jsonPaths (text) {
 
 /**
  * @param {string[]} names
+ * @param {Record<string, string>} [aliases] other names, which are accepted
  * @returns {(text: string) => string}
  */
-function choiceOf (names) {
-  return (text) => {
+function choiceOf (names, aliases = {}) {
+  return (given) => {
+    const text = Object.hasOwn(aliases, given) ? aliases[given] : given
     if (names.includes(text)) return text
     throw new InvalidArgumentError(`must be ${oneOf(names)}`)
   }
@@ -132,13 +150,14 @@ function choiceOf (names) {
  * @param {string} flags
  * @param {string} description
  * @param {string[]} names
+ * @param {Record<string, string>} [aliases]
  */
-function choiceOption (flags, description, names) {
-  return new Option(flags, description).choices(names).argParser(choiceOf(names))
+function choiceOption (flags, description, names, aliases) {
+  return new Option(flags, description).choices(names).argParser(choiceOf(names, aliases))
 }
 
 function syncOption () {
   return choiceOption('--sync <when>', 'when to fsync', ['always', 'interval', 'never']).default('interval')
 }
 
-module.exports = { fileName, fileToWrite, bound, offset, offsets, natural, blockSize, cursorName, jsonPath, jsonPaths, choiceOf, choiceOption, syncOption }
+module.exports = { ENCODING_ALIASES, fileName, fileToWrite, bound, offset, offsets, natural, positive, blockSize, cursorName, jsonPath, jsonPaths, choiceOf, choiceOption, syncOption }

@@ -3,7 +3,7 @@
 // Converts records to text, and lines of text to records.
 
 const { isUtf8 } = require('buffer')
-const { choiceOption } = require('./arguments')
+const { ENCODING_ALIASES, choiceOption } = require('./arguments')
 const json = require('../lib/json')
 const { UserError } = require('./errors')
 
@@ -105,7 +105,7 @@ function checkedJson (data) {
 
 /** @param {string} description */
 function encodingOption (description) {
-  return choiceOption('-e, --encoding <name>', description, Object.keys(encodings)).default('utf8')
+  return choiceOption('-e, --encoding <name>', description, Object.keys(encodings), ENCODING_ALIASES).default('utf8')
 }
 
 module.exports = { encodings, checkedJson, encodingOption }

@@ -1,12 +1,14 @@
 'use strict'
 
-// Ctrl-C and SIGTERM for commands that write a file: the file is left as it was.
+// Ctrl-C and other signals: for commands that write a file, which is left as it was, and for those that run until they are stopped.
 
 const { reportError } = require('./errors')
 const { clearInterrupt, clearProgress } = require('./progress')
 
 /** By signal. @type {Record<string, number>} */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 }
+/** What stops a command that runs until it is stopped. */
+const STOPPING = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /**
  * @typedef {object} InterruptOptions
@@ -48,4 +50,30 @@ async function untilInterrupted (file, work, { left = () => 'nothing is left of 
   }
 }
 
-module.exports = { untilInterrupted }
+/**
+ * @param {(signal: AbortSignal) => Promise<unknown>} work
+ * @returns {Promise<void>} resolves when it is over, also when a signal has ended it; after the second signal, the program ends at once
+ */
+async function untilStopped (work) {
+  const stop = new AbortController()
+  const onsignal = (/** @type {string} */ name) => {
+    if (stop.signal.aborted) process.exit(0)
+    if (name === 'SIGINT') clearInterrupt()
+    stop.abort()
+  }
+  for (const name of STOPPING) process.on(name, onsignal)
+  try {
+    await work(stop.signal)
+  } catch (err) {
+    if (err !== stop.signal.reason) throw err
+  } finally {
+    for (const name of STOPPING) process.removeListener(name, onsignal)
+  }
+}
+
+/** @returns {Promise<void>} resolves when a signal stops the program */
+function stopped () {
+  return untilStopped((signal) => new Promise(resolve => { signal.onabort = resolve }))
+}
+
+module.exports = { stopped, untilInterrupted, untilStopped }

@@ -9,13 +9,24 @@ const { InvalidArgumentError } = require('commander')
  * @returns {{ servers: string[], stream: string, user?: string, pass?: string, token?: string, tls?: true }}
  */
 function streamUrl (text) {
-  const [, scheme, user, pass, hosts, stream] = /^(nats|tls):\/\/(?:([^:@/]+)(?::([^@/]*))?@)?([^\s@/]+)\/([^\s.*>/\\]+)$/.exec(text) ?? []
-  if (stream === undefined) throw new InvalidArgumentError('must be nats://HOST/STREAM, such as nats://127.0.0.1:4222/messages')
+  const [, scheme, user, pass, hosts, name] = /^(nats|tls):\/\/(?:([^:@/]+)(?::([^@/]*))?@)?([^\s@/]+)\/([^\s/]+)$/.exec(text) ?? []
+  if (name === undefined) throw new InvalidArgumentError('must be nats://HOST/STREAM, such as nats://127.0.0.1:4222/messages')
+  const stream = decode(name)
+  if (/[\s.*>/\\]/.test(stream)) throw new InvalidArgumentError('must end in the name of a stream, which has no blanks, and none of . * > / \\')
   return {
     servers: hosts.split(',').map(host => `nats://${host}`),
-    stream: decodeURIComponent(stream),
-    ...user === undefined ? {} : pass === undefined ? { token: decodeURIComponent(user) } : { user: decodeURIComponent(user), pass: decodeURIComponent(pass) },
+    stream,
+    ...user === undefined ? {} : pass === undefined ? { token: decode(user) } : { user: decode(user), pass: decode(pass) },
     ...scheme === 'tls' ? { tls: true } : {}
+  }
+}
+
+/** @param {string} text of a URL */
+function decode (text) {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new InvalidArgumentError('must have two hexadecimal digits after each %, such as %25 for % itself')
   }
 }
 

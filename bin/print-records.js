@@ -6,7 +6,7 @@
  * @param {import('./open').Log} log
  * @param {import('../lib/read/options').StreamOptions} options
  * @param {import('./output').Output} output
- * @param {(data: Buffer, seq: number) => void} print
+ * @param {(data: Buffer, seq: number) => boolean | void} print false: no more are wanted
  * @param {AbortSignal} [stopped] ends a live stream
  * @returns {Promise<void>} resolves at the end of the stream, or when it is stopped
  */
@@ -44,12 +44,14 @@ function printRecords (log, options, output, print, stopped) {
     function onrecord (end, record) {
       if (end === true) return resolve()
       if (end) return reject(end)
+      let isLast
       try {
-        print(record.value, record.seq)
+        isLast = print(record.value, record.seq) === false
       } catch (err) {
         source(true, () => {})
         return reject(err)
       }
+      if (isLast) return source(true, () => resolve())
       hasAnswered = true
       if (!reading) read()
     }

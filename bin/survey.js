@@ -13,19 +13,21 @@ const { counted } = require('./numbers')
 /**
  * @param {string} file
  * @param {string} verb shown with the progress
+ * @param {boolean} [quiet] no progress is shown
  * @returns {Promise<Report>}
  */
-function survey (file, verb) {
-  return withProgress((onProgress) => maintenance.verify(file, { onProgress }), verb)
+function survey (file, verb, quiet) {
+  return withProgress((onProgress) => maintenance.verify(file, { onProgress }), { verb, quiet })
 }
 
 /**
  * @template T
  * @param {(onProgress: (progress: import('../maintenance').Progress) => void) => Promise<T>} work
- * @param {string} [verb] shown instead of the names of steps
+ * @param {{ verb?: string, quiet?: boolean }} [options] verb: shown instead of the names of steps. quiet: nothing is shown
  * @returns {Promise<T>}
  */
-async function withProgress (work, verb) {
+async function withProgress (work, { verb, quiet } = {}) {
+  if (quiet) return await work(() => {})
   let bar = byteProgress('')
   let current = ''
   try {
@@ -53,4 +55,16 @@ function describeRange ({ kind, start, end, blocks, offset, reason }, blockSize)
   return `${start} to ${end}, ${where}: ${reason}${offset === start ? '' : ` (at ${offset})`}`
 }
 
-module.exports = { survey, withProgress, describeRange }
+/**
+ * Of the records of a block that was freed, nobody knows the number any more.
+ * @param {number} records deleted ones in other blocks
+ * @param {number} blocks freed ones
+ * @param {string} noun a deleted record
+ * @returns {string}
+ */
+function describeDeleted (records, blocks, noun) {
+  if (blocks === 0) return counted(records, noun)
+  return `${records === 0 ? '' : `${counted(records, noun)} and `}${counted(blocks, 'freed block')}`
+}
+
+module.exports = { describeDeleted, survey, withProgress, describeRange }

@@ -31,7 +31,7 @@ const ELSEWHERE = new Map(Object.entries({
   tail: ['dump --tail 10'],
   follow: ['dump --live'],
   watch: ['dump --live'],
-  grep: ['search', 'view'],
+  grep: ['dump --where', 'view'],
   find: ['search', 'view'],
   ls: ['stat', 'dump'],
   list: ['stat', 'dump'],

@@ -37,16 +37,27 @@ const TYPES = {
  * @param {Found} first of the log
  * @param {Found} last of the log, so the largest
  * @param {Fail} fail
- * @returns {{ compare: (found: Found) => number, note: string | null }} compare: negative if a value is less than `wanted`; note: how
- *   `wanted` was understood
+ * @returns {{ compare: (found: Found) => number, note: string | null, disorderOf: (seen: Found[]) => string | null }} compare: negative if a
+ *   value is less than `wanted`; note: how `wanted` was understood; disorderOf: which of these records show that the log is not sorted
  * @throws what `fail` returns, if they cannot be compared, or are not sorted
  */
 function comparisonOf (name, wanted, first, last, fail) {
   const type = typeOf(first, last)
   const { key, order } = TYPES[type]
   const { target, note = null } = targetOf(type, name, wanted, last, fail)
-  if (order(keyOf(first), keyOf(last)) > 0) throw fail(`the log is not sorted by \`${name}\`: ${written(first)} comes before ${written(last)}`)
-  return { compare: (found) => order(keyOf(found), target), note }
+  const disorder = disorderOf([first, last])
+  if (disorder !== null) throw fail(disorder)
+  return { compare: (found) => order(keyOf(found), target), note, disorderOf }
+
+  /** @param {Found[]} seen */
+  function disorderOf (seen) {
+    const sorted = [...seen].sort((a, b) => a.seq - b.seq)
+    for (let i = 1; i < sorted.length; i++) {
+      const [before, after] = [sorted[i - 1], sorted[i]]
+      if (order(keyOf(before), keyOf(after)) > 0) return `the log is not sorted by \`${name}\`: ${written(before)} comes before ${written(after)}`
+    }
+    return null
+  }
 
   /** @param {Found} found */
   function keyOf (found) {

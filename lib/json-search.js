@@ -19,7 +19,8 @@ const MAX_KEYS = 10
  * @property {(reverse: boolean) => Promise<SeqAndData | null>} firstRecord the first record, or with `reverse` the last; null: there is none
  * @property {(compare: (data: Buffer, seq: number) => number) => Promise<SeqAndData | null>} search the first record for which `compare`
  *   is 0 or more; null: there is none
- * @property {(note: string) => void} onNote told how the value was understood, if that is not as it is written
+ * @property {(note: string) => void} onNote told how the value was understood, if that is not as it is written, and which records that were
+ *   compared are not sorted
  */
 
 /**
@@ -35,9 +36,17 @@ async function searchJson (log, path, wanted, fail) {
   const first = await log.firstRecord(false)
   const last = await log.firstRecord(true)
   if (first === null || last === null) return null
-  const { compare, note } = comparisonOf(path.join('.'), wanted, valueIn(first), valueIn(last), fail)
+  const seen = [valueIn(first), valueIn(last)]
+  const { compare, note, disorderOf } = comparisonOf(path.join('.'), wanted, seen[0], seen[1], fail)
   if (note !== null) log.onNote(note)
-  return await log.search((data, seq) => compare(valueIn({ data, seq })))
+  const found = await log.search((data, seq) => {
+    const value = valueIn({ data, seq })
+    seen.push(value)
+    return compare(value)
+  })
+  const disorder = disorderOf(seen)
+  if (disorder !== null) log.onNote(`${disorder}; ${found === null ? 'so there may be such a record' : 'so an earlier record may match, too'}`)
+  return found
 }
 
 /**

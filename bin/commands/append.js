@@ -12,6 +12,7 @@ const { Input } = require('../input')
 const { count, counted, size } = require('../numbers')
 const { close } = require('../open')
 const { byteProgress, recordProgress } = require('../progress')
+const { jsonOption, printResult, quietOption } = require('../result')
 const { openToAppend } = require('../shared')
 const { helpText } = require('../usage')
 
@@ -24,6 +25,7 @@ const { helpText } = require('../usage')
  * @property {boolean} [large]
  * @property {boolean} [shared]
  * @property {boolean} [stats]
+ * @property {boolean} [json]
  * @property {boolean} [quiet]
  */
 
@@ -51,7 +53,8 @@ function define (program) {
     .option('--shared', 'share the log with other processes that append to it; by default only if it is shared already')
     .option('--no-shared', 'fail if another process has the log open for writing')
     .option('--stats', 'print counters as JSON to stderr every second and at exit')
-    .option('-q, --quiet', 'print neither progress nor a summary')
+    .addOption(jsonOption())
+    .addOption(quietOption())
     .addHelpText('after', helpText(EXAMPLES))
     .action(append)
 }
@@ -86,7 +89,10 @@ async function append (file, options, command) {
     reportError(failure)
     process.exitCode = 1
   }
-  if (!options.quiet) summarize(file, log, appended, (Date.now() - startedAt) / 1000, isTyped)
+  const { records, bytes } = appended
+  const seconds = (Date.now() - startedAt) / 1000
+  const summary = summaryOf(log, appended, seconds, isTyped)
+  printResult(options, file, fitParts(summary, file.length + 2), { file, records, bytes, seconds, role: log.role })
 }
 
 /**
@@ -112,32 +118,33 @@ function isDirectory (fd) {
 }
 
 /**
- * @param {string} file
  * @param {import('../open').Log} log
  * @param {{ records: number, bytes: number }} appended
  * @param {number} seconds
  * @param {boolean} isTyped then the rate is that of the person who types
+ * @returns {string[]} parts
  */
-function summarize (file, log, { records, bytes }, seconds, isTyped) {
-  const parts = [`${file}: appended ${counted(records, 'record')}`, size(bytes), `in ${seconds.toFixed(2)} s`]
+function summaryOf (log, { records, bytes }, seconds, isTyped) {
+  const parts = [`appended ${counted(records, 'record')}`, size(bytes), `in ${seconds.toFixed(2)} s`]
   if (records > 0 && !isTyped) parts.push(`${count(records / Math.max(seconds, 0.001))} records/s`)
   if (log.role === 'client') parts.push('through the process that owns the log')
-  writeStderr(fitParts(parts, process.stderr.columns))
+  return parts
 }
 
 /**
  * @param {string[]} parts
- * @param {number} [columns] of the terminal
+ * @param {number} indent what is before the first one
  * @returns {string} separated by commas, on as many lines as the terminal needs
  */
-function fitParts (parts, columns = Infinity) {
-  const lines = [parts[0]]
+function fitParts (parts, indent) {
+  const columns = process.stdout.columns || Infinity
+  const lines = [' '.repeat(indent) + parts[0]]
   for (const part of parts.slice(1)) {
     const line = `${lines.pop()},`
     if (line.length + part.length + 2 <= columns) lines.push(`${line} ${part}`)
     else lines.push(line, `  ${part}`)
   }
-  return lines.join('\n')
+  return lines.join('\n').slice(indent)
 }
 
 module.exports = { define }

@@ -9,7 +9,7 @@ const { UserError, explain } = require('../errors')
 const { untilInterrupted } = require('../interrupts')
 const { counted, size } = require('../numbers')
 const { close, openToRead } = require('../open')
-const { shownOn } = require('../style')
+const { jsonOption, printResult, quietOption } = require('../result')
 const { withProgress } = require('../survey')
 const { helpText } = require('../usage')
 
@@ -33,7 +33,8 @@ function define (program) {
     .argument('<file>', 'the log', fileName)
     .argument('<target>', 'the backup', fileToWrite)
     .option('--full', 'copy all of the log, and replace what is there')
-    .option('-j, --json', 'print JSON')
+    .addOption(jsonOption())
+    .addOption(quietOption())
     .addHelpText('after', helpText(EXAMPLES))
     .action(backup)
 }
@@ -41,15 +42,15 @@ function define (program) {
 /**
  * @param {string} file
  * @param {string} target
- * @param {{ full?: boolean, json?: boolean }} options
+ * @param {{ full?: boolean } & import('../result').ResultOptions} options
  */
-async function backup (file, target, { full = false, json }) {
+async function backup (file, target, { full = false, json, quiet }) {
   const log = await openToRead(file)
   try {
-    const result = await untilInterrupted(target, (signal) => withProgress((onProgress) => backUp(log, target, { full, onProgress, signal })), {
+    const result = await untilInterrupted(target, (signal) => withProgress((onProgress) => backUp(log, target, { full, onProgress, signal }), { quiet }), {
       left: () => fs.existsSync(target) ? 'the earlier backup is valid, perhaps without records that were deleted; the same command brings it up to date' : 'nothing is left of it; the same command starts over'
     })
-    process.stdout.write((json ? JSON.stringify({ file, target, ...result }, null, 2) : formatResult(target, result)) + '\n')
+    printResult({ json, quiet }, target, describe(result), { file, target, ...result })
   } catch (err) {
     if (err instanceof UserError) throw err
     throw new UserError(explain(err, concerns(err, target) ? target : file).replace('with `full`', 'with --full'))
@@ -79,15 +80,13 @@ function concerns ({ code, path: failed }, target) {
 }
 
 /**
- * @param {string} target
  * @param {BackedUp} result
  */
-function formatResult (target, { bytes, copied, deleted, trimmed, incremental }) {
-  const name = shownOn(process.stdout, target)
-  if (!incremental) return `${name}: backed up all of the log, ${size(bytes)}`
-  if (copied === 0 && deleted === 0 && trimmed === 0) return `${name}: nothing has changed; all of it is ${size(bytes)}`
+function describe ({ bytes, copied, deleted, trimmed, incremental }) {
+  if (!incremental) return `backed up all of the log, ${size(bytes)}`
+  if (copied === 0 && deleted === 0 && trimmed === 0) return `nothing has changed; all of it is ${size(bytes)}`
   const parts = [copied > 0 ? `copied ${size(copied)} that ${copied === 1 ? 'is' : 'are'} new` : '', deleted > 0 ? `deleted ${counted(deleted, 'record')}` : '', trimmed > 0 ? `trimmed ${size(trimmed)}` : '']
-  return `${name}: brought up to date: ${parts.filter(Boolean).join(', ')}; all of it is ${size(bytes)}`
+  return `brought up to date: ${parts.filter(Boolean).join(', ')}; all of it is ${size(bytes)}`
 }
 
 module.exports = { define }

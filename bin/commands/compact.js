@@ -3,14 +3,17 @@
 // flumelog compact: rewrites a log without its deleted records.
 
 const { fileToWrite } = require('../arguments')
-const { UserError, codeOf, reportRecovery } = require('../errors')
+const { FRAME_SIZE } = require('../../lib/format/layout')
+const { UserError, codeOf, reportRecovery, writeStderr } = require('../errors')
 const { printable } = require('../escapes')
 const { untilInterrupted } = require('../interrupts')
 const { counted, size } = require('../numbers')
 const { close, openToRead } = require('../open')
 const { byteProgress } = require('../progress')
 const { confirm, mustBeAskable } = require('../question')
+const { jsonOption, printResult, quietOption } = require('../result')
 const { openToAppend } = require('../shared')
+const { describeDeleted, survey } = require('../survey')
 const { helpText } = require('../usage')
 
 const EXAMPLES = `
@@ -21,7 +24,8 @@ Examples:
 OFFSETS CHANGE: records get new ones, greater than all before, so an offset
 from before never leads to another record. my.log.offset-map leads from the
 old ones to the new ones; views under flumedb are rebuilt when they are opened.
-A log without deleted records stays as it is.
+A log without deleted records stays as it is. On a terminal, compact says
+how much is deleted before it asks.
 
 The log is copied into my.log.compacting, which then takes its place: until
 then, Ctrl-C, a crash or a full disk leave it as it was. After Ctrl-C, a kill
@@ -30,6 +34,8 @@ want to. It needs as much free disk space as the records that stay. If programs
 share the log, the one that owns it compacts it, also after Ctrl-C. Otherwise,
 no other process may have it open for writing. Readers follow.`
 
+const NOTHING = 'nothing to drop: no record is deleted; the log is as it was'
+
 /** @param {import('commander').Command} program */
 function define (program) {
   program.command('compact')
@@ -37,48 +43,75 @@ function define (program) {
     .description('Rewrites a log without its deleted records.')
     .argument('<file>', 'the log', fileToWrite)
     .option('-y, --yes', 'do not ask; required if standard input or stderr is not a terminal')
+    .addOption(jsonOption())
+    .addOption(quietOption())
     .addHelpText('after', helpText(EXAMPLES))
     .action(compact)
 }
 
 /**
  * @param {string} file
- * @param {{ yes?: boolean }} options
+ * @param {{ yes?: boolean } & import('../result').ResultOptions} options
  * @param {import('commander').Command} command
  */
-async function compact (file, { yes }, command) {
+async function compact (file, { yes, json, quiet }, command) {
   mustBeAskable(yes, command)
   // no log is created
   await close(await openToRead(file))
+  if (!yes) {
+    const { size: end, start, counts, valid } = await survey(file, 'counting')
+    const bytes = end - start
+    // what is corrupt is found by the compaction
+    if (valid && counts.deleted === 0) {
+      return printResult({ json, quiet }, file, NOTHING, { file, changed: false, before: bytes, after: bytes, records: counts.records, deleted: 0, start, role: null })
+    }
+    describe(file, counts)
+  }
   if (!yes && !await confirm(`Compact ${printable(file)}? The offsets of all records change.`, `${file}: not compacted`)) return
-  let isClient = false
-  const { isSame, before, after, records, deleted } = await untilInterrupted(file, (signal) => compacted(file, signal, (role) => { isClient = role === 'client' }), {
-    left: () => isClient ? 'the process that owns the log goes on' : 'the log is as it was, and the next compact goes on from here'
+  /** @type {string | null} */
+  let role = null
+  const { isSame, ...done } = await untilInterrupted(file, (signal) => compacted(file, signal, quiet, (itsRole) => { role = itsRole }), {
+    left: () => role === 'client' ? 'the process that owns the log goes on' : 'the log is as it was, and the next compact goes on from here'
   })
-  const where = isClient ? ', by the process that owns the log' : ''
-  if (isSame) process.stdout.write(`${printable(file)}: nothing to drop: no record is deleted; the log is as it was\n`)
-  else process.stdout.write(`${printable(file)}: ${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record')} dropped${where}; offsets have changed\n`)
+  const { before, after, records, deleted, start } = done
+  const where = role === 'client' ? ', by the process that owns the log' : ''
+  const text = isSame
+    ? NOTHING
+    : `${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record or freed block', 'deleted records or freed blocks')} dropped${where}; offsets have changed`
+  printResult({ json, quiet }, file, text, { file, changed: !isSame, before, after, records, deleted, start, role })
+}
+
+/**
+ * Shows what the question is about.
+ * @param {string} file
+ * @param {import('../../maintenance').Report['counts']} counts
+ */
+function describe (file, { records, bytes, deleted, freed, deletedBytes, framing }) {
+  const kept = bytes + records * FRAME_SIZE
+  const dropped = deletedBytes + framing - records * FRAME_SIZE
+  writeStderr(`${file}: ${describeDeleted(deleted - freed, freed, 'deleted record')} (${size(dropped)}) ${deleted === 1 ? 'goes' : 'go'}; ${counted(records, 'record')} (${size(kept)}) ${records === 1 ? 'stays' : 'stay'}`)
 }
 
 /**
  * @param {string} file
  * @param {AbortSignal} signal
+ * @param {boolean | undefined} quiet without a progress bar
  * @param {(role: string | null) => void} onopen told of the role of this process, if others share the log
  * @returns {Promise<import('../../lib/space/types').Compacted & { isSame: boolean }>} once the log is closed
  */
-async function compacted (file, signal, onopen) {
+async function compacted (file, signal, quiet, onopen) {
   const log = await openToCompact(file)
   onopen(log.role)
-  const bar = byteProgress('compacting')
+  const bar = quiet ? null : byteProgress('compacting')
   try {
     const { id } = log
     /** @type {import('../../lib/space/types').Compacted} */
     const compacted = await new Promise((resolve, reject) => {
-      log.compact({ signal, onProgress: ({ bytes, total }) => bar.update(bytes, total) }, (err, compacted) => err ? reject(err) : resolve(compacted))
+      log.compact({ signal, onProgress: ({ bytes, total }) => bar?.update(bytes, total) }, (err, compacted) => err ? reject(err) : resolve(compacted))
     })
     return { ...compacted, isSame: compacted.id === id }
   } finally {
-    bar.stop()
+    bar?.stop()
     await close(log)
   }
 }

@@ -7,9 +7,10 @@ const path = require('path')
 const { deleteCursor } = require('../../lib/cursors/cursor-file')
 const { cursorNames, cursorPath } = require('../../lib/cursors/cursor-name')
 const { cursorName, fileName } = require('../arguments')
-const { UserError, codeOf, writeStderr } = require('../errors')
+const { UserError, codeOf } = require('../errors')
 const { count, counted, size } = require('../numbers')
 const { close, openToRead } = require('../open')
+const { printResult } = require('../result')
 const { helpText } = require('../usage')
 
 /**
@@ -45,12 +46,11 @@ function define (program) {
 /**
  * @param {string} file
  * @param {{ delete?: string, json?: boolean }} options
- * @param {import('commander').Command} command
  */
-async function cursors (file, { delete: name, json }, command) {
+async function cursors (file, { delete: name, json }) {
   if (name === undefined) return await list(file, json === true)
-  if (json) command.error('--json cannot be used with --delete')
   await remove(file, name)
+  printResult({ json }, file, `deleted the cursor ${name}`, { file, deleted: name })
 }
 
 /**
@@ -64,7 +64,7 @@ async function list (file, json) {
     const rows = []
     for (const info of await cursorsOf(log)) rows.push({ ...info, lag: await lagOf(log, info.seq, end) })
     if (json) process.stdout.write(JSON.stringify({ file, end, cursors: rows }, null, 2) + '\n')
-    else if (rows.length === 0) writeStderr(`${file}: no cursors`)
+    else if (rows.length === 0) printResult({}, file, 'no cursors', {})
     else process.stdout.write(tableOf(rows).join('\n') + '\n')
   } finally {
     await close(log)
@@ -135,7 +135,6 @@ async function remove (file, name) {
     const names = cursorNames(logPath, await fs.promises.readdir(folder))
     throw new UserError(`${file}: no cursor ${name}${names.length === 0 ? '' : `; it has ${names.join(', ')}`}`)
   }
-  writeStderr(`${file}: deleted the cursor ${name}`)
 }
 
 module.exports = { define }

@@ -9,6 +9,7 @@ const { count, counted, size } = require('../numbers')
 const { mustResolve, resolveBounds } = require('../offsets')
 const { openToRead, recordAt, close } = require('../open')
 const { confirm, mustBeAskable } = require('../question')
+const { jsonOption, printResult, quietOption } = require('../result')
 const { openToAppend } = require('../shared')
 const { helpText } = require('../usage')
 
@@ -50,6 +51,8 @@ function define (program) {
     .option('--lt <offset>', 'all records before this offset', bound)
     .option('--lte <offset>', 'all records at or before this offset', bound)
     .option('-y, --yes', 'do not ask; required if standard input or stderr is not a terminal')
+    .addOption(jsonOption())
+    .addOption(quietOption())
     .addHelpText('after', helpText(EXAMPLES))
     .action(del)
 }
@@ -57,25 +60,26 @@ function define (program) {
 /**
  * @param {string} file
  * @param {import('../arguments').Offset[]} offsets
- * @param {Bounds & { yes?: boolean }} options
+ * @param {Bounds & import('../result').ResultOptions & { yes?: boolean }} options
  * @param {import('commander').Command} command
  */
-async function del (file, offsets, { yes, ...bounds }, command) {
+async function del (file, offsets, { yes, json, quiet, ...bounds }, command) {
   const isRange = Object.keys(bounds).length > 0
   if (isRange && offsets.length > 0) command.error('offsets cannot be combined with --gt, --gte, --lt or --lte')
   if (!isRange && offsets.length === 0) command.error('give at least one offset, or a range by --gt, --gte, --lt or --lte')
   mustBeAskable(yes, command)
   const { range, records, found, bytes } = await (isRange ? recordsIn(file, bounds) : recordsAt(file, offsets))
-  if (found === 0) return writeStderr(`${file}: no record is in this range`)
+  const figures = { file, records: found, bytes, first: records[0]?.seq ?? null, last: range?.lte ?? records.at(-1)?.seq ?? null }
+  if (found === 0) return printResult({ json, quiet }, file, 'no record is in this range', { ...figures, last: null, role: null })
   const what = `${counted(found, 'record')} (${size(bytes)})`
   if (!yes) {
     for (const line of describe(records, found)) writeStderr(line)
     if (!await confirm(`Delete ${what} from ${printable(file)}?`, `${file}: nothing deleted`)) return
   }
   const seqs = records.map(({ seq }) => seq)
-  const throughOwner = await deleteRecords(file, range ?? seqs)
+  const role = await deleteRecords(file, range ?? seqs)
   const where = range === null ? `at ${found === 1 ? 'offset' : 'offsets'} ${seqs.join(', ')}` : `from offset ${seqs[0]} to ${range.lte}`
-  writeStderr(`${file}: deleted ${what} ${where}${throughOwner ? ', through the process that owns the log' : ''}`)
+  printResult({ json, quiet }, file, `deleted ${what} ${where}${role === 'client' ? ', through the process that owns the log' : ''}`, { ...figures, role })
 }
 
 /**
@@ -130,18 +134,18 @@ async function recordsAt (file, offsets) {
 /**
  * @param {string} file
  * @param {number[] | { gte: number, lte: number }} seqs or a range
- * @returns {Promise<boolean>} whether another process owns the log, and has deleted them
+ * @returns {Promise<string | null>} the role of this process: if it is a client, the owner of the log has deleted them
  */
 async function deleteRecords (file, seqs) {
   const { log, cut } = await openToAppend(file, { large: true }, undefined)
   if (cut !== null) reportRecovery(file, cut)
-  const throughOwner = log.role === 'client'
+  const { role } = log
   try {
     await new Promise((resolve, reject) => log.del(seqs, (err) => err ? reject(err) : resolve(undefined)))
   } finally {
     await close(log)
   }
-  return throughOwner
+  return role
 }
 
 /**

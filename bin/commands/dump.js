@@ -2,7 +2,7 @@
 
 // flumelog dump: prints the records of a log.
 
-const { fileName, bound, choiceOption, jsonPaths, natural } = require('../arguments')
+const { fileName, bound, choiceOption, jsonPaths, natural, positive } = require('../arguments')
 const { encodingOption } = require('../encodings')
 const { VERIFY, advise, reportError, writeStderr } = require('../errors')
 const { resolveBounds, startOfTail } = require('../offsets')
@@ -16,7 +16,7 @@ const { helpText } = require('../usage')
  * @typedef {import('../arguments').Offset} Offset
  * @typedef {import('../printer').PrintOptions & {
  *   gt?: Offset, gte?: Offset, lt?: Offset, lte?: Offset, limit?: number, reverse?: boolean, tail?: number,
- *   live?: boolean, new?: boolean, skipCorrupt?: boolean, format: string, fields?: string[]
+ *   where?: ReturnType<import('../where').parseWhere>, live?: boolean, new?: boolean, skipCorrupt?: boolean, format: string, fields?: string[]
  * }} DumpOptions
  */
 
@@ -29,6 +29,7 @@ Examples:
   flumelog dump my.log --tail 10 --live              the last ten, then new ones
   flumelog dump my.log --new | grep error            only new records
   flumelog dump my.log --seqs --reverse --limit 10   the last ten, newest first
+  flumelog dump my.log --where 'level = error'
   flumelog dump my.log --gte 1048576 | less          starting at an offset
   flumelog dump my.log --format csv --fields at,text
 
@@ -50,9 +51,10 @@ function define (program) {
     .option('--gte <offset>', 'only records at or after this offset', bound)
     .option('--lt <offset>', 'only records before this offset', bound)
     .option('--lte <offset>', 'only records at or before this offset', bound)
-    .option('-n, --limit <count>', 'at most <count> records', natural)
+    .option('-n, --limit <count>', 'at most <count> records', positive('without --limit, all are printed'))
+    .option('-w, --where <filter>', 'only records that contain a text, or whose value at a path compares: path = value, also !=, <, <=, > and >=', where)
     .option('-r, --reverse', 'last record first')
-    .option('-t, --tail <count>', 'only the last <count> records', natural)
+    .option('-t, --tail <count>', 'only the last <count> records; 0: none', natural)
     .option('-l, --live', 'at the end of the log, wait for new records; Ctrl-C to stop')
     .option('--new', 'only records appended from now on; implies --live')
     .option('--skip-corrupt', 'skip corrupt blocks, and list them on stderr')
@@ -73,10 +75,11 @@ async function dump (file, options, command) {
   try {
     const format = formatOf(options)
     if (format.header !== undefined) printer(output, file, { print: () => format.header ?? '', isText: true })(Buffer.alloc(0), 0)
-    const print = printer(output, file, format)
+    const printAll = printer(output, file, format)
+    const print = options.where?.printing(printAll, options.limit) ?? printAll
     const range = await rangeOf(log, options)
     if (range !== null && !stopped?.aborted) await printRecords(log, { ...range, onSkip }, output, print, stopped)
-    const note = format.note?.()
+    const note = options.where?.note() ?? format.note?.()
     if (note) writeStderr(`${file}: ${note}`)
   } catch (err) {
     // nothing that could be skipped
@@ -86,6 +89,12 @@ async function dump (file, options, command) {
     await output.end()
     await close(log)
   }
+}
+
+/** @param {string} filter */
+function where (filter) {
+  // loaded lazily: most runs do not need it
+  return require('../where').parseWhere(filter)
 }
 
 /** @returns {AbortSignal} aborted at the first Ctrl-C; the second one ends the process */
@@ -107,9 +116,11 @@ function stoppedByInterrupt () {
  * @returns {Promise<import('../../lib/read/options').StreamOptions | null>} null: nothing is to be printed
  */
 async function rangeOf (log, options) {
-  const { limit, reverse, tail, skipCorrupt } = options
+  const { reverse, tail, skipCorrupt } = options
+  // with a filter, those that are printed are counted
+  const limit = options.where === undefined ? options.limit : undefined
   const live = options.live || options.new
-  if (limit === 0 || (tail === 0 && !live)) return null
+  if (tail === 0 && !live) return null
   // records that are appended meanwhile are not printed: `dump` into an `append` to the same log would not end
   const { size } = log.stats()
   const bounds = await resolveBounds(log, { ...options, live })
@@ -148,6 +159,7 @@ function refuseConflicts (options, command) {
   if (format === 'csv' && fields === undefined) command.error('--format csv needs --fields, such as --fields at,value.author')
   if (format !== 'csv' && fields !== undefined) command.error('--fields needs --format csv')
   if (tail !== undefined && reverse) command.error('--tail cannot be used with --reverse; --reverse --limit prints the last records, newest first')
+  if (options.where !== undefined && tail !== undefined) command.error('--tail cannot be used with --where; --reverse --limit prints the last records that match, newest first')
   if (options.new && tail !== undefined) command.error('--new cannot be used with --tail; --tail prints older records')
 }
 

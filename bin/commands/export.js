@@ -6,14 +6,14 @@ const { fileName, fileToWrite, jsonPaths, choiceOption } = require('../arguments
 const { UserError, codeOf, explain, writeStderr, VERIFY } = require('../errors')
 const { untilInterrupted } = require('../interrupts')
 const { counted, size } = require('../numbers')
-const { shownOn } = require('../style')
+const { jsonOption, printResult, quietOption } = require('../result')
 const { withProgress } = require('../survey')
 const { missingNote } = require('../formats')
 const { helpText } = require('../usage')
 const { exportLog } = require('../../import')
 const { NAMES } = require('../../lib/import/formats')
 
-/** @typedef {{ to: any, fields?: string[] }} ExportOptions */
+/** @typedef {{ to: any, fields?: string[] } & import('../result').ResultOptions} ExportOptions */
 
 const EXAMPLES = `
 Examples:
@@ -34,6 +34,8 @@ function define (program) {
     .argument('[target]', 'the file to write; default: FILE.FORMAT', fileToWrite)
     .addOption(choiceOption('--to <format>', 'format of the file', NAMES).makeOptionMandatory())
     .option('--fields <paths>', 'columns of csv: paths separated by commas, such as at,value.author', jsonPaths)
+    .addOption(jsonOption())
+    .addOption(quietOption())
     .addHelpText('after', helpText(EXAMPLES))
     .action(run)
 }
@@ -44,15 +46,15 @@ function define (program) {
  * @param {ExportOptions} options
  * @param {import('commander').Command} command
  */
-async function run (file, given, { to, fields }, command) {
+async function run (file, given, { to, fields, json, quiet }, command) {
   if (to === 'csv' && fields === undefined) command.error('--to csv needs --fields, such as --fields at,value.author')
   if (to !== 'csv' && fields !== undefined) command.error('--fields needs --to csv')
   const target = given ?? `${file}.${to}`
   try {
-    const exported = await untilInterrupted(target, (signal) => withProgress((onProgress) => exportLog(file, target, { to, fields, onProgress, signal })))
-    process.stdout.write(`${shownOn(process.stdout, target)}: exported ${counted(exported.records, 'record')}, ${size(exported.size)}, as ${to}\n`)
+    const exported = await untilInterrupted(target, (signal) => withProgress((onProgress) => exportLog(file, target, { to, fields, onProgress, signal }), { quiet }))
+    printResult({ json, quiet }, target, `exported ${counted(exported.records, 'record')}, ${size(exported.size)}, as ${to}`, { file, target, format: to, ...exported })
     const { records, missing = [] } = exported
-    if (records > 0 && missing.length > 0) writeStderr(`${file}: ${missingNote('exported', missing)}`)
+    if (!quiet && records > 0 && missing.length > 0) writeStderr(`${file}: ${missingNote('exported', missing)}`)
   } catch (err) {
     const isOfFile = ['ENOENT', 'EACCES'].includes(String(codeOf(err))) && /** @type {any} */ (err).syscall !== 'mkdir'
     const text = explain(err, isOfFile || String(codeOf(err)).startsWith('flumelog:') ? file : target)

@@ -7,6 +7,7 @@ const { fileName, fileToWrite, blockSize, choiceOption } = require('../arguments
 const { UserError, explain } = require('../errors')
 const { untilInterrupted } = require('../interrupts')
 const { counted, size } = require('../numbers')
+const { jsonOption, printResult, quietOption } = require('../result')
 const { paint, shownOn } = require('../style')
 const { withProgress } = require('../survey')
 const { helpText } = require('../usage')
@@ -15,7 +16,7 @@ const { NAMES } = require('../../lib/import/formats')
 const { ImportMap } = require('../../lib/import/import-map')
 
 /** @typedef {import('../../import').Imported} Imported */
-/** @typedef {{ from?: any, keepDeleted?: boolean, skip?: boolean, large?: boolean, blockSize?: number }} ImportOptions */
+/** @typedef {{ from?: any, keepDeleted?: boolean, skip?: boolean, large?: boolean, blockSize?: number } & import('../result').ResultOptions} ImportOptions */
 
 const EXAMPLES = `
 Examples:
@@ -41,6 +42,8 @@ function define (program) {
     .option('--skip', 'put what cannot be stored into NEW.skipped')
     .option('--large', 'store records that do not fit into a block, of up to 256 MiB, in chunks')
     .option('--block-size <bytes>', 'block size of the new log; default: 65536', blockSize)
+    .addOption(jsonOption())
+    .addOption(quietOption())
     .addHelpText('after', helpText(EXAMPLES))
     .action(run)
 }
@@ -50,14 +53,14 @@ function define (program) {
  * @param {string} target
  * @param {ImportOptions} options
  */
-async function run (old, target, options) {
+async function run (old, target, { json, quiet, ...options }) {
   const isKept = () => fs.existsSync(`${target}.importing.state`)
   try {
-    const imported = await untilInterrupted(target, (signal) => withProgress((onProgress) => importLog(old, target, { ...options, onProgress, signal })), {
+    const imported = await untilInterrupted(target, (signal) => withProgress((onProgress) => importLog(old, target, { ...options, onProgress, signal }), { quiet }), {
       left: () => isKept() ? 'the same command continues' : 'nothing is left of it'
     })
     const isMoved = imported.map !== null && !await keepsOffsets(target)
-    process.stdout.write(formatReport(old, target, imported, isMoved).join('\n') + '\n')
+    printResult({ json, quiet }, target, describe(old, imported, isMoved), { old, ...imported, moved: isMoved })
   } catch (err) {
     const text = explain(err, fileOf(err, old, target)).replace('`skip`', '--skip').replace('`large`', '--large').replace('`from`', '--from')
     throw new UserError(isKept() ? `${text}; then the same command continues` : text)
@@ -89,14 +92,13 @@ function fileOf ({ code, syscall }, old, target) {
 
 /**
  * @param {string} old
- * @param {string} target
  * @param {Imported} imported
  * @param {boolean} isMoved whether offsets have changed
  * @returns {string[]} lines
  */
-function formatReport (old, target, { format, records, bytes, large, deleted, skipped, corrupt, digest, torn, map, skippedFile, continued }, isMoved) {
+function describe (old, { format, records, bytes, large, deleted, skipped, corrupt, digest, torn, map, skippedFile, continued }, isMoved) {
   const { stdout } = process
-  const lines = [`${shownOn(stdout, target)}: imported ${counted(records, 'record')}, ${size(bytes)}, from ${shownOn(stdout, old)} (${format})`]
+  const lines = [`imported ${counted(records, 'record')}, ${size(bytes)}, from ${shownOn(stdout, old)} (${format})`]
   if (continued > 0) lines.push(`continued at offset ${continued}, where an earlier import had stopped`)
   if (deleted > 0) lines.push(`${counted(deleted, 'deleted record')} ${process.argv.includes('--keep-deleted') ? 'kept' : 'left out'}`)
   if (large > 0) lines.push(`${counted(large, 'record is', 'records are')} larger than a block: programs that open the log need \`large: true\``)

@@ -3,12 +3,14 @@
 // flumelog mirror: copies a log into a stream of JetStream, and keeps it up to date.
 
 const { cursorName, fileName, choiceOption } = require('../arguments')
-const { UserError, codeOf, explain, writeStderr } = require('../errors')
-const { untilInterrupted } = require('../interrupts')
+const { UserError, codeOf, explain } = require('../errors')
+const { untilInterrupted, untilStopped } = require('../interrupts')
 const { streamUrl } = require('../nats')
 const { count, counted, size } = require('../numbers')
 const { close, openToRead } = require('../open')
-const { byteProgress, clearInterrupt, statusLine } = require('../progress')
+const { byteProgress, statusLine } = require('../progress')
+const { rateOf } = require('../rate')
+const { jsonOption, printResult, quietOption } = require('../result')
 const { helpText } = require('../usage')
 const { mirror } = require('../../jetstream')
 
@@ -35,7 +37,7 @@ Examples:
 
 Each record is stored once and in order, also if it is interrupted or a server is killed; the same command goes on. What is deleted in the log is deleted in the stream. Other programs may have the log open, and write to it. Each log needs a stream of its own, to which nothing else publishes; one that does not exist is created.
 
-Without --no-live, Ctrl-C, SIGTERM and SIGHUP end it with exit code 0. It needs the packages @nats-io/transport-node and @nats-io/jetstream.`
+Ctrl-C, SIGTERM and SIGHUP stop it with exit code 0. With --no-live, it ends when the stream equals the log. It needs the packages @nats-io/transport-node and @nats-io/jetstream.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
@@ -50,8 +52,8 @@ function define (program) {
     .option('--subject <subject>', 'what subjects of messages start with; default: the name of the stream')
     .option('--creds <path>', 'file with credentials')
     .option('--cursor <name>', 'cursor of the log that says what is mirrored; default: mirror-STREAM', cursorName)
-    .option('-j, --json', 'print what was done as JSON')
-    .option('-q, --quiet', 'print errors only')
+    .addOption(jsonOption())
+    .addOption(quietOption())
     .addHelpText('after', helpText(EXAMPLES))
     .action(run)
 }
@@ -70,15 +72,15 @@ async function run (file, address, { live, keepDeleted, cursor, creds, subject, 
     onProgress(progress)
   })
   try {
-    if (live) await untilStopped((signal, onProgress) => work(signal, onProgress), quiet)
+    if (live) await follow(work, quiet)
     else await once(file, work, quiet)
   } catch (err) {
     // the cursor is, or what is opened read-only would not be
     const isHeld = codeOf(err) === 'flumelog:locked'
     throw err instanceof UserError ? err : new UserError(isHeld ? `${file}: another process mirrors this log into the stream: ${/** @type {Error} */ (err).message}` : explain(err, file))
   }
-  if (json) process.stdout.write(JSON.stringify({ file, stream: target.stream, ...done }, null, 2) + '\n')
-  else if (!quiet) writeStderr(`${file}: mirrored ${counted(done.records, 'record')}, ${size(done.bytes)}, into the stream ${target.stream}${done.deleted > 0 ? `; deleted ${count(done.deleted)} there` : ''}`)
+  const text = `mirrored ${counted(done.records, 'record')}, ${size(done.bytes)}, into the stream ${target.stream}${done.deleted > 0 ? `; deleted ${count(done.deleted)} there` : ''}`
+  printResult({ json, quiet }, file, text, { file, stream: target.stream, ...done })
 }
 
 /**
@@ -101,29 +103,14 @@ async function once (file, work, quiet) {
  * @param {(signal: AbortSignal, onProgress: OnProgress) => Promise<void>} work
  * @param {boolean} [quiet]
  */
-async function untilStopped (work, quiet) {
-  const stop = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    process.once(name, () => {
-      if (name === 'SIGINT') clearInterrupt()
-      stop.abort()
-    })
-  }
+async function follow (work, quiet) {
   /** @type {MirrorProgress} */
   let latest = { records: 0, bytes: 0, deleted: 0, lag: 0, total: 0 }
-  let before = { records: 0, at: Date.now() }
-  let rate = 0
-  const status = quiet ? null : statusLine(() => `mirroring  ${latest.lag === 0 ? 'up to date' : `${size(latest.lag)} behind`}  ${count(rate)} records/s  ${counted(latest.records, 'record')}`)
-  const timer = setInterval(() => {
-    const now = { records: latest.records, at: Date.now() }
-    rate = (now.records - before.records) / Math.max(1, now.at - before.at) * 1000
-    before = now
-    status?.update()
-  }, 1000)
+  const rate = rateOf(() => latest.records)
+  const status = quiet ? null : statusLine(() => `mirroring  ${latest.lag === 0 ? 'up to date' : `${size(latest.lag)} behind`}  ${count(rate())} records/s  ${counted(latest.records, 'record')}`)
+  const timer = setInterval(() => status?.update(), 1000)
   try {
-    await work(stop.signal, (progress) => { latest = progress })
-  } catch (err) {
-    if (err !== stop.signal.reason) throw err
+    await untilStopped((signal) => work(signal, (progress) => { latest = progress }))
   } finally {
     clearInterval(timer)
     status?.stop()

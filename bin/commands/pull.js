@@ -4,20 +4,18 @@
 
 const { fileToWrite, fileName, blockSize } = require('../arguments')
 const { UserError, explain, reportRecovery, writeStderr } = require('../errors')
-const { untilInterrupted } = require('../interrupts')
+const { untilInterrupted, untilStopped } = require('../interrupts')
 const { streamUrl } = require('../nats')
 const { count, counted, size } = require('../numbers')
 const { close, openToWrite } = require('../open')
-const { clearInterrupt, duration, statusLine } = require('../progress')
+const { duration, statusLine } = require('../progress')
+const { rateOf } = require('../rate')
+const { jsonOption, printResult, quietOption } = require('../result')
 const { helpText } = require('../usage')
 
-/** Milliseconds over which the rate is measured. */
-const RATE_INTERVAL = 1000
-
 /**
- * @typedef {import('../../jetstream').Pulled} Pulled
  * @typedef {import('../../jetstream').PullProgress} PullProgress
- * @typedef {{ live: boolean, creds?: string, large?: boolean, blockSize?: number, quiet?: boolean }} PullOptions
+ * @typedef {{ live: boolean, creds?: string, large?: boolean, blockSize?: number } & import('../result').ResultOptions} PullOptions
  */
 
 const EXAMPLES = `
@@ -28,7 +26,7 @@ Examples:
 
 The log gets each message of the stream once, in order, and byte by byte; what is deleted or purged in the stream is deleted in the log. Other programs can read it meanwhile. FILE.pull says how far it is: after an interruption, a crash, or a restart of the servers, the same command continues. A stream that was deleted and created anew is refused; pull it to another file.
 
-Ctrl-C and SIGTERM stop it, with exit code 0. With --no-live, it ends when the log equals the stream.
+Ctrl-C, SIGTERM and SIGHUP stop it with exit code 0. With --no-live, it ends when the log equals the stream.
 
 It needs two more packages: npm install @nats-io/transport-node@3 @nats-io/jetstream@3`
 
@@ -43,7 +41,8 @@ function define (program) {
     .option('--creds <file>', 'credentials of a NATS user', fileName)
     .option('--large', 'store messages that do not fit into a block in chunks')
     .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize)
-    .option('-q, --quiet', 'print errors only')
+    .addOption(jsonOption())
+    .addOption(quietOption())
     .addHelpText('after', helpText(EXAMPLES))
     .action(pull)
 }
@@ -53,7 +52,7 @@ function define (program) {
  * @param {string} file
  * @param {PullOptions} options
  */
-async function pull (source, file, { live, creds, large = false, blockSize, quiet }) {
+async function pull (source, file, { live, creds, large = false, blockSize, json, quiet }) {
   const JetStreamLog = require('../../jetstream')
   const { log, cut } = await openToWrite(file, { blockSize, large, cacheSize: 0 })
   if (cut !== null && !quiet) reportRecovery(file, cut)
@@ -81,58 +80,16 @@ async function pull (source, file, { live, creds, large = false, blockSize, quie
     status?.stop()
     await close(log)
   }
-  if (!quiet) writeStderr(summaryOf(file, progress, (Date.now() - startedAt) / 1000))
+  const seconds = (Date.now() - startedAt) / 1000
+  printResult({ json, quiet }, file, summaryOf(progress, seconds), { stream: source.stream, file, ...progress, seconds })
 }
 
 /**
- * @param {(signal: AbortSignal) => Promise<Pulled>} start
- * @returns {Promise<void>} resolves when a signal has ended it
- */
-async function untilStopped (start) {
-  const stop = new AbortController()
-  const onsignal = (/** @type {string} */ name) => {
-    if (stop.signal.aborted) process.exit(0)
-    if (name === 'SIGINT') clearInterrupt()
-    stop.abort()
-  }
-  const names = ['SIGINT', 'SIGTERM', 'SIGHUP']
-  for (const name of names) process.on(name, onsignal)
-  try {
-    await start(stop.signal)
-  } catch (err) {
-    if (err !== stop.signal.reason) throw err
-  } finally {
-    for (const name of names) process.removeListener(name, onsignal)
-  }
-}
-
-/**
- * @param {() => number} counter
- * @returns {() => number} how much it grows per second, of late
- */
-function rateOf (counter) {
-  let at = Date.now()
-  let counted = 0
-  let perSecond = 0
-  return () => {
-    const passed = Date.now() - at
-    if (passed < RATE_INTERVAL && perSecond > 0) return perSecond
-    perSecond = passed === 0 ? 0 : (counter() - counted) / passed * 1000
-    if (passed >= RATE_INTERVAL) {
-      at += passed
-      counted = counter()
-    }
-    return perSecond
-  }
-}
-
-/**
- * @param {string} file
  * @param {PullProgress} progress
  * @param {number} seconds
  */
-function summaryOf (file, { records, bytes, deleted, lag }, seconds) {
-  const parts = [`${file}: pulled ${counted(records, 'record')}, ${size(bytes)}, in ${seconds < 60 ? `${seconds.toFixed(2)} s` : duration(seconds)}`]
+function summaryOf ({ records, bytes, deleted, lag }, seconds) {
+  const parts = [`pulled ${counted(records, 'record')}, ${size(bytes)}, in ${seconds < 60 ? `${seconds.toFixed(2)} s` : duration(seconds)}`]
   if (deleted > 0) parts.push(`${counted(deleted, 'record')} deleted`)
   if (lag > 0) parts.push(`${count(lag)} behind`)
   return parts.join('; ')

@@ -3,10 +3,11 @@
 // flumelog reclaim: frees the space of deleted records.
 
 const { fileToWrite } = require('../arguments')
-const { reportRecovery, writeStderr } = require('../errors')
+const { reportRecovery } = require('../errors')
 const { counted, size } = require('../numbers')
 const { close, openToRead } = require('../open')
 const { byteProgress } = require('../progress')
+const { jsonOption, printResult, quietOption } = require('../result')
 const { openToAppend } = require('../shared')
 const { helpText } = require('../usage')
 
@@ -22,25 +23,33 @@ function define (program) {
     .summary('free blocks in which every record is deleted; offsets stay')
     .description('Frees the space of all blocks of which every record is deleted.')
     .argument('<file>', 'the log', fileToWrite)
+    .addOption(jsonOption())
+    .addOption(quietOption())
     .addHelpText('after', helpText(EXAMPLES))
     .action(reclaim)
 }
 
-/** @param {string} file */
-async function reclaim (file) {
+/**
+ * @param {string} file
+ * @param {import('../result').ResultOptions} options
+ */
+async function reclaim (file, options) {
   // no log is created
   await close(await openToRead(file))
   const { log, cut } = await openToAppend(file, { cacheSize: 0 }, undefined)
   if (cut !== null) reportRecovery(file, cut)
-  const bar = byteProgress('reclaim')
+  const bar = options.quiet ? null : byteProgress('reclaim')
   try {
-    const { blocks, bytes } = await freed(log, ({ bytes, total }) => bar.update(bytes, total))
-    bar.stop()
+    const { blocks, bytes } = await freed(log, ({ bytes, total }) => bar?.update(bytes, total))
+    bar?.stop()
     const where = log.role === 'client' ? ', by the process that owns the log' : ''
-    if (log.stats().holes === false && log.role !== 'client') writeStderr(`${file}: nothing freed, since files cannot have holes here`)
-    else writeStderr(`${file}: ${blocks === 0 ? 'nothing to free' : `freed ${size(bytes)} in ${counted(blocks, 'block')}`}${where}`)
+    const { role } = log
+    const text = log.stats().holes === false && role !== 'client'
+      ? 'nothing freed, since files cannot have holes here'
+      : `${blocks === 0 ? 'nothing to free' : `freed ${size(bytes)} in ${counted(blocks, 'block')}`}${where}`
+    printResult(options, file, text, { file, blocks, bytes, role })
   } finally {
-    bar.stop()
+    bar?.stop()
     await close(log)
   }
 }

@@ -8,6 +8,7 @@ const { fileToWrite } = require('../arguments')
 const { UserError, codeOf, realPath } = require('../errors')
 const { untilInterrupted } = require('../interrupts')
 const { count, counted } = require('../numbers')
+const { jsonOption, quietOption } = require('../result')
 const { paint, shownOn } = require('../style')
 const { isShared } = require('../shared')
 const { describeRange, withProgress } = require('../survey')
@@ -41,28 +42,40 @@ function define (program) {
     .option('-i, --in-place', 'replace the log with the copy, and keep the old file as FILE.corrupt')
     .option('-c, --compact', 'omit deleted records and corrupt blocks: OFFSETS CHANGE')
     .option('--salvage', 'keep records of corrupt blocks that look whole: UNVERIFIED')
+    .addOption(jsonOption())
+    .addOption(quietOption())
     .addHelpText('after', helpText(EXAMPLES))
     .action(repair)
 }
 
 /**
  * @param {string} file
- * @param {RepairOptions} options
+ * @param {RepairOptions & import('../result').ResultOptions} options
  */
-async function repair (file, options) {
+async function repair (file, { json, quiet, ...options }) {
   try {
-    const repaired = await untilInterrupted(file, (signal) => withProgress((onProgress) => maintenance.repair(file, { ...options, onProgress, signal })), {
+    const repaired = await untilInterrupted(file, (signal) => withProgress((onProgress) => maintenance.repair(file, { ...options, onProgress, signal }), { quiet }), {
       left: () => 'it is unchanged, and nothing is left of a copy; the same command starts over',
       // it is removed at once, unless it is complete, and about to take the place of the log
       mayEnd: () => !fs.existsSync(`${realPath(file)}.repairing`)
     })
-    process.stdout.write(formatReport(file, repaired, options).join('\n') + '\n')
+    if (json) process.stdout.write(JSON.stringify(figuresOf(file, repaired), null, 2) + '\n')
+    else if (!quiet) process.stdout.write(formatReport(file, repaired, options).join('\n') + '\n')
   } catch (err) {
     if (codeOf(err) !== 'flumelog:locked') throw err
     throw new UserError(await isShared(file)
       ? `${file}: several programs may share this log, and one of them has it open; repair needs it for itself: close it in all of them first`
       : `${file}: another program has this log open for writing; repair needs it for itself: close it there first`)
   }
+}
+
+/**
+ * @param {string} file
+ * @param {Repaired} repaired
+ */
+function figuresOf (file, { report, copied, file: copy, original }) {
+  const { lost = [], salvaged = [], moved = false, counts } = copied ?? {}
+  return { file, copy, original, records: (counts ?? report.counts).records, moved, lost, torn: report.ranges.filter(({ kind }) => kind === 'torn'), salvaged }
 }
 
 /**

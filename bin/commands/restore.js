@@ -9,7 +9,7 @@ const { fileName, fileToWrite } = require('../arguments')
 const { UserError, explain } = require('../errors')
 const { untilInterrupted } = require('../interrupts')
 const { counted, size } = require('../numbers')
-const { shownOn } = require('../style')
+const { jsonOption, printResult, quietOption } = require('../result')
 const { withProgress } = require('../survey')
 const { helpText } = require('../usage')
 
@@ -28,6 +28,8 @@ function define (program) {
     .argument('<backup>', 'the backup', fileName)
     .argument('<file>', 'the log', fileToWrite)
     .option('-f, --force', 'replace the log that is there')
+    .addOption(jsonOption())
+    .addOption(quietOption())
     .addHelpText('after', helpText(EXAMPLES))
     .action(restore)
 }
@@ -35,16 +37,17 @@ function define (program) {
 /**
  * @param {string} backup
  * @param {string} file
- * @param {{ force?: boolean }} options
+ * @param {{ force?: boolean } & import('../result').ResultOptions} options
  */
-async function restore (backup, file, { force = false }) {
+async function restore (backup, file, { force = false, json, quiet }) {
   try {
-    const { bytes, records, replaced } = await untilInterrupted(file, (signal) =>
-      withProgress((onProgress) => maintenance.restore(backup, file, { force, onProgress, signal })), {
+    const restored = await untilInterrupted(file, (signal) =>
+      withProgress((onProgress) => maintenance.restore(backup, file, { force, onProgress, signal }), { quiet }), {
       left: () => `${fs.existsSync(file) ? 'the log is as it was' : 'nothing is left of it'}; the same command starts over`
     })
-    const what = `${shownOn(process.stdout, file)}: restored ${counted(records, 'record')}, ${size(bytes)}`
-    process.stdout.write(`${what}${replaced ? '; the log that was there has been replaced' : ''}\n`)
+    const { bytes, records, replaced } = restored
+    const text = `restored ${counted(records, 'record')}, ${size(bytes)}${replaced ? '; the log that was there has been replaced' : ''}`
+    printResult({ json, quiet }, file, text, { backup, file, ...restored })
   } catch (err) {
     const { code, message, path: failed, filename } = /** @type {NodeJS.ErrnoException & { filename?: string }} */ (err)
     if (code === 'flumelog:locked' && filename === backup) {

@@ -24,7 +24,7 @@ Examples:
   flumelog search my.log --path timestamp --value 2020-09-13
   flumelog search my.log -p value.author -v @bob --seqs
 
-The records must be JSON, sorted by the value at the path. If the values are numbers, --value is a number, or an ISO date if they are times in seconds or milliseconds since 1970. If they are ISO dates, it is an ISO date. Other strings are compared as text. Dates without a time zone are in UTC. To print the records that follow, pass the offset that --seqs prints to \`flumelog dump --gte\`.`
+The records must be JSON, sorted by the value at the path: of others, a binary search may miss the first one that matches, or find none. If the records that it compares are not sorted, it says so on stderr; it looks at few of them. If the values are numbers, --value is a number, or an ISO date if they are times in seconds or milliseconds since 1970. If they are ISO dates, it is an ISO date. Other strings are compared as text. Dates without a time zone are in UTC. To print the records that follow, pass the offset that --seqs prints to \`flumelog dump --gte\`.`
 
 /** @param {import('commander').Command} program */
 function define (program) {

@@ -4,9 +4,11 @@
 
 const { fileToWrite, blockSize, syncOption } = require('../arguments')
 const { codeOf, explain, reportError, reportRecovery, writeStderr } = require('../errors')
+const { untilStopped } = require('../interrupts')
 const { count, counted, size } = require('../numbers')
 const { close } = require('../open')
-const { clearInterrupt, duration, statusLine } = require('../progress')
+const { duration, statusLine } = require('../progress')
+const { rateOf } = require('../rate')
 const { openShared } = require('../shared')
 const { helpText } = require('../usage')
 
@@ -55,21 +57,22 @@ async function serve (file, { blockSize, sync, json, quiet }) {
   const say = (/** @type {string} */ text) => { if (!json && !quiet) writeStderr(`${file}: ${text}`) }
   const printCounters = () => process.stdout.write(JSON.stringify({ role: log.role, ...log.stats() }) + '\n')
   const startedAt = Date.now()
-  const rate = rateOf(log)
-  const status = json || quiet ? null : statusLine(() => describe(log, rate.perSecond))
+  const rate = rateOf(() => log.stats().written.records)
+  const status = json || quiet ? null : statusLine(() => describe(log, rate()))
   if (cut !== null && !quiet) reportRecovery(file, cut)
   let { role } = log
 
-  const failure = await new Promise(resolve => {
+  /** @type {Error | null} */
+  let failure = null
+  await untilStopped((signal) => new Promise(resolve => {
     const timer = setInterval(look, INTERVAL)
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, interrupted)
+    signal.onabort = () => stop(null)
     // a reader that closes the pipe stops it, too
     if (json) process.stdout.removeAllListeners('error').on('error', () => stop(null))
     say(role === 'owner' ? 'serving; other processes can append' : 'another process owns this log; waiting to take over')
     look()
 
     function look () {
-      rate.measure()
       status?.update()
       if (json) printCounters()
       if (log.role !== role) {
@@ -81,17 +84,13 @@ async function serve (file, { blockSize, sync, json, quiet }) {
       log.append([], (err) => { if (err && codeOf(err)?.startsWith('flumelog:')) stop(err) })
     }
 
-    function interrupted (/** @type {string} */ signal) {
-      if (signal === 'SIGINT') clearInterrupt()
-      stop(null)
-    }
-
     /** @param {Error | null} err */
     function stop (err) {
       clearInterval(timer)
-      resolve(err)
+      failure = err
+      resolve(undefined)
     }
-  })
+  }))
 
   const closeFailure = await close(log).catch(err => err)
   status?.stop()
@@ -104,26 +103,6 @@ async function serve (file, { blockSize, sync, json, quiet }) {
   const { records, bytes } = log.stats().written
   say(`stopped after ${duration((Date.now() - startedAt) / 1000)}` +
     (log.role === 'owner' ? `: ${counted(records, 'record')}, ${counted(bytes, 'byte')} appended` : '; another process owns this log'))
-}
-
-/**
- * @param {Log} log
- * @returns {{ perSecond: number, measure: () => void }} perSecond: records between the last two calls of `measure`
- */
-function rateOf (log) {
-  let at = Date.now()
-  let { records } = log.stats().written
-  const rate = {
-    perSecond: 0,
-    measure () {
-      const now = Date.now()
-      const { written } = log.stats()
-      if (now > at) rate.perSecond = (written.records - records) / (now - at) * 1000
-      at = now
-      records = written.records
-    }
-  }
-  return rate
 }
 
 /**

@@ -7,7 +7,7 @@ const { fileName } = require('../arguments')
 const { histogram } = require('../histogram')
 const { count, counted, percent, size } = require('../numbers')
 const { paint, shownOn } = require('../style')
-const { survey } = require('../survey')
+const { describeDeleted, survey } = require('../survey')
 const { helpText } = require('../usage')
 
 /** @typedef {import('../../maintenance').Report} Report */
@@ -65,7 +65,7 @@ function figuresOf (file, report, allocated) {
     parts: counts.parts,
     bytes: counts.bytes,
     framing: counts.framing,
-    deleted: { records: counts.deleted, bytes: counts.deletedBytes },
+    deleted: { records: counts.deleted - counts.freed, freedBlocks: counts.freed, bytes: counts.deletedBytes },
     padding: { bytes: report.padding, percent: percent(report.padding, report.size - report.start) },
     corrupt: { blocks: report.corruptBlocks, bytes: report.corruptBytes },
     torn: { bytes: torn },
@@ -110,7 +110,7 @@ function formatReport (figures) {
     row('blocks', `${count(figures.blocks)}${sealedNote(figures)}`),
     row('records', parts === 0 ? count(records) : `${count(records)}: ${count(records - parts)} appended, and ${counted(parts, 'more chunk')} of large ones`),
     row('data', share(figures.bytes)),
-    row('deleted', `${counted(deleted.records, 'record')}, ${share(deleted.bytes)}`),
+    row('deleted', `${describeDeleted(deleted.records, deleted.freedBlocks, 'record')}, ${share(deleted.bytes)}`),
     row('framing', share(figures.framing)),
     row('padding', share(padding.bytes))
   ]

@@ -3,13 +3,14 @@
 // flumelog trim: removes blocks at the head of a log; on a terminal, it asks first.
 
 const { InvalidArgumentError } = require('commander')
-const { fileToWrite, natural } = require('../arguments')
-const { reportRecovery, writeStderr } = require('../errors')
+const { fileToWrite, natural, positive } = require('../arguments')
+const { reportRecovery } = require('../errors')
 const { printable } = require('../escapes')
 const { counted, size } = require('../numbers')
 const { resolve } = require('../offsets')
 const { close, openToRead } = require('../open')
 const { confirm, mustBeAskable } = require('../question')
+const { jsonOption, printResult, quietOption } = require('../result')
 const { openToAppend } = require('../shared')
 const { helpText } = require('../usage')
 
@@ -21,7 +22,7 @@ Examples:
 
 Whole blocks are removed, and their space is freed; the block with the last record stays. All other records keep their offsets. What is removed cannot be restored. If another process owns the log and shares it, trim asks that process.`
 
-/** @typedef {{ lt?: import('../arguments').Offset, keepBytes?: number, keepRecords?: number, yes?: boolean }} Options */
+/** @typedef {{ lt?: import('../arguments').Offset, keepBytes?: number, keepRecords?: number, yes?: boolean } & import('../result').ResultOptions} Options */
 
 /**
  * @typedef {object} Bound
@@ -39,9 +40,11 @@ function define (program) {
     .description('Removes whole blocks at the head of a log, and frees their space.')
     .argument('<file>', 'the log', fileToWrite)
     .option('--lt <offset>', 'only blocks of which all records are before this offset', before)
-    .option('--keep-bytes <number>', 'only blocks before the last bytes of the log', bytes)
-    .option('--keep-records <number>', 'only blocks before the last records that are not deleted', natural)
+    .option('--keep-bytes <number>', 'only blocks before the last bytes of the log', kept)
+    .option('--keep-records <number>', 'only blocks before the last records that are not deleted', kept)
     .option('-y, --yes', 'do not ask; required if standard input or stderr is not a terminal')
+    .addOption(jsonOption())
+    .addOption(quietOption())
     .addHelpText('after', helpText(EXAMPLES))
     .action(trim)
 }
@@ -51,7 +54,23 @@ function define (program) {
  * @returns {number}
  */
 function bytes (text) {
-  return natural(/^\d+(\.\d+)?e\d+$/i.test(text) ? String(Number(text)) : text)
+  return natural(plain(text))
+}
+
+/**
+ * @param {string} text
+ * @returns {number}
+ */
+function kept (text) {
+  return positive('`--lt end` trims all that can be trimmed')(plain(text))
+}
+
+/**
+ * @param {string} text
+ * @returns {string} 1e9 as 1000000000
+ */
+function plain (text) {
+  return /^\d+(\.\d+)?e\d+$/i.test(text) ? String(Number(text)) : text
 }
 
 /**
@@ -77,7 +96,7 @@ async function trim (file, options, command) {
   if (lt === undefined && keepBytes === undefined && keepRecords === undefined) command.error('give --lt, --keep-bytes or --keep-records')
   mustBeAskable(yes, command)
   const { before, start, blocks, bytes, reason } = await boundOf(file, options)
-  if (blocks === 0) return writeStderr(`${file}: nothing to trim: ${reason}`)
+  if (blocks === 0) return printResult(options, file, `nothing to trim: ${reason}`, { file, bytes: 0, start, role: null })
   if (!yes && !await confirm(`Remove the first ${counted(blocks, 'block')} (${size(bytes)}) of ${printable(file)}?`, `${file}: nothing trimmed`)) return
   // all chunks of a large record that is to stay do
   const { log, cut } = await openToAppend(file, { large: true }, undefined)
@@ -85,9 +104,9 @@ async function trim (file, options, command) {
   const where = log.role === 'client' ? ', by the process that owns the log' : ''
   try {
     const now = await trimmed(log, before)
-    writeStderr(now <= start
-      ? `${file}: nothing to trim any more: the log starts at offset ${now}`
-      : `${file}: trimmed ${size(now - start)}: the log starts at offset ${now}${where}`)
+    printResult(options, file, now <= start
+      ? `nothing to trim any more: the log starts at offset ${now}`
+      : `trimmed ${size(now - start)}: the log starts at offset ${now}${where}`, { file, bytes: Math.max(0, now - start), start: now, role: log.role })
   } finally {
     await close(log)
   }

@@ -28,20 +28,22 @@ function define (program) {
     .description('Checks every block of a log, and lists what is corrupt, and why. Changes nothing.')
     .argument('<file>', 'the log', fileName)
     .option('-j, --json', 'print JSON')
+    .option('-q, --quiet', 'print nothing if the log is valid')
     .addHelpText('after', helpText(EXAMPLES))
     .action(verify)
 }
 
 /**
  * @param {string} file
- * @param {{ json?: boolean }} options
+ * @param {{ json?: boolean, quiet?: boolean }} options
  */
-async function verify (file, { json }) {
-  const report = await survey(file, 'verify')
-  process.stdout.write((json ? JSON.stringify(figuresOf(file, report), null, 2) : formatReport(file, report).join('\n')) + '\n')
-  if (report.open && !json) {
+async function verify (file, { json, quiet }) {
+  const report = await survey(file, 'verify', quiet)
+  const mustPrint = json || !quiet || !report.valid
+  if (mustPrint) process.stdout.write((json ? JSON.stringify(figuresOf(file, report), null, 2) : formatReport(file, report).join('\n')) + '\n')
+  if (report.open && !json && !quiet) {
     writeStderr(`${file}: a program has this log open for writing; what it has not acknowledged yet was not checked`)
-  } else if (!report.closed && !json) {
+  } else if (!report.closed && !json && !quiet) {
     writeStderr(`${file}: a program has this log open for writing, or stopped without closing it; torn writes are truncated when it is next opened for writing`)
   }
   if (!report.valid) process.exitCode = 1

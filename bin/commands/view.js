@@ -4,11 +4,11 @@
 
 const path = require('path')
 const { InvalidArgumentError } = require('commander')
-const { choiceOption, fileName } = require('../arguments')
+const { ENCODING_ALIASES, choiceOption, fileName } = require('../arguments')
 const { openBrowser } = require('../browser')
 const { UserError, codeOf, writeStderr } = require('../errors')
+const { stopped } = require('../interrupts')
 const { close } = require('../open')
-const { clearInterrupt } = require('../progress')
 const { helpText } = require('../usage')
 
 /** Bytes: what is looked at again, as when the reader scrolls back, need not be read again. */
@@ -40,7 +40,7 @@ function define (program) {
     .argument('<file>', 'the log', fileName)
     .option('--port <number>', 'port of the server; 0: a free one', port, 0)
     .option('--no-open', 'print the address, and open no browser')
-    .addOption(choiceOption('-e, --encoding <name>', 'what records contain; default: found by trying', ['json', 'text', 'hex', 'bipf', 'cbor', 'msgpack']))
+    .addOption(choiceOption('-e, --encoding <name>', 'what records contain; default: found by trying', ['json', 'utf8', 'hex', 'bipf', 'cbor', 'msgpack'], ENCODING_ALIASES))
     .option('--codec <module>', 'a module that decodes records', fileName)
     .addHelpText('after', helpText(EXAMPLES))
     .action(view)
@@ -66,7 +66,7 @@ async function view (file, { port, open, encoding, codec: module }, command) {
   if (!open) writeStderr(`${file}: open this address in a browser; Ctrl-C stops the server`)
   else if (await openBrowser(server.address)) writeStderr(`${file}: opening a browser; Ctrl-C stops the server`)
   else writeStderr(`${file}: no browser was found; open this address in one. Ctrl-C stops the server`)
-  await interrupted()
+  await stopped()
   await server.close()
   await close(log)
 }
@@ -84,18 +84,6 @@ async function loadCodec (name) {
   const codec = [loaded, loaded.default].find(module => typeof module?.decode === 'function')
   if (codec === undefined) throw new UserError(`${name}: a codec must export a function \`decode\``)
   return codec
-}
-
-/** @returns {Promise<void>} resolves when the program is to stop */
-function interrupted () {
-  return new Promise(resolve => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-      process.once(signal, () => {
-        if (signal === 'SIGINT') clearInterrupt()
-        resolve()
-      })
-    }
-  })
 }
 
 /**

@@ -5,7 +5,7 @@
 //
 //     { stream, created, id }          the first: which stream is copied, and the log's id
 //     { from, seq, offset, records }   a window: the records after `from`, up to `seq`. It replaces those before it that are in there
-//     { start }                        windows up to this sequence were trimmed
+//     { start: { seq, offset } }       windows up to this sequence were trimmed
 //     { closed: true }                 nothing was appended to the copy after what is known here, until the next line
 //
 // Records are durable before a line says that they are there. So a crash may leave more of them than the last line says, never fewer.
@@ -195,6 +195,10 @@ class CopyIndex {
       if (flags === 'w') await shareAsLog(file.fd, this.logStatus())
       await file.writeFile(text)
       await datasync(file.fd, filename)
+    } catch (err) {
+      // a part of a line may be there
+      this.isOutdated = true
+      throw err
     } finally {
       await file.close()
     }

@@ -66,7 +66,7 @@ async function endOf (io, read, filename, point, size, options) {
   // one of a log that starts behind it is that of the file to which a compaction has moved the log since: as if
   // closed, this one has all that was acknowledged by then
   const part = visiblePart((point?.start ?? 0) > size ? null : point, size)
-  const blockSize = await findBlockSize(read, part.size, options.blockSize, DEFAULT_BLOCK_SIZE, filename, point)
+  const blockSize = await findBlockSize(read, part.size, options.blockSize, DEFAULT_BLOCK_SIZE, filename, point, io.hasPoint)
   const found = await findEnd(read, part.size, part.point, { ...options, blockSize, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero })
   return { blockSize, size: part.size, point, found }
 }

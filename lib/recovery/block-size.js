@@ -7,14 +7,13 @@ const { FRAME_SIZE, MAX_BLOCK_SIZE, paddingSize } = require('../format/layout')
 const { blockSizeOfSample, blockSizesUpTo, firstPadding, isSealed } = require('../format/block-size')
 const errors = require('../errors')
 const { blockSizeOfDeletions } = require('./deletions')
+const { looksLikeLog } = require('./likeness')
 const { isUnfinishedBatch, lastFrame } = require('./whole-records')
 
 /** Bytes read in one place of the file. */
 const SAMPLE_SIZE = 2 * MAX_BLOCK_SIZE
 /** Where samples are taken, as parts of the file. */
 const SAMPLE_PLACES = [0.25, 0.5, 0.75, 1]
-/** Whole records at the end of a file that show it to be a log, though its start is corrupt. */
-const RECORDS_AT_END = 3
 const COMMON_SIZES = Array.from({ length: 12 }, (_, i) => MAX_BLOCK_SIZE >> i)
 
 /** @typedef {import('./find-end').Read} Read */
@@ -27,11 +26,12 @@ const COMMON_SIZES = Array.from({ length: 12 }, (_, i) => MAX_BLOCK_SIZE >> i)
  * @param {string | null} filename for messages
  * @param {import('../storage/recovery-point').RecoveryPoint | null} [point] with which it is a log, though a crash may
  *   have left nothing that looks like one
+ * @param {boolean} [canHavePoint] default true; false for a storage: no name can be mistaken, and a crash leaves no recovery point
  * @returns {Promise<number>}
  * @throws flumelog:block-size if the file contradicts what was given,
- *   flumelog:not-a-log if no record is found in a file that is not empty
+ *   flumelog:not-a-log if it is not empty, and nothing shows it to be a log
  */
-async function findBlockSize (read, size, given, usual, filename, point = null) {
+async function findBlockSize (read, size, given, usual, filename, point = null, canHavePoint = true) {
   if (size === 0) return given ?? usual
   const head = await read(0, Math.min(size, SAMPLE_SIZE))
   if (given !== undefined && isSealed(head, given)) return given
@@ -46,13 +46,12 @@ async function findBlockSize (read, size, given, usual, filename, point = null) 
   // the first block is corrupt, or a tail with trailing bytes: look for a valid block elsewhere
   const elsewhere = await blockSizeElsewhere(read, size, head, given)
   if (elsewhere !== undefined) return confirmed(elsewhere, given, filename)
-  if (!hasRoom) {
-    throw errors.blockSize(filename, Number(given), `a block of the file holds records up to position ${end}, so its blocks are larger`)
-  }
   const guess = given ?? usual
-  if (end > 0 || isUnfinishedBatch(head.subarray(0, guess), guess)) return guess
-  if (await endsWithRecords(read, size, guess) || await belongsToFile(read, size, point)) return guess
-  throw errors.notALog(filename)
+  const isLog = end === size || await belongsToFile(read, size, point) || looksLikeLog(head, size, end, guess) ||
+    (!canHavePoint && (end > 0 || isUnfinishedBatch(head.subarray(0, guess), guess)))
+  if (!isLog) throw errors.notALog(filename)
+  if (hasRoom) return guess
+  throw errors.blockSize(filename, Number(given), `a block of the file holds records up to position ${end}, so its blocks are larger`)
 }
 
 /**
@@ -99,25 +98,6 @@ async function blockSizeElsewhere (read, size, head, given) {
 async function endsWithRecord (read, end) {
   const start = Math.max(0, end - MAX_BLOCK_SIZE)
   return end - start > FRAME_SIZE && lastFrame(await read(start, end - start), 0) !== -1
-}
-
-/**
- * The first record is corrupt, and no other block is there to say what this is. One record at the end
- * can be there by chance: in a text, two bytes often stand again at the distance that they say.
- * @param {Read} read
- * @param {number} size the file's
- * @param {number} blockSize
- * @returns {Promise<boolean>} whether the file is one block at most, and ends with several whole records
- */
-async function endsWithRecords (read, size, blockSize) {
-  if (size > blockSize) return false
-  const bytes = await read(0, size)
-  let end = size
-  for (let count = 0; count < RECORDS_AT_END; count++) {
-    end = lastFrame(bytes.subarray(0, end), 0)
-    if (end === -1) return false
-  }
-  return true
 }
 
 /**

@@ -20,7 +20,7 @@ const { DEFAULT_BLOCK_SIZE } = require('../options')
  */
 async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole, large, smallLog, retain }) {
   const [size, point] = await Promise.all([io.size(), io.readPoint()])
-  const blockSize = await findBlockSize(io.read, size, wanted, DEFAULT_BLOCK_SIZE, filename, point)
+  const blockSize = await findBlockSize(io.read, size, wanted, DEFAULT_BLOCK_SIZE, filename, point, io.hasPoint)
   const found = await findEnd(io.read, size, point, { blockSize, checksum, isWhole, large, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero })
   const mustRecover = point !== null || found.cut > 0 || found.damagedTail !== null
   const cutName = mustRecover ? await recover(io, found, blockSize) : null

@@ -16,7 +16,9 @@ const BINARY = {
   cbor: () => require('./cbor').decodeCbor,
   msgpack: () => require('./msgpack').decodeMessagePack
 }
-const ENCODINGS = ['json', 'text', 'hex', ...Object.keys(BINARY)]
+/** Another name of `utf8`, which was the only one. */
+const TEXT = 'text'
+const ENCODINGS = ['json', 'utf8', 'hex', ...Object.keys(BINARY)]
 /** The name of what the caller's codec decodes. */
 const CODEC = 'codec'
 /** Which share of the records a format must fit for it to be taken. */
@@ -47,16 +49,17 @@ class Decoder {
     /** Why the codec has not decoded the first record that it failed on. @type {string | null} */
     this.warning = null
     /** Null: not known yet. @type {string | null} */
-    this.encoding = encoding ?? (codec === undefined ? null : CODEC)
-    if (this.encoding !== null) this.check(this.encoding)
+    this.encoding = codec === undefined ? null : CODEC
+    if (encoding !== undefined && encoding !== null) this.encoding = this.check(encoding)
   }
 
   /**
-   * @param {string} encoding
-   * @returns {string}
+   * @param {string} given
+   * @returns {string} its name
    * @throws flumelog:invalid
    */
-  check (encoding) {
+  check (given) {
+    const encoding = given === TEXT ? 'utf8' : given
     if (this.encodings.includes(encoding)) return encoding
     throw errors.invalid(`encoding must be ${this.encodings.join(', ')}; it is ${format(encoding)}`)
   }
@@ -83,7 +86,7 @@ class Decoder {
       return value === undefined ? plain(data) : { kind: encoding, value, json: JSON.stringify(value) }
     }
     const decoded = plain(data)
-    if (encoding === 'text' || decoded.text === undefined) return decoded
+    if (encoding === 'utf8' || decoded.text === undefined) return decoded
     const { text } = decoded
     const value = attempt(() => JSON.parse(text))
     return value === undefined ? decoded : { kind: 'json', value, json: text }
@@ -167,7 +170,7 @@ function textOf (decoded) {
  * @returns {Decoded} text, if it is UTF-8
  */
 function plain (data) {
-  return isUtf8(data) ? { kind: 'text', text: data.toString() } : { kind: 'hex' }
+  return isUtf8(data) ? { kind: 'utf8', text: data.toString() } : { kind: 'hex' }
 }
 
 /**
@@ -190,9 +193,9 @@ function encodingOf (samples) {
   const parsed = texts.map(text => attempt(() => JSON.parse(text))).filter(value => value !== undefined)
   // digits alone are JSON, too
   if (parsed.length >= least && parsed.some(isStructured)) return 'json'
-  if (texts.filter(text => !CONTROLS.test(text)).length >= least) return 'text'
+  if (texts.filter(text => !CONTROLS.test(text)).length >= least) return 'utf8'
   const best = Object.keys(BINARY).map(name => ({ name, score: scoreOf(BINARY[name](), samples) })).sort((a, b) => b.score - a.score)[0]
-  return best.score >= least ? best.name : texts.length >= least ? 'text' : 'hex'
+  return best.score >= least ? best.name : texts.length >= least ? 'utf8' : 'hex'
 }
 
 /**

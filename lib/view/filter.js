@@ -13,7 +13,7 @@ const { whatOccurs } = require('./occurrence')
 const COMPARISON = /^(\S+)\s+(=|!=|>=|<=|>|<)\s+([^]+)$/
 /** The same without the spaces, where records have values: `level=error` in a text is text. */
 const CLOSE_COMPARISON = /^([^\s=<>!"'(){}[\]:,/?&]+)\s*(!=|>=|<=|=|>|<)\s*([^\s=<>][^]*)$/
-const WITHOUT_VALUES = ['text', 'hex']
+const WITHOUT_VALUES = ['utf8', 'hex']
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 const MAX_LENGTH = 1000
 /** By operator: whether the order of a value and the one given, negative, 0 or positive, is one that passes. @type {Record<string, (order: number) => boolean>} */
@@ -53,7 +53,7 @@ function filterOf (query, encoding) {
  * @returns {Filter}
  */
 function textFilter (text, encoding) {
-  const isTextual = encoding === 'json' || encoding === 'text'
+  const isTextual = encoding === 'json' || encoding === 'utf8'
   // eslint-disable-next-line no-control-regex
   const isAscii = /^[\0-\x7f]*$/.test(text)
   // what is stored is what is searched then, and in UTF-8 these bytes are nothing else

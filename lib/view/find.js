@@ -38,15 +38,15 @@ async function findAt (rows, at) {
  * @param {string} value
  * @param {string | null} encoding
  * @returns {Promise<{ seq: number, exact: boolean, note: string | null, warning: string | null }>} the first record whose value is not less; exact: whether it is equal;
- *   note: how the value was understood; warning: that it is not there
+ *   note: how the value was understood, and what is not sorted; warning: that it is not there
  * @throws flumelog:invalid, flumelog:not-found
  */
 async function findValue (rows, path, value, encoding) {
   const keys = path.split('.')
   if (keys.some(key => key === '')) throw errors.invalid('path must be keys separated by dots, such as value.timestamp')
   const fail = (/** @type {string} */ reason) => errors.invalid(reason.replace('; check --path (', ' (').replace('--value', 'the value'))
-  /** @type {string | null} */
-  let note = null
+  /** @type {string[]} */
+  const notes = []
   const found = await searchJson({
     jsonOf: (data, seq) => {
       const { json } = rows.decoder.decode(data, encoding)
@@ -59,7 +59,7 @@ async function findValue (rows, path, value, encoding) {
       return { seq: record.seq, data: await rows.dataOf(record, Infinity) }
     },
     search: (compare) => searchIn(rows.log, compare),
-    onNote: (text) => { note = text }
+    onNote: (text) => { notes.push(text) }
   }, keys, value, fail)
   if (found === null) throw errors.notFound(rows.log.log.filename, rows.log.end, `no record with ${path} >= ${value}`)
   const decoded = rows.decoder.decode(found.data, encoding)
@@ -67,7 +67,7 @@ async function findValue (rows, path, value, encoding) {
   // one jumps to about a date
   const isWrong = !exact && parseDate(value) === null
   const warning = isWrong ? `No record with ${path} = ${shorten(value)} was found: in this one, it is ${shorten(finder(decoded.json ?? '')(keys) ?? '')}. If the log is not sorted by it, filter instead` : null
-  return { seq: found.seq, exact, note, warning }
+  return { seq: found.seq, exact, note: notes.length === 0 ? null : notes.join('; '), warning }
 }
 
 /**

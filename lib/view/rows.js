@@ -202,7 +202,7 @@ class Rows {
   async record (seq, encoding = this.decoder.encoding) {
     const record = await this.recordAt(seq)
     const { size, deleted, block, next } = record
-    const { data, decoded } = deleted ? { data: Buffer.alloc(0), decoded: { kind: 'hex' } } : await this.read(record, encoding === 'text' || encoding === 'hex' ? MAX_SHOWN : MAX_TREE, encoding)
+    const { data, decoded } = deleted ? { data: Buffer.alloc(0), decoded: { kind: 'hex' } } : await this.read(record, encoding === 'utf8' || encoding === 'hex' ? MAX_SHOWN : MAX_TREE, encoding)
     const shown = data.subarray(0, MAX_SHOWN)
     const neighbour = async (/** @type {number} */ from, /** @type {boolean} */ reverse) => {
       const item = await this.nearest(from, reverse)
@@ -217,7 +217,7 @@ class Rows {
       previous: await neighbour(seq - 1, true),
       next: await neighbour(next, false),
       encoding: decoded.kind,
-      text: data.length === shown.length ? textOf(decoded) : this.decoder.decodeStart(shown, 'text').text ?? null,
+      text: data.length === shown.length ? textOf(decoded) : this.decoder.decodeStart(shown, 'utf8').text ?? null,
       bytes: shown.toString('base64'),
       truncated: !deleted && shown.length < size,
       complete: data.length === size

@@ -15,7 +15,7 @@
  *   whoever reaches the server sees the log
  * @property {string[] | null} [hosts] names that lead to the server, as in the header `Host`, with or without a port; null: any, since the
  *   server has checked that. Default: names of this machine
- * @property {string} [encoding] `json`, `text`, `hex`, `bipf`, `cbor` or `msgpack`; default: found by trying
+ * @property {string} [encoding] `json`, `utf8` (or `text`), `hex`, `bipf`, `cbor` or `msgpack`; default: found by trying
  * @property {ReadCodec} [codec] decodes records; default: that of the log, if it has one
  * @property {(value: any) => number | Date | null | undefined} [time] gives the time of a record, in milliseconds since 1970 or as a Date; default:
  *   members such as `time` and `timestamp` are tried

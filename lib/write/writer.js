@@ -23,7 +23,8 @@
 //     completing    has atomic batches: gets the length that was      settling; rollingBack, failed
 //                   withheld, when all else of the write is durable
 //     settling      is fsynced, before what is written is             idle (acknowledged); failed
-//                   acknowledged
+//                   acknowledged; its recovery point gets the end
+//                   that readers elsewhere see, if without blocking
 //     rollingBack   is truncated to `acknowledged`: a write failed    idle
 //     deleting      gets zeros, in up to 64 blocks, after these       idle; failed
 //                   deletions were recorded

@@ -43,8 +43,8 @@ test('append stores every line of a file of many reads, with and without a newli
     t.equal(code, 0)
     t.deepEqual(await textsOf(log), lines)
   }
-  const { stderr } = await flumelog(['append', name('empty')], { stdin: inputOf(t, name('nothing'), '') })
-  t.match(stderr, /appended 0 records/, 'an empty file has no lines')
+  const { stdout } = await flumelog(['append', name('empty')], { stdin: inputOf(t, name('nothing'), '') })
+  t.match(stdout, /appended 0 records/, 'an empty file has no lines')
 })
 
 test('append starts where the file is, if another program has read some of it', async (t) => {
@@ -79,10 +79,10 @@ test('Ctrl-C while a file is read appends complete lines only, the first of them
   await running.atRest()
   running.child.kill('SIGINT')
   running.child.kill('SIGUSR2')
-  const { code, stderr } = await running.ended
+  const { code, stdout } = await running.ended
   t.equal(code, 130)
   const stored = await textsOf(name('log'))
-  t.match(stderr, new RegExp(`appended ${stored.length.toLocaleString('en-US')} records`))
+  t.match(stdout, new RegExp(`appended ${stored.length.toLocaleString('en-US')} records`))
   t.ok(stored.length > 0 && stored.length < lines.length, 'some of the lines')
   t.ok(stored.every((line, i) => line === lines[i]), 'which are the first')
   t.notOk(fs.existsSync(name('log.recovery-point')), 'the log was closed')

@@ -29,9 +29,9 @@ test('append goes through the process that owns a shared log, and says so in its
   const owner = promises(FlumeLog(file, { shared: true }))
   await owner.append('first')
   const { code, stdout, stderr } = await flumelog(['append', file], { input: 'second\nthird\n' })
-  t.deepEqual({ code, stdout }, { code: 0, stdout: '' })
-  t.match(stderr, new RegExp(`^.*log: appended 2 records, 11 bytes, in \\d+\\.\\d\\d s, [\\d,]+ records/s${THROUGH}\n$`))
-  t.equal((await flumelog(['append', file, '--quiet'], { input: 'fourth' })).stderr, '', '--quiet says nothing')
+  t.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+  t.match(stdout, new RegExp(`^.*log: appended 2 records, 11 bytes, in \\d+\\.\\d\\d s, [\\d,]+ records/s${THROUGH}\n$`))
+  t.equal((await flumelog(['append', file, '--quiet'], { input: 'fourth' })).stdout, '', '--quiet says nothing')
   await owner.append('fifth')
   t.deepEqual(await textsOf(file), ['first', 'second', 'third', 'fourth', 'fifth'])
   await owner.close()
@@ -43,7 +43,7 @@ test('through a symbolic link, append finds the owner of the log that it leads t
   fs.symlinkSync(path.join('real', 'log'), name('link'))
   const owner = promises(FlumeLog(name('real/log'), { shared: true }))
   await owner.append('first')
-  t.match((await flumelog(['append', name('link')], { input: 'second' })).stderr, new RegExp(`link: appended 1 record, .*${THROUGH}\n$`))
+  t.match((await flumelog(['append', name('link')], { input: 'second' })).stdout, new RegExp(`link: appended 1 record, .*${THROUGH}\n$`))
   await owner.close()
   t.deepEqual(await textsOf(name('real/log')), ['first', 'second'])
 })
@@ -53,9 +53,9 @@ test('many appends at the same time store every line once, those of each in orde
   const owner = await serve(t, file)
   const inputs = ['a', 'b', 'c'].map(who => Array.from({ length: 20000 }, (_, i) => `${who} ${i}`))
   const ended = await Promise.all(inputs.map(lines => flumelog(['append', file], { input: lines.join('\n') })))
-  for (const { code, stderr } of ended) {
+  for (const { code, stdout } of ended) {
     t.equal(code, 0)
-    t.match(stderr, new RegExp(`appended 20,000 records, .*${THROUGH}\n$`))
+    t.match(stdout, new RegExp(`appended 20,000 records, .*${THROUGH}\n$`))
   }
   t.equal((await owner.kill('SIGTERM')).code, 0)
   const texts = await textsOf(file)
@@ -68,11 +68,11 @@ test('with --shared, the first append owns the log, and others go through it', a
   const first = start(t, ['append', file, '--shared'])
   await first.send('one\n')
   await until(async () => fs.existsSync(file) && fs.statSync(file).size === 7)
-  t.match((await flumelog(['append', file], { input: 'two' })).stderr, new RegExp(THROUGH))
+  t.match((await flumelog(['append', file], { input: 'two' })).stdout, new RegExp(THROUGH))
   first.child.stdin.end('three')
-  const { code, stderr } = await first.ended
+  const { code, stdout } = await first.ended
   t.equal(code, 0)
-  t.match(stderr, /log: appended 2 records, 8 bytes, in \d+\.\d\d s, [\d,]+ records\/s\n$/, 'the owner does not count those of others')
+  t.match(stdout, /log: appended 2 records, 8 bytes, in \d+\.\d\d s, [\d,]+ records\/s\n$/, 'the owner does not count those of others')
   t.deepEqual(await textsOf(file), ['one', 'two', 'three'])
   t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'], 'no socket and no recovery point is left')
 })
@@ -88,9 +88,9 @@ test('append goes on when the owner closes the log or is killed: it takes over, 
     await appender.send('two\n')
     await until(async () => (await textsOf(file)).length === 2)
     appender.child.stdin.end('three\n')
-    const { code, stderr } = await appender.ended
+    const { code, stdout } = await appender.ended
     t.equal(code, 0, signal)
-    t.match(stderr, /^.*log: appended 3 records, 11 bytes, in \d+\.\d\d s, [\d,]+ records\/s\n$/)
+    t.match(stdout, /^.*log: appended 3 records, 11 bytes, in \d+\.\d\d s, [\d,]+ records\/s\n$/)
     t.deepEqual(await textsOf(file), ['one', 'two', 'three'])
   }
 })
@@ -101,9 +101,9 @@ test('append takes over from an owner that was killed, and removes the socket it
   await flumelog(['append', file], { input: 'one\n' })
   await owner.kill('SIGKILL')
   t.ok(fs.existsSync(file + '.socket'))
-  const { code, stderr } = await flumelog(['append', file], { input: 'two\n' })
-  t.equal(code, 0)
-  t.match(stderr, /^.*log: appended 1 record, 3 bytes, in \d+\.\d\d s, [\d,]+ records\/s\n$/, 'nothing else is said')
+  const { code, stdout, stderr } = await flumelog(['append', file], { input: 'two\n' })
+  t.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+  t.match(stdout, /^.*log: appended 1 record, 3 bytes, in \d+\.\d\d s, [\d,]+ records\/s\n$/, 'nothing else is said')
   t.notOk(fs.existsSync(file + '.socket'))
   t.deepEqual(await textsOf(file), ['one', 'two'])
 })
@@ -145,9 +145,9 @@ test('Ctrl-C appends all complete lines read so far through the owner', async (t
   const running = start(t, ['append', file])
   await running.send('one\ntwo\nunfini')
   await until(async () => fs.statSync(file).size === 14)
-  const { code, stderr } = await running.kill('SIGINT')
+  const { code, stdout } = await running.kill('SIGINT')
   t.equal(code, 130)
-  t.match(stderr, new RegExp(`log: appended 2 records, 6 bytes, in .* records/s${THROUGH}\n$`))
+  t.match(stdout, new RegExp(`log: appended 2 records, 6 bytes, in .* records/s${THROUGH}\n$`))
 })
 
 test('an owner that does not answer is reported: when the log is opened, and at a line whose fate is unknown', async (t) => {
@@ -158,10 +158,10 @@ test('an owner that does not answer is reported: when the log is opened, and at 
   await running.printed(({ stderr }) => stderr.includes('"written":{"records":1,'))
   signal(owner.child, 'SIGSTOP')
   await running.send('two\n')
-  const { code, stderr } = await running.ended
+  const { code, stdout, stderr } = await running.ended
   t.equal(code, 1)
   t.match(stderr, /^flumelog: .*log: stopped at line 2: the process that owns the log does not answer, so it is unknown whether this line, and those after it, were appended; the lines before it were appended$/m)
-  t.match(stderr, new RegExp(`log: appended 1 record, 3 bytes, in .* records/s${THROUGH}\n$`))
+  t.match(stdout, new RegExp(`log: appended 1 record, 3 bytes, in .* records/s${THROUGH}\n$`))
 
   const other = await flumelog(['append', file], { input: 'three\n', preload: [IMPATIENT] })
   t.equal(other.code, 1)

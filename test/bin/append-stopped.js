@@ -43,9 +43,9 @@ test('Ctrl-C appends all complete lines read so far, closes the log and prints t
     const running = start(t, ['append', file])
     await running.send('one\ntwo\nthree\nunfini')
     await until(() => fs.existsSync(file) && fs.statSync(file).size === 23)
-    const { code, stderr } = await running.kill(signal)
+    const { code, stdout } = await running.kill(signal)
     t.equal(code, exitCode, signal)
-    t.match(stderr, /^.*log: appended 3 records, 11 bytes, in \d+\.\d\d s, [\d,]+ records\/s\n$/)
+    t.match(stdout, /^.*log: appended 3 records, 11 bytes, in \d+\.\d\d s, [\d,]+ records\/s\n$/)
     t.deepEqual(await textsOf(file), ['one', 'two', 'three'])
     t.notOk(fs.existsSync(file + '.recovery-point'), 'the log was closed')
   }
@@ -79,8 +79,8 @@ test('after a SIGKILL, everything a reader has seen is there, and the log is a p
     const seen = follower.stdout.slice(0, follower.stdout.lastIndexOf('\n')).split('\n')
     await follower.kill('SIGKILL')
 
-    const { stderr } = await flumelog(['append', file], { input: 'the next' })
-    t.match(stderr, /appended 1 record/, 'the log can be written again')
+    const { stdout } = await flumelog(['append', file], { input: 'the next' })
+    t.match(stdout, /appended 1 record/, 'the log can be written again')
     const stored = await textsOf(file)
     t.equal(stored.pop(), 'the next')
     t.ok(seen.length > 0 && seen.length <= stored.length, `${seen.length} records were seen, ${stored.length} are there`)
@@ -92,14 +92,13 @@ test('after a SIGKILL, everything a reader has seen is there, and the log is a p
 test('a full disk stops append at a line, and the lines before it are kept', async (t) => {
   const name = testFolder(t)
   const lines = Array.from({ length: 50000 }, (_, i) => `line ${i} ${'x'.repeat(93)}`)
-  const { code, stderr } = await flumelog(['append', name('log')], {
+  const { code, stdout: summary, stderr: error } = await flumelog(['append', name('log')], {
     input: lines.join('\n'),
     preload: [path.join(__dirname, '..', 'helpers', 'small-disk.js')],
     env: { TEST_DISK_SIZE: String(3500000) }
   })
   t.equal(code, 1)
-  const [error, summary] = stderr.split('\n')
-  t.match(error, /^flumelog: .*log: stopped: the disk is full; free some space and try again; lines from \d+ on were not appended$/)
+  t.match(error, /^flumelog: .*log: stopped: the disk is full; free some space and try again; lines from \d+ on were not appended\n$/)
   const line = Number(error.match(/lines from (\d+) on/)[1])
   t.match(summary, new RegExp(`appended ${(line - 1).toLocaleString('en-US')} records`))
   const stored = await textsOf(name('log'))

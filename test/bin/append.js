@@ -21,12 +21,13 @@ test('append stores one record per line, including a last line without a newline
   const file = testFolder(t)('log')
   const first = await flumelog(['append', file], { input: 'one\ntwo\n' })
   t.equal(first.code, 0)
-  t.equal(first.stdout, '')
-  t.match(first.stderr, summary('2 records', '6 bytes'))
+  t.equal(first.stderr, '')
+  t.match(first.stdout, summary('2 records', '6 bytes'))
   const second = await flumelog(['append', file], { input: 'drei, größer\r\nfour' })
-  t.match(second.stderr, summary('2 records', '19 bytes'))
+  t.match(second.stdout, summary('2 records', '19 bytes'))
   t.deepEqual(await textsOf(file), ['one', 'two', 'drei, größer\r', 'four'])
-  t.equal((await flumelog(['append', file, '--quiet'], { input: 'x' })).stderr, '', '--quiet says nothing')
+  const { stdout, stderr } = await flumelog(['append', file, '--quiet'], { input: 'x' })
+  t.equal(stdout + stderr, '', '--quiet says nothing')
 })
 
 test('append creates the log and missing parent directories', async (t) => {
@@ -99,8 +100,8 @@ test('append stops at a line that cannot be stored and prints its number, and ke
   }
   for (const [what, [args, input, line, reason]] of Object.entries(cases)) {
     const file = name(what + 'log')
-    const { code, stderr } = await flumelog(['append', file, ...args], { input })
-    const [error, summary, ...more] = stderr.trimEnd().split('\n')
+    const { code, stdout: summary, stderr } = await flumelog(['append', file, ...args], { input })
+    const [error, ...more] = stderr.trimEnd().split('\n')
     t.equal(code, 1, what)
     t.equal(error.slice(0, error.indexOf(': ', error.indexOf(file))), `flumelog: ${file}`, 'names the file')
     t.match(error, new RegExp(`: stopped at line ${line}: `), 'names the line')
@@ -114,9 +115,9 @@ test('append stops at a line that cannot be stored and prints its number, and ke
 
 test('--skip-empty skips empty lines', async (t) => {
   const file = testFolder(t)('log')
-  const { code, stderr } = await flumelog(['append', file, '--skip-empty'], { input: '\na\n\n\nb\n\n' })
+  const { code, stdout } = await flumelog(['append', file, '--skip-empty'], { input: '\na\n\n\nb\n\n' })
   t.equal(code, 0)
-  t.match(stderr, summary('2 records', '2 bytes'))
+  t.match(stdout, summary('2 records', '2 bytes'))
   t.deepEqual(await textsOf(file), ['a', 'b'])
   for (const encoding of ['hex', 'base64', 'json']) {
     const { code, stderr } = await flumelog(['append', `${file}.${encoding}`, '--skip-empty', '--quiet', '-e', encoding], { input: '1234\r\n\r\n5678\r\n' })
@@ -148,7 +149,7 @@ test('a terminal shows a bar if the input is a file, and a rate if it is a pipe'
   const lines = 'a line of some length\n'.repeat(20000)
   const piped = await flumelog(['append', name('log')], { input: lines, columns: 80 })
   t.match(piped.stderr, /append [\d,]+ records {2}[\d,]+ records\/s {2}\d+ s/, 'records, and how many a second')
-  t.match(piped.stderr, /log: appended 20,000 records, 420 kB,\s+in \d+\.\d\d s,\s+[\d,]+ records\/s\n$/, 'and the summary after it')
+  t.match(piped.stdout, /log: appended 20,000 records, 420 kB,\s+in \d+\.\d\d s,\s+[\d,]+ records\/s\n$/, 'and the summary')
 
   fs.writeFileSync(name('lines'), lines)
   const stdin = fs.openSync(name('lines'), 'r')

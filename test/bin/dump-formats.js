@@ -45,7 +45,7 @@ test('csv has a header and a row per record, quoted as in RFC 4180', async (t) =
   t.equal((await dump('--fields', 'at')).stdout, 'at\n12345678901234567890\n1.50\n""\n', 'a row is never an empty line, which readers skip')
   const missing = await dump('--fields', 'at,bye,by.nam')
   t.deepEqual([missing.code, missing.stderr], [0, `${name('log')}: no record printed has \`bye\` or \`by.nam\`; check --fields\n`])
-  t.equal((await dump('--fields', 'at', '--limit', '0')).stdout, 'at\n', 'without records, it is the header')
+  t.equal((await dump('--fields', 'at', '--tail', '0')).stdout, 'at\n', 'without records, it is the header')
 
   await makeLog(name('text'), ['no json'])
   const { code, stderr } = await flumelog(['dump', name('text'), '--format', 'csv', '--fields', 'at'])

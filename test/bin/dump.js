@@ -77,7 +77,7 @@ test('bounds, limit and reverse select the same records as those of a stream', a
     [['--lte', seqs[3]], seq => seq <= seqs[3]],
     [['--gte', -10, '--lte', seqs[0]], seq => seq === seqs[0]],
     [['--gt', seqs[39]], () => false],
-    [['--limit', 0], () => false],
+    [['--tail', 0], () => false],
     [['-n', 3], seq => seq < seqs[3]],
     [['--reverse', '--limit', 2], seq => seq > seqs[37], true],
     [['-r', '--lt', seqs[2]], seq => seq < seqs[2], true]
@@ -188,3 +188,10 @@ test('dump prints all records of a log with many blocks', async (t) => {
 function overwriteEnd (file, bytes) {
   overwrite(file, fs.statSync(file).size, bytes)
 }
+
+test('the encoding text is another name of utf8', async (t) => {
+  const file = testFolder(t)('log')
+  await flumelog(['append', file, '--encoding', 'text', '--quiet'], { input: 'größer\n' })
+  t.equal((await flumelog(['dump', file, '--encoding', 'text'])).stdout, 'größer\n')
+  t.equal((await flumelog(['dump', file, '--format', 'ndjson', '-e', 'text'])).code, 0, 'it is the default, too')
+})

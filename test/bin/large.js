@@ -15,7 +15,7 @@ test('append --large stores lines of any length, and all commands show them whol
   const file = testFolder(t)('log')
   const input = `first\n${LONG}\nlast\n`
   const appended = await flumelog(['append', file, '--large'], { input })
-  t.ok(appended.stderr.includes('appended 3 records'), appended.stderr)
+  t.ok(appended.stdout.includes('appended 3 records'), appended.stdout)
   const log = promises(FlumeLog(file, { readOnly: true, large: true }))
   const [{ seq: first }, { seq }] = await collect(log.log)
   await log.close()

@@ -69,8 +69,8 @@ test('append stops reading while the disk is slow, so its memory use is bounded'
   signal(running.child, 'SIGUSR2')
   await sent
   running.child.stdin.end()
-  const { stderr } = await running.ended
-  t.match(stderr, /appended 524,288 records/, 'in the end all of them are stored')
+  const { stdout } = await running.ended
+  t.match(stdout, /appended 524,288 records/, 'in the end all of them are stored')
 })
 
 async function sendAll (running, lines, times) {

@@ -121,7 +121,7 @@ test('--compact omits deleted records and corrupt blocks, and says that offsets 
   const expected = RECORDS.filter((_, i) => ![0, 50].includes(i) && ![1, 3, 6].includes(inBlock(seqs[i])))
   t.deepEqual((await found(name('log.repaired'))).map(([, value]) => value), expected)
   const { deleted } = JSON.parse((await flumelog(['stat', '--json', name('log.repaired')])).stdout)
-  t.deepEqual(deleted, { records: 0, bytes: 0 })
+  t.deepEqual(deleted, { records: 0, freedBlocks: 0, bytes: 0 })
   t.equal((await flumelog(['repair', 'log.repaired', '--compact'], { cwd: name('.') })).stdout,
     'log.repaired: valid; nothing to compact, nothing written\n', 'once is enough')
 })

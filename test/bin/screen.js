@@ -10,7 +10,7 @@ const { count, size } = require('../../bin/numbers')
 const { testFolder } = require('../helpers/folder')
 const { PROGRAM, inTurns, start } = require('../helpers/command-line')
 const { openScreen, noTerminal, ROWS } = require('../helpers/pseudo-terminal')
-const { makeLog, readLog } = require('../helpers/logs')
+const { deleteFrom, makeLog, readLog } = require('../helpers/logs')
 
 const helper = (name) => path.join(__dirname, '..', 'helpers', name)
 const test = (name, run) => tape(name, { skip: noTerminal }, run)
@@ -213,4 +213,26 @@ test('del shows the records and asks: only y and yes delete them', async (t) => 
     t.equal(screen.text, question + rest)
     t.equal((await readLog(name('log'))).length, left)
   }
+})
+
+test('compact says how much is deleted and asks, unless nothing is', async (t) => {
+  const name = testFolder(t)
+  const seqs = await makeLog(name('log'), Array.from({ length: 300 }, () => 'x'.repeat(996)))
+  await deleteFrom(name('log'), [...seqs.filter(seq => seq < 65536), seqs.at(-1)])
+  const question = [
+    '$ flumelog compact log',
+    'log: 1 deleted record and 1 freed block (66.5 kB) go; 234 records (234 kB) stay',
+    'Compact log? The offsets of all records change. [y/N]'
+  ].join('\n')
+  const before = fs.statSync(name('log')).ino
+  for (const [keys, code, rest] of [['n\r', 1, ' n\nlog: not compacted'], ['y\r', 0, ' y\nlog: 302 kB became 236 kB: 234 records kept, 2 deleted records or freed blocks dropped; offsets have changed']]) {
+    const screen = run(t, 'compact log', { columns: 120, cwd: name('.') })
+    await screen.shows(/\[y\/N\]/)
+    t.equal(screen.text, question)
+    screen.type(keys)
+    t.equal(await screen.ended, code)
+    t.equal(screen.text, question + rest)
+    t.equal(fs.statSync(name('log')).ino === before, code === 1)
+  }
+  t.equal(await screenOf(t, 'compact log', { columns: 120, cwd: name('.') }), 'log: nothing to drop: no record is deleted; the log is as it was')
 })

@@ -83,7 +83,7 @@ test('stat --json prints the same figures as JSON', async (t) => {
     parts: 0,
     bytes: 2278,
     framing: 44,
-    deleted: { records: 1, bytes: 3 },
+    deleted: { records: 1, freedBlocks: 0, bytes: 3 },
     padding: { bytes: 627, percent: 21.2 },
     corrupt: { blocks: 0, bytes: 0 },
     torn: { bytes: 0 },
@@ -112,6 +112,16 @@ test('stat of an empty log, and of one with deleted records only, has no histogr
   const deleted = await flumelog(['stat', name('deleted')])
   t.match(deleted.stdout, /^deleted {7}2 records, 2 bytes \(20\.0 %\)$/m)
   t.doesNotMatch(deleted.stdout, /record size|NaN|Infinity/)
+})
+
+test('stat counts deleted records, and the blocks that were freed, of which nobody knows how many there were', async (t) => {
+  const name = testFolder(t)
+  const seqs = await makeLog(name('log'), Array.from({ length: 1000 }, () => dataOf(1000)))
+  const block = seqs.filter(seq => seq < 65536)
+  await deleteFrom(name('log'), [...block, seqs.at(-1), seqs.at(-2)])
+  t.match((await flumelog(['stat', name('log')])).stdout, /^deleted {7}2 records and 1 freed block, 67,522 bytes /m)
+  const { records, deleted } = JSON.parse((await flumelog(['stat', name('log'), '--json'])).stdout)
+  t.deepEqual([records, deleted], [1000 - block.length - 2, { records: 2, freedBlocks: 1, bytes: 67522 }])
 })
 
 test('stat counts corrupt and torn bytes separately, and refers to verify', async (t) => {

@@ -64,7 +64,7 @@ test('wrong usage is reported in one line that refers to the help, with exit cod
     [['dmp', file], "unknown command 'dmp' (did you mean dump?); see flumelog --help"],
     [['tail', file], "unknown command 'tail' (did you mean dump --tail 10?); see flumelog --help"],
     [['rm', file], "unknown command 'rm' (did you mean del?); see flumelog --help"],
-    [['grep', file], "unknown command 'grep' (did you mean search or view?); see flumelog --help"],
+    [['grep', file], "unknown command 'grep' (did you mean dump --where or view?); see flumelog --help"],
     [['export', file, '-', '--to', 'ndjson'], "<target> must be a file: standard input is read by `append`, and standard output written by `dump`, not '-'; see flumelog export --help"],
     [['help', 'dmp'], "unknown command 'dmp'; see flumelog --help"],
     [['help', '--foo'], "unknown option '--foo'; see flumelog --help"],
@@ -90,8 +90,15 @@ test('wrong usage is reported in one line that refers to the help, with exit cod
     ...[['--gt', 'x'], ['--gte', '1.5'], ['--lt', ''], ['--lte', '1e3'], ['--gte', '99999999999999999999']].map(([bound, value]) =>
       [['dump', file, bound, value], `${bound} must be an integer, start or end, not '${value}'; see flumelog dump --help`]),
     ...['-1', '1.5'].map(value =>
-      [['dump', file, '--limit', value], `--limit must be an integer, 0 or more, not '${value}'; see flumelog dump --help`]),
+      [['dump', file, '--limit', value], `--limit must be an integer, 1 or more, not '${value}'; see flumelog dump --help`]),
+    [['dump', file, '--limit', '0'], "--limit must be an integer, 1 or more (without --limit, all are printed), not '0'; see flumelog dump --help"],
+    ...['--keep-bytes', '--keep-records'].map(keep =>
+      [['trim', file, keep, '0'], `${keep} must be an integer, 1 or more (\`--lt end\` trims all that can be trimmed), not '0'; see flumelog trim --help`]),
+    [['trim', file, '--keep-bytes', '1.5'], "--keep-bytes must be an integer, 1 or more, not '1.5'; see flumelog trim --help"],
     [['dump', file, '-t', "it's"], "--tail must be an integer, 0 or more, not 'it's'; see flumelog dump --help"],
+    [['dump', file, '--where', ' '], "--where must be a text, or a comparison such as value.author = @bob, not ' '; see flumelog dump --help"],
+    [['dump', file, '--where', 'a..b = 1'], "--where is invalid: the path must be keys separated by dots, such as value.timestamp; it is a..b, not 'a..b = 1'; see flumelog dump --help"],
+    [['dump', file, '--where', 'a', '--tail', '3'], '--tail cannot be used with --where; --reverse --limit prints the last records that match, newest first; see flumelog dump --help'],
     [['get', file], '<seq> is missing; see flumelog get --help'],
     [['get', file, 'x'], "<seq> must be an offset (0 or more), start or end, not 'x'; see flumelog get --help"],
     [['get', file, '1', '--seqs', '-e', 'raw'], '--seqs cannot be used with --encoding raw; see flumelog get --help'],
@@ -99,7 +106,6 @@ test('wrong usage is reported in one line that refers to the help, with exit cod
     [['del', file, '0', 'x'], "<seqs> must be an offset (0 or more), start or end, not 'x'; see flumelog del --help"],
     [['del', file, '0'], '--yes is required: del cannot ask, since standard input or stderr is not a terminal; see flumelog del --help'],
     [['cursors', file, '--delete', 'a.b'], "--delete must be the name of a cursor: 1 to 64 letters, digits, - or _, not 'a.b'; see flumelog cursors --help"],
-    [['cursors', file, '--delete', 'a', '--json'], '--json cannot be used with --delete; see flumelog cursors --help'],
     [['search', file, '--value', '1'], '--path is missing; see flumelog search --help'],
     [['search', file, '--path', 'a'], '--value is missing; see flumelog search --help'],
     [['search', file, '--path', 'a..b', '--value', '1'], "--path must be keys separated by dots, such as value.timestamp, not 'a..b'; see flumelog search --help"],

@@ -81,7 +81,7 @@ test('view refuses what it cannot show, in one line', async (t) => {
   refuses(t, await flumelog(['view', file('none'), '--no-open']), 1, /none: no such file/)
   refuses(t, await flumelog(['view', file('log'), '--no-open', '--port', port]), 1, /port \d+ is taken/)
   refuses(t, await flumelog(['view', file('log'), '--port', '70000']), 2, /--port must be a port, an integer from 0 to 65535/)
-  refuses(t, await flumelog(['view', file('log'), '--encoding', 'xml']), 2, /--encoding must be json, text, hex, bipf, cbor or msgpack/)
+  refuses(t, await flumelog(['view', file('log'), '--encoding', 'xml']), 2, /--encoding must be json, utf8, hex, bipf, cbor or msgpack/)
   refuses(t, await flumelog(['view', file('log'), '--codec', file('none.js')]), 1, /none.js: the codec cannot be loaded: .*none\.js[^/]*$/m)
   fs.writeFileSync(file('empty.js'), '')
   refuses(t, await flumelog(['view', file('log'), '--codec', file('empty.js')]), 1, /a codec must export a function `decode`/)

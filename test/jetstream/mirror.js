@@ -187,9 +187,9 @@ withServer('a mirror', (shared) => {
     const log = await openLog(file, numbered(1, 100))
     const target = targetOf()
     const url = `${target.servers}/${target.stream}`
-    const { code, stderr } = await flumelog(['mirror', file, url, '--no-live'])
+    const { code, stdout: summary, stderr } = await flumelog(['mirror', file, url, '--no-live'])
     t.equal(code, 0, stderr)
-    t.match(stderr, /log: mirrored 100 records, .* into the stream /)
+    t.match(summary, /log: mirrored 100 records, .* into the stream /)
     const running = start(t, ['mirror', file, url, '--json'])
     await log.append(numbered(101, 200))
     await until(async () => (await readStream(target.servers, target.stream)).length === 200)

@@ -39,7 +39,7 @@ test('a codec that fails says so once, and its records are shown all the same', 
   await log.append(['one', '{"two":2}', 'three'])
   const { api } = await viewOf(t, log.log, { codec: { decode: (data) => JSON.parse(data) } })
   const { rows, warning } = await api('records')
-  t.deepEqual(rows.map(({ kind, line }) => [kind, line]), [['text', 'one'], ['codec', '{"two":2}'], ['text', 'three']])
+  t.deepEqual(rows.map(({ kind, line }) => [kind, line]), [['utf8', 'one'], ['codec', '{"two":2}'], ['utf8', 'three']])
   t.match(warning, /^the codec fails: .*JSON/)
   await new Promise(resolve => setImmediate(resolve))
   t.deepEqual(warnings, [warning])
@@ -81,19 +81,19 @@ test('a log of text, of digits, of bytes, or of nothing is found to be that', (t
     decoder.detect(samples.map(sample => Buffer.from(sample)))
     return decoder.encoding
   }
-  t.equal(found(['ada', 'grace', 'mary']), 'text')
-  t.equal(found(['1', '22', '333']), 'text')
+  t.equal(found(['ada', 'grace', 'mary']), 'utf8')
+  t.equal(found(['1', '22', '333']), 'utf8')
   t.equal(found(['{"a":1}', '{"b":2}', '[3]', '4', 'not json']), 'json', 'most of them')
   t.equal(found([[0xff, 0xfe, 1], [0xfe, 2, 3], [0xc1, 0xff]]), 'hex')
   t.equal(found([]), null, 'it is asked again')
-  t.equal(found([[1], [2], [3]]), 'text', 'a byte is a number in any of the formats, by chance')
+  t.equal(found([[1], [2], [3]]), 'utf8', 'a byte is a number in any of the formats, by chance')
   t.end()
 })
 
 test('what cannot be decoded is shown as text or hex', (t) => {
   for (const encoding of Object.keys(ENCODERS)) {
     const decoder = new Decoder({ encoding })
-    t.equal(decoder.decode(Buffer.from('{"half":')).kind, 'text', encoding)
+    t.equal(decoder.decode(Buffer.from('{"half":')).kind, 'utf8', encoding)
     t.equal(decoder.decode(Buffer.from([0xff, 0xfe, 0xfd])).kind, 'hex', encoding)
     const whole = ENCODERS[encoding](message(3))
     t.notEqual(decoder.decode(whole.subarray(0, -1)).kind, encoding, 'the last byte is missing')
@@ -104,7 +104,7 @@ test('what cannot be decoded is shown as text or hex', (t) => {
 
 test('any bytes are shown in any encoding, in one line, within a bounded time', (t) => {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
-  fc.assert(fc.property(fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.constantFrom('json', 'text', 'hex', 'bipf', 'cbor', 'msgpack'), (bytes, encoding) => {
+  fc.assert(fc.property(fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.constantFrom('json', 'utf8', 'hex', 'bipf', 'cbor', 'msgpack'), (bytes, encoding) => {
     const data = Buffer.from(bytes)
     const decoder = new Decoder({ encoding })
     const decoded = decoder.decode(data)
@@ -167,14 +167,21 @@ test('records are decoded by a codec of the caller, or of the log', async (t) =>
   t.deepEqual(JSON.parse((await other('records')).rows[0].line), { big: '1180591620717411303424', bytes: "h'217b'", map: [[1, 'NaN']] })
   const late = { decode: async () => { throw new Error('nobody waits for this') } }
   const { api: ofLate } = await viewOf(t, log.log, { codec: late })
-  t.equal((await ofLate('records')).rows[0].kind, 'text', 'a codec must not be asynchronous')
+  t.equal((await ofLate('records')).rows[0].kind, 'utf8', 'a codec must not be asynchronous')
   const circular = {}
   circular.self = circular
   for (const decode of [() => { throw new Error('no') }, () => circular, () => undefined, () => Symbol('x')]) {
     const { api } = await viewOf(t, log.log, { codec: { decode } })
-    t.equal((await api('records')).rows[0].kind, 'text', 'a codec that fails does no harm')
+    t.equal((await api('records')).rows[0].kind, 'utf8', 'a codec that fails does no harm')
   }
   const { api: timed } = await viewOf(t, log.log, { time: () => new Date(5) })
   t.equal((await timed('records')).rows[0].time, 5)
   await log.close()
+})
+
+test('the encoding text is another name of utf8', (t) => {
+  t.equal(new Decoder({ encoding: 'text' }).encoding, 'utf8')
+  t.equal(new Decoder({}).check('text'), 'utf8')
+  t.throws(() => new Decoder({ encoding: 'xml' }), /encoding must be json, utf8, hex/)
+  t.end()
 })

@@ -99,7 +99,7 @@ test('a text is found wherever it is, in upper or lower case, and nothing else i
   await fc.assert(fc.asyncProperty(
     fc.array(fc.string({ unit: fc.constantFrom('a', 'B', 'b', 'é', 'É', '.', '*', '\\', '"', ' ', '\n'), minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 40 }),
     fc.string({ unit: fc.constantFrom('a', 'b', 'A', 'é', '.', '*', '\\'), minLength: 1, maxLength: 3 }),
-    fc.constantFrom('text', 'hex'), fc.boolean(),
+    fc.constantFrom('utf8', 'hex'), fc.boolean(),
     async (records, q, encoding, reverse) => {
       const { log, seqs } = await logOf(records, { blockSize: 64 })
       const { events } = await viewOf({ teardown: (close) => closers.push(close) }, log.log, { encoding })
@@ -138,7 +138,7 @@ test('deleted records and chunks are no hits, large records are, and corrupt blo
   const seqs = []
   for (const record of ['needle 1', `${'x'.repeat(2000)} NEEDLE`, 'needle 2', `${'y'.repeat(1000)}`]) seqs.push(await log.append(record))
   await log.del(seqs[0])
-  const { events } = await viewOf(t, log.log, { encoding: 'text' })
+  const { events } = await viewOf(t, log.log, { encoding: 'utf8' })
   t.deepEqual(hitsIn(await events(query('needle'))), [seqs[1], seqs[2]])
   t.deepEqual(hitsIn(await events(query('needle', '&reverse=1'))), [seqs[2], seqs[1]])
   await log.close()
@@ -164,11 +164,11 @@ test('a filter counts each record that it has looked at once, and the blocks tha
       const limit = viewed.limit + 1
       from %= limit
       until = until === null ? null : until % limit
-      const rows = new Rows(viewed, new Decoder({ encoding: 'text' }))
+      const rows = new Rows(viewed, new Decoder({ encoding: 'utf8' }))
       const scanned = nothingScanned()
       const { signal } = new AbortController()
       const found = []
-      for await (const { record } of filtered(rows, { q: text, from, until, reverse, encoding: 'text', signal }, scanned)) found.push(record.seq)
+      for await (const { record } of filtered(rows, { q: text, from, until, reverse, encoding: 'utf8', signal }, scanned)) found.push(record.seq)
       await log.close()
       const inRange = seqs.filter((seq, i) => !deleted.has(i) && (reverse ? seq <= from && seq >= (until ?? 0) : seq >= from && seq < (until ?? Infinity)))
       const hits = inRange.filter(seq => 'AB'[seqs.indexOf(seq) % 2].repeat(300).toLowerCase().includes(text.toLowerCase()))

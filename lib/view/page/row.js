@@ -25,5 +25,5 @@ function contentOf (row) {
   if (row.corrupt) return html`<span class="badge">corrupt</span> ${visible(row.line)}`
   if (row.deleted) return html`<span class="badge">deleted</span>`
   // the others have values, written as JSON
-  return row.kind === 'text' || row.kind === 'hex' ? visible(row.line) : coloured(row.line)
+  return row.kind === 'utf8' || row.kind === 'hex' ? visible(row.line) : coloured(row.line)
 }

@@ -1,0 +1,62 @@
+'use strict'
+
+// Which records dump prints, by a filter as that of a view.
+
+const { InvalidArgumentError } = require('commander')
+const { Decoder } = require('../lib/view/decoder')
+const { filterOf } = require('../lib/view/filter')
+
+/**
+ * @param {string} query a text, or a path compared with a value
+ * @returns {Where}
+ */
+function parseWhere (query) {
+  if (query.trim() === '') throw new InvalidArgumentError('must be a text, or a comparison such as value.author = @bob')
+  try {
+    return new Where(query)
+  } catch (err) {
+    throw new InvalidArgumentError(`is invalid: ${/** @type {Error} */ (err).message}`)
+  }
+}
+
+class Where {
+  /** @param {string} query */
+  constructor (query) {
+    // what is not JSON is a text
+    this.decoder = new Decoder({ encoding: 'json' })
+    this.filter = filterOf(query, 'json')
+    /** Whether there were records that could have passed. */
+    this.hasRecords = false
+  }
+
+  /**
+   * @param {Buffer} data
+   * @returns {boolean}
+   */
+  matches (data) {
+    this.hasRecords = true
+    return this.filter.mayMatch(data, data.length) && this.filter.matches(this.decoder.decode(data), data)
+  }
+
+  /** @returns {string | null} for stderr, at the end */
+  note () {
+    const missing = this.hasRecords ? this.filter.missing() : null
+    return missing === null ? null : `no record that was looked at has a value at \`${missing}\`; check --where`
+  }
+
+  /**
+   * @param {(data: Buffer, seq: number) => void} print
+   * @param {number} [limit] of records that are printed
+   * @returns {(data: Buffer, seq: number) => boolean} prints those that match; false: the limit is reached
+   */
+  printing (print, limit = Infinity) {
+    let left = limit
+    return (data, seq) => {
+      if (!this.matches(data)) return true
+      print(data, seq)
+      return --left > 0
+    }
+  }
+}
+
+module.exports = { parseWhere }
