@@ -3,7 +3,7 @@
 // Carries over what is deleted, trimmed, or dropped by a compaction. The stream has all records of the log up to the mirror's position that are
 // not deleted, so if their numbers are equal, nothing is to be done.
 
-const { exclusively } = require('./mirror-identity')
+const { Turn } = require('./mirror-identity')
 const { match } = require('./mirror-match')
 const { newRuns } = require('./mirror-source')
 
@@ -26,6 +26,7 @@ class MirrorDeletions {
     this.source = source
     this.target = target
     this.ondeleted = ondeleted
+    this.turn = new Turn(source.log.file)
     /** Of the log when it was looked at last: they are carried over. @type {{ id: string, runs: Run[] } | null} */
     this.known = null
     /** What the log was then. */
@@ -42,9 +43,10 @@ class MirrorDeletions {
   /**
    * @param {number} position seq of the last record that is mirrored
    * @param {string} id of the log with that position: in another one, all that was mirrored would be elsewhere, and seem to be gone
+   * @param {boolean} [mustCompare] whether a record counts as missing only if it is not found: the server may have miscounted
    * @returns {Promise<'done' | 'again' | 'missing'>} again: the log or the stream has changed meanwhile; missing: the stream lacks a record
    */
-  async carryOver (position, id) {
+  async carryOver (position, id, mustCompare = false) {
     const { source, target, target: { sender } } = this
     await source.refresh()
     const { changes } = source
@@ -54,18 +56,30 @@ class MirrorDeletions {
     const { sequence, messages } = await target.tail()
     if (sequence !== sender.last) return 'again'
     const extra = messages - survey.live
-    if (extra > 0) {
-      const removed = await this.removeNew(survey.runs, sequence, id)
-      if (removed < extra) {
-        const outcome = await this.compareAll(position, sequence, id)
-        if (outcome !== 'done') return outcome
-      }
+    if (extra < 0 && !mustCompare) return 'missing'
+    if (extra !== 0) {
+      const outcome = await this.remove({ position, sequence, id, extra, runs: survey.runs })
+      if (outcome !== 'done') return outcome
     }
-    if (extra < 0) return 'missing'
     if (id !== source.id) return 'again'
     this.known = { id, runs: survey.runs }
     this.changes = changes
     return 'done'
+  }
+
+  /**
+   * One mirror at a time: of equal records, another one that has seen another log might leave another one, and a server that purges
+   * while it deletes for somebody else may miscount its messages.
+   * @param {{ position: number, sequence: number, id: string, extra: number, runs: Run[] }} found extra: how many messages more there are than records
+   * @returns {Promise<'done' | 'again' | 'missing'>}
+   */
+  async remove ({ position, sequence, id, extra, runs }) {
+    return await this.turn.take(async (isAnother) => {
+      // the server may still be deleting what one that was killed has asked for
+      if (isAnother) await settle()
+      if (extra > 0 && await this.removeNew(runs, sequence, id) >= extra) return 'done'
+      return this.compareAll(position, sequence, id)
+    }) ?? 'again'
   }
 
   /**
@@ -118,7 +132,7 @@ class MirrorDeletions {
       sequences.push(...within.map(({ sequence }) => sequence))
       if (messages.some(({ seq }) => seq >= to)) break
     }
-    return this.remove(sequences)
+    return this.delete(sequences)
   }
 
   /**
@@ -128,15 +142,10 @@ class MirrorDeletions {
    * @returns {Promise<'done' | 'again' | 'missing'>}
    */
   async compareAll (position, sequence, id) {
-    const { source, source: { log: { file } } } = this
-    // of equal records, another mirror that has seen another log might leave another one
-    return await exclusively(file, async () => {
-      // the server may still be deleting what one that was killed has asked for
-      await new Promise(resolve => setTimeout(resolve, SETTLING))
-      // one that lags behind a compaction would tell other messages by their seqs
-      await source.refresh()
-      return source.id === id ? this.compare(position, sequence) : 'again'
-    }) ?? 'again'
+    const { source } = this
+    // one that lags behind a compaction would tell other messages by their seqs
+    await source.refresh()
+    return source.id === id ? this.compare(position, sequence) : 'again'
   }
 
   /**
@@ -150,7 +159,7 @@ class MirrorDeletions {
     if (found === null) return 'again'
     if (found.missing !== null) return 'missing'
     if (found.head > 1) this.count(await target.purge(found.head))
-    await this.remove(found.extra)
+    await this.delete(found.extra)
     return 'done'
   }
 
@@ -158,7 +167,7 @@ class MirrorDeletions {
    * @param {number[]} sequences
    * @returns {Promise<number>} how many they are
    */
-  async remove (sequences) {
+  async delete (sequences) {
     for (let i = 0; i < sequences.length; i += AT_ONCE) {
       const some = sequences.slice(i, i + AT_ONCE)
       await this.target.delete(some)
@@ -173,6 +182,11 @@ class MirrorDeletions {
     this.ondeleted()
     return deleted
   }
+}
+
+/** After that, a server has done what it was asked for before. */
+function settle () {
+  return new Promise(resolve => setTimeout(resolve, SETTLING))
 }
 
 module.exports = { MirrorDeletions }

@@ -29,18 +29,38 @@ async function identityOf ({ location, status }) {
 }
 
 /**
- * Runs something that two mirrors of a log must not do at the same time.
- * @template T
- * @param {import('../storage/path-file').LogFile} file of a log that has an id
- * @param {() => Promise<T>} run
- * @returns {Promise<T | null>} null: another one is doing it
+ * Lets one mirror of a log at a time do what two must not do together.
  */
-async function exclusively ({ location }, run) {
-  const file = await fs.promises.open(/** @type {import('../storage/location').Location} */ (location).path + SUFFIX, 'r+')
-  try {
-    return canLock && !tryLock(file.fd) ? null : await run()
-  } finally {
-    await file.close()
+class Turn {
+  /** @param {import('../storage/path-file').LogFile} file of a log that has an id */
+  constructor ({ location }) {
+    this.filename = location?.path + SUFFIX
+    /** When the file says that this mirror was the last one; -1: it was not. */
+    this.time = -1
+  }
+
+  /**
+   * @template T
+   * @param {(isAnother: boolean) => Promise<T>} run given whether another mirror may have had a turn since the last one of this mirror
+   * @returns {Promise<T | null>} null: another one has it
+   */
+  async take (run) {
+    const file = await fs.promises.open(this.filename, 'r+')
+    try {
+      if (canLock && !tryLock(file.fd)) return null
+      const isAnother = (await fs.promises.stat(this.filename)).mtimeMs !== this.time
+      if (isAnother) await this.sign()
+      return await run(isAnother)
+    } finally {
+      await file.close()
+    }
+  }
+
+  async sign () {
+    const now = new Date()
+    // of a file that is another user's, it cannot be set
+    const isSet = await fs.promises.utimes(this.filename, now, now).then(() => true, () => false)
+    this.time = isSet ? (await fs.promises.stat(this.filename)).mtimeMs : -1
   }
 }
 
@@ -67,4 +87,4 @@ async function create (filename, folder, log) {
   await syncFolder(folder)
 }
 
-module.exports = { identityOf, exclusively }
+module.exports = { identityOf, Turn }

@@ -57,13 +57,18 @@ class MirrorTarget {
   async tail () {
     const { connection, connection: { manager, settings: { stream } }, reader } = this
     for (let before = -1; ;) {
-      const { last_seq: sequence, messages, num_subjects: subjects = 0 } = await reader.refresh(true)
-      if (messages === 0) return { sequence, messages, message: null }
+      const { first_seq: first, last_seq: sequence, messages, num_subjects: subjects = 0 } = await reader.refresh(true)
+      if (messages === 0 && (sequence === 0 || first > sequence)) return { sequence, messages, message: null }
       // `>` would not find a message before others that were deleted
       const found = subjects > 1 ? null : await connection.ask(() => manager.streams.getMessage(stream, { last_by_subj: this.subject }), true)
       if (found !== null && found.seq <= sequence) return { sequence, messages, message: this.mirrored({ seq: found.seq, data: Buffer.from(found.data), headers: found.header }) }
       // otherwise something was stored or deleted in between
-      if (found === null && sequence === before) throw this.notMirrored(`there are messages on other subjects than ${this.subject}`)
+      if (found === null && sequence === before) {
+        if (subjects > 0) throw this.notMirrored(`there are messages on other subjects than ${this.subject}`)
+        // a purge beside other requests can have the server forget which subjects there are
+        const last = await reader.previous(sequence + 1)
+        return { sequence, messages, message: last && this.mirrored(last) }
+      }
       before = sequence
       await connection.pause()
     }

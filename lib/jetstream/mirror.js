@@ -236,7 +236,7 @@ class Mirror {
       const { id, seq } = this.position
       if (id !== source.id) return
       const start = performance.now()
-      const outcome = await deletions.carryOver(seq, id)
+      const outcome = await deletions.carryOver(seq, id, tries >= MAX_TRIES)
       const end = performance.now()
       this.lookAt = end + (end - start) / SHARE
       if (outcome === 'done') return

@@ -18,7 +18,7 @@ const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'traced-transa
 /** Power cuts tried with the calls of one run of the program. */
 const CUTS_PER_RUN = 40
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: thorough ? '4' : '2' }, seed: { type: 'string' } } })
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: thorough ? '4' : '1' }, seed: { type: 'string' } } })
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
 const RECORDERS = hasStrace() ? [false, true] : [false]
 const folder = processFolder()

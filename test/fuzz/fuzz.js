@@ -14,7 +14,7 @@ const { thorough } = require('../helpers/thorough')
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: 'string', default: thorough ? '30' : '4' },
+    seconds: { type: 'string', default: thorough ? '30' : '2' },
     seed: { type: 'string' },
     kind: { type: 'string' },
     lives: { type: 'string', default: 'Infinity' },

@@ -16,7 +16,6 @@ const { start } = require('./processes')
 const { numbered, sizeOf } = require('./numbered')
 const { promises } = require('./promises')
 const { event } = require('./reading')
-const { runtime } = require('./runtime')
 
 /** A writer in this process, which numbers its records. */
 function writerOf (file, options, first = 1, size = undefined) {
@@ -73,7 +72,7 @@ const nothing = async () => {}
 
 async function until (isSo) {
   // on Bun, a loop of setImmediate keeps events of watched files from being reported
-  while (!isSo()) await event(runtime === 'bun' ? setTimeout : setImmediate)
+  while (!isSo()) await event(setTimeout)
 }
 
 /**

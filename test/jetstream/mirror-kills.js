@@ -15,7 +15,7 @@ const { randomFrom } = require('../helpers/random')
 const { collect } = require('../helpers/reading')
 const { thorough } = require('../helpers/thorough')
 
-const KILLS = Number(process.env.TEST_KILLS ?? (thorough ? 40 : 6))
+const KILLS = Number(process.env.TEST_KILLS ?? (thorough ? 40 : 4))
 const pause = (milliseconds) => new Promise(resolve => setTimeout(resolve, milliseconds))
 
 withServer('a mirror that is killed', (shared) => {

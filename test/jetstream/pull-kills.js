@@ -15,7 +15,7 @@ const { randomFrom } = require('../helpers/random')
 const { thorough } = require('../helpers/thorough')
 
 const FLUMELOG = path.join(__dirname, '..', '..', 'bin', 'flumelog.js')
-const KILLS = thorough ? 50 : 5
+const KILLS = thorough ? 50 : 4
 const LONGEST = thorough ? 4000 : 1500
 
 withNats('a pull that is killed', (file) => {

@@ -5,14 +5,14 @@
 // it acknowledged; and on, and on. In simulated time, so that a seed repeats all of it.
 // `npm run test:crash` crashes 10,000 times.
 //
-//     node test/recovery/crash-machine.js [--crashes 150] [--seed 1]
+//     node test/recovery/crash-machine.js [--crashes 110] [--seed 1]
 
 const tape = require('tape')
 const { parseArgs } = require('util')
 const { Crashing } = require('../helpers/crashing')
 const { thorough } = require('../helpers/thorough')
 
-const { values } = parseArgs({ options: { crashes: { type: 'string', default: thorough ? '300' : '150' }, seed: { type: 'string' } } })
+const { values } = parseArgs({ options: { crashes: { type: 'string', default: thorough ? '300' : '110' }, seed: { type: 'string' } } })
 const CRASHES = Number(values.crashes)
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
 

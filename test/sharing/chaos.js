@@ -12,7 +12,7 @@ const { noSmallDisk, smallDisk } = require('../helpers/full')
 const { Round } = require('../helpers/chaos/round')
 const { thorough } = require('../helpers/thorough')
 
-const { values } = parseArgs({ options: { takeovers: { type: 'string', default: thorough ? '30' : '4' }, seed: { type: 'string', default: String(Date.now() % 2 ** 31) }, actions: { type: 'string', default: '' } } })
+const { values } = parseArgs({ options: { takeovers: { type: 'string', default: thorough ? '30' : '3' }, seed: { type: 'string', default: String(Date.now() % 2 ** 31) }, actions: { type: 'string', default: '' } } })
 const TAKEOVERS = Number(values.takeovers)
 const SEED = Number(values.seed)
 /** Then the log starts empty again. */
