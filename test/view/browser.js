@@ -136,12 +136,21 @@ inBrowser(({ visit }) => {
 
   test('a filter can be stopped, and goes on', async (t) => {
     const page = await visit(long.address)
-    await page.open('q=i+%3D+-1')
-    await page.click('.scan button')
+    await page.open()
+    // as soon as it is there: the filter may be done soon
+    await page.page.evaluate(() => {
+      const observer = new window.MutationObserver(() => {
+        const button = document.querySelector('.scan button')
+        if (button === null) return
+        observer.disconnect()
+        button.click()
+      })
+      observer.observe(document.body, { childList: true, subtree: true })
+    })
+    await page.go('q=i+%3D+-1')
     await page.until(hasText, '.scan [role=status]', 'stopped')
     await page.click('.scan button')
-    await page.page.waitForSelector('.scan progress')
-    t.pass('it goes on')
+    await page.until(hasText, '.empty', 'No record matches')
     t.deepEqual(page.problems, [])
   })
 
