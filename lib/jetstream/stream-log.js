@@ -61,7 +61,7 @@ class StreamLog {
     this.id = null
     /** Calls that wait until it is open; null: it is, or cannot be. @type {Array<(err: Error | null) => void> | null} */
     this.calls = []
-    this.tails = new Tails()
+    this.tails = new Tails(this.turn)
     /** Why no call is made any more. @type {Error | null} */
     this.refusal = null
     /** Callbacks of `close`; null: it was not called. @type {Done[] | null} */

@@ -6,7 +6,9 @@
 const { callAll } = require('../callbacks')
 
 class Tails {
-  constructor () {
+  /** @param {import('../read/turn-budget').TurnBudget} turn by which answers to readers can be deferred */
+  constructor (turn) {
+    this.turn = turn
     /** @type {Set<object>} */
     this.cursors = new Set()
     /** @type {Array<() => void>} */
@@ -26,6 +28,7 @@ class Tails {
 
   release () {
     if (this.cursors.size > 0) return
+    if (this.waiting.length > 0 && this.turn.hasDeferred) return setImmediate(() => this.release())
     const calls = this.waiting
     this.waiting = []
     callAll(calls, undefined)

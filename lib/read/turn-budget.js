@@ -51,6 +51,11 @@ class TurnBudget {
     this.timeTurn()
   }
 
+  /** Whether answers are to be given in a later turn. */
+  get hasDeferred () {
+    return this.next < this.deferred.length
+  }
+
   /** Runs all that is deferred now: a log that closes answers every caller. */
   flush () {
     const runs = this.deferred.slice(this.next)

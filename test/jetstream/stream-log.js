@@ -277,6 +277,20 @@ withServer('a log in a JetStream stream', (shared) => {
     await log.close()
   })
 
+  test('close waits for a live stream whose reader keeps the program busy for longer than a turn may take', async (t) => {
+    const log = open()
+    const seen = []
+    const ended = new Promise(resolve => pull(log.log.stream({ live: true, values: false }), pull.drain((seq) => {
+      const until = performance.now() + 0.1
+      while (performance.now() < until);
+      seen.push(seq)
+    }, resolve)))
+    await log.append(numbers(1, 1000).map(String))
+    await log.close()
+    t.equal(await ended, null)
+    t.ok(isSame(seen, numbers(1, 1000)), 'it has all of it, and ends')
+  })
+
   test('what is not available for a stream says so', async (t) => {
     const log = wrap(open().log)
     for (const name of ['trim', 'compact', 'reclaim', 'cursors', 'backup']) t.equal(await codeOf(log[name]()), 'flumelog:invalid', name)
