@@ -6,7 +6,8 @@
 
 const errors = require('../errors')
 const { callAll } = require('../callbacks')
-const { endOfRecords } = require('../format/validation')
+const { endOfRecords, findProblem } = require('../format/validation')
+const { isHole } = require('../format/hole')
 const { Block } = require('../format/block')
 const { FollowedPoint } = require('../read/followed-point')
 const { applyPatches } = require('../recovery/deletions')
@@ -178,7 +179,10 @@ class ClientEnd {
       // what was deleted there before this process was told that the log has it
       const added = applyPatches(/** @type {Buffer} */ (bytes), tail.number * blockSize + from, this.point.patches)
       added.copy(tail.buffer, from, 0, end - from)
-      this.showTail(tail, end)
+      const framed = endOfRecords(tail.buffer, from, end)
+      if (framed !== end) return this.explain(tail, framed)
+      tail.end = end
+      this.step()
     })
   }
 
@@ -192,10 +196,13 @@ class ClientEnd {
     this.readStable(tail.number * blockSize, end).then((bytes) => process.nextTick(() => {
       // read before or after it was trimmed: readers that are in it have what they have read of it
       if (this.isTailTrimmed) return this.step()
+      const framed = endOfRecords(bytes, 0, end)
+      if (framed !== end) return this.explain(tail, framed)
       tail.setBuffer(withRoom(bytes, blockSize))
       this.blocks.generation++
       this.knownTailChanges = tailChanges
-      this.showTail(tail, end)
+      tail.end = end
+      this.step()
     }), (err) => process.nextTick(() => this.finish(err)))
   }
 
@@ -215,26 +222,28 @@ class ClientEnd {
   }
 
   /**
+   * The tail is not as the owner told of it: it may have been trimmed since, or all of its records deleted, which happens only to a block
+   * that the log does not end in any more. The owner has told that, or is about to tell.
    * @param {Block} tail
-   * @param {number} end
-   */
-  showTail (tail, end) {
-    const framed = endOfRecords(tail.buffer, Math.min(tail.end, end), end)
-    if (framed !== end) return this.lookForTrim(tail, framed)
-    tail.end = end
-    this.step()
-  }
-
-  /**
-   * @param {Block} tail which may have been trimmed since the owner told of it
    * @param {number} position at which no record starts
    */
-  lookForTrim (tail, position) {
+  explain (tail, position) {
     const { blocks, file } = this
-    this.point.read().then(() => process.nextTick(() => {
-      if (this.isTailTrimmed) return this.step()
+    this.isTailHole().then((isHole) => process.nextTick(() => {
+      if (this.isTailTrimmed || this.end >= (tail.number + 1) * blocks.blockSize) return this.step()
+      if (isHole) return this.pause()
       this.finish(errors.corrupt(file.filename, tail.number, blocks.blockSize, position, 'the owner of the log says that a record starts here, but none does'))
     }), (err) => process.nextTick(() => this.finish(err)))
+  }
+
+  async isTailHole () {
+    const { tail, blockSize } = this.blocks
+    const start = tail.number * blockSize
+    // what was trimmed is looked up in any case
+    await this.point.read()
+    if (await this.io.size() < start + blockSize) return false
+    const bytes = await this.readStable(start, blockSize)
+    return findProblem(bytes, true) === null && isHole(bytes)
   }
 
   /** @param {Error | null} err */

@@ -284,3 +284,44 @@ tape('a client reads the only block that a trim has left, which it has not seen 
   await client.close()
   await owner.close()
 })
+
+for (const [when, hasRead, append] of [
+  ['has read any of it', false, true],
+  ['has read its last record', true, true],
+  ['has read it again, since one was deleted', true, false]
+]) {
+  tape(`a block in which all records were deleted before a client ${when} is not corrupt`, async (t) => {
+    const file = testFolder(t)('log')
+    const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+    // the last block has room
+    const seqs = await filled(owner, 58)
+    const first = seqs.findLast(seq => seq % BLOCK_SIZE === 0)
+    const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+    await client.onReady()
+    if (hasRead) t.equal((await collect(client.log)).length, 58)
+    const { follower, sharing: { connection } } = logBehind(client.log).state.opened
+    const { tell } = follower
+    const told = []
+    follower.tell = (...end) => { told.push(end) }
+    if (append) {
+      seqs.push(await owner.append(data(58)))
+      await until(() => told.length > 0)
+    }
+    connection.socket.pause()
+    seqs.push(...await filled(owner))
+    const isInBlock = seq => seq >= first && seq < first + BLOCK_SIZE
+    for (const seq of seqs.filter(isInBlock)) await owner.del(seq)
+    await owner.reclaim()
+    t.notEqual(fs.readFileSync(file).readUInt16LE(first), data(0).length, 'it is one deleted record')
+    delete follower.tell
+    if (append) tell.apply(follower, told[0])
+    else follower.rewritten([first / BLOCK_SIZE])
+    const calls = [collect(client.log, { values: false }), codeOf(client.get(first))]
+    await Promise.all(Array.from({ length: 50 }, () => event(setImmediate)))
+    connection.socket.resume()
+    t.deepEqual(await calls[0], seqs.filter(seq => !isInBlock(seq)))
+    t.equal(await calls[1], 'flumelog:deleted')
+    await client.close()
+    await owner.close()
+  })
+}
