@@ -246,14 +246,14 @@ for (const isCompacted of [false, true]) {
     const seqs = await filled(owner)
     const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
     t.equal((await collect(client.log)).length, 60)
-    const { follower, sharing: { connection } } = logBehind(client.log).state.opened
+    const { follower, sharing } = logBehind(client.log).state.opened
     const { tell } = follower
     const told = []
     follower.tell = (...end) => { told.push(end) }
     // in the block in which the log ended
     seqs.push(await owner.append(Buffer.from([61])))
     await until(() => told.length > 0)
-    connection.socket.pause()
+    sharing.connection.socket.pause()
     seqs.push(...await filled(owner))
     await owner.trim({ lt: seqs[100] })
     const { start } = owner.log
@@ -261,10 +261,12 @@ for (const isCompacted of [false, true]) {
     delete follower.tell
     tell.apply(follower, told[0])
     const calls = [collect(client.log, { values: false }), codeOf(client.get(seqs[60]))]
-    await Promise.all(Array.from({ length: 50 }, () => event(setImmediate)))
-    connection.socket.resume()
+    await until(() => follower.awaitsOwner)
+    t.ok(sharing.mustHold, 'the process does not end before they are answered')
+    sharing.connection.socket.resume()
     t.equal((await calls[0]).length, 121 - seqs.indexOf(start))
     t.equal(await calls[1], 'flumelog:trimmed')
+    t.notOk(sharing.mustHold)
     await client.close()
     await owner.close()
   })
@@ -299,7 +301,7 @@ for (const [when, hasRead, append] of [
     const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
     await client.onReady()
     if (hasRead) t.equal((await collect(client.log)).length, 58)
-    const { follower, sharing: { connection } } = logBehind(client.log).state.opened
+    const { follower, sharing } = logBehind(client.log).state.opened
     const { tell } = follower
     const told = []
     follower.tell = (...end) => { told.push(end) }
@@ -307,7 +309,7 @@ for (const [when, hasRead, append] of [
       seqs.push(await owner.append(data(58)))
       await until(() => told.length > 0)
     }
-    connection.socket.pause()
+    sharing.connection.socket.pause()
     seqs.push(...await filled(owner))
     const isInBlock = seq => seq >= first && seq < first + BLOCK_SIZE
     for (const seq of seqs.filter(isInBlock)) await owner.del(seq)
@@ -317,11 +319,30 @@ for (const [when, hasRead, append] of [
     if (append) tell.apply(follower, told[0])
     else follower.rewritten([first / BLOCK_SIZE])
     const calls = [collect(client.log, { values: false }), codeOf(client.get(first))]
-    await Promise.all(Array.from({ length: 50 }, () => event(setImmediate)))
-    connection.socket.resume()
+    await until(() => follower.awaitsOwner)
+    t.ok(sharing.mustHold, 'the process does not end before they are answered')
+    sharing.connection.socket.resume()
     t.deepEqual(await calls[0], seqs.filter(seq => !isInBlock(seq)))
     t.equal(await calls[1], 'flumelog:deleted')
+    t.notOk(sharing.mustHold)
     await client.close()
     await owner.close()
   })
 }
+
+tape('a client that waits to be told what came behind a block that is gone does not wait for an owner that is silent', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+  const seqs = await filled(owner)
+  const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true, timeout: 100 }))
+  await client.onReady()
+  const { sharing } = logBehind(client.log).state.opened
+  sharing.connection.socket.pause()
+  seqs.push(...await filled(owner))
+  await owner.trim({ lt: seqs[100] })
+  t.equal(await codeOf(client.get(seqs[110])), 'flumelog:unreachable')
+  sharing.connection.socket.resume()
+  t.deepEqual(await client.get(seqs[110]), data(50))
+  await client.close()
+  await owner.close()
+})
