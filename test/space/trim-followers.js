@@ -202,6 +202,7 @@ tape('a reader that knows of a trim before it knows what came since does not tak
   t.deepEqual(await indexes(backup), range(after.findIndex(seq => seq >= start), 60))
   await backup.close()
   // and when it is closed meanwhile
+  await until(() => !follower.running)
   follower.advance = () => new Promise(() => {})
   const { length } = await filled(writer)
   t.equal(length, 60)
