@@ -325,3 +325,35 @@ for (const [when, hasRead, append] of [
     await owner.close()
   })
 }
+
+for (const isTrimmed of [true, false]) {
+  tape(`a client follows a compaction after the block in which the log ended then ${isTrimmed ? 'was trimmed' : 'has become a hole'}`, async (t) => {
+    const file = testFolder(t)('log')
+    const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+    const [first] = await filled(owner, 58)
+    const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+    await client.del(first)
+    const live = []
+    pull(client.log.stream({ live: true, fromStart: true, seqs: false }), pull.drain(value => live.push(value[0] - 1), () => {}))
+    await until(() => live.length === 57)
+    const { connection } = logBehind(client.log).state.opened.sharing
+    connection.socket.pause()
+    await new Promise((resolve, reject) => owner.log.compact(err => err ? reject(err) : resolve()))
+    const last = owner.log.since.value
+    const isInBlock = seq => Math.floor(seq / BLOCK_SIZE) === Math.floor(last / BLOCK_SIZE)
+    for (let i = 58; i < 120; i++) await owner.append(data(i))
+    const seqs = await collect(owner.log, { values: false })
+    if (isTrimmed) await owner.trim({ lt: seqs[80] })
+    else {
+      await owner.del(seqs.filter(isInBlock))
+      await owner.reclaim()
+    }
+    connection.socket.resume()
+    await client.sync()
+    t.deepEqual(await collect(client.log, { values: false }), await collect(owner.log, { values: false }))
+    await until(() => live.at(-1) === 119)
+    t.deepEqual(live.slice(57), (await indexes(owner)).filter(i => i > 57))
+    await client.close()
+    await owner.close()
+  })
+}
