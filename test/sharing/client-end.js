@@ -4,7 +4,9 @@
 // because the owner has told it of a deletion.
 
 const tape = require('tape')
+const FlumeLog = require('../..')
 const layout = require('../../lib/format/layout')
+const { logBehind } = require('../../lib/log')
 const { systemClock } = require('../../lib/clock')
 const { Block } = require('../../lib/format/block')
 const { BlockCache } = require('../../lib/read/block-cache')
@@ -13,6 +15,7 @@ const { Owner } = require('../../lib/sharing/owner')
 const { ClientEnd } = require('../../lib/sharing/client-end')
 const { testFolder } = require('../helpers/folder')
 const { numbered } = require('../helpers/numbered')
+const { promises } = require('../helpers/promises')
 const { codeOf } = require('../helpers/reading')
 const { sharer, shared } = require('../helpers/sharing')
 
@@ -146,4 +149,28 @@ tape('a client that takes over shows no record whose deletion it was acknowledge
   t.equal(code, 'flumelog:deleted', 'while it takes over')
   t.equal(await codeOf(client.get(first)), 'flumelog:deleted', 'and after that')
   await client.close()
+})
+
+tape('getPrevious does not take it for the start of the log that a compaction has moved the record meanwhile', async (t) => {
+  const file = testFolder(t)('log')
+  const options = { blockSize: 256, shared: true, cacheSize: 0 }
+  const owner = promises(FlumeLog(file, options))
+  const seqs = []
+  for (let i = 1; i <= 40; i++) seqs.push(await owner.append(numbered(i, 20)))
+  const client = promises(FlumeLog(file, options))
+  await client.get(seqs[20])
+  const { blocks } = logBehind(client.log).state.opened
+  const { load } = blocks.loader
+  let release
+  const isReleased = new Promise(resolve => { release = resolve })
+  blocks.loader.load = (first, count, how, cb) => load.call(blocks.loader, first, count, how, loaded => isReleased.then(() => process.nextTick(cb, loaded)))
+  const code = codeOf(client.getPrevious(seqs[20]))
+  await owner.del(seqs[30])
+  const moved = new Promise(resolve => client.log.onCompact(resolve))
+  await new Promise((resolve, reject) => owner.log.compact(err => err ? reject(err) : resolve()))
+  await moved
+  release()
+  t.equal(await code, 'flumelog:trimmed')
+  await client.close()
+  await owner.close()
 })
