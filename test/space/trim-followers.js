@@ -357,3 +357,33 @@ for (const isTrimmed of [true, false]) {
     await owner.close()
   })
 }
+
+for (const large of [false, true]) {
+  tape(`a search that finds all that the reader knows trimmed waits for what came since${large ? ', with large records' : ''}`, async (t) => {
+    const file = testFolder(t)('log')
+    const options = { blockSize: BLOCK_SIZE, large }
+    const writer = promises(FlumeLog(file, options))
+    const seqs = await filled(writer)
+    await published(file, seqs.at(-1))
+    const reader = promises(FlumeLog(file, { ...options, readOnly: true, cacheSize: 0 }))
+    await reader.onReady()
+    const { follower } = logBehind(reader.log).state.opened
+    const { advance } = follower
+    let goOn
+    const isHeld = new Promise(resolve => { goOn = resolve })
+    follower.advance = async function () {
+      await isHeld
+      return advance.call(this)
+    }
+    const after = await filled(writer, 100)
+    await writer.trim({ lt: after[99] })
+    await published(file, after.at(-1))
+    const found = reader.search(() => 0)
+    await until(() => reader.log.start > seqs.at(-1))
+    await Promise.all(Array.from({ length: 20 }, () => event(setImmediate)))
+    goOn()
+    t.equal((await found).seq, writer.log.start)
+    await reader.close()
+    await writer.close()
+  })
+}
