@@ -387,3 +387,21 @@ for (const large of [false, true]) {
     await writer.close()
   })
 }
+
+tape('a client that has all of a log in its cache sees each trim', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+  const seqs = await filled(owner)
+  const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+  t.equal((await collect(client.log)).length, 60)
+  for (const first of [20, 40]) {
+    await owner.trim({ lt: seqs[first] })
+    // what the owner has told by then has come
+    await client.sync()
+    t.equal(await codeOf(client.get(seqs[first - 1])), 'flumelog:trimmed')
+    t.deepEqual(await indexes(client, { reverse: true }), range(first, 60).reverse())
+    await check(t, client, seqs, first)
+  }
+  await client.close()
+  await owner.close()
+})
