@@ -267,8 +267,10 @@ class ClientEnd {
     if (this.isStopped && !this.isClosed) return this.pause()
     this.isReading = false
     const waiting = this.waiting.splice(0)
-    if (err !== null && !this.isClosed) this.fail(err)
-    else if (err === null) {
+    // a read may say something else of a file that is closed
+    if (err !== null && this.isClosed) err = errors.closed(this.file.filename)
+    else if (err !== null) this.fail(err)
+    else {
       if (!this.isTelling) this.listeners.onread()
       this.considerReading()
     }

@@ -113,6 +113,20 @@ tape('a tail that could not be read again after a deletion is not shown as it wa
   t.ok(isDeleted(SIZE), 'it is read when that is possible')
 })
 
+tape('who waits for the tail while the log is closed is told that, whatever the read says that was in progress', async (t) => {
+  const { end, fresh, hold, deleteAt, fail } = clientEnd()
+  end.tell(4 * SIZE, 3 * SIZE)
+  await fresh()
+  hold(true)
+  deleteAt(SIZE)
+  end.rewritten([0])
+  const code = codeOf(fresh())
+  await turn()
+  end.close()
+  await fail(new Error('Closed'))
+  t.equal(await code, 'flumelog:closed')
+})
+
 tape('a client that is told of a deletion before it is told that the log has the record shows it as deleted', async (t) => {
   const { end, fresh, deleteAt, isDeleted } = clientEnd()
   end.hold(true)
