@@ -16,7 +16,7 @@ const { ClientEnd } = require('../../lib/sharing/client-end')
 const { testFolder } = require('../helpers/folder')
 const { numbered } = require('../helpers/numbered')
 const { promises } = require('../helpers/promises')
-const { codeOf } = require('../helpers/reading')
+const { codeOf, collect } = require('../helpers/reading')
 const { sharer, shared } = require('../helpers/sharing')
 
 const BLOCK_SIZE = 256
@@ -185,6 +185,38 @@ tape('getPrevious does not take it for the start of the log that a compaction ha
   await moved
   release()
   t.equal(await code, 'flumelog:trimmed')
+  await client.close()
+  await owner.close()
+})
+
+tape('a stream or a scan that waits for the end of a log while that is compacted has the bounds that were meant', async (t) => {
+  const file = testFolder(t)('log')
+  const options = { blockSize: 256, shared: true }
+  const owner = promises(FlumeLog(file, options))
+  const seqs = []
+  for (let i = 1; i <= 40; i++) seqs.push(await owner.append(numbered(i, 20)))
+  const client = promises(FlumeLog(file, options))
+  await client.get(seqs[20])
+  const { follower } = logBehind(client.log).state.opened
+  const { point } = follower
+  let release
+  const isReleased = new Promise(resolve => { release = resolve })
+  await owner.del(seqs[5])
+  const last = await owner.append(numbered(41, 20))
+  while (client.log.since.value < last) await turn()
+  point.read = () => isReleased.then(() => Object.getPrototypeOf(point).read.call(point))
+  const all = { gt: seqs[3], lt: seqs[7], fromStart: true }
+  const read = [all, { ...all, reverse: true }, { gt: seqs[38] }, { lte: seqs[0] }, { lt: seqs[0] }, { gt: seqs[38], live: true, limit: 2 }].map(options => collect(client.log, options))
+  const scanned = []
+  const scan = new Promise((resolve, reject) => client.log.scan({ lt: seqs[3] }, (block, start) => { scanned.push(block.readUInt32LE(start)) }, err => err ? reject(err) : resolve()))
+  const found = Promise.all(read)
+  const compacted = new Promise((resolve, reject) => owner.log.compact(err => err ? reject(err) : resolve()))
+  while (!follower.isStopped) await turn()
+  release()
+  await compacted
+  t.deepEqual((await found).map(records => records.map(({ value }) => value.readUInt32LE(0))), [[5, 7], [7, 5], [40, 41], [1], [], [40, 41]])
+  await scan
+  t.deepEqual(scanned, [1, 2, 3])
   await client.close()
   await owner.close()
 })
