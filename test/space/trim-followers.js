@@ -356,3 +356,83 @@ tape('a client that waits to be told what came behind a block that is gone does 
   await client.close()
   await owner.close()
 })
+
+for (const isTrimmed of [true, false]) {
+  tape(`a client follows a compaction after the block in which the log ended then ${isTrimmed ? 'was trimmed' : 'has become a hole'}`, async (t) => {
+    const file = testFolder(t)('log')
+    const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+    const [first] = await filled(owner, 58)
+    const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+    await client.del(first)
+    const live = []
+    pull(client.log.stream({ live: true, fromStart: true, seqs: false }), pull.drain(value => live.push(value[0] - 1), () => {}))
+    await until(() => live.length === 57)
+    const { connection } = logBehind(client.log).state.opened.sharing
+    connection.socket.pause()
+    await new Promise((resolve, reject) => owner.log.compact(err => err ? reject(err) : resolve()))
+    const last = owner.log.since.value
+    const isInBlock = seq => Math.floor(seq / BLOCK_SIZE) === Math.floor(last / BLOCK_SIZE)
+    for (let i = 58; i < 120; i++) await owner.append(data(i))
+    const seqs = await collect(owner.log, { values: false })
+    if (isTrimmed) await owner.trim({ lt: seqs[80] })
+    else {
+      await owner.del(seqs.filter(isInBlock))
+      await owner.reclaim()
+    }
+    connection.socket.resume()
+    await client.sync()
+    t.deepEqual(await collect(client.log, { values: false }), await collect(owner.log, { values: false }))
+    await until(() => live.at(-1) === 119)
+    t.deepEqual(live.slice(57), (await indexes(owner)).filter(i => i > 57))
+    await client.close()
+    await owner.close()
+  })
+}
+
+for (const large of [false, true]) {
+  tape(`a search that finds all that the reader knows trimmed waits for what came since${large ? ', with large records' : ''}`, async (t) => {
+    const file = testFolder(t)('log')
+    const options = { blockSize: BLOCK_SIZE, large }
+    const writer = promises(FlumeLog(file, options))
+    const seqs = await filled(writer)
+    await published(file, seqs.at(-1))
+    const reader = promises(FlumeLog(file, { ...options, readOnly: true, cacheSize: 0 }))
+    await reader.onReady()
+    const { follower } = logBehind(reader.log).state.opened
+    const { advance } = follower
+    let goOn
+    const isHeld = new Promise(resolve => { goOn = resolve })
+    follower.advance = async function () {
+      await isHeld
+      return advance.call(this)
+    }
+    const after = await filled(writer, 100)
+    await writer.trim({ lt: after[99] })
+    await published(file, after.at(-1))
+    const found = reader.search(() => 0)
+    await until(() => reader.log.start > seqs.at(-1))
+    await Promise.all(Array.from({ length: 20 }, () => event(setImmediate)))
+    goOn()
+    t.equal((await found).seq, writer.log.start)
+    await reader.close()
+    await writer.close()
+  })
+}
+
+tape('a client that has all of a log in its cache sees each trim', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+  const seqs = await filled(owner)
+  const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+  t.equal((await collect(client.log)).length, 60)
+  for (const first of [20, 40]) {
+    await owner.trim({ lt: seqs[first] })
+    // what the owner has told by then has come
+    await client.sync()
+    t.equal(await codeOf(client.get(seqs[first - 1])), 'flumelog:trimmed')
+    t.deepEqual(await indexes(client, { reverse: true }), range(first, 60).reverse())
+    await check(t, client, seqs, first)
+  }
+  await client.close()
+  await owner.close()
+})
