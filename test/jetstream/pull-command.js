@@ -9,6 +9,7 @@ const { testFolder } = require('../helpers/folder')
 const { openLog, closeLogs } = require('../helpers/jetstream')
 const { withNats, withServer, streamName, startServer } = require('../helpers/nats')
 const { isCopy, recordsIn } = require('../helpers/pulling')
+const { runtime } = require('../helpers/runtime')
 
 withServer('flumelog pull', (shared) => {
   test('--no-live copies a stream, and says what it has done; the next one goes on', async (t) => {
@@ -89,7 +90,9 @@ withNats('flumelog pull with a password', (file) => {
     t.equal((await flumelog(['pull', address('me:a%3Ab%20c'), copy, '--no-live'])).code, 0)
     t.deepEqual(await recordsIn(copy), ['one'])
     const { code, stderr } = await flumelog(['pull', address('me:other'), copy, '--no-live'])
-    t.deepEqual([code, /refused the request/.test(stderr)], [1, true], stderr)
+    t.equal(code, 1)
+    // on Deno, the package that talks to NATS can miss why the connection was closed
+    t.match(stderr, runtime === 'deno' ? /refused the request|ECONNRESET|EPIPE/ : /refused the request/)
     await log.close()
     await server.stop()
   })
