@@ -409,12 +409,15 @@ class Log {
     else this.state.whenOpen(() => this.closeWhenRead())
   }
 
-  /** A client's calls may wait until it has read the end of the log. */
+  /** A client's calls may wait until it has read the end of the log, and deletions until they have found all chunks. */
   closeWhenRead () {
-    if (this.largeDeletion !== null && this.largeDeletion.pending > 0) return this.largeDeletion.whenDone(() => this.closeWhenRead())
     const sharing = this.state.opened?.sharing ?? null
-    if (sharing === null) this.closeOpened()
-    else sharing.whenRead(() => this.closeOpened())
+    const closeWhenDeleted = () => {
+      if (this.largeDeletion === null || this.largeDeletion.pending === 0) this.closeOpened()
+      else this.largeDeletion.whenDone(() => this.closeWhenRead())
+    }
+    if (sharing === null) closeWhenDeleted()
+    else sharing.whenRead(closeWhenDeleted)
   }
 
   /** Everything called before is done. */

@@ -19,6 +19,7 @@ const RETRY_DELAY = 50
  * @typedef {object} Listeners
  * @property {(isFresh: boolean) => void} onfresh blocks have all that the owner has told of, or do not any more
  * @property {() => void} onread blocks have more than when readers were told of the end
+ * @property {(awaitsOwner: boolean) => void} onwait calls wait for what the owner is about to tell, or do not any more
  * @property {(err: Error) => void} onfailure the file cannot be read, or is not what the owner says
  */
 
@@ -50,6 +51,8 @@ class ClientEnd {
     /** The log's start may be another one than when the point was read last. */
     this.mayBeTrimmed = false
     this.isReading = false
+    /** Callers wait for what the owner is about to tell. */
+    this.awaitsOwner = false
     /** Readers are told when this is over. */
     this.isTelling = false
     this.isHeld = false
@@ -137,8 +140,10 @@ class ClientEnd {
   }
 
   read () {
-    if (this.isReading || this.isStopped || this.isClosed) return
-    this.isReading = true
+    if (this.isReading || this.isClosed) return
+    this.isReading = !this.isStopped
+    this.updateWait()
+    if (!this.isReading) return
     this.step()
   }
 
@@ -310,9 +315,27 @@ class ClientEnd {
 
   pause () {
     this.isReading = false
+    this.updateWait()
     const { onpause } = this
     this.onpause = null
     if (onpause !== null) onpause(null)
+  }
+
+  updateWait () {
+    const awaitsOwner = this.waiting.length > 0 && !this.isReading
+    if (awaitsOwner !== this.awaitsOwner) this.listeners.onwait(this.awaitsOwner = awaitsOwner)
+  }
+
+  /** @param {Error | null} err */
+  answer (err) {
+    const waiting = this.waiting.splice(0)
+    this.updateWait()
+    callAll(waiting, err)
+  }
+
+  /** @param {Error} err why callers need not wait for the owner any longer */
+  giveUp (err) {
+    if (!this.isReading) this.answer(err)
   }
 
   /** It has not become the owner. */
@@ -329,12 +352,12 @@ class ClientEnd {
   /** It is the owner: blocks have everything. */
   release () {
     this.isClosed = true
-    callAll(this.waiting.splice(0), null)
+    this.answer(null)
   }
 
   close () {
     this.isClosed = true
-    if (!this.isReading) callAll(this.waiting.splice(0), errors.closed(this.file.filename))
+    this.giveUp(errors.closed(this.file.filename))
   }
 }
 

@@ -28,6 +28,7 @@ const TRANSITIONS = {
  * @property {boolean} hasOperations of others, which need the file for themselves
  * @property {boolean} hasTrim blocks are to be trimmed
  * @property {boolean} hasJustTrimmed blocks were, since the last write
+ * @property {boolean} isPartial of what is acknowledged together, a part is written: readers must not see it, so the log must not seem closed
  * @property {boolean} hasUnwritten records are packed and not written
  * @property {boolean} hasUnacknowledged calls wait, though all is written: an empty batch, which may ask for a sync
  * @property {boolean} isClosing
@@ -41,9 +42,9 @@ const TRANSITIONS = {
  */
 function nextStep (work) {
   if (work.hasFailed) return 'fail'
-  if (work.hasOperations && !(work.hasDeletions && !work.hasJustDeleted)) return 'operate'
+  if (work.hasOperations && !work.isPartial && !(work.hasDeletions && !work.hasJustDeleted)) return 'operate'
   if (work.hasDeletions && !(work.hasUnwritten && work.hasJustDeleted)) return 'delete'
-  if (work.hasTrim && !(work.hasUnwritten && work.hasJustTrimmed)) return 'trim'
+  if (work.hasTrim && !work.isPartial && !(work.hasUnwritten && work.hasJustTrimmed)) return 'trim'
   if (work.hasUnwritten) return work.mustTruncate ? 'truncate' : 'write'
   if (work.hasUnacknowledged) return 'settle'
   return work.isClosing ? 'close' : 'rest'

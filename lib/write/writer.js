@@ -330,6 +330,7 @@ class Writer {
       hasOperations: this.operations.length > 0,
       hasTrim: this.trimmer.hasWork,
       hasJustTrimmed: this.hasJustTrimmed,
+      isPartial: this.written > this.acknowledged,
       hasUnwritten: packer.end > this.written,
       hasUnacknowledged: waiters.hasGroups,
       isClosing: this.onclosed !== null

@@ -93,3 +93,19 @@ tape('an owner that is killed while it stores large records leaves each of them 
   const numbers = await numbersIn(t, file, 4096)
   for (let i = 0; i < 2; i++) t.deepEqual(numbers.filter(number => Math.floor(number / 1000) === i), Array.from({ length: 12 }, (_, n) => 1000 * i + n + 1))
 })
+
+tape('a client that is closed before it has read the end of the log deletes first what it was asked to', async (t) => {
+  const file = testFolder(t)('log')
+  const options = { blockSize: 256, shared: true, large: true, cacheSize: 0 }
+  const owner = promises(FlumeLog(file, options))
+  await owner.onReady()
+  const client = promises(FlumeLog(file, options))
+  await client.onReady()
+  const seqs = []
+  for (let number = 1; number <= 3; number++) seqs.push(await client.append(numbered(number, 600)))
+  // it has not read what it has appended
+  const deletions = [client.del(seqs[0]), client.del({ gte: seqs[1], lt: seqs[2] })]
+  await Promise.all([...deletions, client.close()])
+  t.deepEqual((await collect(owner.log)).map(({ seq }) => seq), [seqs[2]])
+  await owner.close()
+})

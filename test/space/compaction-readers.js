@@ -199,6 +199,46 @@ tape('a log can be opened read-only at any step of its compaction, and follows t
   await log.close()
 })
 
+tape('readers do not see a part of an append that a compaction interrupts', async (t) => {
+  const file = testFolder(t)('log')
+  const log = await open(file)
+  for (let n = 0; n < 3; n++) await log.append(`record ${n}`)
+  await log.del(0)
+  const { writer } = logBehind(log.flumelog).state.opened
+  // more than one write
+  const array = Array.from({ length: 40 }, (_, i) => Buffer.alloc(60000, `${i} `))
+  const { exclusively, write } = writer
+  let appended
+  writer.exclusively = async (run) => {
+    appended = log.append(array)
+    return new Promise((resolve, reject) => {
+      writer.write = () => {
+        delete writer.write
+        write.call(writer)
+        exclusively.call(writer, run).then(resolve, reject)
+      }
+    })
+  }
+  const { recoveryPoint } = writer
+  const { handOver } = recoveryPoint
+  const seen = []
+  let reader
+  // the log's file is the old one still, and the recovery point that of the new one
+  recoveryPoint.handOver = (next, takePlace, cb) => handOver.call(recoveryPoint, next, async () => {
+    reader = await open(file, { readOnly: true })
+    for await (const { value } of reader.stream()) seen.push(String(value))
+    await takePlace()
+  }, cb)
+  const live = []
+  await log.compact()
+  await appended
+  const expected = ['record 1', 'record 2', ...array.map(String)]
+  t.ok([2, expected.length].includes(seen.length), `${seen.length} records`)
+  for await (const { value } of reader.stream()) live.push(String(value))
+  t.deepEqual(live, expected)
+  await Promise.all([log, reader].map(log => log.close()))
+})
+
 tape('a log that is compacted while it is being opened read-only is opened as it is then', async (t) => {
   const file = testFolder(t)('log')
   const log = await open(file, SMALL)

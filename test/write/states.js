@@ -41,6 +41,15 @@ test('where there are always deletions and appends, each gets every second turn'
   t.end()
 })
 
+test('while a part is written of what is acknowledged together, nobody else gets the file', (t) => {
+  for (const work of ALL) {
+    const step = nextStep({ ...work, hasOperations: true, hasTrim: true, isPartial: true })
+    if (['operate', 'trim'].includes(step)) t.fail(JSON.stringify(work))
+  }
+  t.pass(`${ALL.length} combinations`)
+  t.end()
+})
+
 test('every state leads to closed, and every state that is named exists', (t) => {
   const names = Object.keys(TRANSITIONS)
   for (const name of names) {

@@ -16,6 +16,14 @@ class History {
     this.failed = new Map()
     this.maybeDeleted = new Set()
     this.deleted = new Set()
+    /** Records before which others were, or may have been, trimmed. */
+    this.trims = new Set()
+    /** Where logs start, at least, by their ids. @type {Map<string, number>} */
+    this.starts = new Map()
+    /** Whether records are trimmed that nobody has asked for. */
+    this.retains = false
+    /** Records that somebody has not found any more. @type {Map<number, string>} */
+    this.gone = new Map()
     this.errors = new Map()
     /** @type {Array<{ who: string, ranges: number[] }>} */
     this.seen = []
@@ -31,8 +39,11 @@ class History {
   add (who, message) {
     const { what, number, first, last, code } = message
     if (what === 'acked') for (const entry of message.acked) this.addAcknowledged(...entry)
-    else if (what === 'deleting') this.maybeDeleted.add(number)
-    else if (what === 'deleted') this.deleted.add(number)
+    else if (what === 'deleting') for (const number of message.numbers ?? [message.number]) this.maybeDeleted.add(number)
+    else if (what === 'deleted') for (const number of message.numbers ?? [message.number]) this.deleted.add(number)
+    else if (what === 'trimming') this.trims.add(number)
+    else if (what === 'trimmed') this.starts.set(message.id, Math.max(message.start, this.starts.get(message.id) ?? 0))
+    else if (what === 'gone') this.gone.set(number, `${who}: ${message.how}`)
     else if (what === 'compacted' && message.id !== undefined) this.compactions.add(message.id)
     else if (what === 'seen') this.seen.push({ who, ranges: message.ranges })
     else if (what === 'failed') {
@@ -63,10 +74,16 @@ class History {
   /**
    * @param {Array<{ seq: number, number: number }>} records in the log, in order
    * @param {string} logId
+   * @param {number} start of the log
    * @returns {string[]} what is wrong
    */
-  check (records, logId) {
+  check (records, logId, start) {
     const { problems } = this
+    /** What is left of each process: a trim removes all before. @type {Map<number, number>} */
+    const firsts = new Map()
+    for (const { number } of records) if (!firsts.has(Math.floor(number / MEMBER))) firsts.set(Math.floor(number / MEMBER), number)
+    this.isGone = number => this.maybeDeleted.has(number) || this.mayBeTrimmed(number, firsts)
+    if ((this.starts.get(logId) ?? 0) > start) problems.push(`the log was trimmed up to ${this.starts.get(logId)}, and starts at ${start}`)
     const there = new Map()
     const last = new Map()
     for (const { seq, number } of records) {
@@ -80,11 +97,29 @@ class History {
     for (const number of there.keys()) if (this.failed.has(number)) this.checkFailed(number, there)
     for (const [number, { seq, id }] of this.acknowledged) {
       const at = there.get(number)
-      if (at === undefined && !this.maybeDeleted.has(number)) problems.push(`record ${name(number)} was acknowledged at ${seq}, and is missing`)
+      if (at === undefined && !this.isGone(number)) problems.push(`record ${name(number)} was acknowledged at ${seq}, and is missing`)
       else if (at !== undefined && seq !== null && id === logId && seq !== at) problems.push(`record ${name(number)} was acknowledged at ${seq}, and is at ${at}`)
     }
+    for (const [number, how] of this.gone) if (!this.isGone(number)) problems.push(`record ${name(number)} was gone, though nobody has removed it: ${how}`)
     for (const { who, ranges } of this.seen) this.checkSeen(who, numbersOf(ranges), there)
     return problems
+  }
+
+  /**
+   * @param {number} number
+   * @param {Map<number, number>} firsts of each process: the first record that is there
+   */
+  mayBeTrimmed (number, firsts) {
+    if (number >= (firsts.get(Math.floor(number / MEMBER)) ?? Infinity)) return false
+    if (this.retains) return true
+    const known = this.acknowledged.get(number)
+    for (const other of this.trims) {
+      const first = this.acknowledged.get(other)
+      // those whose seqs cannot be compared
+      if ((known?.seq ?? null) === null || (first?.seq ?? null) === null || known.id !== first.id) return true
+      if (known.seq < first.seq) return true
+    }
+    return false
   }
 
   /** Of an array that failed, an owner may have stored the first records before it died. */
@@ -97,7 +132,7 @@ class History {
   checkSeen (who, seen, there) {
     for (const number of there.keys()) if (!seen.has(number)) this.problems.push(`${who} has not seen record ${name(number)} at ${there.get(number)}`)
     for (const number of seen) {
-      if (!there.has(number) && !this.maybeDeleted.has(number)) this.problems.push(`${who} has seen record ${name(number)}, which is not there`)
+      if (!there.has(number) && !this.isGone(number)) this.problems.push(`${who} has seen record ${name(number)}, which is not there`)
     }
   }
 }

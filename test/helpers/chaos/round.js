@@ -22,9 +22,10 @@ const READERS = 2
 class Round {
   /**
    * @param {import('tape').Test} t
-   * @param {{ file: string, seed: number, firstMember: number, disk: any, actions: RegExp }} settings disk: one that can be filled, or null; actions: names of those that are taken
+   * @param {{ file: string, seed: number, firstMember: number, disk: any, actions: RegExp, blocks: number | null }} settings disk: one that can be filled, or null; actions: names of those that are taken;
+   *   blocks: milliseconds for which each event loop is blocked now and then, null: as it comes
    */
-  constructor (t, { file, seed, firstMember, disk, actions }) {
+  constructor (t, { file, seed, firstMember, disk, actions, blocks }) {
     this.t = t
     this.actions = actions
     this.file = file
@@ -35,12 +36,19 @@ class Round {
     this.history = new History()
     if (disk !== null) this.history.expected.push('ENOSPC')
     this.options = {
-      blockSize: random.pick([1024, 4096, 65536]),
+      blockSize: random.pick([256, 1024, 4096, 65536]),
       checksum: random() < 0.8,
       sync: random.pick(['interval', 'interval', 'always', 'never']),
       syncInterval: 20,
-      ackInterval: random.pick([0, 0, 3])
+      ackInterval: random.pick([0, 0, 3]),
+      large: random() < 0.4,
+      ...random() < 0.2 && { retain: random.pick([{ bytes: 500000 }, { records: 1000 }]) }
     }
+    this.history.retains = this.options.retain !== undefined
+    /** What processes do beside appending, and deleting single records. */
+    this.does = { reads: random() < 0.8, removes: random.pick([null, ['range', 'blocks'], ['range', 'blocks', 'blocks', 'trim', 'reclaim'], ['trim'], ['range', 'blocks', 'blocks', 'trim', 'reclaim']]) }
+    /** Milliseconds for which event loops are blocked now and then, as on a busy machine. */
+    this.blocks = blocks ?? random.pick([0, 0, 20, 200])
     /** Those that are alive. @type {any[]} */
     this.writers = []
     this.readers = []
@@ -54,8 +62,9 @@ class Round {
   spawn (isReader) {
     const { t, file, random } = this
     const member = this.member++
-    const options = { ...this.options, timeout: random.pick([250, 10000, 10000]) }
-    const process = start(t, 'chaos-member.js', { file, options: isReader ? { checksum: options.checksum } : options, member, isReader, seed: random.below(2 ** 31) })
+    const options = { ...this.options, timeout: random.pick([250, 10000, 10000]), cacheSize: random.pick([0, 2 ** 20, 2 ** 26]) }
+    const does = { ...this.does, blocks: random() < 0.5 ? this.blocks : 0 }
+    const process = start(t, 'chaos-member.js', { file, options: isReader ? { checksum: options.checksum, large: options.large, cacheSize: random.pick([0, 2 ** 20]) } : options, member, isReader, does, seed: random.below(2 ** 31) })
     const list = isReader ? this.readers : this.writers
     const one = { process, member, isReader, name: `${isReader ? 'reader' : 'process'} ${member} (pid ${process.child.pid})`, isDoomed: false, isStopped: false }
     list.push(one)
@@ -243,22 +252,22 @@ class Round {
       one.process.send({ close: true })
     }
     await this.until(() => this.writers.length === 0 && this.readers.length === 0, 'closing')
-    const { records, id } = await recordsIn(this.file, this.options)
-    this.problems = this.history.check(records, id)
+    const { records, id, start } = await recordsIn(this.file, this.options)
+    this.problems = this.history.check(records, id, start)
   }
 }
 
-/** @returns {Promise<{ records: Array<{ seq: number, number: number }>, id: string }>} */
-async function recordsIn (file, { checksum }) {
-  const reader = promises(FlumeLog(file, { readOnly: true, checksum }))
+/** @returns {Promise<{ records: Array<{ seq: number, number: number }>, id: string, start: number }>} */
+async function recordsIn (file, { checksum, large }) {
+  const reader = promises(FlumeLog(file, { readOnly: true, checksum, large }))
   const found = await collect(reader.log)
-  const { id } = reader.log
+  const { id, start } = reader.log
   await reader.close()
   const records = found.map(({ seq, value }) => {
     if (!isIntact(value)) throw new Error(`at ${seq} is no whole record`)
     return { seq, number: numberOf(value) }
   })
-  return { records, id }
+  return { records, id, start }
 }
 
 /** What a process has said of itself last. */

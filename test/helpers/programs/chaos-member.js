@@ -1,16 +1,18 @@
 'use strict'
 
-// A process that shares a log: appends, deletes and fsyncs all the time, follows the log, and
+// A process that shares a log: appends, deletes, trims, reads and fsyncs all the time, follows the log, and
 // tells what became of each call, until it is told to finish, or killed. If it is told to, it
-// compacts the log. With `isReader`, it only follows. If the file is not under its name any more, it ends.
+// compacts the log. With `isReader`, it only follows and reads. If the file is not under its name any more, it ends.
 
-const pull = require('pull-stream')
 const FlumeLog = require('../../..')
 const layout = require('../../../lib/format/layout')
 const { argument, tell, listen } = require('../processes')
 const { numbered, sizeOf, isIntact, numberOf } = require('../numbered')
 const { randomFrom } = require('../random')
-const { MEMBER, NumberRanges } = require('../chaos/numbers')
+const { MEMBER } = require('../chaos/numbers')
+const { Following } = require('../chaos/following')
+const { Reads, GONE } = require('../chaos/reads')
+const { Removals } = require('../chaos/removals')
 
 /** Milliseconds between two looks at what is in progress, and looks after which it hangs; while this process is stopped, nothing counts. */
 const LOOK = 100
@@ -20,12 +22,16 @@ const MOST = 60
 const MOST_MINE = 300
 /** The folder was renamed: whoever notices has to open the log again, which another process does here. */
 const REPLACED = 'flumelog:replaced'
+/** Calls that read at first, or only. */
+const READS = ['read', 'range', 'blocks', 'trim', 'reclaim', 'verify']
 const RETRIED = ['flumelog:unreachable', 'flumelog:locked', 'ENOSPC']
 
-const { file, options, member, isReader, seed } = argument()
+const { file, options, member, isReader, does, seed } = argument()
 const random = randomFrom(seed)
 let log
-const seen = new NumberRanges()
+let following
+let reads
+let removals
 const pending = new Map()
 const told = []
 let calls = 0
@@ -45,9 +51,11 @@ listen(({ finish, leave, sentinel, awaits, close, look, compact: isCompacting })
     isFinishing = true
     started('close', done => log.close((err) => {
       done()
-      say({ what: 'closed', code: err?.code, message: err?.message, pending: [...pending.values()].map(({ what }) => what).filter(what => !['open', 'close'].includes(what)) })
-      tellNow()
-      process.exit()
+      answeredReads(() => {
+        say({ what: 'closed', code: err?.code, message: err?.message, pending: unanswered() })
+        tellNow()
+        process.exit()
+      })
     }))
   }
   if (sentinel) appendSentinel()
@@ -55,7 +63,7 @@ listen(({ finish, leave, sentinel, awaits, close, look, compact: isCompacting })
     awaited = awaits
     lookForAwaited()
   }
-  if (look) say({ what: 'looked', role: log.role, stats: log.stats(), since: log.since.value, pending: [...pending.values()], seenUpTo: seen.lastSeq, hasSeen: seen.has(awaited) })
+  if (look) say({ what: 'looked', role: log.role, stats: log.stats(), since: log.since.value, pending: [...pending.values()], seenUpTo: following?.lastSeq, hasSeen: following?.has(awaited) })
 })
 
 started('open', open)
@@ -69,11 +77,23 @@ function open (done) {
     if (err) return say({ what: 'refused', code: err.code, message: err.message })
     say({ what: 'opened', role: log.role })
     follow()
-    if (isReader) return
-    log.onCompact(moved)
-    isOpen = true
+    if (!isReader) {
+      log.onCompact(moved)
+      isOpen = true
+    }
     work()
   })
+}
+
+// as on a busy machine
+if (does.blocks > 0) blockOften()
+
+function blockOften () {
+  const asleep = new Int32Array(new SharedArrayBuffer(4))
+  setTimeout(() => {
+    Atomics.wait(asleep, 0, 0, 10 + random.below(does.blocks))
+    blockOften()
+  }, random.below(300)).unref()
 }
 
 setInterval(() => {
@@ -96,13 +116,24 @@ setInterval(() => {
 function say (message) {
   if (message.code === REPLACED && !isFinishing) {
     isFinishing = true
-    log.close(() => {
-      say({ what: 'replaced', pending: [...pending.values()].map(({ what }) => what).filter(what => !['open', 'close'].includes(what)) })
+    log.close(() => answeredReads(() => {
+      say({ what: 'replaced', pending: unanswered() })
       tellNow()
       process.exit()
-    })
+    }))
   }
   if (told.push(message) === 1) setImmediate(tellNow)
+}
+
+function unanswered () {
+  return [...pending.values()].map(({ what }) => what).filter(what => !['open', 'close'].includes(what))
+}
+
+/** Those that were in progress when the log was closed end soon after that. */
+function answeredReads (cb, left = LOOKS) {
+  const reading = unanswered().some(what => READS.includes(what))
+  if (reading && left > 0) setTimeout(answeredReads, 10, cb, left - 1)
+  else cb()
 }
 
 function tellNow () {
@@ -114,19 +145,26 @@ function tellNow () {
 // Following
 
 function follow () {
-  pull(log.stream({ live: true }), pull.drain(({ seq, value }) => {
-    if (!isIntact(value)) return say({ what: 'wrong', why: `at ${seq} is no whole record` })
-    const number = numberOf(value)
-    const problem = seen.add(number, seq)
-    if (problem !== null) say({ what: 'wrong', why: problem })
-    if (number === awaited) lookForAwaited()
-  }, (err) => {
-    if (!isFinishing || (err && err.code !== 'flumelog:closed')) say({ what: 'ended', code: err?.code, message: err?.message })
-  }))
+  following = new Following(log, {
+    onwrong: why => say({ what: 'wrong', why }),
+    onrecord: (number) => { if (number === awaited) lookForAwaited() },
+    onend: (err) => {
+      if (!isFinishing || (err && err.code !== 'flumelog:closed')) say({ what: 'ended', code: err?.code, message: err?.message })
+    }
+  })
+  reads = new Reads(log, following, random, {
+    onwrong: why => say({ what: 'wrong', why }),
+    ongone: (number, how) => say({ what: 'gone', number, how })
+  })
+  removals = new Removals(log, random, (message) => {
+    say(message)
+    tellNow()
+  })
+  following.start(random() < 0.5)
 }
 
 function lookForAwaited () {
-  if (seen.has(awaited)) say({ what: 'seen', ranges: seen.toJSON() })
+  if (following?.has(awaited)) say({ what: 'seen', ranges: following.toJSON() })
 }
 
 // Calls
@@ -142,7 +180,7 @@ function started (what, call) {
 }
 
 function work () {
-  if (isFinishing) return
+  if (isFinishing || (isReader && !does.reads)) return
   for (let count = 1 + random.below(12); count > 0 && pending.size < MOST; count--) act()
   setTimeout(work, random() < 0.3 ? 0 : random.below(25))
 }
@@ -150,6 +188,9 @@ function work () {
 const mine = []
 
 function act () {
+  if (does.reads && random() < 0.25) return started('read', done => reads.read(done))
+  if (isReader) return
+  if (does.removes && random() < 0.02) return remove()
   const dice = random()
   if (dice < 0.62) append(1, {})
   else if (dice < 0.72) append(1 + random.below(40), {})
@@ -164,11 +205,28 @@ function answered (what, err, done, more) {
   done()
 }
 
+/** Many records at once, soon after the last of them was appended, or later. */
+function remove () {
+  const { id } = log
+  const own = mine.slice(-MOST_MINE).filter(entry => entry.id === id)
+  if (own.length === 0) return
+  const what = random.pick(does.removes)
+  const { seq } = random() < 0.6 ? own.at(-1) : random.pick(own)
+  started(what, (done) => {
+    const isOver = err => answered(what, err, done)
+    if (what === 'range') removals.range(seq, random.pick(own.slice(-10)).seq, isOver)
+    else if (what === 'blocks') removals.blocks(seq, isOver)
+    else if (what === 'trim') removals.before(random.pick(own), isOver)
+    else log.reclaim(isOver)
+  })
+}
+
 function append (count, appendOptions) {
-  const most = layout.maxRecordSize(log.blockSize, options.checksum ?? true)
+  const largest = layout.maxRecordSize(log.blockSize, options.checksum ?? true)
+  const most = options.large && !appendOptions.atomic && random() < 0.05 ? Math.min(5 * log.blockSize, 150000) : largest
   const first = member * MEMBER + made + 1
   made += count
-  const sizes = Array.from({ length: count }, (_, i) => sizeOf(first + i, Math.min(most, appendOptions.atomic ? most / count - 4 : 3000)))
+  const sizes = Array.from({ length: count }, (_, i) => most > largest ? random.below(most) : sizeOf(first + i, Math.min(most, appendOptions.atomic ? most / count - 4 : 3000)))
   const records = sizes.map((size, i) => numbered(first + i, Math.floor(size)))
   const asked = log.role
   const isOne = count === 1 && !appendOptions.atomic
@@ -194,7 +252,10 @@ function erase () {
   started(`del ${number} at ${seq}`, done => log.del(seq, (err) => {
     // it was compacted twice while this process was to read the end of the log: nothing was deleted
     if (err?.code === 'flumelog:compacted') return done()
-    if (err) answered('del', err, () => {}, `${number} at ${seq}, ${how}`)
+    if (GONE.includes(err?.code)) {
+      say({ what: 'gone', number, how: 'del' })
+      done()
+    } else if (err) answered('del', err, () => {}, `${number} at ${seq}, ${how}`)
     else say({ what: 'deleted', number })
     done()
   }))
@@ -216,7 +277,7 @@ function moved ({ id, previousId, map }) {
     if (entry.id !== previousId) continue
     entry.id = null
     map(entry.seq).then((seq) => {
-      if (seq === null) say({ what: 'wrong', why: `record ${entry.number}, at ${entry.seq} before, is in compacted log ${id} no more` })
+      if (seq === null) say({ what: 'gone', number: entry.number, how: `at ${entry.seq} before, in compacted log ${id}` })
       else Object.assign(entry, { seq, id })
     }, () => {})
   }
@@ -228,6 +289,10 @@ async function verify (done) {
     if (id !== log.id) continue
     const found = await new Promise(resolve => log.get(seq, (err, value) => resolve(err ?? value)))
     if (id !== log.id || found.code === 'flumelog:closed' || found.code === REPLACED) continue
+    if (GONE.includes(found.code)) {
+      say({ what: 'gone', number, how: 'verify' })
+      continue
+    }
     if (found instanceof Error || !isIntact(found) || numberOf(found) !== number) say({ what: 'wrong', why: `record ${number} is not at ${seq} of ${id}, ${how}: ${found instanceof Error ? found.message : numberOf(found)}` })
   }
   done()
