@@ -97,7 +97,7 @@ class Exploration {
     await this.compareAll()
     gate.open()
     const closedAt = this.model.now
-    await this.within(this.reader.close(), 'close of the follower')
+    await this.within(this.reader.close().catch(err => this.endIfMissed(err)), 'close of the follower')
     await this.within(this.writer.close(), 'close of the writer')
     await turns(3)
     // with its log, those end that wait
@@ -129,7 +129,7 @@ class Exploration {
       await this.writer.sync()
       await this[what]()
     }
-    this.busy = (isByFollower ? this.gate.run(run) : run()).then(() => this.note(`${who}: done: ${what}`), err => {
+    this.busy = (isByFollower ? this.gate.run(run) : run()).then(() => this.note(`${who}: done: ${what}`)).catch(err => isByFollower ? this.endIfMissed(err) : Promise.reject(err)).catch(err => {
       this.problems.push(`${who}: ${what}: ${err.stack}`)
     }).finally(() => { this.busy = null })
     return this.busy
@@ -375,6 +375,15 @@ class Exploration {
     return random.pick(['append', 'append', 'append', 'append', 'deleteOne', 'deleteBlock', 'deleteBlock', 'deleteRange', 'trim', 'reclaim', 'compact', 'reopen'])
   }
 
+  /**
+   * @param {any} err of the follower
+   * @throws that, unless the follower may fail
+   */
+  endIfMissed (err) {
+    this.isOver ||= this.answers.mayMissCompactions(this.settledAt, Infinity)
+    if (err.code !== 'flumelog:replaced' || !this.isOver) throw err
+  }
+
   /** Waits until nothing more happens unless something is released, as far as can be seen. */
   async calm () {
     for (let left = 20; left > 0; left--) {
@@ -400,10 +409,7 @@ class Exploration {
         if (this.pendingCalls === 0 && gate.isQuiet && isSame && at === model.now) break
         await new Promise(resolve => setTimeout(resolve, 1))
       }
-    })().catch(err => {
-      if (err.code !== 'flumelog:replaced' || !this.answers.mayMissCompactions(this.settledAt, Infinity)) throw err
-      this.isOver = true
-    }), `settle: ${this.pendingCalls} calls are pending: ${this.calls.filter(({ answeredAt }) => answeredAt === Infinity).map(({ what, about }) => `${what} ${about}`)}; ${this.calls.length}`).catch(err => {
+    })().catch(err => this.endIfMissed(err)), `settle: ${this.pendingCalls} calls are pending: ${this.calls.filter(({ answeredAt }) => answeredAt === Infinity).map(({ what, about }) => `${what} ${about}`)}; ${this.calls.length}`).catch(err => {
       this.problems.push(`${what}: ${err.stack} end ${endOf(this.reader.log)} ${endOf(this.writer.log)} id ${this.reader.log.id} ${this.writer.log.id} pending ${this.pendingCalls} quiet ${gate.isQuiet} ${gate.pending} ${gate.calls.length} ${gate.messages.length}`)
     })
     gate.shut()
