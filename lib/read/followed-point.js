@@ -224,10 +224,12 @@ class FollowedPoint {
    * @param {(err: Error | null, isSame?: boolean) => void} cb whether it still is, so that nothing was rewritten in between
    */
   compare (point, cb) {
+    // another file has the log since, or this process writes it
+    const isOver = () => this.blocks.followedPoint !== this
     this.read().then(
-      (after) => process.nextTick(cb, null, after?.id === point?.id),
+      (after) => process.nextTick(cb, null, after?.id === point?.id && !isOver()),
       // if it cannot be read, the blocks are as they were found, unless it is known that they are not
-      (err) => this.isOutdated ? process.nextTick(cb, err) : process.nextTick(cb, null, true)
+      (err) => this.isOutdated ? process.nextTick(cb, err) : process.nextTick(cb, null, !isOver())
     )
   }
 }

@@ -300,7 +300,8 @@ class ClientEnd {
     this.seenPoint = ''
     // what was deleted there since
     this.tailChanges++
-    this.point = new FollowedPoint(this.io, this.blocks, null, () => {})
+    // streams go on before `resume`
+    this.point = this.blocks.followedPoint = new FollowedPoint(this.io, this.blocks, null, () => {})
   }
 
   // While this process becomes the owner, or moves to another file

@@ -116,3 +116,15 @@ tape('a client reads no single record of a block that may lack a deletion that i
   await other
   t.ok(layout.isDeleted((await deleted).buffer, 0), 'and the record is not there')
 })
+
+tape('a block that was read while the log was moved to another file, or taken over, is looked at again as it is there', async (t) => {
+  const { blocks, reads } = clientBlocks()
+  for (const isWriter of [false, true]) {
+    const { followedPoint: before } = blocks
+    const same = new Promise((resolve, reject) => before.compare(before.current, (err, isSame) => err ? reject(err) : resolve(isSame)))
+    while (reads.length === 0) await new Promise(resolve => setImmediate(resolve))
+    blocks.followedPoint = isWriter ? null : new FollowedPoint(before.io, blocks, null, () => {})
+    reads.shift().answer()
+    t.equal(await same, false)
+  }
+})

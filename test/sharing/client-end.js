@@ -220,3 +220,10 @@ tape('a stream or a scan that waits for the end of a log while that is compacted
   await client.close()
   await owner.close()
 })
+
+tape('blocks that streams of a client read as soon as the log is another file are compared with the recovery point of that', (t) => {
+  const { end } = clientEnd()
+  end.moved(0, -1)
+  t.equal(end.blocks.followedPoint, end.point)
+  t.end()
+})
