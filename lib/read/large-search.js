@@ -22,10 +22,6 @@ class LargeSearch extends Search {
     this.start = this.blocks.start
   }
 
-  again () {
-    new LargeSearch(this.context, this.compare, this.cb).halve()
-  }
-
   /**
    * Compares the first record that starts in block `middle` or after it.
    * @param {number} middle

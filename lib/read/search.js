@@ -19,7 +19,7 @@ const { format } = require('../format-value')
  */
 class Search {
   /**
-   * @param {Pick<import('./stream').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context
+   * @param {Pick<import('./stream').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn' | 'whenOpen'>} context
    * @param {Compare} compare
    * @param {SearchCallback} cb
    */
@@ -84,8 +84,11 @@ class Search {
     })
   }
 
+  /** When there is something behind what was trimmed; on a new stack, since that may be known already. */
   again () {
-    new Search(this.context, this.compare, this.cb).halve()
+    const { context, compare, cb } = this
+    const Kind = /** @type {typeof Search} */ (this.constructor)
+    process.nextTick(() => context.whenOpen((err) => err ? cb(err) : new Kind(context, compare, cb).halve()))
   }
 
   /** @param {() => void} run called after a whole block has been searched: checking the clock costs less than that */
@@ -135,7 +138,7 @@ class Search {
 }
 
 /**
- * @param {Pick<import('./stream').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context
+ * @param {ConstructorParameters<typeof Search>[0]} context
  * @param {Compare} compare
  * @param {SearchCallback} cb flumelog:not-found if every record is before the target, flumelog:invalid if `compare`
  *   does not return a number, what it throws if it throws

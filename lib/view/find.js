@@ -77,7 +77,7 @@ async function findValue (rows, path, value, encoding) {
  * @returns {Promise<{ seq: number, data: Buffer } | null>}
  */
 function searchIn ({ log, blocks }, compare) {
-  const context = { blocks, decode: null, takesText: false, turn: log.turn }
+  const context = { blocks, decode: null, takesText: false, turn: log.turn, whenOpen: log.whenFresh }
   const find = blocks.large ? require('../read/large-search').searchLarge : search
   return new Promise((resolve, reject) => find(context, compare, (err, seq, data) => {
     if (!err) resolve({ seq, data })

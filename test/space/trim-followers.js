@@ -213,6 +213,46 @@ tape('a reader that knows of a trim before it knows what came since does not tak
   await writer.close()
 })
 
+for (const large of [false, true]) {
+  tape(`a search that a trim overtakes goes on when what came since is known, or ends with the log${large ? ', with large records' : ''}`, async (t) => {
+    const file = testFolder(t)('log')
+    const options = { blockSize: BLOCK_SIZE, large }
+    const writer = promises(FlumeLog(file, options))
+    const seqs = await filled(writer)
+    await published(file, seqs.at(-1))
+    const reader = promises(FlumeLog(file, { ...options, readOnly: true }))
+    await reader.onReady()
+    const { follower, blocks } = logBehind(reader.log).state.opened
+    const { advance } = follower
+    for (const isClosed of [false, true]) {
+      let goOn
+      const isHeld = new Promise(resolve => { goOn = resolve })
+      follower.advance = async function () {
+        await isHeld
+        return advance.call(this)
+      }
+      const after = await filled(writer)
+      await writer.trim({ lt: after[30] })
+      await published(file, after.at(-1))
+      const { start } = writer.log
+      // as when it reads a block that is zeros
+      const search = reader.search(() => {
+        if (blocks.start < start) blocks.trim(start)
+        return 0
+      })
+      const ended = isClosed ? codeOf(search) : search
+      await Promise.all(Array.from({ length: 20 }, () => event(setImmediate)))
+      const closed = isClosed ? reader.close() : null
+      if (isClosed) t.equal(await ended, 'flumelog:closed')
+      goOn()
+      if (!isClosed) t.equal((await ended).seq, start)
+      await closed
+      await until(() => isClosed || reader.log.since.value === after.at(-1))
+    }
+    await writer.close()
+  })
+}
+
 tape('a client that knows of a trim before the owner tells it what came since does not take the log for an empty one', async (t) => {
   const inFolder = testFolder(t)
   const file = inFolder('log')
