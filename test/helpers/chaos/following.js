@@ -39,8 +39,10 @@ class Following {
     pull(log.stream({ live: true, fromStart }), pull.drain(({ seq, value }) => {
       if (!isIntact(value)) return this.onwrong(`at ${seq} is no whole record`)
       const number = numberOf(value)
+      const { lastSeq } = seen
+      const isKnown = seen.has(number)
       const problem = seen.add(number, seq)
-      if (problem !== null) this.onwrong(problem)
+      if (problem !== null) this.onwrong(`${problem}${isKnown ? ', for the second time' : ''}, in ${log.id}, the last one at ${lastSeq} in ${this.id}, from the start: ${fromStart}`)
       this.remember(number, seq)
       this.onrecord(number)
     }, (err) => {

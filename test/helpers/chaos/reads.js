@@ -32,16 +32,23 @@ class Reads {
     this.ongone = ongone
   }
 
-  /** @param {() => void} done */
-  async read (done) {
-    const { random, following: { recent, id }, log } = this
+  /** @returns {{ what: string, read: (done: () => void) => Promise<void> }} a read, and what it is */
+  choose () {
+    const { random, following: { recent, id } } = this
     const first = random.below(recent.length)
     const known = recent.slice(first, first + 1 + random.below(MOST))
-    if (known.length > 0 && id === log.id) {
-      const read = random.pick([this.get, this.getPrevious, this.forward, this.forward, this.backward, this.search])
-      await read.call(this, known, id).catch(err => this.onwrong(`${read.name} of ${JSON.stringify([known[0], known.at(-1)])} in ${id}, now ${log.id}, which starts at ${log.start} and ends with ${log.since.value}: ${err.stack}`))
+    const read = random.pick([this.get, this.getPrevious, this.forward, this.forward, this.backward, this.search])
+    const what = `read ${read.name} ${JSON.stringify([known[0], known.at(-1)])} in ${id}`
+    return {
+      what,
+      read: async (done) => {
+        const { log } = this
+        if (known.length > 0 && id === log.id) {
+          await read.call(this, known, id).catch(err => this.onwrong(`${what}, now ${log.id}, which starts at ${log.start} and ends with ${log.since.value}: ${err.stack}`))
+        }
+        done()
+      }
     }
-    done()
   }
 
   /** Whether what was read says nothing, since seqs are others now. */
