@@ -14,6 +14,7 @@ const { testFolder } = require('../helpers/folder')
 const { until, published, watched } = require('../helpers/followers')
 const { promises } = require('../helpers/promises')
 const { codeOf, collect, event } = require('../helpers/reading')
+const { sharer } = require('../helpers/sharing')
 
 const BLOCK_SIZE = 512
 const data = (i) => Buffer.alloc(100, i + 1)
@@ -227,10 +228,15 @@ for (const large of [false, true]) {
     for (const isClosed of [false, true]) {
       let goOn
       const isHeld = new Promise(resolve => { goOn = resolve })
-      follower.advance = async function () {
-        await isHeld
-        return advance.call(this)
-      }
+      await event((resolve) => {
+        follower.advance = async function () {
+          resolve()
+          await isHeld
+          return advance.call(this)
+        }
+        // one that is in progress ends before
+        follower.poll()
+      })
       const after = await filled(writer)
       await writer.trim({ lt: after[30] })
       await published(file, after.at(-1))
@@ -365,3 +371,28 @@ for (const [when, hasRead, append] of [
     await owner.close()
   })
 }
+
+tape('what a killed owner has trimmed and not recorded is there again when a client takes over, which trims all of it', async (t) => {
+  const file = testFolder(t)('log')
+  const options = { blockSize: BLOCK_SIZE, retain: { bytes: 10000 } }
+  const owner = sharer(t, file, options)
+  await owner.opened()
+  // one after the other: retention looks at what was filled and fsynced
+  for (let from = 1; from <= 400; from += 100) {
+    await owner.call('append', { from, count: 100, size: 100 })
+    await owner.call('sync')
+  }
+  const client = promises(FlumeLog(file, { ...options, shared: true }))
+  await client.onReady()
+  const { start } = client.log
+  t.ok(start > 0, `${start} bytes are trimmed`)
+  t.notEqual(fs.readFileSync(file).readUInt16LE(BLOCK_SIZE), 0, 'the file has them still')
+  await owner.kill()
+  await until(() => client.log.role === 'owner')
+  await client.append(data(1))
+  const trimmed = await client.trim({ lt: Infinity })
+  t.ok(trimmed > start)
+  await client.close()
+  const { valid, start: found } = await maintenance.verify(file)
+  t.deepEqual([valid, found], [true, trimmed])
+})
