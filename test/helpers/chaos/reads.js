@@ -123,7 +123,7 @@ class Reads {
     const rest = [...known].filter(({ seq }) => seq >= from)
     for (const { seq, value } of found) {
       while (rest.length > 0 && rest[0].seq < seq) this.ongone(rest.shift().number, how)
-      this.expect(rest[0]?.seq === seq, `${how}: at ${seq} is record ${numberOf(whole(value))}, which was not seen`)
+      this.expect(rest[0]?.seq === seq, `${how}: at ${seq} is record ${numberOf(whole(value))}, which was not seen${this.following.has(numberOf(value)) ? ' there' : ''}; between ${JSON.stringify([found.map(({ seq }) => seq), known.map(({ seq }) => seq)])}`)
       const { number } = rest.shift()
       this.expect(numberOf(whole(value)) === number, `${how}: at ${seq}, ${number} is ${numberOf(value)}`)
     }
