@@ -299,7 +299,7 @@ exports.notRegular = (filename) => createError('flumelog:invalid', `${filename}:
 
 /** @param {string | null} filename */
 exports.notALog = (filename) => createError('flumelog:not-a-log',
-  `${nameOf(filename)}: not a log: no whole record was found; check the name`, { filename })
+  `${nameOf(filename)}: not a log: neither a valid block nor enough whole records were found; check the name`, { filename })
 
 /**
  * @param {string} filename

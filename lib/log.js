@@ -17,6 +17,7 @@ const { problemOf } = require('./read/get')
 const { NextChange } = require('./read/next-change')
 const { OpenStreams } = require('./read/open-streams')
 const { BatchStream } = require('./read/batch-stream')
+const { movedOptions } = require('./read/options')
 const { Stream } = require('./read/stream')
 const { TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
@@ -250,7 +251,7 @@ class Log {
     this.whenFresh((err) => {
       if (err) return cb(err)
       // while a client read what it had not read, the log may have been compacted
-      const map = id === null || this.compacting.id === id ? null : this.compacting.map
+      const map = this.compacting.mapSince(id)
       if (map !== null && map.previousId !== id) return process.nextTick(cb, errors.compacted(this.filename))
       if (map !== null) seqs = movedDeletion(seqs, map)
       const writer = this.state.opened?.writer ?? null
@@ -345,7 +346,13 @@ class Log {
   scan (options, onRecord, cb) {
     mustBeFunction('onRecord', onRecord)
     mustBeFunction('the callback', cb)
-    this.whenReadable(cb, () => scan(this.reading, options, onRecord, cb))
+    const { id } = this.compacting
+    this.whenReadable(cb, ({ blocks }) => {
+      // as above
+      const map = this.compacting.mapSince(id)
+      if (map !== null && map.previousId !== id) return process.nextTick(cb, errors.compacted(this.filename))
+      scan(this.reading, map === null ? options : movedOptions(options, map, blocks.startBefore), onRecord, cb)
+    })
   }
 
   /**

@@ -93,6 +93,9 @@ class CursorReader {
 
   // The streams of a cursor are also among those of its log
 
+  /** Where it starts is decided when it is open. */
+  expect () {}
+
   /** @param {Stream} stream */
   add (stream) {
     this.open.add(stream)

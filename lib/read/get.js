@@ -126,6 +126,8 @@ class RecordReader {
     const number = Math.floor(seq / blocks.blockSize)
     blocks.get(number, true, (err, block) => {
       if (err) return cb(err)
+      // the log was compacted meanwhile, or that was trimmed: nothing is known of what is before it
+      if (seq < blocks.start) return cb(blocks.trimmedAt(seq))
       const { isHole } = /** @type {Block} */ (block)
       if (isHole || this.startsAt(/** @type {Block} */ (block), seq)) this.getBefore(seq, cb)
       else cb(errors.noRecordStarts(this.filename, seq))

@@ -10,6 +10,7 @@ const { format } = require('../format-value')
  * @typedef {(value: any, seq: number) => number | bigint} Compare negative: the record is before the target
  * @typedef {{ seq: number, value: any }} Found
  * @typedef {import('../format/block').Block} Block
+ * @typedef {Pick<import('./stream').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn' | 'whenOpen'>} SearchContext
  * @typedef {(err: Error | null, seq?: any, value?: any) => void} SearchCallback given an error alone, or null and the others
  */
 
@@ -19,7 +20,7 @@ const { format } = require('../format-value')
  */
 class Search {
   /**
-   * @param {Pick<import('./stream').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn' | 'whenOpen'>} context
+   * @param {SearchContext} context
    * @param {Compare} compare
    * @param {SearchCallback} cb
    */
@@ -34,7 +35,7 @@ class Search {
     this.cb = cb
     /** The first records of all blocks before `low` are before the target; those of `high` and after are not. */
     this.low = blocks.start / blocks.blockSize
-    this.high = blocks.tail.end > 0 ? blocks.tail.number + 1 : blocks.tail.number
+    this.high = Math.max(this.low, blocks.tail.end > 0 ? blocks.tail.number + 1 : blocks.tail.number)
     /** The block before `low`, whose first record is before the target. @type {Block | null} */
     this.before = null
     /** The first record of block `high`. @type {Found | null} */
@@ -84,11 +85,11 @@ class Search {
     })
   }
 
-  /** When there is something behind what was trimmed; on a new stack, since that may be known already. */
+  /** What was trimmed may be all that is known of the log: it is not empty. */
   again () {
     const { context, compare, cb } = this
     const Kind = /** @type {typeof Search} */ (this.constructor)
-    process.nextTick(() => context.whenOpen((err) => err ? cb(err) : new Kind(context, compare, cb).halve()))
+    context.whenOpen((err) => err ? cb(err) : new Kind(context, compare, cb).halve())
   }
 
   /** @param {() => void} run called after a whole block has been searched: checking the clock costs less than that */
@@ -138,7 +139,7 @@ class Search {
 }
 
 /**
- * @param {ConstructorParameters<typeof Search>[0]} context
+ * @param {SearchContext} context
  * @param {Compare} compare
  * @param {SearchCallback} cb flumelog:not-found if every record is before the target, flumelog:invalid if `compare`
  *   does not return a number, what it throws if it throws

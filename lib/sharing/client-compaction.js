@@ -7,10 +7,12 @@ const fs = require('fs')
 const { promisify } = require('util')
 const { endOfRecords } = require('../format/validation')
 const { Block } = require('../format/block')
+const { applyPatches } = require('../recovery/deletions')
+const { ownPatches } = require('../recovery/own-patches')
+const { ioOf } = require('../space/follow-compaction')
 const { OffsetMap } = require('../space/offset-map')
 
 const open = promisify(fs.open)
-const read = promisify(fs.read)
 
 /**
  * @param {import('./sharing').Sharing} sharing
@@ -30,7 +32,7 @@ async function followCompaction (sharing, replaced) {
   try {
     map = await OffsetMap.open(path)
     if (map === null || map.previousId !== sharing.id) throw replaced
-    const tail = await readTail(fd, map.end, blocks.blockSize, replaced)
+    const tail = await readTail(ioOf(sharing.io, fd), map.end, blocks.blockSize, replaced)
     await clientEnd.stop()
     if (sharing.isClosed) throw replaced
     moveTo(fd, map.base)
@@ -45,18 +47,29 @@ async function followCompaction (sharing, replaced) {
 }
 
 /**
- * @param {number} fd
- * @param {number} end of the log
+ * @param {import('../storage/promisified-file').Io} io of the log
+ * @param {number} end of the log when it was copied
  * @param {number} blockSize
- * @param {Error} replaced what to throw if that block is not there any more
- * @returns {Promise<Block>} in which the log ended when it was copied
+ * @param {Error} replaced what to throw if the file is shorter
+ * @returns {Promise<Block>} in which it ended then; without records if they are gone since, because that block was trimmed or became a
+ *   hole: the owner is about to tell where the log ends now
  */
-async function readTail (fd, end, blockSize, replaced) {
+async function readTail (io, end, blockSize, replaced) {
   const position = end % blockSize
-  const block = new Block((end - position) / blockSize, Buffer.allocUnsafeSlow(blockSize), position, false)
-  const { bytesRead } = await read(fd, block.buffer, 0, position, end - position)
-  if (bytesRead < position || endOfRecords(block.buffer, 0, position) !== position) throw replaced
-  return block
+  const start = end - position
+  const block = new Block(start / blockSize, Buffer.allocUnsafeSlow(blockSize), 0, false)
+  for (;;) {
+    const point = await io.readPoint()
+    const size = await io.size()
+    if (size < end) throw replaced
+    const { patches } = await ownPatches(io.read, size, point, blockSize)
+    const bytes = applyPatches(await io.read(start, position), start, patches)
+    // otherwise, it may have been read in the middle of a deletion
+    if ((await io.readPoint())?.id !== point?.id) continue
+    bytes.copy(block.buffer)
+    if (endOfRecords(bytes, 0, position) === position) block.end = position
+    return block
+  }
 }
 
 module.exports = { followCompaction }

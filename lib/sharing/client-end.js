@@ -19,6 +19,7 @@ const RETRY_DELAY = 50
  * @typedef {object} Listeners
  * @property {(isFresh: boolean) => void} onfresh blocks have all that the owner has told of, or do not any more
  * @property {() => void} onread blocks have more than when readers were told of the end
+ * @property {(awaitsOwner: boolean) => void} onwait calls wait for what the owner is about to tell, or do not any more
  * @property {(err: Error) => void} onfailure the file cannot be read, or is not what the owner says
  */
 
@@ -47,7 +48,11 @@ class ClientEnd {
     /** How often the tail was rewritten: until now, and before it was read. */
     this.tailChanges = 0
     this.knownTailChanges = 0
+    /** The log's start may be another one than when the point was read last. */
+    this.mayBeTrimmed = false
     this.isReading = false
+    /** Callers wait for what the owner is about to tell. */
+    this.awaitsOwner = false
     /** Readers are told when this is over. */
     this.isTelling = false
     this.isHeld = false
@@ -63,6 +68,11 @@ class ClientEnd {
   /** Whether the tail was rewritten since it was read. It stays so until what was read is shown. */
   get isTailOutdated () {
     return this.tailChanges !== this.knownTailChanges
+  }
+
+  /** Whether the recovery point has to be read because only that tells where the log starts now; not while nothing is read. */
+  get isStartOutdated () {
+    return this.mayBeTrimmed && this.point.isOutdated && !this.isStopped
   }
 
   /** Whether the owner has trimmed the tail, so that it has told, or is about to tell, that the log ends in a later block. */
@@ -95,6 +105,8 @@ class ClientEnd {
     if (numbers.length === 0) blocks.forget()
     else for (const number of numbers) blocks.invalidate(number)
     if (numbers.length === 0 || numbers.includes(blocks.tail.number)) this.tailChanges++
+    // as it is told of a trim
+    if (numbers.length === 0 || numbers.includes(0)) this.mayBeTrimmed = true
     this.considerReading()
   }
 
@@ -105,7 +117,8 @@ class ClientEnd {
 
   /** Reads only if a reader waits. */
   considerReading () {
-    const isFresh = this.blocks.end === this.end && !this.isTailOutdated
+    if (!this.point.isOutdated) this.mayBeTrimmed = false
+    const isFresh = this.blocks.end === this.end && !this.isTailOutdated && !this.isStartOutdated
     if (isFresh !== this.isFresh) this.listeners.onfresh(this.isFresh = isFresh)
     if (this.waiting.length > 0 || (!isFresh && this.isHeld)) this.read()
   }
@@ -127,8 +140,10 @@ class ClientEnd {
   }
 
   read () {
-    if (this.isReading || this.isStopped || this.isClosed) return
-    this.isReading = true
+    if (this.isReading || this.isClosed) return
+    this.isReading = !this.isStopped
+    this.updateWait()
+    if (!this.isReading) return
     this.step()
   }
 
@@ -144,6 +159,7 @@ class ClientEnd {
     else if (this.isTailTrimmed) this.pause()
     else if (this.isTailOutdated) this.rereadTail(end % blockSize)
     else if (blocks.end < end) this.extendTail(end % blockSize)
+    else if (this.isStartOutdated) this.lookForStart()
     // the same
     else if (blocks.isOvertaken) this.pause()
     else this.finish(null)
@@ -184,6 +200,11 @@ class ClientEnd {
       tail.end = end
       this.step()
     })
+  }
+
+  /** Blocks that readers have may be trimmed: they would not be read again. */
+  lookForStart () {
+    this.point.read().then(() => process.nextTick(() => this.step()), (err) => process.nextTick(() => this.finish(err)))
   }
 
   /**
@@ -251,8 +272,10 @@ class ClientEnd {
     if (this.isStopped && !this.isClosed) return this.pause()
     this.isReading = false
     const waiting = this.waiting.splice(0)
-    if (err !== null && !this.isClosed) this.fail(err)
-    else if (err === null) {
+    // a read may say something else of a file that is closed
+    if (err !== null && this.isClosed) err = errors.closed(this.file.filename)
+    else if (err !== null) this.fail(err)
+    else {
       if (!this.isTelling) this.listeners.onread()
       this.considerReading()
     }
@@ -285,14 +308,33 @@ class ClientEnd {
   /** @returns {Promise<void>} resolves when the tail is not being read any more; readers that wait for it go on waiting */
   async stop () {
     this.isStopped = true
+    this.considerReading()
     if (this.isReading) await new Promise(resolve => { this.onpause = resolve })
   }
 
   pause () {
     this.isReading = false
+    this.updateWait()
     const { onpause } = this
     this.onpause = null
     if (onpause !== null) onpause(null)
+  }
+
+  updateWait () {
+    const awaitsOwner = this.waiting.length > 0 && !this.isReading
+    if (awaitsOwner !== this.awaitsOwner) this.listeners.onwait(this.awaitsOwner = awaitsOwner)
+  }
+
+  /** @param {Error | null} err */
+  answer (err) {
+    const waiting = this.waiting.splice(0)
+    this.updateWait()
+    callAll(waiting, err)
+  }
+
+  /** @param {Error} err why callers need not wait for the owner any longer */
+  giveUp (err) {
+    if (!this.isReading) this.answer(err)
   }
 
   /** It has not become the owner. */
@@ -309,12 +351,12 @@ class ClientEnd {
   /** It is the owner: blocks have everything. */
   release () {
     this.isClosed = true
-    callAll(this.waiting.splice(0), null)
+    this.answer(null)
   }
 
   close () {
     this.isClosed = true
-    if (!this.isReading) callAll(this.waiting.splice(0), errors.closed(this.file.filename))
+    this.giveUp(errors.closed(this.file.filename))
   }
 }
 

@@ -78,7 +78,11 @@ class Sharing {
     this.silence = new Silence(clock, settings.timeout, {
       heardAt: () => this.connection?.heardAt ?? -Infinity,
       onquiet: () => this.connection?.ping(),
-      ontimeout: () => this.remote.giveUp(errors.unreachable(file.filename, settings.timeout, this.problem ?? undefined))
+      ontimeout: () => {
+        const err = errors.unreachable(file.filename, settings.timeout, this.problem ?? undefined)
+        this.remote.giveUp(err)
+        this.clientEnd?.giveUp(err)
+      }
     })
   }
 
@@ -381,6 +385,7 @@ class Sharing {
     const clientEnd = new ClientEnd(file, this.io, blocks, this.clock, {
       onfresh: listeners.onfresh,
       onread: () => listeners.onadvance(this.lastSeq),
+      onwait: () => this.updateHold(),
       onfailure: (err) => this.fail(err)
     })
     this.clientEnd = clientEnd
@@ -471,7 +476,12 @@ class Sharing {
 
   /** Whether this process has to stay alive for its callers. */
   get mustHold () {
-    return this.isHeld || this.remote.isPending || this.opened === null
+    return this.isHeld || this.awaitsOwner || this.opened === null
+  }
+
+  /** Whether calls wait for an answer of the owner, or for what it says next. */
+  get awaitsOwner () {
+    return this.remote.isPending || (this.clientEnd?.awaitsOwner ?? false)
   }
 
   updateHold () {
@@ -480,7 +490,7 @@ class Sharing {
     this.owner?.server.hold(this.isHeld)
     if (mustHold) this.pauseTimer?.ref()
     else this.pauseTimer?.unref()
-    this.silence.watch(this.remote.isPending && this.role !== 'owner')
+    this.silence.watch(this.awaitsOwner && this.role !== 'owner')
   }
 
   // Ends

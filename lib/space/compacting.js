@@ -164,6 +164,14 @@ class Compacting {
   }
 
   /**
+   * @param {string | null} id of the log when a call was made; null: it was not open yet
+   * @returns {OffsetMap | null} of the last compaction, which may not be from that log; null: there was none since
+   */
+  mapSince (id) {
+    return id === null || this.id === id ? null : this.map
+  }
+
+  /**
    * The log is another file now.
    * @param {OffsetMap} map
    * @param {number} lastSeq of the last record in it

@@ -66,7 +66,7 @@ async function findEndNow (follower, fd) {
 
 /**
  * @param {Io} io of the log
- * @param {number} fd
+ * @param {number} fd of the file that has taken its place
  * @returns {Io} which reads this file
  */
 function ioOf (io, fd) {
@@ -81,4 +81,4 @@ function ioOf (io, fd) {
   }
 }
 
-module.exports = { followCompaction }
+module.exports = { followCompaction, ioOf }

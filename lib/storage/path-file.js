@@ -277,6 +277,18 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     used.fd = -1
   }
 
+  /**
+   * @param {(err: any, result?: any) => void} cb of a call of the storage, which uses the file that is open now
+   * @returns {(err: any, result?: any) => void} to be called instead: until then that file is not closed
+   */
+  function using (cb) {
+    const used = use(Infinity)
+    return (err, result) => {
+      release(used)
+      cb(err, result)
+    }
+  }
+
   /** @type {NonNullable<LogFile['prepareSuccessor']>} */
   function prepareSuccessor (fd) {
     const { mode, uid, gid } = fs.fstatSync(storage.fd)
@@ -355,6 +367,8 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     ...file,
     filename,
     open: callbackify(open),
+    size: (cb) => file.size(using(cb)),
+    read: (offset, size, cb) => file.read(offset, size, using(cb)),
     readNow,
     readSmall,
     write,

@@ -68,15 +68,7 @@ function parseRecord ([seq, length, replaces]) {
 }
 
 /**
- * @param {number} acknowledged
- * @returns {string} the second line; always of the same length
- */
-function acknowledgedLine (acknowledged) {
-  return formatLine(String(acknowledged).padStart(OFFSET_DIGITS, '0'))
-}
-
-/**
- * The same line, for each append that is acknowledged: without a string.
+ * Writes the second line, for each append that is acknowledged: without a string.
  * @param {Buffer} line of `ACKNOWLEDGED_SIZE` bytes
  * @param {number} acknowledged
  */
@@ -94,6 +86,16 @@ function setAcknowledged (line, acknowledged) {
   }
   line[CHECKSUM_DIGITS] = BLANK
   line[ACKNOWLEDGED_SIZE - 1] = NEWLINE
+}
+
+/**
+ * @param {number} acknowledged
+ * @returns {string} the second line; always of the same length
+ */
+function acknowledgedLine (acknowledged) {
+  const line = Buffer.alloc(ACKNOWLEDGED_SIZE)
+  setAcknowledged(line, acknowledged)
+  return line.toString('latin1')
 }
 
 /**

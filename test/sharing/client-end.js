@@ -4,7 +4,9 @@
 // because the owner has told it of a deletion.
 
 const tape = require('tape')
+const FlumeLog = require('../..')
 const layout = require('../../lib/format/layout')
+const { logBehind } = require('../../lib/log')
 const { systemClock } = require('../../lib/clock')
 const { Block } = require('../../lib/format/block')
 const { BlockCache } = require('../../lib/read/block-cache')
@@ -13,7 +15,8 @@ const { Owner } = require('../../lib/sharing/owner')
 const { ClientEnd } = require('../../lib/sharing/client-end')
 const { testFolder } = require('../helpers/folder')
 const { numbered } = require('../helpers/numbered')
-const { codeOf } = require('../helpers/reading')
+const { promises } = require('../helpers/promises')
+const { codeOf, collect } = require('../helpers/reading')
 const { sharer, shared } = require('../helpers/sharing')
 
 const BLOCK_SIZE = 256
@@ -110,6 +113,20 @@ tape('a tail that could not be read again after a deletion is not shown as it wa
   t.ok(isDeleted(SIZE), 'it is read when that is possible')
 })
 
+tape('who waits for the tail while the log is closed is told that, whatever the read says that was in progress', async (t) => {
+  const { end, fresh, hold, deleteAt, fail } = clientEnd()
+  end.tell(4 * SIZE, 3 * SIZE)
+  await fresh()
+  hold(true)
+  deleteAt(SIZE)
+  end.rewritten([0])
+  const code = codeOf(fresh())
+  await turn()
+  end.close()
+  await fail(new Error('Closed'))
+  t.equal(await code, 'flumelog:closed')
+})
+
 tape('a client that is told of a deletion before it is told that the log has the record shows it as deleted', async (t) => {
   const { end, fresh, deleteAt, isDeleted } = clientEnd()
   end.hold(true)
@@ -146,4 +163,60 @@ tape('a client that takes over shows no record whose deletion it was acknowledge
   t.equal(code, 'flumelog:deleted', 'while it takes over')
   t.equal(await codeOf(client.get(first)), 'flumelog:deleted', 'and after that')
   await client.close()
+})
+
+tape('getPrevious does not take it for the start of the log that a compaction has moved the record meanwhile', async (t) => {
+  const file = testFolder(t)('log')
+  const options = { blockSize: 256, shared: true, cacheSize: 0 }
+  const owner = promises(FlumeLog(file, options))
+  const seqs = []
+  for (let i = 1; i <= 40; i++) seqs.push(await owner.append(numbered(i, 20)))
+  const client = promises(FlumeLog(file, options))
+  await client.get(seqs[20])
+  const { blocks } = logBehind(client.log).state.opened
+  const { load } = blocks.loader
+  let release
+  const isReleased = new Promise(resolve => { release = resolve })
+  blocks.loader.load = (first, count, how, cb) => load.call(blocks.loader, first, count, how, loaded => isReleased.then(() => process.nextTick(cb, loaded)))
+  const code = codeOf(client.getPrevious(seqs[20]))
+  await owner.del(seqs[30])
+  const moved = new Promise(resolve => client.log.onCompact(resolve))
+  await new Promise((resolve, reject) => owner.log.compact(err => err ? reject(err) : resolve()))
+  await moved
+  release()
+  t.equal(await code, 'flumelog:trimmed')
+  await client.close()
+  await owner.close()
+})
+
+tape('a stream or a scan that waits for the end of a log while that is compacted has the bounds that were meant', async (t) => {
+  const file = testFolder(t)('log')
+  const options = { blockSize: 256, shared: true }
+  const owner = promises(FlumeLog(file, options))
+  const seqs = []
+  for (let i = 1; i <= 40; i++) seqs.push(await owner.append(numbered(i, 20)))
+  const client = promises(FlumeLog(file, options))
+  await client.get(seqs[20])
+  const { follower } = logBehind(client.log).state.opened
+  const { point } = follower
+  let release
+  const isReleased = new Promise(resolve => { release = resolve })
+  await owner.del(seqs[5])
+  const last = await owner.append(numbered(41, 20))
+  while (client.log.since.value < last) await turn()
+  point.read = () => isReleased.then(() => Object.getPrototypeOf(point).read.call(point))
+  const all = { gt: seqs[3], lt: seqs[7], fromStart: true }
+  const read = [all, { ...all, reverse: true }, { gt: seqs[38] }, { lte: seqs[0] }, { lt: seqs[0] }, { gt: seqs[38], live: true, limit: 2 }].map(options => collect(client.log, options))
+  const scanned = []
+  const scan = new Promise((resolve, reject) => client.log.scan({ lt: seqs[3] }, (block, start) => { scanned.push(block.readUInt32LE(start)) }, err => err ? reject(err) : resolve()))
+  const found = Promise.all(read)
+  const compacted = new Promise((resolve, reject) => owner.log.compact(err => err ? reject(err) : resolve()))
+  while (!follower.isStopped) await turn()
+  release()
+  await compacted
+  t.deepEqual((await found).map(records => records.map(({ value }) => value.readUInt32LE(0))), [[5, 7], [7, 5], [40, 41], [1], [], [40, 41]])
+  await scan
+  t.deepEqual(scanned, [1, 2, 3])
+  await client.close()
+  await owner.close()
 })

@@ -29,6 +29,15 @@ async function filled (log, count = 60) {
 
 const backUp = (log, target) => new Promise((resolve, reject) => log.log.backup(target, (err, result) => err ? reject(err) : resolve(result)))
 
+/** What a client has found while it was told what it had missed, perhaps not in one go, is part of what is there. */
+async function checkAll (t, client, owner, found, count) {
+  const left = await indexes(owner)
+  t.equal(left.length, count)
+  t.deepEqual(found, left.slice(0, found.length))
+  await until(() => client.log.since.value === owner.log.since.value)
+  t.deepEqual(await indexes(client), left)
+}
+
 /** What a reader sees of a log that starts with this record. */
 async function check (t, reader, seqs, first, count = 60) {
   t.deepEqual(await indexes(reader), range(first, count))
@@ -203,6 +212,7 @@ tape('a reader that knows of a trim before it knows what came since does not tak
   t.deepEqual(await indexes(backup), range(after.findIndex(seq => seq >= start), 60))
   await backup.close()
   // and when it is closed meanwhile
+  await until(() => !follower.running)
   follower.advance = () => new Promise(() => {})
   const { length } = await filled(writer)
   t.equal(length, 60)
@@ -292,25 +302,27 @@ for (const isCompacted of [false, true]) {
     const seqs = await filled(owner)
     const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
     t.equal((await collect(client.log)).length, 60)
-    const { follower, sharing: { connection } } = logBehind(client.log).state.opened
+    const { follower, sharing } = logBehind(client.log).state.opened
     const { tell } = follower
     const told = []
     follower.tell = (...end) => { told.push(end) }
     // in the block in which the log ended
     seqs.push(await owner.append(Buffer.from([61])))
     await until(() => told.length > 0)
-    connection.socket.pause()
+    sharing.connection.socket.pause()
     seqs.push(...await filled(owner))
     await owner.trim({ lt: seqs[100] })
     const { start } = owner.log
     if (isCompacted) await new Promise((resolve, reject) => owner.log.compact({ keep: () => true }, err => err ? reject(err) : resolve()))
     delete follower.tell
     tell.apply(follower, told[0])
-    const calls = [collect(client.log, { values: false }), codeOf(client.get(seqs[60]))]
-    await Promise.all(Array.from({ length: 50 }, () => event(setImmediate)))
-    connection.socket.resume()
-    t.equal((await calls[0]).length, 121 - seqs.indexOf(start))
+    const calls = [indexes(client), codeOf(client.get(seqs[60]))]
+    await until(() => follower.awaitsOwner)
+    t.ok(sharing.mustHold, 'the process does not end before they are answered')
+    sharing.connection.socket.resume()
+    await checkAll(t, client, owner, await calls[0], 121 - seqs.indexOf(start))
     t.equal(await calls[1], 'flumelog:trimmed')
+    t.notOk(sharing.mustHold)
     await client.close()
     await owner.close()
   })
@@ -345,7 +357,7 @@ for (const [when, hasRead, append] of [
     const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
     await client.onReady()
     if (hasRead) t.equal((await collect(client.log)).length, 58)
-    const { follower, sharing: { connection } } = logBehind(client.log).state.opened
+    const { follower, sharing } = logBehind(client.log).state.opened
     const { tell } = follower
     const told = []
     follower.tell = (...end) => { told.push(end) }
@@ -353,7 +365,7 @@ for (const [when, hasRead, append] of [
       seqs.push(await owner.append(data(58)))
       await until(() => told.length > 0)
     }
-    connection.socket.pause()
+    sharing.connection.socket.pause()
     seqs.push(...await filled(owner))
     const isInBlock = seq => seq >= first && seq < first + BLOCK_SIZE
     for (const seq of seqs.filter(isInBlock)) await owner.del(seq)
@@ -362,11 +374,13 @@ for (const [when, hasRead, append] of [
     delete follower.tell
     if (append) tell.apply(follower, told[0])
     else follower.rewritten([first / BLOCK_SIZE])
-    const calls = [collect(client.log, { values: false }), codeOf(client.get(first))]
-    await Promise.all(Array.from({ length: 50 }, () => event(setImmediate)))
-    connection.socket.resume()
-    t.deepEqual(await calls[0], seqs.filter(seq => !isInBlock(seq)))
+    const calls = [indexes(client), codeOf(client.get(first))]
+    await until(() => follower.awaitsOwner)
+    t.ok(sharing.mustHold, 'the process does not end before they are answered')
+    sharing.connection.socket.resume()
+    await checkAll(t, client, owner, await calls[0], seqs.filter(seq => !isInBlock(seq)).length)
     t.equal(await calls[1], 'flumelog:deleted')
+    t.notOk(sharing.mustHold)
     await client.close()
     await owner.close()
   })
@@ -395,4 +409,101 @@ tape('what a killed owner has trimmed and not recorded is there again when a cli
   await client.close()
   const { valid, start: found } = await maintenance.verify(file)
   t.deepEqual([valid, found], [true, trimmed])
+})
+
+tape('a client that waits to be told what came behind a block that is gone does not wait for an owner that is silent', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+  const seqs = await filled(owner)
+  const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true, timeout: 100 }))
+  await client.onReady()
+  const { sharing } = logBehind(client.log).state.opened
+  sharing.connection.socket.pause()
+  seqs.push(...await filled(owner))
+  await owner.trim({ lt: seqs[100] })
+  t.equal(await codeOf(client.get(seqs[110])), 'flumelog:unreachable')
+  sharing.connection.socket.resume()
+  t.deepEqual(await client.get(seqs[110]), data(50))
+  await client.close()
+  await owner.close()
+})
+
+for (const isTrimmed of [true, false]) {
+  tape(`a client follows a compaction after the block in which the log ended then ${isTrimmed ? 'was trimmed' : 'has become a hole'}`, async (t) => {
+    const file = testFolder(t)('log')
+    const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+    const [first] = await filled(owner, 58)
+    const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+    await client.del(first)
+    const live = []
+    pull(client.log.stream({ live: true, fromStart: true, seqs: false }), pull.drain(value => live.push(value[0] - 1), () => {}))
+    await until(() => live.length === 57)
+    const { connection } = logBehind(client.log).state.opened.sharing
+    connection.socket.pause()
+    await new Promise((resolve, reject) => owner.log.compact(err => err ? reject(err) : resolve()))
+    const last = owner.log.since.value
+    const isInBlock = seq => Math.floor(seq / BLOCK_SIZE) === Math.floor(last / BLOCK_SIZE)
+    for (let i = 58; i < 120; i++) await owner.append(data(i))
+    const seqs = await collect(owner.log, { values: false })
+    if (isTrimmed) await owner.trim({ lt: seqs[80] })
+    else {
+      await owner.del(seqs.filter(isInBlock))
+      await owner.reclaim()
+    }
+    connection.socket.resume()
+    await client.sync()
+    t.deepEqual(await collect(client.log, { values: false }), await collect(owner.log, { values: false }))
+    await until(() => live.at(-1) === 119)
+    t.deepEqual(live.slice(57), (await indexes(owner)).filter(i => i > 57))
+    await client.close()
+    await owner.close()
+  })
+}
+
+for (const large of [false, true]) {
+  tape(`a search that finds all that the reader knows trimmed waits for what came since${large ? ', with large records' : ''}`, async (t) => {
+    const file = testFolder(t)('log')
+    const options = { blockSize: BLOCK_SIZE, large }
+    const writer = promises(FlumeLog(file, options))
+    const seqs = await filled(writer)
+    await published(file, seqs.at(-1))
+    const reader = promises(FlumeLog(file, { ...options, readOnly: true, cacheSize: 0 }))
+    await reader.onReady()
+    const { follower } = logBehind(reader.log).state.opened
+    const { advance } = follower
+    let goOn
+    const isHeld = new Promise(resolve => { goOn = resolve })
+    follower.advance = async function () {
+      await isHeld
+      return advance.call(this)
+    }
+    const after = await filled(writer, 100)
+    await writer.trim({ lt: after[99] })
+    await published(file, after.at(-1))
+    const found = reader.search(() => 0)
+    await until(() => reader.log.start > seqs.at(-1))
+    await Promise.all(Array.from({ length: 20 }, () => event(setImmediate)))
+    goOn()
+    t.equal((await found).seq, writer.log.start)
+    await reader.close()
+    await writer.close()
+  })
+}
+
+tape('a client that has all of a log in its cache sees each trim', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+  const seqs = await filled(owner)
+  const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
+  t.equal((await collect(client.log)).length, 60)
+  for (const first of [20, 40]) {
+    await owner.trim({ lt: seqs[first] })
+    // what the owner has told by then has come
+    await client.sync()
+    t.equal(await codeOf(client.get(seqs[first - 1])), 'flumelog:trimmed')
+    t.deepEqual(await indexes(client, { reverse: true }), range(first, 60).reverse())
+    await check(t, client, seqs, first)
+  }
+  await client.close()
+  await owner.close()
 })

@@ -355,3 +355,30 @@ test('a file is closed after the reads in progress, and not read again', async (
   await closed
   await readMany(0, [10], null).then(() => t.fail('read a closed file'), (err) => t.equal(err.code, 'flumelog:closed'))
 })
+
+test('a file whose place another one takes is not closed before all that was asked of it is answered', async (t) => {
+  const inFolder = testFolder(t)
+  fs.writeFileSync(inFolder('log'), 'old')
+  fs.writeFileSync(inFolder('other'), 'other')
+  const file = pathFile(inFolder('log'), { readOnly: true, lock: false })
+  await promisify(file.open)()
+  const answers = []
+  for (const [name, call] of [['fstat', promisify(file.size)], ['read', () => promisify(file.read)(0, 5)]]) {
+    const real = fs[name]
+    const isAsked = new Promise(resolve => {
+      fs[name] = (...args) => {
+        fs[name] = real
+        resolve(() => real(...args))
+      }
+    })
+    const answer = call()
+    const goOn = await isAsked
+    file.moveTo(fs.openSync(inFolder('other'), 'r'), 0)
+    // as long as closing it would take
+    for (let i = 0; i < 3; i++) await promisify(fs.stat)(inFolder('log'))
+    goOn()
+    answers.push(String(await answer))
+  }
+  t.deepEqual(answers, ['3', 'other'])
+  await promisify(file.close)()
+})

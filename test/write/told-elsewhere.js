@@ -83,18 +83,3 @@ tape('a process that appends through the owner of the log finds its record in th
   await promises(client).close()
   await owner.close()
 })
-
-tape('a read-only log that is opened as soon as an append is acknowledged shows it, however often', async (t) => {
-  const file = testFolder(t)('log')
-  const log = promises(FlumeLog(file))
-  const missing = []
-  for (let i = 0; i < 200; i++) {
-    const seq = await log.append(`record ${i}`)
-    const reader = promises(FlumeLog(file, { readOnly: true }))
-    await reader.onReady()
-    if (reader.log.since.value !== seq) missing.push(i)
-    await reader.close()
-  }
-  t.deepEqual(missing, [])
-  await log.close()
-})
