@@ -48,6 +48,8 @@ class Following {
     }, (err) => {
       // from where the log starts now
       if (err?.code === 'flumelog:trimmed' && !fromStart) this.start(true)
+      // it had to wait for an owner that is silent
+      else if (err?.code === 'flumelog:unreachable') this.start(fromStart)
       else this.onend(err)
     }))
   }

@@ -9,8 +9,8 @@ const { isIntact, numberOf } = require('../numbered')
 const MOST = 60
 /** The record is gone. */
 const GONE = ['flumelog:deleted', 'flumelog:trimmed']
-/** The log was compacted or closed meanwhile. */
-const OVER = ['flumelog:compacted', 'flumelog:closed', 'flumelog:replaced']
+/** The log was compacted or closed meanwhile, or its owner has not said where it ends. */
+const OVER = ['flumelog:compacted', 'flumelog:closed', 'flumelog:replaced', 'flumelog:unreachable']
 
 /**
  * @typedef {{ number: number, seq: number }} Known
