@@ -55,7 +55,8 @@ class Owner {
     const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole, large: settings.large, retain: settings.retain })
     await clients.load(found.kept, io.read, blockSize, found.start)
     const { blocks, reader } = before ?? openBlocks(context, blockSize)
-    if (found.start > blocks.start) blocks.trim(found.start)
+    // the owner before may have told of a trim that it had not recorded: the file has these blocks still
+    if (found.start !== blocks.start) blocks.trim(found.start)
     // the file has all that was deleted now
     blocks.followedPoint = null
     blocks.overrides.clear()

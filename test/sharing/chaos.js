@@ -1,6 +1,6 @@
 'use strict'
 
-// Eight processes append to a log, delete, trim, read and follow, and two only read; owners and clients are killed or stopped
+// Up to eight processes append to a log, delete, trim, read and follow, and one or two only read; owners and clients are killed or stopped
 // at random: what was acknowledged is there exactly once, in order, and was seen once by
 // everybody. `node test/sharing/chaos.js --takeovers 500 --seed N` runs for longer, with `--actions REGEX` only some of what is done,
 // and with `--blocks MILLISECONDS` half of the event loops are blocked for up to that long, now and then.
@@ -44,5 +44,5 @@ tape(`${TAKEOVERS} takeovers lose nothing, store nothing twice, and leave nobody
     disk?.remove()
   }
   t.comment(JSON.stringify(counts))
-  t.ok(counts.acknowledged > 0 && counts.deleted > 0, `${counts.acknowledged} records were acknowledged, ${counts.deleted} deleted; ${counts.followers} followers saw all`)
+  t.ok(counts.acknowledged > 0, `${counts.acknowledged} records were acknowledged, ${counts.deleted} deleted; ${counts.followers} followers saw all`)
 })

@@ -14,6 +14,7 @@ const { testFolder } = require('../helpers/folder')
 const { until, published, watched } = require('../helpers/followers')
 const { promises } = require('../helpers/promises')
 const { codeOf, collect, event } = require('../helpers/reading')
+const { sharer } = require('../helpers/sharing')
 
 const BLOCK_SIZE = 512
 const data = (i) => Buffer.alloc(100, i + 1)
@@ -223,6 +224,51 @@ tape('a reader that knows of a trim before it knows what came since does not tak
   await writer.close()
 })
 
+for (const large of [false, true]) {
+  tape(`a search that a trim overtakes goes on when what came since is known, or ends with the log${large ? ', with large records' : ''}`, async (t) => {
+    const file = testFolder(t)('log')
+    const options = { blockSize: BLOCK_SIZE, large }
+    const writer = promises(FlumeLog(file, options))
+    const seqs = await filled(writer)
+    await published(file, seqs.at(-1))
+    const reader = promises(FlumeLog(file, { ...options, readOnly: true }))
+    await reader.onReady()
+    const { follower, blocks } = logBehind(reader.log).state.opened
+    const { advance } = follower
+    for (const isClosed of [false, true]) {
+      let goOn
+      const isHeld = new Promise(resolve => { goOn = resolve })
+      await event((resolve) => {
+        follower.advance = async function () {
+          resolve()
+          await isHeld
+          return advance.call(this)
+        }
+        // one that is in progress ends before
+        follower.poll()
+      })
+      const after = await filled(writer)
+      await writer.trim({ lt: after[30] })
+      await published(file, after.at(-1))
+      const { start } = writer.log
+      // as when it reads a block that is zeros
+      const search = reader.search(() => {
+        if (blocks.start < start) blocks.trim(start)
+        return 0
+      })
+      const ended = isClosed ? codeOf(search) : search
+      await Promise.all(Array.from({ length: 20 }, () => event(setImmediate)))
+      const closed = isClosed ? reader.close() : null
+      if (isClosed) t.equal(await ended, 'flumelog:closed')
+      goOn()
+      if (!isClosed) t.equal((await ended).seq, start)
+      await closed
+      await until(() => isClosed || reader.log.since.value === after.at(-1))
+    }
+    await writer.close()
+  })
+}
+
 tape('a client that knows of a trim before the owner tells it what came since does not take the log for an empty one', async (t) => {
   const inFolder = testFolder(t)
   const file = inFolder('log')
@@ -339,6 +385,31 @@ for (const [when, hasRead, append] of [
     await owner.close()
   })
 }
+
+tape('what a killed owner has trimmed and not recorded is there again when a client takes over, which trims all of it', async (t) => {
+  const file = testFolder(t)('log')
+  const options = { blockSize: BLOCK_SIZE, retain: { bytes: 10000 } }
+  const owner = sharer(t, file, options)
+  await owner.opened()
+  // one after the other: retention looks at what was filled and fsynced
+  for (let from = 1; from <= 400; from += 100) {
+    await owner.call('append', { from, count: 100, size: 100 })
+    await owner.call('sync')
+  }
+  const client = promises(FlumeLog(file, { ...options, shared: true }))
+  await client.onReady()
+  const { start } = client.log
+  t.ok(start > 0, `${start} bytes are trimmed`)
+  t.notEqual(fs.readFileSync(file).readUInt16LE(BLOCK_SIZE), 0, 'the file has them still')
+  await owner.kill()
+  await until(() => client.log.role === 'owner')
+  await client.append(data(1))
+  const trimmed = await client.trim({ lt: Infinity })
+  t.ok(trimmed > start)
+  await client.close()
+  const { valid, start: found } = await maintenance.verify(file)
+  t.deepEqual([valid, found], [true, trimmed])
+})
 
 tape('a client that waits to be told what came behind a block that is gone does not wait for an owner that is silent', async (t) => {
   const file = testFolder(t)('log')

@@ -114,6 +114,15 @@ const ACTIONS = [
     }
   },
   {
+    name: 'close a reader',
+    async run (round, random) {
+      const reader = random.pick(round.readers.filter(one => !one.isDoomed))
+      if (reader === undefined) return
+      reader.isDoomed = true
+      reader.process.send({ leave: true })
+    }
+  },
+  {
     name: 'delete the socket',
     async run (round) {
       fs.rmSync(round.file + '.socket', { force: true })

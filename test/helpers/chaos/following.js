@@ -39,13 +39,17 @@ class Following {
     pull(log.stream({ live: true, fromStart }), pull.drain(({ seq, value }) => {
       if (!isIntact(value)) return this.onwrong(`at ${seq} is no whole record`)
       const number = numberOf(value)
+      const { lastSeq } = seen
+      const isKnown = seen.has(number)
       const problem = seen.add(number, seq)
-      if (problem !== null) this.onwrong(problem)
+      if (problem !== null) this.onwrong(`${problem}${isKnown ? ', for the second time' : ''}, in ${log.id}, the last one at ${lastSeq} in ${this.id}, from the start: ${fromStart}`)
       this.remember(number, seq)
       this.onrecord(number)
     }, (err) => {
       // from where the log starts now
       if (err?.code === 'flumelog:trimmed' && !fromStart) this.start(true)
+      // it had to wait for an owner that is silent
+      else if (err?.code === 'flumelog:unreachable') this.start(fromStart)
       else this.onend(err)
     }))
   }

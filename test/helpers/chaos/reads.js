@@ -9,8 +9,8 @@ const { isIntact, numberOf } = require('../numbered')
 const MOST = 60
 /** The record is gone. */
 const GONE = ['flumelog:deleted', 'flumelog:trimmed']
-/** The log was compacted or closed meanwhile. */
-const OVER = ['flumelog:compacted', 'flumelog:closed', 'flumelog:replaced']
+/** The log was compacted or closed meanwhile, or its owner has not said where it ends. */
+const OVER = ['flumelog:compacted', 'flumelog:closed', 'flumelog:replaced', 'flumelog:unreachable']
 
 /**
  * @typedef {{ number: number, seq: number }} Known
@@ -32,16 +32,23 @@ class Reads {
     this.ongone = ongone
   }
 
-  /** @param {() => void} done */
-  async read (done) {
-    const { random, following: { recent, id }, log } = this
+  /** @returns {{ what: string, read: (done: () => void) => Promise<void> }} a read, and what it is */
+  choose () {
+    const { random, following: { recent, id } } = this
     const first = random.below(recent.length)
     const known = recent.slice(first, first + 1 + random.below(MOST))
-    if (known.length > 0 && id === log.id) {
-      const read = random.pick([this.get, this.getPrevious, this.forward, this.forward, this.backward, this.search])
-      await read.call(this, known, id).catch(err => this.onwrong(`${read.name} of ${JSON.stringify([known[0], known.at(-1)])} in ${id}, now ${log.id}, which starts at ${log.start} and ends with ${log.since.value}: ${err.stack}`))
+    const read = random.pick([this.get, this.getPrevious, this.forward, this.forward, this.backward, this.search])
+    const what = `read ${read.name} ${JSON.stringify([known[0], known.at(-1)])} in ${id}`
+    return {
+      what,
+      read: async (done) => {
+        const { log } = this
+        if (known.length > 0 && id === log.id) {
+          await read.call(this, known, id).catch(err => this.onwrong(`${what}, now ${log.id}, which starts at ${log.start} and ends with ${log.since.value}: ${err.stack}`))
+        }
+        done()
+      }
     }
-    done()
   }
 
   /** Whether what was read says nothing, since seqs are others now. */
@@ -116,7 +123,7 @@ class Reads {
     const rest = [...known].filter(({ seq }) => seq >= from)
     for (const { seq, value } of found) {
       while (rest.length > 0 && rest[0].seq < seq) this.ongone(rest.shift().number, how)
-      this.expect(rest[0]?.seq === seq, `${how}: at ${seq} is record ${numberOf(whole(value))}, which was not seen`)
+      this.expect(rest[0]?.seq === seq, `${how}: at ${seq} is record ${numberOf(whole(value))}, which was not seen${this.following.has(numberOf(value)) ? ' there' : ''}; between ${JSON.stringify([found.map(({ seq }) => seq), known.map(({ seq }) => seq)])}`)
       const { number } = rest.shift()
       this.expect(numberOf(whole(value)) === number, `${how}: at ${seq}, ${number} is ${numberOf(value)}`)
     }

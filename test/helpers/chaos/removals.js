@@ -60,7 +60,7 @@ class Removals {
       if (err && (OVER.includes(err.code) || GONE.includes(err.code))) return done()
       if (err) return done(err)
       this.tellNow({ what: 'deleted', numbers })
-      if (this.random() < 0.5) return done()
+      if (this.random() < 0.9) return done()
       log.reclaim(err => done(err?.code === 'flumelog:closed' ? null : err))
     })
   }

@@ -16,8 +16,7 @@ const { inTime } = require('../sharing')
 const { ACTIONS, wait } = require('./actions')
 const { History } = require('./history')
 
-const WRITERS = 8
-const READERS = 2
+const MOST_WRITERS = 8
 
 class Round {
   /**
@@ -46,9 +45,11 @@ class Round {
     }
     this.history.retains = this.options.retain !== undefined
     /** What processes do beside appending, and deleting single records. */
-    this.does = { reads: random() < 0.8, removes: random.pick([null, ['range', 'blocks'], ['range', 'blocks', 'blocks', 'trim', 'reclaim'], ['trim'], ['range', 'blocks', 'blocks', 'trim', 'reclaim']]) }
+    this.does = { reads: random() < 0.8, removing: random.pick([0.02, 0.06]), removes: random.pick([null, ['range', 'blocks'], ['range', 'blocks', 'blocks', 'trim', 'reclaim'], ['trim'], ['range', 'blocks', 'blocks', 'trim', 'reclaim']]) }
     /** Milliseconds for which event loops are blocked now and then, as on a busy machine. */
-    this.blocks = blocks ?? random.pick([0, 0, 20, 200])
+    this.blocks = blocks ?? random.pick([0, 0, 20, 100])
+    /** How many there are: fewer have more to do at the same time. */
+    this.most = { writers: random.pick([4, 4, 6, MOST_WRITERS]), readers: random.pick([1, 2]) }
     /** Those that are alive. @type {any[]} */
     this.writers = []
     this.readers = []
@@ -127,7 +128,7 @@ class Round {
 
   async run (takeovers) {
     fs.mkdirSync(path.dirname(this.file))
-    while (this.writers.length < WRITERS) this.spawn(false)
+    while (this.writers.length < this.most.writers) this.spawn(false)
     await this.until(() => this.owner !== null, 'the first owner')
     this.t.teardown(() => { this.isRefilling = false })
     this.mayStart(true)
@@ -149,8 +150,8 @@ class Round {
 
   refill () {
     if (!this.isRefilling) return
-    while (this.writers.length < WRITERS) this.spawn(false)
-    while (this.readers.length < READERS) this.spawn(true)
+    while (this.writers.length < this.most.writers) this.spawn(false)
+    while (this.readers.length < this.most.readers) this.spawn(true)
   }
 
   // What is done

@@ -23,7 +23,8 @@ const MOST_MINE = 300
 /** The folder was renamed: whoever notices has to open the log again, which another process does here. */
 const REPLACED = 'flumelog:replaced'
 /** Calls that read at first, or only. */
-const READS = ['read', 'range', 'blocks', 'trim', 'reclaim', 'verify']
+const READS = /^(read|range|blocks|trim|reclaim|verify)/
+const LONG = /^(compact|reclaim|range|blocks|trim)/
 const RETRIED = ['flumelog:unreachable', 'flumelog:locked', 'ENOSPC']
 
 const { file, options, member, isReader, does, seed } = argument()
@@ -93,7 +94,7 @@ function blockOften () {
   setTimeout(() => {
     Atomics.wait(asleep, 0, 0, 10 + random.below(does.blocks))
     blockOften()
-  }, random.below(300)).unref()
+  }, random.below(700)).unref()
 }
 
 setInterval(() => {
@@ -107,8 +108,8 @@ setInterval(() => {
   const { refused } = log.stats()
   if (refused > 0) say({ what: 'wrong', why: `the owner has refused ${refused} clients, though all keep to the protocol` })
   for (const call of pending.values()) {
-    // while much is appended and deleted, a compaction takes its time
-    if (++call.looks !== (call.what === 'compact' ? 10 * LOOKS : LOOKS)) continue
+    // while much is appended and deleted, what goes through all of the log takes its time, and each new owner begins again
+    if (++call.looks !== (LONG.test(call.what) ? 10 * LOOKS : LOOKS)) continue
     say({ what: 'hangs', call, role: log.role, stats: log.stats(), pending: pending.size })
   }
 }, LOOK)
@@ -130,8 +131,8 @@ function unanswered () {
 }
 
 /** Those that were in progress when the log was closed end soon after that. */
-function answeredReads (cb, left = LOOKS) {
-  const reading = unanswered().some(what => READS.includes(what))
+function answeredReads (cb, left = 3 * LOOKS) {
+  const reading = unanswered().some(what => READS.test(what))
   if (reading && left > 0) setTimeout(answeredReads, 10, cb, left - 1)
   else cb()
 }
@@ -188,9 +189,12 @@ function work () {
 const mine = []
 
 function act () {
-  if (does.reads && random() < 0.25) return started('read', done => reads.read(done))
+  if (does.reads && random() < 0.25) {
+    const { what, read } = reads.choose()
+    return started(what, read)
+  }
   if (isReader) return
-  if (does.removes && random() < 0.02) return remove()
+  if (does.removes && random() < does.removing) return remove()
   const dice = random()
   if (dice < 0.62) append(1, {})
   else if (dice < 0.72) append(1 + random.below(40), {})
@@ -213,7 +217,8 @@ function remove () {
   const what = random.pick(does.removes)
   const { seq } = random() < 0.6 ? own.at(-1) : random.pick(own)
   started(what, (done) => {
-    const isOver = err => answered(what, err, done)
+    // closing stops reclaiming
+    const isOver = err => answered(what, what === 'reclaim' && isFinishing && err?.code === 'flumelog:closed' ? null : err, done)
     if (what === 'range') removals.range(seq, random.pick(own.slice(-10)).seq, isOver)
     else if (what === 'blocks') removals.blocks(seq, isOver)
     else if (what === 'trim') removals.before(random.pick(own), isOver)
