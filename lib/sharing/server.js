@@ -146,7 +146,8 @@ class Server {
       end: writer.acknowledged,
       lastSeq: writer.appender.lastSeq,
       runs: client.runs,
-      start: blocks.start,
+      // what was trimmed and is not recorded would be there again if this process were killed
+      start: Math.min(blocks.start, writer.trimmer.recorded),
       id
     })
   }
