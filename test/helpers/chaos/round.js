@@ -117,6 +117,23 @@ class Round {
     }
   }
 
+  /**
+   * A reader that is far behind may take long to get there on a busy machine.
+   * @param {() => Promise<void>} wait which fails after a while, when all processes have been looked at
+   */
+  async whileItGoesOn (wait) {
+    const progress = () => JSON.stringify([...this.writers, ...this.readers].map(({ process }) => lookedAt(process)?.stats.size))
+    for (let before = ''; ;) {
+      try {
+        return await wait()
+      } catch (err) {
+        const now = progress()
+        if (now === before || this.history.problems.length > 0) throw err
+        before = now
+      }
+    }
+  }
+
   /** Adds to an error what each process knows. */
   async explain (err) {
     err.message += `\nafter ${this.takeovers} takeovers of ${JSON.stringify({ seed: this.seed, ...this.options, counts: this.counts })}, owner ${this.owner?.name}`
@@ -247,7 +264,7 @@ class Round {
     let sentinel
     await this.until(() => (sentinel = last.process.messages.find(({ what }) => what === 'sentinel')), 'the last record')
     for (const { process } of all()) process.send({ awaits: sentinel.number })
-    await this.until(() => all().every(({ process }) => process.messages.some(({ what }) => what === 'seen')), 'seeing the last record')
+    await this.whileItGoesOn(() => this.until(() => all().every(({ process }) => process.messages.some(({ what }) => what === 'seen')), 'seeing the last record'))
     for (const one of all()) {
       one.isDoomed = true
       one.process.send({ close: true })
@@ -272,11 +289,14 @@ async function recordsIn (file, { checksum, large }) {
 }
 
 /** What a process has said of itself last. */
-function brief ({ messages, stderr }) {
-  const looked = messages.findLast(({ what }) => what === 'looked')
+function brief (process) {
+  const { stderr } = process
+  const looked = lookedAt(process)
   if (looked === undefined) return `does not answer ${stderr}`
   const { role, since, stats: { appended, written, inFlight, size, streams }, pending, seenUpTo, hasSeen } = looked
   return JSON.stringify({ role, since, appended: appended.records, written: written.records, inFlight: inFlight.records, size, streams, seenUpTo, hasSeen, calls: pending.length, oldest: pending.slice(0, 3) }) + stderr
 }
+
+const lookedAt = ({ messages }) => messages.findLast(({ what }) => what === 'looked')
 
 module.exports = { Round }
