@@ -46,8 +46,9 @@ withServer('random pulls', (shared) => {
         crash: () => {
           if (!fs.existsSync(`${file}.pull`)) return
           const lines = fs.readFileSync(`${file}.pull`, 'latin1').split('\n')
-          // the line with which a pull starts is durable before it appends
-          fs.writeFileSync(`${file}.pull`, lines.slice(0, 1 + random.below(lines.length - 1)).join('\n') + '\n' + formatLine('{}'), 'latin1')
+          // the line with which a pull starts is durable before it appends, and windows are before they are trimmed
+          const least = lines.findLastIndex(line => line.includes('"start":')) + 1
+          fs.writeFileSync(`${file}.pull`, lines.slice(0, least + random.below(lines.length - least)).join('\n') + '\n' + formatLine('{}'), 'latin1')
         },
         pull: async () => {
           await pullOnce(server, stream, file)
