@@ -11,6 +11,7 @@ const { ALL_SUFFIXES } = require('../maintenance/beside')
 const { finishAs, linkNew } = require('../maintenance/repaired-files')
 const { onAbort } = require('../signal')
 const { punchHead } = require('../recovery/punch-head')
+const { inheritMode } = require('../storage/inherit')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
@@ -144,8 +145,7 @@ async function finish ({ file }, written, name, target, earlier) {
  */
 async function shareAs ({ file }, unfinished) {
   if (file.location === null) return
-  // some file systems have no modes
-  await fs.promises.chmod(unfinished, file.status().mode & 0o777).catch(() => {})
+  await inheritMode(unfinished, file.status())
 }
 
 /**

@@ -7,7 +7,7 @@ const fs = require('fs')
 const { randomUUID } = require('crypto')
 const { writeId } = require('../space/log-id')
 const { SUFFIX: MAP_SUFFIX } = require('../space/offset-map')
-const { shareAsLog } = require('../storage/share-as-log')
+const { inherit } = require('../storage/inherit')
 
 /**
  * @param {string} log
@@ -55,7 +55,7 @@ function removeMap (target) {
 async function finish (name, log) {
   const handle = await fs.promises.open(name, 'r+')
   try {
-    await shareAsLog(handle.fd, log)
+    await inherit(handle.fd, log)
     await handle.sync()
   } finally {
     await handle.close()

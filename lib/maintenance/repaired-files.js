@@ -7,6 +7,7 @@ const path = require('path')
 const errors = require('../errors')
 const { punchHead } = require('../recovery/punch-head')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
+const { inherit } = require('../storage/inherit')
 const { ALL_SUFFIXES, inTheWay, mustBeFree } = require('./beside')
 const { copyMap, putMap, removeMap } = require('./copy-map')
 
@@ -42,10 +43,7 @@ async function linkRepaired (file, unfinished, isMoved) {
  */
 async function replace (extent, file, unfinished, isMoved) {
   const folder = path.dirname(file)
-  const { mode, uid, gid } = await fs.promises.stat(file)
-  await fs.promises.chmod(unfinished, mode)
-  // only root can change the owner; for others, it is the same already, or cannot be kept
-  await fs.promises.chown(unfinished, uid, gid).catch(() => {})
+  await inheritAll(unfinished, file)
   await extent.io.checkPath()
   await completeChanges(extent)
   const original = await linkAs(file, `${file}.corrupt`, name => copyMap(file, name))
@@ -66,6 +64,20 @@ async function replace (extent, file, unfinished, isMoved) {
   }
   await syncFolder(folder)
   return { copy: file, original }
+}
+
+/**
+ * @param {string} unfinished
+ * @param {string} file
+ */
+async function inheritAll (unfinished, file) {
+  const log = await fs.promises.stat(file)
+  const handle = await fs.promises.open(unfinished, 'r')
+  try {
+    await inherit(handle.fd, log)
+  } finally {
+    await handle.close()
+  }
 }
 
 /**

@@ -5,7 +5,8 @@
 
 const fs = require('fs')
 const errors = require('../errors')
-const { isRoot } = require('../storage/user')
+const { inheritSync } = require('../storage/inherit')
+const { writeAllSync } = require('../storage/write-all')
 const { SALT_SIZE, decodeJournal, encodeEntries, encodeHeader, lastChecksum } = require('./journal-entries')
 
 /** Windows replaces no file that is open. */
@@ -53,7 +54,7 @@ class JournalFile {
     try {
       if (this.fd === -1) this.fd = fs.openSync(this.filename, 'r+')
       if (this.mustTruncate) this.truncate()
-      writeFully(this.fd, bytes, this.size)
+      writeAllSync(this.fd, bytes, this.size)
     } catch (err) {
       this.mustTruncate = true
       return named(err, this.filename)
@@ -88,8 +89,9 @@ class JournalFile {
       fs.rmSync(unfinished, { force: true })
       // not readable by others until it has the log's mode
       fd = fs.openSync(unfinished, 'wx', 0o600)
-      shareAsLog(fd, this.logStatus())
-      writeFully(fd, bytes, 0)
+      // the next owner may be a process of any user who may write to the log
+      inheritSync(fd, this.logStatus())
+      writeAllSync(fd, bytes, 0)
       if (!REPLACES_OPEN) {
         fs.closeSync(fd)
         fd = -1
@@ -133,35 +135,6 @@ class JournalFile {
     if (this.fd !== -1) closeQuietly(this.fd)
     this.fd = -1
   }
-}
-
-/**
- * @param {number} fd
- * @param {Buffer} bytes
- * @param {number} offset
- */
-function writeFully (fd, bytes, offset) {
-  for (let done = 0; done < bytes.length;) {
-    done += fs.writeSync(fd, bytes, done, bytes.length - done, offset + done)
-  }
-}
-
-/**
- * The next owner may be a process of any user who may write to the log: the file gets the log's owner and
- * group, as far as this process may give them, and its mode, whatever the umask.
- * @param {number} fd
- * @param {fs.Stats} log
- */
-function shareAsLog (fd, { mode, uid, gid }) {
-  // some file systems have no owners, or no modes; then there is nothing to give
-  try {
-    fs.fchownSync(fd, isRoot() ? uid : -1, gid)
-  } catch {}
-  try {
-    // another group than the log's may do no more than everybody
-    const group = fs.fstatSync(fd).gid === gid ? mode & 0o070 : mode & (mode & 0o007) << 3
-    fs.fchmodSync(fd, (mode & 0o707) | group)
-  } catch {}
 }
 
 /** @param {number} fd */

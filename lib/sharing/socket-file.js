@@ -7,6 +7,7 @@ const fs = require('fs')
 const net = require('net')
 const path = require('path')
 const { nullIfMissing } = require('../storage/directory')
+const { inheritedMode } = require('../storage/inherit')
 const { isRoot } = require('../storage/user')
 
 /** Bytes in the path of a socket: Linux has room for 107, macOS for 103. */
@@ -111,22 +112,12 @@ function bind (server, name) {
  * On Linux and macOS, connecting needs write permission for the socket: so it gets the log's
  * mode, and its owner and group, as far as this process may give them.
  * @param {string} name of a socket that nobody else can reach
- * @param {fs.Stats} logStatus
+ * @param {fs.Stats} log
  */
-async function shareAsLog (name, { mode, uid, gid }) {
-  await fs.promises.lchown(name, isRoot() ? uid : -1, gid).catch(() => {})
-  const given = await fs.promises.lstat(name)
-  await fs.promises.chmod(name, given.gid === gid ? mode & 0o666 : withoutGroup(mode))
-}
-
-/**
- * The group of the log may be others for the socket, and the other way round: both get what
- * both may do with the log.
- * @param {number} mode
- */
-function withoutGroup (mode) {
-  const common = (mode >> 3) & mode & 0o6
-  return (mode & 0o600) | (common << 3) | common
+async function shareAsLog (name, log) {
+  await fs.promises.lchown(name, isRoot() ? log.uid : -1, log.gid).catch(() => {})
+  // an error counts: until then, the socket has the mode that the umask leaves
+  await fs.promises.chmod(name, inheritedMode(log, await fs.promises.lstat(name)) & 0o666)
 }
 
 /**

@@ -9,7 +9,7 @@ const { promisify } = require('util')
 const { Holes, PAGE_SIZE } = require('../storage/holes')
 const { OffsetMap } = require('./offset-map')
 const { filesOf } = require('./compaction-files')
-const { writeAll } = require('./whole-writes')
+const { writeAll } = require('../storage/write-all')
 
 const open = promisify(fs.open)
 const read = promisify(fs.read)

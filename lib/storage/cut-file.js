@@ -5,6 +5,8 @@
 const fs = require('fs')
 const { isZeros } = require('../format/zeros')
 const { createBeside, syncFolder } = require('./directory')
+const { inherit } = require('./inherit')
+const { writeAll } = require('./write-all')
 
 const COPY_SIZE = 1024 * 1024
 
@@ -19,11 +21,10 @@ const COPY_SIZE = 1024 * 1024
 async function writeCutFile (read, log, offset, end) {
   const { name, handle } = await createBeside(`${log.path}.cut-${offset}`)
   try {
-    // some file systems have no modes
-    await handle.chmod((await fs.promises.stat(log.path)).mode & 0o777).catch(() => {})
+    await inherit(handle.fd, await fs.promises.stat(log.path))
     for (let at = offset; at < end; at += COPY_SIZE) {
       const bytes = await read(at, Math.min(COPY_SIZE, end - at))
-      if (!isZeros(bytes)) await writeAll(handle, bytes, at - offset)
+      if (!isZeros(bytes)) await writeAll(handle.fd, [bytes], at - offset)
     }
     await handle.truncate(end - offset)
     await handle.sync()
@@ -35,18 +36,6 @@ async function writeCutFile (read, log, offset, end) {
   }
   await syncFolder(log.folder)
   return name
-}
-
-/**
- * Continues after a short write, as on a disk that is nearly full.
- * @param {fs.promises.FileHandle} handle
- * @param {Buffer} bytes
- * @param {number} offset
- */
-async function writeAll (handle, bytes, offset) {
-  for (let done = 0; done < bytes.length;) {
-    done += (await handle.write(bytes, done, bytes.length - done, offset + done)).bytesWritten
-  }
 }
 
 module.exports = { writeCutFile }

@@ -3,7 +3,7 @@
 // Writes buffers into a file, all of them: the system may write less than it is given.
 
 const fs = require('fs')
-const { sizeOf } = require('../storage/buffers')
+const { sizeOf } = require('./buffers')
 
 /**
  * @param {number} fd
@@ -29,4 +29,13 @@ function writev (fd, buffers, offset) {
   return new Promise((resolve, reject) => fs.writev(fd, buffers, offset, (err, bytes) => err ? reject(err) : resolve(bytes)))
 }
 
-module.exports = { writeAll }
+/**
+ * @param {number} fd
+ * @param {Buffer} bytes
+ * @param {number} offset
+ */
+function writeAllSync (fd, bytes, offset) {
+  for (let done = 0; done < bytes.length;) done += fs.writeSync(fd, bytes, done, bytes.length - done, offset + done)
+}
+
+module.exports = { writeAll, writeAllSync }
