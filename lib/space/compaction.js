@@ -8,21 +8,18 @@
 //     switching   an operation of the writer: while nothing is written, the rest is copied and made durable, and the file renamed;
 //                 see switch-over.js
 //
-// Up to the rename the log is not changed by it; an error, an abort or a kill leaves it as it was. After an abort or a kill, the next
-// compaction goes on with the copy: see earlier-copy.js.
+// Up to the rename the log is not changed by it; an error, an abort or a kill leaves it as it was, and the next compaction starts again.
 
 const fs = require('fs')
 const { randomUUID } = require('crypto')
 const { CompactedFile } = require('./compacted-file')
 const { countIfNoneDeleted } = require('./deleted-records')
-const { EarlierCopy } = require('./earlier-copy')
 const { LargeCompactedFile } = require('./large-compacted-file')
 const { OffsetMapWriter } = require('./offset-map-writer')
 const { mustHaveRoom } = require('./disk-space')
 const { repeatDeletions } = require('./repeat-deletions')
 const { switchOver } = require('./switch-over')
-const { syncFolder } = require('../storage/directory')
-const { MIN_HEADROOM, MORE_HEADROOM, filesOf, isUsable, removeUnfinished } = require('./compaction-files')
+const { MIN_HEADROOM, MORE_HEADROOM, filesOf, removeUnfinished } = require('./compaction-files')
 
 /** Bytes, and blocks with deletions, that may be left for the switch. */
 const MAX_LEFT = 1024 * 1024
@@ -87,15 +84,12 @@ class Compaction {
       if (this.keep === null) {
         const records = await countIfNoneDeleted(this)
         this.mustGoOn()
-        if (records !== null) {
-          await removeUnfinished(path)
-          return this.unchanged(records)
-        }
+        if (records !== null) return this.unchanged(records)
         await mustHaveRoom(this)
       }
       for (let factor = 1; ; factor *= MORE_HEADROOM) {
         this.mustGoOn()
-        if (factor > 1 || !await this.goOn(path)) await this.create(path, factor)
+        await this.create(path, factor)
         await this.copy()
         const compacted = await writer.exclusively(() => switchOver(this))
         await writer.durability.named
@@ -104,8 +98,7 @@ class Compaction {
         await this.undo(path)
       }
     } catch (err) {
-      if (!this.isSwitched && this.isInterrupted) this.closeFiles()
-      else if (!this.isSwitched) await this.undo(path)
+      if (!this.isSwitched) await this.undo(path)
       throw err
     } finally {
       writer.compaction = null
@@ -122,73 +115,29 @@ class Compaction {
   }
 
   /**
-   * Starts with what an interrupted compaction has copied.
-   * @param {string} path
-   * @returns {Promise<boolean>} false: there is nothing of which use could be made
-   */
-  async goOn (path) {
-    const earlier = await EarlierCopy.open(path)
-    if (earlier === null) return false
-    const { map } = earlier
-    if (!isUsable(map, { id: String(this.compacting.id), blocks: this.blocks, end: this.writer.packer.end }) || !await earlier.clearHead()) {
-      this.fds.push(earlier.fd, map.fd)
-      this.closeFiles()
-      return false
-    }
-    await this.prepare(path, map.base, OffsetMapWriter.over(map), earlier)
-    return true
-  }
-
-  /**
    * @param {string} path
    * @param {number} factor of the headroom
    */
   async create (path, factor) {
-    await removeUnfinished(path)
-    const { blocks, writer } = this
-    const { blockSize } = blocks
-    const headroom = factor * Math.max(MIN_HEADROOM, blocks.end - blocks.start)
-    const base = Math.ceil((writer.packer.end + headroom) / blockSize) * blockSize
-    const { unfinishedMap } = filesOf(path)
-    const map = await OffsetMapWriter.create(unfinishedMap, { id: randomUUID(), previousId: String(this.compacting.id), base }, this.file.status())
-    await this.prepare(path, base, map, null)
-    // from now on, a compaction after a crash knows where to go on
-    await map.finish(base)
-    await map.sync()
-    await syncFolder(/** @type {import('../storage/location').Location} */ (this.file.location).folder)
-  }
-
-  /**
-   * @param {string} path
-   * @param {number} base
-   * @param {OffsetMapWriter} map
-   * @param {EarlierCopy | null} earlier
-   */
-  async prepare (path, base, map, earlier) {
-    const { blocks } = this
+    const { blocks, writer, keep } = this
     const { blockSize, checksum } = blocks
-    this.base = base
+    const headroom = factor * Math.max(MIN_HEADROOM, blocks.end - blocks.start)
+    const base = this.base = Math.ceil((writer.packer.end + headroom) / blockSize) * blockSize
     this.next = this.requested = this.trimmed = blocks.start / blockSize
     this.changed.clear()
     this.copied = 0
-    this.map = map
-    this.fds.push(map.fd)
-    if (earlier !== null) this.fds.push(earlier.fd)
-    const { unfinished } = filesOf(path)
-    const File = this.keep !== null && blocks.large ? LargeCompactedFile : CompactedFile
-    const options = { blockSize, checksum, base, keep: this.keep }
-    this.target = await (earlier === null ? File.create(unfinished, options, map) : File.over(unfinished, earlier, options, map))
-    if (earlier === null) this.fds.push(this.target.fd)
+    const { unfinished, unfinishedMap } = filesOf(path)
+    this.map = await OffsetMapWriter.create(unfinishedMap, { id: randomUUID(), previousId: String(this.compacting.id), base }, this.file.status())
+    this.fds.push(this.map.fd)
+    const File = keep !== null && blocks.large ? LargeCompactedFile : CompactedFile
+    this.target = await File.create(unfinished, { blockSize, checksum, base, keep }, this.map)
+    this.fds.push(this.target.fd)
     this.file.prepareSuccessor?.(this.target.fd)
-  }
-
-  closeFiles () {
-    for (const fd of this.fds.splice(0)) fs.closeSync(fd)
   }
 
   /** @param {string} path */
   async undo (path) {
-    this.closeFiles()
+    for (const fd of this.fds.splice(0)) fs.closeSync(fd)
     await removeUnfinished(path)
   }
 
@@ -203,11 +152,6 @@ class Compaction {
    */
   stop (reason) {
     this.reason ??= reason
-  }
-
-  /** Whether it ends because the caller wants it to: the next one can go on with the copy. */
-  get isInterrupted () {
-    return this.reason !== null || this.signal?.aborted === true
   }
 
   /** @throws if it has to end */
@@ -313,11 +257,7 @@ class Compaction {
     const { target, map } = this
     await target.write()
     await map.write()
-    if (target.unsynced >= Compaction.syncStep) {
-      // after a crash, tells of what is copied
-      if (target.earlier === null) await map.finish(target.end)
-      await this.syncFiles()
-    }
+    if (target.unsynced >= Compaction.syncStep) await this.syncFiles()
     this.copied += bytes
     if (this.onProgress !== undefined) this.onProgress({ bytes: this.copied, total: Math.max(this.copied, this.blocks.end - this.start) })
     this.mustGoOn()

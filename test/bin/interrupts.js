@@ -15,7 +15,7 @@ const EXIT_CODES = [['SIGINT', 130], ['SIGTERM', 143]]
 const COMMANDS = [
   [['repair', 'corrupt'], 'write', 'corrupt: interrupted; it is unchanged, and nothing is left of a copy; the same command starts over'],
   [['repair', 'corrupt', '--in-place'], 'write', 'corrupt: interrupted; it is unchanged, and nothing is left of a copy; the same command starts over'],
-  [['compact', 'log', '--yes'], 'writev', 'log: interrupted; the log is as it was, and the next compact goes on from here'],
+  [['compact', 'log', '--yes'], 'writev', 'log: interrupted; the log is as it was; the same command starts over'],
   [['backup', 'log', 'new'], 'writev', 'new: interrupted; nothing is left of it; the same command starts over'],
   [['backup', 'log', 'backup', '--full'], 'writev', 'backup: interrupted; the earlier backup is valid, perhaps without records that were deleted; the same command brings it up to date'],
   [['restore', 'log', 'new'], 'write', 'new: interrupted; nothing is left of it; the same command starts over'],
