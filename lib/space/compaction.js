@@ -4,7 +4,7 @@
 // which then takes the log's place.
 //
 //     copying     blocks are copied in rounds, each with what has come since the one before; records that were deleted
-//                 after they were copied are deleted in the copy, too. The last rounds are fsynced
+//                 after they were copied are deleted in the copy, too. Each round is fsynced
 //     switching   an operation of the writer: while nothing is written, the rest is copied and made durable, and the file renamed;
 //                 see switch-over.js
 //
@@ -15,17 +15,20 @@ const { randomUUID } = require('crypto')
 const { CompactedFile } = require('./compacted-file')
 const { countIfNoneDeleted } = require('./deleted-records')
 const { LargeCompactedFile } = require('./large-compacted-file')
+const { MAX_WRITE } = require('../write/packer')
 const { OffsetMapWriter } = require('./offset-map-writer')
 const { mustHaveRoom } = require('./disk-space')
-const { repeatDeletions } = require('./repeat-deletions')
+const { REPEAT_COST, repeatDeletions } = require('./repeat-deletions')
 const { switchOver } = require('./switch-over')
 const { MIN_HEADROOM, MORE_HEADROOM, filesOf, removeUnfinished } = require('./compaction-files')
 
-/** Bytes, and blocks with deletions, that may be left for the switch. */
-const MAX_LEFT = 1024 * 1024
-const MAX_CHANGED = 16
-/** Rounds that fulfil all of that; appends that come faster than they are copied are held back by the switch then. */
-const MAX_ROUNDS = 20
+// Work is measured in bytes that are copied; repeating the deletions of a block counts as REPEAT_COST. In each round, the writer may add
+// a third of what is done, and half a step; then it is held until more is done. It adds a step at a time: a write, or the deletions in
+// up to 64 blocks. So a round leaves at most a third of what the one before has left, and 1.5 steps: rounds shrink to less than 3 steps.
+
+/** A round that leaves so many steps at most, and not less than this share of what the one before has left, is the last one. */
+const MOST_STEPS = 3
+const NO_LESS = 0.75
 
 /** @typedef {import('./types').Compacted} Compacted */
 
@@ -57,6 +60,11 @@ class Compaction {
     this.next = this.requested = this.trimmed = 0
     /** Copied blocks of which records were deleted since. @type {Set<number>} */
     this.changed = new Set()
+    /** Whether rounds are in progress, and of this one: where the log ended at its start, the work that is done, and that deletions have added. */
+    this.isCopying = false
+    this.roundStart = this.done = this.added = 0
+    /** The most work that the writer adds at a time. */
+    this.step = Math.max(MAX_WRITE, blocks.blockSize)
     /** What blocks are read into. @type {Buffer[][] | null} */
     this.memory = null
     /** Why it has to end. @type {unknown} */
@@ -102,6 +110,7 @@ class Compaction {
       throw err
     } finally {
       writer.compaction = null
+      writer.schedule()
     }
   }
 
@@ -143,7 +152,28 @@ class Compaction {
 
   /** @param {number[]} numbers of blocks that were rewritten */
   rewritten (numbers) {
-    for (const number of numbers) if (number < this.requested) this.changed.add(number)
+    for (const number of numbers) {
+      if (number >= this.requested || this.changed.has(number)) continue
+      this.changed.add(number)
+      this.added += REPEAT_COST
+    }
+  }
+
+  /** Whether the writer has to wait: it has added more work in this round than it may. */
+  get isBehind () {
+    return this.isCopying && this.writer.written - this.roundStart + this.added > this.step / 2 + this.done / 3
+  }
+
+  /** @param {number} work */
+  hasDone (work) {
+    this.done += work
+    this.writer.schedule()
+  }
+
+  /** Work that is left. */
+  get left () {
+    const { changed, next, blocks: { blockSize, tail } } = this
+    return Math.max(0, tail.number - next) * blockSize + changed.size * REPEAT_COST
   }
 
   /**
@@ -164,18 +194,22 @@ class Compaction {
   // Copying
 
   async copy () {
-    for (let round = 1; round <= MAX_ROUNDS; round++) {
+    const { clock, step, writer } = this
+    this.isCopying = true
+    for (let before = Infinity, isLast = false; !isLast;) {
+      this.roundStart = writer.written
+      this.done = this.added = 0
+      writer.schedule()
       await this.catchUp()
-      const startedAt = this.clock.now()
+      const startedAt = clock.now()
       await this.sync()
-      if (this.isNearlyDone() && this.clock.now() - startedAt <= Compaction.quickSync) return
-      if (this.writer.packer.end > this.base) return
+      const { left } = this
+      const isShort = left <= step && clock.now() - startedAt <= Compaction.quickSync
+      const isStable = left <= MOST_STEPS * step && left >= NO_LESS * before
+      isLast = isShort || isStable || writer.acknowledged > this.base
+      before = left
     }
-  }
-
-  /** Whether little is left to be copied. */
-  isNearlyDone () {
-    return this.changed.size <= MAX_CHANGED && this.blocks.end - this.next * this.blocks.blockSize <= MAX_LEFT + this.blocks.blockSize
+    this.isCopying = false
   }
 
   /** Copies the full blocks that are acknowledged by now, and deletes what was deleted. */
@@ -258,6 +292,7 @@ class Compaction {
     await target.write()
     await map.write()
     if (target.unsynced >= Compaction.syncStep) await this.syncFiles()
+    this.hasDone(bytes)
     this.copied += bytes
     if (this.onProgress !== undefined) this.onProgress({ bytes: this.copied, total: Math.max(this.copied, this.blocks.end - this.start) })
     this.mustGoOn()

@@ -39,8 +39,6 @@ test('a command that is interrupted says what is left and how to go on, and leav
     const [signal, exitCode] = EXIT_CODES[i % EXIT_CODES.length]
     const { code, stdout, stderr } = await flumelog(args, { cwd: name('.'), preload: [SIGNAL], env: { TEST_SIGNAL: signal, TEST_NAME: call, TEST_CALL: '2' } })
     t.deepEqual([code, stdout, stderr], [exitCode, '', `flumelog: ${said}\n`], `${signal}: ${args.join(' ')}`)
-    // the copy of a compaction is of use to the next one
-    for (const copy of ['log.compacting', 'log.compacting.map']) if (args[0] === 'compact') fs.unlinkSync(name(copy))
     const after = contents()
     t.deepEqual(Object.keys(after), Object.keys(before))
     t.ok(Object.keys(before).every(file => after[file]?.equals(before[file])), 'all files are as they were')
