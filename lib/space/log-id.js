@@ -69,7 +69,6 @@ async function writeId (log, id, like = log) {
   // only then: it is rare
   const { OffsetMapWriter } = require('./offset-map-writer')
   const { unfinishedMap, map } = filesOf(log)
-  // left by a process that was killed; its map is what is replaced
   await removeUnfinished(log)
   const writer = await OffsetMapWriter.create(unfinishedMap, { id, previousId: null, base: 0 }, await fs.promises.stat(like))
   try {
