@@ -64,7 +64,7 @@ function copy (from, to) {
   }
 }
 
-for (const [how, what] of [['restore', 'a restored log']]) {
+for (const [how, what] of [['backup', 'a full backup'], ['restore', 'a restored log']]) {
   tape(`${what} that replaces another one is either of them with its id, whenever that is interrupted`, async (t) => {
     t.comment(`--seed ${SEED} repeats it`)
     if (!fs.existsSync(file('log'))) await makeGenerations()
