@@ -97,7 +97,7 @@ async function copyAll (source, file, work) {
 async function takeName (log, unfinished, name, target, earlier) {
   if (earlier !== null) {
     await earlier.recover()
-    return replaceLog(name, log)
+    return replaceLog(name, { of: log })
   }
   if (log !== null) await copyMap(log, name)
   try {

@@ -134,7 +134,7 @@ async function lockThere (name) {
 async function replace (there, name, source) {
   // so that it is valid without the files beside it, if it can be recovered
   await recoverEnd(there, name, { blockSize: undefined, checksum: true, isWhole: () => true }).catch(() => {})
-  await replaceLog(name, source)
+  await replaceLog(name, { of: source })
 }
 
 /**

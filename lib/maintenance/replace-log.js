@@ -23,14 +23,14 @@ const STALE_SUFFIXES = [...ALL_SUFFIXES, '.recovery-point.new', '.clients.new', 
 
 /**
  * @param {string} name of the log that is replaced, which is valid without the files beside it, and locked
- * @param {string | null} source the log of which `FILE.unfinished` is a copy; null: it is in a storage
+ * @param {{ of: string | null } | { id: string }} map that of a log of which `FILE.unfinished` is a copy (null: it is in a storage), or one that only has an id
  */
-async function replaceLog (name, source) {
+async function replaceLog (name, map) {
   const folder = path.dirname(name)
   const { unfinished, waiting } = namesOf(name)
   // otherwise, a power cut could leave its map alone, which would be taken for that of the old log
   await syncFolder(folder)
-  await prepareMap(name, source, waiting)
+  await prepareMap(name, map, waiting)
   await removeStale(name)
   await fs.promises.rename(unfinished, name)
   await syncFolder(folder)
@@ -39,16 +39,18 @@ async function replaceLog (name, source) {
 
 /**
  * @param {string} name
- * @param {string | null} source
+ * @param {{ of: string | null } | { id: string }} map
  * @param {string} waiting name of the map until its log has been renamed
  */
-async function prepareMap (name, source, waiting) {
-  if (source !== null && await copyMapAs(source, waiting)) return
+async function prepareMap (name, map, waiting) {
+  const log = await fs.promises.stat(name)
+  if ('id' in map) return createIdMap(waiting, map.id, log)
+  if (map.of !== null && await copyMapAs(map.of, waiting)) return
   const before = await OffsetMap.open(name)
   if (before === null) return
   before.close()
   // the new log has none; without this, it would have that of the old one
-  await createIdMap(waiting, FIRST_ID, await fs.promises.stat(name))
+  await createIdMap(waiting, FIRST_ID, log)
 }
 
 /** @param {string} name */

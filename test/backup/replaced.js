@@ -37,6 +37,9 @@ async function makeGenerations () {
   for (let n = 0; n < 3; n++) {
     if (n > 0) await log.compact({ keep: (record) => String(record) !== `record ${n}` })
     await log.append(lines(5, 100 * n + 100))
+    // what repair leaves out
+    await log.del(await log.append('deleted'))
+    await log.append('last')
     await log.backup(file(`generation-${n}`), { full: true })
     names.push(file(`generation-${n}`))
   }
@@ -64,17 +67,23 @@ function copy (from, to) {
   }
 }
 
-for (const [how, what] of [['backup', 'a full backup'], ['restore', 'a restored log']]) {
+const CASES = [
+  { how: 'backup', what: 'a full backup', generations: [[0, 2], [2, 1], [1, 0]] },
+  { how: 'restore', what: 'a restored log', generations: [[0, 2], [2, 1], [1, 0]] },
+  { how: 'repair', what: 'a repaired log', generations: [[1, 1]] }
+]
+
+for (const { how, what, generations } of CASES) {
   tape(`${what} that replaces another one is either of them with its id, whenever that is interrupted`, async (t) => {
     t.comment(`--seed ${SEED} repeats it`)
     if (!fs.existsSync(file('log'))) await makeGenerations()
-    for (const [before, after] of [[0, 2], [2, 1], [1, 0]]) {
+    for (const [before, after] of generations) {
       const root = fs.mkdtempSync(file('root-'))
       copy(file(`generation-${before}`), path.join(root, 'target'))
       const present = fs.readdirSync(root).flatMap((name, i) => created(root, name, fs.readFileSync(path.join(root, name)), i))
       const events = [...present, ...record([PROGRAM, how, file(`generation-${after}`), path.join(root, 'target')], { strace: false, output: file('calls') })]
       const replayed = new ReplayedFolder(root)
-      const states = [await stateOf(file(`generation-${before}`)), await stateOf(file(`generation-${after}`))]
+      const states = [await stateOf(file(`generation-${before}`)), await stateOf(path.join(root, 'target'))]
       const counts = [0, 0]
       const wrong = new Set()
       for (const event of events) {

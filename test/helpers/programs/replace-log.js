@@ -2,12 +2,12 @@
 
 // Replaces a log with one that has another id, and prints when it starts.
 //
-//     node replace-log.js backup|restore LOG TARGET
+//     node replace-log.js backup|restore|repair LOG TARGET
 
 const fs = require('fs')
 // its calls of the system would not be recorded: zeros are written instead
 require('fs-native-extensions').trim = async () => { throw Object.assign(new Error('not supported'), { code: 'ENOTSUP' }) }
-const { restore } = require('../../../maintenance')
+const { repair, restore } = require('../../../maintenance')
 const { open } = require('../../../promises')
 
 const [how, from, target] = process.argv.slice(2)
@@ -18,6 +18,9 @@ async function main () {
   if (how === 'restore') {
     fs.writeSync(1, '{"what":"start"}\n')
     await restore(from, target, { force: true })
+  } else if (how === 'repair') {
+    fs.writeSync(1, '{"what":"start"}\n')
+    await repair(target, { inPlace: true, compact: true })
   } else {
     const log = await open(from, { readOnly: true })
     fs.writeSync(1, '{"what":"start"}\n')
