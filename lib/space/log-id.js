@@ -69,7 +69,6 @@ function generationBefore ({ previousId }) {
  */
 async function writeId (log, id, like = log) {
   const { unfinishedMap, map } = filesOf(log)
-  // left by a process that was killed; its map is what is replaced
   await removeUnfinished(log)
   await createIdMap(unfinishedMap, id, await fs.promises.stat(like))
   await fs.promises.rename(unfinishedMap, map)
