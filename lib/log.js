@@ -199,7 +199,13 @@ class Log {
   advance (seq) {
     if (this.state.opened === null) return
     // a follower may have advanced without finding a record
-    if (seq !== this.since.value) this.since.set(seq)
+    if (seq === this.since.value) this.streams.resumeWaiting()
+    else this.show(seq)
+  }
+
+  /** @param {number} seq of the last record that readers see, which has changed */
+  show (seq) {
+    this.since.set(seq)
     this.streams.resumeWaiting()
   }
 

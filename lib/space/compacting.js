@@ -184,8 +184,10 @@ class Compacting {
     for (const cursor of log.state.opened?.blocks.cursors ?? []) cursor.move(map)
     log.largeDeletion?.move(map)
     log.namedCursors?.move(map)
-    if (lastSeq !== null) log.advance(lastSeq)
+    // before anything else of the caller runs: who maps the seqs that are in memory has none yet from after the compaction
+    if (lastSeq !== null) log.since.replace(lastSeq)
     if (this.listeners.size > 0) callAll([...this.listeners], this.mapFor(map))
+    if (lastSeq !== null) log.show(lastSeq)
   }
 
   /**
