@@ -105,7 +105,7 @@ class CursorFile {
           await fs.promises.unlink(unfinished)
           return false
         }
-        await inherit(fd, this.options.logStatus())
+        inherit(fd, this.options.logStatus())
         const lines = Buffer.concat([this.lineOf(initial, 0), this.lineOf(initial, 1)])
         const { bytesWritten } = await write(fd, lines, 0, lines.length, 0)
         if (bytesWritten < lines.length) throw noSpace()

@@ -10,7 +10,6 @@ const errors = require('../errors')
 const { createLog, logBehind } = require('../log')
 const { settingsOf } = require('../options')
 const { onAbort } = require('../signal')
-const { inheritMode } = require('../storage/inherit')
 const { createFolders } = require('../storage/directory')
 const { pathFile } = require('../storage/path-file')
 const { finishAs, linkOrCopy } = require('../maintenance/repaired-files')
@@ -51,7 +50,7 @@ async function exportLog (filename, target, { to, fields = [] }, work) {
     const stopListening = onAbort(work.signal, () => fs.rmSync(unfinished, { force: true }))
     try {
       const exported = await write(log, filename, unfinished, to, fields, work)
-      await inheritMode(unfinished, await fs.promises.stat(filename))
+      await fs.promises.chmod(unfinished, (await fs.promises.stat(filename)).mode & 0o777).catch(() => {})
       work.mustGoOn()
       stopListening()
       await finishAs(unfinished, async () => {

@@ -192,7 +192,7 @@ class CopyIndex {
   async writeTo (filename, flags, text) {
     const file = await fs.promises.open(filename, flags, 0o600)
     try {
-      if (flags === 'w') await inherit(file.fd, this.logStatus())
+      if (flags === 'w') inherit(file.fd, this.logStatus())
       await file.writeFile(text)
       await datasync(file.fd, filename)
     } catch (err) {

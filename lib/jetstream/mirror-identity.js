@@ -76,7 +76,7 @@ async function create (filename, folder, log) {
   const file = await fs.promises.open(unfinished, 'wx', 0o600)
   try {
     await file.write(`${identity}\n`)
-    await inherit(file.fd, log)
+    inherit(file.fd, log)
     await datasync(file.fd, unfinished)
     // another process may have created it meanwhile
     await fs.promises.link(unfinished, filename).catch((err) => { if (err.code !== 'EEXIST') throw err })

@@ -4,7 +4,6 @@
 
 const fs = require('fs')
 const errors = require('../errors')
-const { inheritMode } = require('../storage/inherit')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
 const { onAbort } = require('../signal')
@@ -41,8 +40,9 @@ async function writeCopy (extent, unfinished, original, options, work, finish) {
     await create(unfinished)
     const copied = await copyRecords(extent, unfinished, options, work)
     await mustBeValid(unfinished, copied, work)
-    // last: the log may be one that nobody can write
-    await inheritMode(unfinished, await fs.promises.stat(original))
+    // last: the log may be one that nobody can write; some file systems have no modes
+    const { mode } = await fs.promises.stat(original)
+    await fs.promises.chmod(unfinished, mode & 0o777).catch(() => {})
     work.mustGoOn()
     stopListening()
     return { copied, finished: await finish(copied) }

@@ -5,8 +5,7 @@
 
 const fs = require('fs')
 const errors = require('../errors')
-const { inheritSync } = require('../storage/inherit')
-const { writeAllSync } = require('../storage/write-all')
+const { inherit } = require('../storage/inherit')
 const { SALT_SIZE, decodeJournal, encodeEntries, encodeHeader, lastChecksum } = require('./journal-entries')
 
 /** Windows replaces no file that is open. */
@@ -54,7 +53,7 @@ class JournalFile {
     try {
       if (this.fd === -1) this.fd = fs.openSync(this.filename, 'r+')
       if (this.mustTruncate) this.truncate()
-      writeAllSync(this.fd, bytes, this.size)
+      writeFully(this.fd, bytes, this.size)
     } catch (err) {
       this.mustTruncate = true
       return named(err, this.filename)
@@ -89,9 +88,8 @@ class JournalFile {
       fs.rmSync(unfinished, { force: true })
       // not readable by others until it has the log's mode
       fd = fs.openSync(unfinished, 'wx', 0o600)
-      // the next owner may be a process of any user who may write to the log
-      inheritSync(fd, this.logStatus())
-      writeAllSync(fd, bytes, 0)
+      inherit(fd, this.logStatus())
+      writeFully(fd, bytes, 0)
       if (!REPLACES_OPEN) {
         fs.closeSync(fd)
         fd = -1
@@ -134,6 +132,17 @@ class JournalFile {
   release () {
     if (this.fd !== -1) closeQuietly(this.fd)
     this.fd = -1
+  }
+}
+
+/**
+ * @param {number} fd
+ * @param {Buffer} bytes
+ * @param {number} offset
+ */
+function writeFully (fd, bytes, offset) {
+  for (let done = 0; done < bytes.length;) {
+    done += fs.writeSync(fd, bytes, done, bytes.length - done, offset + done)
   }
 }
 

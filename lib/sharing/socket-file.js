@@ -7,8 +7,7 @@ const fs = require('fs')
 const net = require('net')
 const path = require('path')
 const { nullIfMissing } = require('../storage/directory')
-const { inheritedMode } = require('../storage/inherit')
-const { isRoot } = require('../storage/user')
+const { inheritByName } = require('../storage/inherit')
 
 /** Bytes in the path of a socket: Linux has room for 107, macOS for 103. */
 const MAX_PATH = 100
@@ -48,7 +47,8 @@ async function placeSocket (name, logStatus, onconnection) {
   try {
     const status = await place(name, async (temporary) => {
       await bind(server, temporary)
-      await shareAsLog(temporary, logStatus)
+      // on Linux and macOS, connecting needs write permission for the socket
+      inheritByName(temporary, logStatus)
       return await fs.promises.lstat(temporary, { bigint: true })
     })
     return { server, name, status, logStatus }
@@ -106,18 +106,6 @@ function bind (server, name) {
       resolve()
     })
   })
-}
-
-/**
- * On Linux and macOS, connecting needs write permission for the socket: so it gets the log's
- * mode, and its owner and group, as far as this process may give them.
- * @param {string} name of a socket that nobody else can reach
- * @param {fs.Stats} log
- */
-async function shareAsLog (name, log) {
-  await fs.promises.lchown(name, isRoot() ? log.uid : -1, log.gid).catch(() => {})
-  // an error counts: until then, the socket has the mode that the umask leaves
-  await fs.promises.chmod(name, inheritedMode(log, await fs.promises.lstat(name)) & 0o666)
 }
 
 /**

@@ -10,13 +10,12 @@ const layout = require('../format/layout')
 const { writeChecksum } = require('../format/checksum')
 const { datasync } = require('../storage/datasync')
 const { deletedPart, holeOf } = require('../format/hole')
-const { writeAll } = require('../storage/write-all')
+const { writeAll } = require('../storage/whole-writes')
 
 /** Bytes at the start and the end of a hole that are not all zeros. */
 const HOLE_EDGE = 16
 
 const open = promisify(fs.open)
-const ftruncate = promisify(fs.ftruncate)
 
 /** The smallest deleted record, with its lengths. */
 const DELETED = deletedPart(layout.FRAME_SIZE + 1)
@@ -39,8 +38,6 @@ class CompactedFile {
     this.blockSize = blockSize
     this.keep = keep
     this.map = map
-    /** What an interrupted compaction has left in the file; null: nothing, or all of it was compared. @type {import('./earlier-copy').EarlierCopy | null} */
-    this.earlier = null
     /** Up to where records may reach in a block. */
     this.most = blockSize - layout.paddingSize(checksum)
     this.checksum = checksum
@@ -77,18 +74,6 @@ class CompactedFile {
     return new this(filename, fd, /** @type {any} */ (options), map).begin()
   }
 
-  /**
-   * @param {string} filename
-   * @param {import('./earlier-copy').EarlierCopy} earlier
-   * @param {{ blockSize: number, checksum: boolean, base: number, keep: Keep | null }} options
-   * @param {import('./offset-map-writer').OffsetMapWriter} map
-   */
-  static async over (filename, earlier, options, map) {
-    const file = new this(filename, earlier.fd, /** @type {any} */ (options), map)
-    file.earlier = earlier
-    return file.begin()
-  }
-
   async begin () {
     // its zeros take no space if they are not written
     const hole = holeOf(this.blockSize, this.checksum)
@@ -118,8 +103,7 @@ class CompactedFile {
     for (let position = 0; position < end;) {
       const next = layout.nextPosition(block, position)
       const isDeleted = block[position + layout.LENGTH_SIZE] === 0 && layout.isDeleted(block, position)
-      const hasPlace = isDeleted && this.earlier !== null && this.hasPlace(this.earlier, offset + position, next - position, position - start)
-      if (hasPlace ? false : isDeleted || (keep !== null && !keep(block, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE, offset + position))) {
+      if (isDeleted || (keep !== null && !keep(block, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE, offset + position))) {
         if (isDeleted) this.deleted++
         else this.dropped++
         this.isBehindDeleted = isDeleted
@@ -127,8 +111,7 @@ class CompactedFile {
         start = next
       } else {
         if (this.isBehindDeleted) this.keepTorn(block, position, next)
-        if (hasPlace) this.deleted++
-        else this.records++
+        this.records++
         if (!this.fits(next - start, next - position)) {
           this.addRun(block, start, position, last, offset)
           this.startBlock()
@@ -165,18 +148,6 @@ class CompactedFile {
   }
 
   /**
-   * @param {import('./earlier-copy').EarlierCopy} earlier
-   * @param {number} old where a deleted record is in the log
-   * @param {number} size of it, with its lengths
-   * @param {number} before bytes of the run in front of it
-   * @returns {boolean} whether it was copied when it was not deleted yet
-   */
-  hasPlace (earlier, old, size, before) {
-    const now = this.fits(before + size, size) ? this.end + before : this.chunkOffset + this.blockStart + this.blockSize
-    return earlier.hasPlace(old, size, now)
-  }
-
-  /**
    * @param {number} size of a record, with its lengths
    * @returns {boolean} whether it fills an empty block of a log that was written without checksums
    */
@@ -201,7 +172,8 @@ class CompactedFile {
   }
 
   /**
-   * Adds what there is of the block in which the log ends, in a block of its own and as it is: what follows it there is going to follow it here.
+   * Adds the block in which the log ends, in a block of its own and as it is: what follows it there is going to follow it here. The map does not
+   * lead to records in it that are deleted or dropped.
    * @param {Buffer} block
    * @param {number} end
    * @param {number} offset of it in the log
@@ -211,18 +183,31 @@ class CompactedFile {
     if (this.isBehindDeleted && end > 0) this.keepTorn(block, 0, layout.nextPosition(block, 0))
     if (this.position > 0) this.startBlock()
     const dropped = []
+    const now = this.end
+    let start = 0
     let last = 0
+    const mapTo = (/** @type {number} */ end) => { if (start < end) this.map.add({ old: offset + start, now: now + start, length: end - start, last: last - start }) }
     for (let position = 0; position < end;) {
       const next = layout.nextPosition(block, position)
-      last = position
-      if (layout.isDeleted(block, position)) this.deleted++
-      else if (this.keep !== null && !this.keep(block, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE, offset + position)) {
-        dropped.push(position)
-        this.dropped++
-      } else this.records++
+      const isDeleted = layout.isDeleted(block, position)
+      if (isDeleted || (this.keep !== null && !this.keep(block, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE, offset + position))) {
+        if (isDeleted) this.deleted++
+        else {
+          dropped.push(position)
+          this.dropped++
+        }
+        mapTo(position)
+        start = next
+      } else {
+        this.records++
+        last = position
+      }
+      this.lastSeq = now + position
       position = next
     }
-    this.addRun(block, 0, end, last, offset)
+    mapTo(end)
+    block.copy(this.chunk, this.blockStart, 0, end)
+    this.position = end
     for (const position of dropped) layout.zeroRecord(this.chunk, this.blockStart + position)
     return dropped
   }
@@ -260,25 +245,14 @@ class CompactedFile {
     if (full.length === 0) return
     this.full = []
     const offset = this.chunkOffset - full.length * chunkSize
-    if (this.earlier === null) await this.writeChunks(full, offset)
-    else for (const [i, chunk] of full.entries()) if (!await this.earlier.has(chunk, offset + i * chunkSize)) await this.writeChunks([chunk], offset + i * chunkSize)
+    await writeAll(this.fd, full, offset)
+    this.unsynced += full.length * chunkSize
     if (this.spare.length === 0) this.spare.push(full[0])
-  }
-
-  /**
-   * @param {Buffer[]} chunks
-   * @param {number} offset
-   */
-  async writeChunks (chunks, offset) {
-    await writeAll(this.fd, chunks, offset)
-    this.unsynced += chunks.length * this.chunkSize
   }
 
   /** Writes all of it: the file ends there. */
   async flush () {
     await this.write()
-    if (this.earlier !== null) await ftruncate(this.fd, this.chunkOffset)
-    this.earlier = null
     const size = this.blockStart + this.position
     if (size > 0) await writeAll(this.fd, [this.chunk.subarray(0, size)], this.chunkOffset)
   }

@@ -4,9 +4,11 @@
 
 const fs = require('fs')
 const path = require('path')
-const { syncFolder } = require('../storage/directory')
+const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { OffsetMap } = require('./offset-map')
+const { OffsetMapWriter } = require('./offset-map-writer')
 const { filesOf, removeUnfinished } = require('./compaction-files')
+const { settleMap } = require('./replaced-map')
 
 /** Of a log that was never compacted. */
 const FIRST_ID = '0'
@@ -35,16 +37,28 @@ async function readGeneration (log, start) {
 
 /**
  * The same for the writer of the log, which may let it grow, and trim it, beyond where a compaction would have moved it: so it
- * replaces the map of one that was stopped by one that only has the id.
+ * replaces the map of one that was stopped by that of the one before, or if there is none, by one that only has the id.
  * @param {import('../storage/location').Location | null} location of the log; null: it is in a storage
  * @param {number} start where it starts
  * @returns {Promise<Generation>}
  */
 async function settleGeneration (location, start) {
+  if (location !== null) await settleMap(location.path)
   const map = location === null ? null : await OffsetMap.open(location.path)
-  if (map === null) return FIRST
+  if (location === null || map === null) return FIRST
   map.close()
-  if (location === null || isInEffect(map, start)) return map
+  const { earlierMap, map: name } = filesOf(location.path)
+  if (isInEffect(map, start)) {
+    await fs.promises.unlink(earlierMap).catch(nullIfMissing)
+    return map
+  }
+  if (fs.existsSync(earlierMap)) {
+    await fs.promises.rename(earlierMap, name)
+    // two names of one file stay
+    await fs.promises.unlink(earlierMap).catch(nullIfMissing)
+    await syncFolder(location.folder)
+    return settleGeneration(location, start)
+  }
   const generation = generationBefore(map)
   // on a full disk, the next writer does it
   await writeId(location.path, generation.id).catch(() => {})
@@ -66,20 +80,27 @@ function generationBefore ({ previousId }) {
  * @param {string} [like] a log whose mode and owner the map gets
  */
 async function writeId (log, id, like = log) {
-  // only then: it is rare
-  const { OffsetMapWriter } = require('./offset-map-writer')
   const { unfinishedMap, map } = filesOf(log)
-  // left by a process that was killed; its map is what is replaced
   await removeUnfinished(log)
-  const writer = await OffsetMapWriter.create(unfinishedMap, { id, previousId: null, base: 0 }, await fs.promises.stat(like))
+  await createIdMap(unfinishedMap, id, await fs.promises.stat(like))
+  await fs.promises.rename(unfinishedMap, map)
+  await syncFolder(path.dirname(log))
+}
+
+/**
+ * Writes a map that only has an id, and makes it durable.
+ * @param {string} filename
+ * @param {string} id
+ * @param {fs.Stats} like the log whose mode and owner it gets
+ */
+async function createIdMap (filename, id, like) {
+  const writer = await OffsetMapWriter.create(filename, { id, previousId: null, base: 0 }, like)
   try {
     await writer.finish(0)
     await writer.sync()
   } finally {
     fs.closeSync(writer.fd)
   }
-  await fs.promises.rename(unfinishedMap, map)
-  await syncFolder(path.dirname(log))
 }
 
 /**
@@ -90,4 +111,4 @@ function isInEffect ({ base }, start) {
   return base <= start
 }
 
-module.exports = { readGeneration, settleGeneration, isInEffect, writeId, FIRST_ID }
+module.exports = { readGeneration, settleGeneration, isInEffect, createIdMap, writeId, FIRST_ID }

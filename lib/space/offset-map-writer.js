@@ -6,7 +6,7 @@ const fs = require('fs')
 const { promisify } = require('util')
 const { datasync } = require('../storage/datasync')
 const { inherit } = require('../storage/inherit')
-const { writeAll } = require('../storage/write-all')
+const { writeAll } = require('../storage/whole-writes')
 const { OffsetMap, PAGE_SIZE, RUNS_PER_PAGE, headerPage, sealPage, writeRun } = require('./offset-map')
 
 const open = promisify(fs.open)
@@ -37,16 +37,8 @@ class OffsetMapWriter {
    */
   static async create (filename, ids, log) {
     const fd = await open(filename, 'wx+', 0o600)
-    await inherit(fd, log)
+    inherit(fd, log)
     return new OffsetMapWriter(filename, fd, ids)
-  }
-
-  /**
-   * Goes on with a file that an interrupted compaction has left, from its start: a page that it has is written again.
-   * @param {OffsetMap} map
-   */
-  static over ({ filename, fd, id, previousId, base }) {
-    return new OffsetMapWriter(filename, fd, { id, previousId, base })
   }
 
   /** @param {import('./offset-map').Run} run behind all that were added */

@@ -6,7 +6,7 @@ const fs = require('fs')
 const { isZeros } = require('../format/zeros')
 const { createBeside, syncFolder } = require('./directory')
 const { inherit } = require('./inherit')
-const { writeAll } = require('./write-all')
+const { writeAll } = require('./whole-writes')
 
 const COPY_SIZE = 1024 * 1024
 
@@ -21,7 +21,7 @@ const COPY_SIZE = 1024 * 1024
 async function writeCutFile (read, log, offset, end) {
   const { name, handle } = await createBeside(`${log.path}.cut-${offset}`)
   try {
-    await inherit(handle.fd, await fs.promises.stat(log.path))
+    inherit(handle.fd, await fs.promises.stat(log.path))
     for (let at = offset; at < end; at += COPY_SIZE) {
       const bytes = await read(at, Math.min(COPY_SIZE, end - at))
       if (!isZeros(bytes)) await writeAll(handle.fd, [bytes], at - offset)

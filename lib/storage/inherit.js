@@ -1,58 +1,75 @@
 'use strict'
 
-// What a file beside the log, or in its place, inherits from it: the owner and the group, as far as this process may give them, and the
-// mode, whatever the umask. If the group cannot be given, nobody gets more than they had: the members of the log's group now count as
-// others and those of another group as the group, so both get what both had. All of it is best effort, since some file systems have no
-// owners or no modes: a file must be created so that only this user can read it.
+// A file beside a log, or one that takes its place, inherits the log's mode, owner and group: who may use the log may use it, and nobody
+// else, whatever the umask.
 
 const fs = require('fs')
-const { promisify } = require('util')
-const { isRoot } = require('./user')
 
-const fchmod = promisify(fs.fchmod)
-const fchown = promisify(fs.fchown)
-const fstat = promisify(fs.fstat)
+/** Bits of a mode: what the owner may do, and what everybody may who is neither the owner nor in the group. */
+const OWNER = 0o700
+const OTHERS = 0o007
 
 /**
+ * @param {number} fd of an open file
  * @param {fs.Stats} log
- * @param {fs.Stats} file
- * @returns {number} the permissions that the file may have
  */
-function inheritedMode ({ mode, gid }, file) {
-  if (file.gid === gid) return mode & 0o777
-  const common = (mode >> 3) & mode & 0o7
-  return (mode & 0o700) | (common << 3) | common
+function inherit (fd, log) {
+  give(log, {
+    chown: (uid, gid) => fs.fchownSync(fd, uid, gid),
+    groupOf: () => fs.fstatSync(fd).gid,
+    chmod: (mode) => fs.fchmodSync(fd, mode)
+  })
 }
 
 /**
- * @param {number} fd
+ * The same for what cannot be opened, as a socket.
+ * @param {string} name which nobody else can replace meanwhile
  * @param {fs.Stats} log
  */
-async function inherit (fd, log) {
-  await fchown(fd, isRoot() ? log.uid : -1, log.gid).catch(() => {})
-  await fchmod(fd, inheritedMode(log, await fstat(fd))).catch(() => {})
+function inheritByName (name, log) {
+  give(log, {
+    chown: (uid, gid) => fs.lchownSync(name, uid, gid),
+    groupOf: () => fs.lstatSync(name).gid,
+    chmod: (mode) => fs.chmodSync(name, mode)
+  })
 }
 
 /**
- * @param {number} fd
+ * The owner and the mode one after the other: a process that may not give the file to the log's group can still give it a mode.
  * @param {fs.Stats} log
+ * @param {{ chown: (uid: number, gid: number) => void, groupOf: () => number, chmod: (mode: number) => void }} file
  */
-function inheritSync (fd, log) {
+function give ({ mode, uid, gid }, file) {
+  // some file systems have no owners, or no modes; then there is nothing to inherit
+  quietly(() => file.chown(isRoot() ? uid : -1, gid))
+  quietly(() => file.chmod(file.groupOf() === gid ? mode & 0o777 : withoutGroup(mode)))
+}
+
+/**
+ * The file has another group than the log: members of the log's group are among all others there, and the other way round. Both may do
+ * what both may do with the log.
+ * @param {number} mode of the log
+ * @returns {number}
+ */
+function withoutGroup (mode) {
+  const common = (mode >> 3) & mode & OTHERS
+  return (mode & OWNER) | (common << 3) | common
+}
+
+/** @param {() => void} call that may be refused */
+function quietly (call) {
   try {
-    fs.fchownSync(fd, isRoot() ? log.uid : -1, log.gid)
+    call()
   } catch {}
+}
+
+/** Whether this process may give files to other users. Deno may deny it the number of its user. */
+function isRoot () {
   try {
-    fs.fchmodSync(fd, inheritedMode(log, fs.fstatSync(fd)))
-  } catch {}
+    return process.getuid?.() === 0
+  } catch {
+    return false
+  }
 }
 
-/**
- * For a file whose owner is who writes it, as a copy of the log under a name of the caller's.
- * @param {string} name
- * @param {fs.Stats} log
- */
-async function inheritMode (name, log) {
-  await fs.promises.chmod(name, inheritedMode(log, await fs.promises.stat(name))).catch(() => {})
-}
-
-module.exports = { inherit, inheritMode, inheritSync, inheritedMode }
+module.exports = { inherit, inheritByName }

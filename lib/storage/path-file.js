@@ -16,7 +16,7 @@ const { writeCutFile } = require('./cut-file')
 const { datasync, explained } = require('./datasync')
 const { syncFolder } = require('./directory')
 const { Holes } = require('./holes')
-const { inheritSync } = require('./inherit')
+const { inherit } = require('./inherit')
 const { hasRoomForSuffix, locate } = require('./location')
 const { lastNonZero } = require('./last-data')
 const { acquireLock, canLock, tryLock, unlock } = require('./lock')
@@ -291,7 +291,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
 
   /** @type {NonNullable<LogFile['prepareSuccessor']>} */
   function prepareSuccessor (fd) {
-    inheritSync(fd, fs.fstatSync(storage.fd))
+    inherit(fd, fs.fstatSync(storage.fd))
     if (lock && !readOnly) acquireLock(String(filename), fd, lock)
     else if (isOwned && !tryLock(fd)) throw errors.locked(String(filename))
     successor = fs.fstatSync(fd, { bigint: true })

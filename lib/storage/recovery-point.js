@@ -122,7 +122,7 @@ class PathPoint {
     try {
       // not readable by others until it has the log's mode: deletions in it tell of data
       fd = await open(unfinished, 'w', 0o600)
-      await inherit(fd, await this.logStatus())
+      inherit(fd, await this.logStatus())
       await writeFile(fd, text)
       await datasync(fd, unfinished)
       lockIfPossible(fd)

@@ -31,6 +31,10 @@ const COMPACT = `
   })()
 `
 
+const OPEN = `
+  require(${JSON.stringify(ROOT)} + '/promises').open(process.argv[1], { blockSize: 1024 }).then(log => log.close())
+`
+
 /**
  * @param {test.Test} t
  * @param {number} mode of the log, whose owner is the user and whose group is root's
@@ -74,5 +78,18 @@ test('a log that root compacts keeps its mode, owner and group', { skip: REASON 
   const { status, stderr } = spawnSync(process.execPath, ['-e', COMPACT, filename], { encoding: 'utf8' })
   t.equal(status, 0, stderr || 'the process ends without an error')
   t.equal(permissionsOf(filename), `640 ${ID}:0`)
+  t.end()
+})
+
+test('what recovery truncates gets no permissions for another group than the log\'s', { skip: REASON }, (t) => {
+  const filename = logOf(t, 0o660)
+  run(t, COMPACT, filename)
+  fs.chownSync(filename, ID, 0)
+  fs.chmodSync(filename, 0o660)
+  fs.appendFileSync(filename, Buffer.alloc(5000, 0xa5))
+  run(t, OPEN, filename)
+  const cut = fs.readdirSync(path.dirname(filename)).filter(name => name.includes('.cut-'))
+  t.equal(cut.length, 1)
+  for (const name of cut) t.equal(permissionsOf(path.join(path.dirname(filename), name)), `600 ${ID}:${ID}`)
   t.end()
 })

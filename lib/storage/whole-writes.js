@@ -29,13 +29,4 @@ function writev (fd, buffers, offset) {
   return new Promise((resolve, reject) => fs.writev(fd, buffers, offset, (err, bytes) => err ? reject(err) : resolve(bytes)))
 }
 
-/**
- * @param {number} fd
- * @param {Buffer} bytes
- * @param {number} offset
- */
-function writeAllSync (fd, bytes, offset) {
-  for (let done = 0; done < bytes.length;) done += fs.writeSync(fd, bytes, done, bytes.length - done, offset + done)
-}
-
-module.exports = { writeAll, writeAllSync }
+module.exports = { writeAll }
