@@ -5,6 +5,7 @@
 
 const { promisify } = require('util')
 const errors = require('./errors')
+const { promised } = require('./callbacks')
 const { openBlocks } = require('./read/open-blocks')
 const { recoverEnd } = require('./recovery/recover-end')
 const { removeJournal } = require('./sharing/journal')
@@ -63,11 +64,20 @@ async function openLog (context) {
 async function openShared (context) {
   // only then: it is a third of the code
   const { Sharing } = require('./sharing/sharing')
-  const { opened, lastSeq } = await new Sharing(context).open()
+  const sharing = new Sharing(context)
+  const { opened, lastSeq } = await sharing.open()
   const { path } = /** @type {import('./storage/location').Location} */ (context.file.location)
-  // a client is told of the id, and may not know yet where the log starts
-  const { id, base } = await readGeneration(path, opened.blocks.end)
-  if (id === opened.id) opened.blocks.base = base
+  try {
+    // a client is told of the id, and may not know yet where the log starts
+    const { id, base } = await readGeneration(path, opened.blocks.end)
+    if (id === opened.id) opened.blocks.base = base
+  } catch (err) {
+    // otherwise it would stay the owner, or a client that may become the owner
+    opened.follower?.close()
+    await promised(cb => sharing.close(cb)).catch(() => {})
+    await promises(context.file).close().catch(() => {})
+    throw err
+  }
   return { opened, lastSeq }
 }
 
