@@ -182,28 +182,32 @@ class EarlierBackup {
    */
   async update (work) {
     const { source, start: before } = this
-    await this.recover()
+    await this.recover(this.end)
+    Object.assign(this, { size: this.end, read: this.io.read })
     try {
       const deleted = await this.deleteAll(work)
       const copied = this.end < source.end ? await this.append(work) : 0
       await this.removePoint()
       return { bytes: source.end - this.start, start: this.start, copied, deleted, trimmed: this.start - before, incremental: true }
     } catch (err) {
-      await this.recover().catch(() => {})
+      await this.recover(this.end).catch(() => {})
       throw err
     }
   }
 
-  /** Completes what was interrupted, so that it is a log that was closed, and removes what may be incomplete behind its end. */
-  async recover () {
-    const { io, end, extent, hasPoint } = this
+  /**
+   * Completes what was interrupted, so that it is a log that was closed.
+   * @param {number} end what is behind it is removed; Infinity: only what is not whole, as if it were opened
+   */
+  async recover (end) {
+    const { io, extent, hasPoint } = this
     if (hasPoint || await io.size() > end) {
       if (hasPoint && await io.size() > end) await io.truncate(end)
       await recoverEnd(io, this.path, { blockSize: extent.blockSize, checksum: true, isWhole: () => true, smallLog: Infinity })
       // a corrupt tail, which recovery keeps
       if (await io.size() > end) await io.truncate(end)
     }
-    Object.assign(this, { size: end, hasPoint: false, read: io.read })
+    this.hasPoint = false
   }
 
   /**

@@ -96,7 +96,8 @@ async function copyAll (source, file, work) {
  */
 async function takeName (log, unfinished, name, target, earlier) {
   if (earlier !== null) {
-    await earlier.recover()
+    // it is valid without the files beside it then
+    await earlier.recover(Infinity)
     return replaceLog(name, { of: log })
   }
   if (log !== null) await copyMap(log, name)

@@ -26,14 +26,10 @@ const file = (name) => path.join(folder, name)
 const lines = (count, from = 0) => Array.from({ length: count }, (_, i) => `record ${from + i}`)
 const random = randomFrom(SEED)
 
-/**
- * Three generations of a log, in files of their own.
- * @returns {Promise<string[]>}
- */
+/** Three generations of a log, in files of their own, and another log. */
 async function makeGenerations () {
   const log = await open(file('log'), { blockSize: 256 })
   await log.append(lines(30))
-  const names = []
   for (let n = 0; n < 3; n++) {
     if (n > 0) await log.compact({ keep: (record) => String(record) !== `record ${n}` })
     await log.append(lines(5, 100 * n + 100))
@@ -41,10 +37,17 @@ async function makeGenerations () {
     await log.del(await log.append('deleted'))
     await log.append('last')
     await log.backup(file(`generation-${n}`), { full: true })
-    names.push(file(`generation-${n}`))
   }
   await log.close()
-  return names
+  await makeCrashed()
+}
+
+/** A log whose records are behind its recovery point. */
+async function makeCrashed () {
+  const log = await open(file('running'), { blockSize: 256, sync: 'never' })
+  await log.append(lines(40))
+  for (const suffix of ['', '.recovery-point']) fs.copyFileSync(file('running' + suffix), file('generation-3' + suffix))
+  await log.close()
 }
 
 /** What the user of a log can tell of it. */
@@ -68,7 +71,7 @@ function copy (from, to) {
 }
 
 const CASES = [
-  { how: 'backup', what: 'a full backup', generations: [[0, 2], [2, 1], [1, 0]] },
+  { how: 'backup', what: 'a full backup', generations: [[0, 2], [2, 1], [1, 0], [3, 2]] },
   { how: 'restore', what: 'a restored log', generations: [[0, 2], [2, 1], [1, 0]] },
   { how: 'repair', what: 'a repaired log', generations: [[1, 1]] }
 ]
