@@ -84,7 +84,8 @@ class RecordWindow {
    * @returns {number} how many records are known to be in it, and in the blocks after it
    */
   from (number) {
-    const { first, total, counts } = this
+    const { first, total, counts, changed } = this
+    if (changed.size > 0) return 0
     if (number <= first) return total
     return number === first + 1 ? total - (counts.get(first) ?? 0) : 0
   }

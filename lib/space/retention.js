@@ -35,6 +35,8 @@ const NO_CHUNK = { kind: chunk.PLAIN, index: 0 }
  * @property {number} records in the blocks before it
  * @property {Head} first block that may be the log's first
  * @property {number} gone records in the blocks before that
+ * @property {Head} last the block before the head; the head itself if that is the first one
+ * @property {Head} lastGone the block before the first
  */
 
 class Retention {
@@ -106,7 +108,7 @@ class Retention {
   }
 
   /**
-   * @param {Look} look
+   * @param {Pick<Look, 'head' | 'records'>} look
    * @returns {boolean} whether the log may start with the block that was read last, since no large record loses some of its chunks
    */
   mayStartLog ({ head: { isInside, cut }, records }) {
@@ -124,15 +126,17 @@ class Retention {
     const most = look.start / blocks.blockSize + MAX_BLOCKS
     for (;;) {
       const { head, records } = look
-      if (this.mayStartLog(look)) Object.assign(look, { first: head, gone: records })
+      if (this.mayStartLog(look)) Object.assign(look, { first: head, gone: records, lastGone: look.last })
       if ((head.number >= most && !head.isInside) || !this.mayGo(head, records)) break
       look.records += head.records
+      look.last = head
       look.head = await this.load(head.number + 1)
     }
-    const { start, first, gone: records, generation } = look
+    const { start, first, gone: records, lastGone, generation } = look
     const wanted = first.number * blocks.blockSize
     if (wanted === start || writer.appender.refusal !== null) return
-    await this.trimTo(first.cut === null ? wanted : wanted + 1, { block: first.block, from: start, records, generation })
+    const mayGo = () => this.mayGo(lastGone, records - lastGone.records) && this.mayStartLog({ head: first, records })
+    await this.trimTo(first.cut === null ? wanted : wanted + 1, { block: first.block, from: start, records, generation, mayGo })
     Object.assign(look, { start: wanted, records: look.records - records, gone: 0 })
     this.mustRun = true
   }
@@ -141,7 +145,7 @@ class Retention {
   async lookAtStart () {
     const { start, generation, blockSize } = this.blocks
     const head = await this.load(start / blockSize)
-    return { start, generation, head, records: 0, first: head, gone: 0 }
+    return { start, generation, head, records: 0, first: head, gone: 0, last: head, lastGone: head }
   }
 
   /**

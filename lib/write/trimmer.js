@@ -50,6 +50,7 @@ const MAX_COUNTED = 64
  * @property {number} from where the log started then
  * @property {number} records in the blocks between
  * @property {number} generation of the cache then: if it is another one now, something was deleted since
+ * @property {() => boolean} mayGo whether the blocks before `block` may still go, by what is left now
  */
 
 class Trimmer {
@@ -93,7 +94,8 @@ class Trimmer {
   /**
    * @param {number} start where the log is to start, at most: whole blocks are trimmed, and never the one with the last record
    * @param {Trimmed} cb given where it starts, when the blocks before it are freed
-   * @param {Known | null} [known] if it is given, they are freed when that is worth it, and `cb` is called before that
+   * @param {Known | null} [known] if it is given, nothing is trimmed unless that still may go; blocks are freed when that is worth it, and
+   *   `cb` is called before that
    */
   request (start, cb, known = null) {
     this.requests.push({ start, cb, known })
@@ -149,6 +151,8 @@ class Trimmer {
   async advance ({ start: wanted, known }) {
     const { blocks, writer } = this
     const { blockSize } = blocks
+    // a trim, a compaction or deletions have come since
+    if (known !== null && (known.from !== blocks.start || !known.mayGo())) return
     const { durability } = writer
     let start = Math.min(wanted, writer.appender.lastSeq)
     start -= start % blockSize
@@ -156,7 +160,7 @@ class Trimmer {
     if (start <= Math.max(blocks.start, blockSize)) return
     // a log that a power cut shortens must not lose all that is left of it
     if (durability.safeEnd <= start) await promised(cb => durability.syncTo(writer.acknowledged, cb))
-    const isCurrent = known !== null && known.from === blocks.start && known.generation === blocks.generation
+    const isCurrent = known !== null && known.generation === blocks.generation
     if (isCurrent && known.block?.number === start / blockSize) return this.moveTo(known.block, known.records)
     const block = await this.firstWhole(start, wanted)
     if (block === null) return
@@ -222,7 +226,7 @@ class Trimmer {
     this.recorded = this.punched = this.durable = start
     this.coveredBy = 0
     this.tie = null
-    this.requests = this.requests.map(({ start, cb }) => ({ start: move(start), cb, known: null }))
+    this.requests = this.requests.map(({ start, cb, known }) => ({ start: move(start), cb, known }))
   }
 
   /**

@@ -6,8 +6,10 @@ const tape = require('tape')
 const fs = require('fs')
 const { inspect } = require('util')
 const FlumeLog = require('../..')
-const { createLog } = require('../../lib/log')
+const { promised } = require('../../lib/callbacks')
+const { createLog, logBehind } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
+const { Writer } = require('../../lib/write/writer')
 const { open: openPath } = require('../../promises')
 const { Disk } = require('../helpers/disk')
 const { until } = require('../helpers/followers')
@@ -204,6 +206,51 @@ tape('nothing is reported of records without a time if others have one', async (
   await event(setImmediate)
   t.deepEqual(warnings, [])
 })
+
+for (const [what, large] of [['a deletion', false], ['a deletion', true], ['a compaction', true]]) {
+  tape(`a log keeps as many records as it is to when ${what} comes between what retention decides and what it trims${large ? ', with large records' : ''}`, async (t) => {
+    const log = promises(FlumeLog(testFolder(t)('log'), { blockSize: BLOCK_SIZE, large, sync: 'always', retain: { records: 10 } }))
+    const seqs = []
+    for (let i = 0; i < 12; i++) seqs.push(await log.append(data(i)))
+    await rest()
+    const { writer } = logBehind(log.log).state.opened
+    const held = event(resolve => {
+      writer.trim = (...args) => {
+        // a log of which only the first block is trimmed starts where it started
+        if (args[0] <= BLOCK_SIZE) return Writer.prototype.trim.apply(writer, args)
+        delete writer.trim
+        resolve(args)
+      }
+    })
+    for (let i = 12; i < 24; i++) await log.append(data(i)).then(seq => seqs.push(seq))
+    const args = await held
+    await log.del({ gte: seqs[12], lte: seqs[22] })
+    const compacted = what === 'a compaction' ? promised(cb => log.log.compact({}, cb)) : null
+    if (compacted !== null) await whenSwitching(writer)
+    writer.trim(...args)
+    await compacted
+    await rest()
+    const left = await collect(log.log, { fromStart: true })
+    t.ok(left.length >= 10, `${left.length} are left`)
+    const { start } = log.log
+    for (let i = 24; i < 60; i++) await log.append(data(i))
+    await until(() => log.log.start > start)
+    t.ok((await collect(log.log, { fromStart: true })).length >= 10, 'and it goes on trimming')
+    await log.close()
+  })
+}
+
+/** While a compaction copies the rest, and the writer does nothing else. */
+function whenSwitching (writer) {
+  return event(resolve => {
+    const { flush } = writer.trimmer
+    writer.trimmer.flush = async function () {
+      delete writer.trimmer.flush
+      await flush.call(this)
+      resolve()
+    }
+  })
+}
 
 tape('with several limits, a block goes as soon as one of them lets it', async (t) => {
   const log = open(new Disk(), { retain: { bytes: 1e6, records: 20, age: 1e9, time: () => Date.now() }, sync: 'always' })

@@ -12,6 +12,7 @@ const { randomFrom } = require('../random')
 const { MEMBER } = require('../chaos/numbers')
 const { Following } = require('../chaos/following')
 const { Reads, GONE } = require('../chaos/reads')
+const { Session } = require('../../../lib/sharing/session')
 const { Removals } = require('../chaos/removals')
 
 /** Milliseconds between two looks at what is in progress, and looks after which it hangs; while this process is stopped, nothing counts. */
@@ -26,6 +27,14 @@ const REPLACED = 'flumelog:replaced'
 const READS = /^(read|range|blocks|trim|reclaim|verify)/
 const LONG = /^(compact|reclaim|range|blocks|trim)/
 const RETRIED = ['flumelog:unreachable', 'flumelog:locked', 'ENOSPC']
+
+/** Why the owner has sent clients away: `stats` counts them. @type {string[]} */
+const refusals = []
+const { refuse } = Session.prototype
+Session.prototype.refuse = function (err) {
+  refusals.push(err.stack)
+  refuse.call(this, err)
+}
 
 const { file, options, member, isReader, does, seed } = argument()
 const random = randomFrom(seed)
@@ -106,7 +115,7 @@ setInterval(() => {
 
 setInterval(() => {
   const { refused } = log.stats()
-  if (refused > 0) say({ what: 'wrong', why: `the owner has refused ${refused} clients, though all keep to the protocol` })
+  if (refused > 0) say({ what: 'wrong', why: `the owner has refused ${refused} clients, though all keep to the protocol: ${refusals}` })
   for (const call of pending.values()) {
     // while much is appended and deleted, what goes through all of the log takes its time, and each new owner begins again; a read waits
     // for a reader that a trim has overtaken to catch up
