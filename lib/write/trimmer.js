@@ -284,7 +284,7 @@ class Trimmer {
   async punchSome () {
     const { blocks, file } = this
     if (this.recorded < blocks.start && file.point !== null) await this.writePoint()
-    if (file.point === null) this.recorded = blocks.start
+    if (file.point === null) this.isRecorded(blocks.start)
     if (this.punched < this.recorded) await this.punchSlice()
   }
 
@@ -320,9 +320,10 @@ class Trimmer {
     return this.durable === start || tie === null ? { start } : { start, trimming: { from: this.durable, tie } }
   }
 
-  /** @param {number} start that the recovery point tells of durably */
+  /** @param {number} start that the recovery point has durably; of a storage, the start from which on it gets zeros next */
   isRecorded (start) {
     this.recorded = Math.max(this.recorded, start)
+    this.writer.deleter.trimRecorded(this.recorded / this.blocks.blockSize)
   }
 
   /** @param {Error | null} err */

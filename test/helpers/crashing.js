@@ -370,7 +370,10 @@ class Crashing {
       this.simulation.note(`  deleted ${seqs} ${err?.code ?? ''}`)
       resolve()
       model.reached(log.stats().size)
-      if (err?.code === 'flumelog:trimmed' && records.some(record => model.mayBeTrimmed(record))) return
+      if (err?.code === 'flumelog:trimmed' && records.some(record => model.mayBeTrimmed(record))) {
+        model.trimmedTo = Math.max(model.trimmedTo, err.start)
+        return
+      }
       if (err) return this.checkError(err)
       const moment = ++this.moment
       for (const record of records) record.deletedAt = Math.min(record.deletedAt, moment)
