@@ -122,7 +122,7 @@ class Deleter {
   /** @param {Done} cb called when no crash brings back what was trimmed */
   whenTrimIsRecorded (cb) {
     const { blocks, writer } = this
-    if (writer.trimmer.recorded === blocks.start) return cb(null)
+    if (writer.trimmer.isDurable) return cb(null)
     writer.trimmer.request(blocks.start, cb)
     writer.schedule()
   }

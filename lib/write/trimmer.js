@@ -90,6 +90,12 @@ class Trimmer {
     return this.coveredBy > this.writer.durability.lastSync
   }
 
+  /** Whether no crash brings back what was trimmed. Without a recovery point, only zeros in the file tell of it. */
+  get isDurable () {
+    const { start } = this.blocks
+    return this.file.point === null ? this.punched === start && !this.hasUnsynced : this.recorded === start
+  }
+
   /**
    * @param {number} start where the log is to start, at most: whole blocks are trimmed, and never the one with the last record
    * @param {Trimmed} cb given where it starts, when the blocks before it are freed
@@ -134,6 +140,7 @@ class Trimmer {
       if (this.waiting.length > 0 || this.blocks.start - this.punched >= (this.isUrgent ? 1 : this.batchSize)) this.mustPunch = true
       if (this.mustPunch) await this.punchSome()
       if (this.punched < this.blocks.start) return
+      if (this.waiting.length > 0 && !this.isDurable) await promised(cb => this.writer.durability.syncAll(cb))
       this.mustPunch = this.isUrgent = false
       this.answer(null)
     } catch (err) {
