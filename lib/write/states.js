@@ -31,6 +31,7 @@ const TURNS = ['operate', 'delete', 'trim', 'write']
  * @typedef {object} Work pending while the file is left alone
  * @property {Step} lastStep
  * @property {boolean} hasFailed
+ * @property {boolean} isHeld a compaction has to catch up before more is appended or deleted
  * @property {boolean} isPartial of what is acknowledged together, a part is written: readers must not see it, so the log must not seem closed
  * @property {boolean} mustTruncate bytes of a failed write are still in the file
  * @property {boolean} hasOperations of others, which need the file for themselves
@@ -42,14 +43,14 @@ const TURNS = ['operate', 'delete', 'trim', 'write']
  */
 
 /**
- * What the writer does next. Operations, deletions, trims and writes take turns; the log closes when none is left.
+ * What the writer does next. Operations, deletions, trims and writes take turns, so none of them starves another; the log closes when none is left.
  * @param {Work} work
  * @returns {Step}
  */
 function nextStep (work) {
   if (work.hasFailed) return 'fail'
-  const turn = work.isPartial ? 'write' : nextTurn(work)
-  if (turn === undefined) return work.isClosing ? 'close' : 'rest'
+  const turn = nextTurn(work)
+  if (turn === undefined) return work.isClosing && !work.isHeld ? 'close' : 'rest'
   if (turn !== 'write') return turn
   if (!work.hasUnwritten) return 'settle'
   return work.mustTruncate ? 'truncate' : 'write'
@@ -57,7 +58,7 @@ function nextStep (work) {
 
 /**
  * @param {Work} work
- * @returns {Step | undefined} one of `TURNS`; undefined: nothing needs the file
+ * @returns {Step | undefined} one of `TURNS`; undefined: nothing gets the file
  */
 function nextTurn (work) {
   const first = TURNS.indexOf(work.lastStep) + 1
@@ -74,10 +75,10 @@ function nextTurn (work) {
  */
 function isWanted (turn, work) {
   switch (turn) {
-    case 'operate': return work.hasOperations
-    case 'delete': return work.hasDeletions
-    case 'trim': return work.hasTrim
-    default: return work.hasUnacknowledged
+    case 'operate': return work.hasOperations && !work.isPartial
+    case 'delete': return work.hasDeletions && !work.isHeld
+    case 'trim': return work.hasTrim && !work.isHeld && !work.isPartial
+    default: return work.hasUnacknowledged && !work.isHeld
   }
 }
 

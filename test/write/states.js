@@ -5,7 +5,7 @@
 const test = require('tape')
 const { TRANSITIONS, nextStep } = require('../../lib/write/states')
 
-const FLAGS = ['hasFailed', 'isPartial', 'mustTruncate', 'hasOperations', 'hasDeletions', 'hasTrim', 'hasUnacknowledged', 'hasUnwritten', 'isClosing']
+const FLAGS = ['hasFailed', 'isHeld', 'isPartial', 'mustTruncate', 'hasOperations', 'hasDeletions', 'hasTrim', 'hasUnacknowledged', 'hasUnwritten', 'isClosing']
 const STEPS = ['fail', 'truncate', 'delete', 'trim', 'operate', 'write', 'settle', 'close', 'rest']
 const COMBINATIONS = Array.from({ length: 2 ** FLAGS.length }, (_, bits) => Object.fromEntries(FLAGS.map((flag, i) => [flag, (bits >> i & 1) === 1])))
 // what is not written is not acknowledged; of a partial group, the rest is not written; a truncation undoes the part
@@ -23,20 +23,21 @@ test('in every state, a writer does what is possible and needed', (t) => {
   holds(t, 'after a failure the file is left alone', (work, step) => work.hasFailed === (step === 'fail'))
   holds(t, 'nothing is written behind what a failed write has left', (work, step) => !(work.mustTruncate && step === 'write'))
   holds(t, 'the file is truncated only for a write that follows', (work, step) => step !== 'truncate' || (work.mustTruncate && work.hasUnwritten))
-  holds(t, 'what is acknowledged together is written before anything else gets the file', (work, step) => !work.isPartial || ['write', 'fail'].includes(step))
+  holds(t, 'while a group is written in part, no operation and no trim gets the file', (work, step) => !work.isPartial || !['operate', 'trim'].includes(step))
+  holds(t, 'while a compaction has to catch up, only operations get the file, and the log does not close', (work, step) => !work.isHeld || ['operate', 'rest', 'fail'].includes(step))
   holds(t, 'an operation runs only if there is one', (work, step) => step !== 'operate' || work.hasOperations)
   holds(t, 'a deletion runs only if there is one', (work, step) => step !== 'delete' || work.hasDeletions)
   holds(t, 'a trim runs only if there is one', (work, step) => step !== 'trim' || work.hasTrim)
   holds(t, 'a write has something to write', (work, step) => step !== 'write' || work.hasUnwritten)
   holds(t, 'appends are settled without a write only if all is written', (work, step) => step !== 'settle' || (work.hasUnacknowledged && !work.hasUnwritten))
-  const isBusy = (work) => work.hasFailed || work.hasOperations || work.hasDeletions || work.hasTrim || work.hasUnacknowledged
-  holds(t, 'a writer rests, or closes, if and only if nothing is left to do', (work, step) => ['rest', 'close'].includes(step) === !isBusy(work))
-  holds(t, 'it closes only if it is to be closed, and rests only if not', (work, step) => !(step === 'close' && !work.isClosing) && !(step === 'rest' && work.isClosing))
+  const isBusy = (work) => work.hasFailed || (work.hasOperations && !work.isPartial) || (!work.isHeld && (work.hasDeletions || work.hasTrim || work.hasUnacknowledged))
+  holds(t, 'a writer rests, or closes, if and only if nothing is left that may be done', (work, step) => ['rest', 'close'].includes(step) === !isBusy(work))
+  holds(t, 'it closes only if it is to be closed, and does not rest then, unless it is held', (work, step) => !(step === 'close' && !work.isClosing) && !(step === 'rest' && work.isClosing && !work.isHeld))
   t.end()
 })
 
-/** The most steps that one caller may have to wait for: one of each other kind, a truncation, and a group that takes several writes. */
-const MAX_WAIT = 8
+/** The most steps that one caller may have to wait for: a group that takes several writes, a deletion after each, and one step of each other kind. */
+const MAX_WAIT = 10
 const WRITES_PER_GROUP = 3
 
 /**
@@ -60,6 +61,7 @@ function run (start, persistent, steps) {
     else if (step === 'delete') work.hasDeletions = false
     else if (step === 'trim') work.hasTrim = false
     else if (step === 'settle') work.hasUnacknowledged = false
+    else if (step === 'rest' && work.isHeld) work.isHeld = false
     else if (step === 'write') {
       left = left === 1 ? WRITES_PER_GROUP : left - 1
       work.isPartial = left < WRITES_PER_GROUP
@@ -74,7 +76,7 @@ const SERVED_BY = { hasOperations: ['operate'], hasDeletions: ['delete'], hasTri
 test('every caller is served, whoever else keeps asking', (t) => {
   const callers = Object.keys(SERVED_BY)
   let runs = 0
-  for (const start of ALL.filter(({ hasFailed }) => !hasFailed)) {
+  for (const start of ALL.filter(({ hasFailed, isHeld }) => !hasFailed && !isHeld)) {
     for (let bits = 1; bits < 2 ** callers.length; bits++) {
       const persistent = callers.filter((_, i) => bits >> i & 1)
       const done = run(start, persistent, 4 * MAX_WAIT)
