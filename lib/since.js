@@ -14,7 +14,7 @@ const { mustBeFunction, rethrowLater } = require('./callbacks')
  * An `obz` observable of which a listener that throws does not keep the others from being called: what it throws is
  * thrown again on a stack of its own.
  * @param {Next} next waits for the next change
- * @returns {import('./types').Since & { set: (seq: number) => void }}
+ * @returns {import('./types').Since & { set: (seq: number) => void, replace: (seq: number) => void }}
  */
 function createSince (next) {
   const obv = Obv()
@@ -26,6 +26,10 @@ function createSince (next) {
     /** @type {(listener: Listener, immediately?: boolean) => () => void} */
     once: (listener, immediately) => obv.once(guarded(listener), immediately),
     next,
+    /** Sets the value; `set` has to follow, which tells listeners. */
+    replace (/** @type {number} */ seq) {
+      this.value = seq
+    },
     set (/** @type {number} */ seq) {
       this.value = seq
       obv.set(seq)

@@ -1,7 +1,7 @@
 'use strict'
 
 // A file of async-append-only-log in the place of the log: recognized, and imported if the caller wants that. The old file is
-// renamed first, so that an import that was interrupted goes on at the next opening.
+// renamed first, so that an import that was interrupted starts again at the next opening.
 
 const fs = require('fs')
 const path = require('path')

@@ -5,6 +5,7 @@
 
 const fs = require('fs')
 const { promisify } = require('util')
+const layout = require('../format/layout')
 const { endOfRecords } = require('../format/validation')
 const { Block } = require('../format/block')
 const { applyPatches } = require('../recovery/deletions')
@@ -29,11 +30,15 @@ async function followCompaction (sharing, replaced) {
   const clientEnd = /** @type {import('./client-end').ClientEnd} */ (sharing.clientEnd)
   /** @type {OffsetMap | null} */
   let map = null
+  let lastSeq = -1
   try {
     map = await OffsetMap.open(path)
     if (map === null || map.previousId !== sharing.id) throw replaced
     const tail = await readTail(ioOf(sharing.io, fd), map.end, blocks.blockSize, replaced)
+    lastSeq = lastSeqOf(map, tail, blocks.blockSize)
     await clientEnd.stop()
+    // in a turn of its own: the read that has just ended may have answered callers, whose promises have not run on
+    await new Promise(resolve => setImmediate(resolve))
     if (sharing.isClosed) throw replaced
     moveTo(fd, map.base)
     blocks.moveTo(tail, map.base, map.base)
@@ -43,7 +48,18 @@ async function followCompaction (sharing, replaced) {
     clientEnd.resume()
     throw err
   }
-  sharing.moved(map, map.pages === 0 ? map.base : map.down(Infinity))
+  sharing.moved(map, lastSeq)
+}
+
+/**
+ * @param {OffsetMap} map
+ * @param {Block} tail in which the log ended when it was copied
+ * @param {number} blockSize
+ * @returns {number} of its last record, to which the map does not lead if it is deleted
+ */
+function lastSeqOf (map, { number, buffer, end }, blockSize) {
+  if (end > 0) return number * blockSize + layout.previousPosition(buffer, end)
+  return map.pages === 0 ? map.base : map.down(Infinity)
 }
 
 /**

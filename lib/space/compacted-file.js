@@ -10,7 +10,7 @@ const layout = require('../format/layout')
 const { writeChecksum } = require('../format/checksum')
 const { datasync } = require('../storage/datasync')
 const { deletedPart, holeOf } = require('../format/hole')
-const { writeAll } = require('./whole-writes')
+const { writeAll } = require('../storage/whole-writes')
 
 /** Bytes at the start and the end of a hole that are not all zeros. */
 const HOLE_EDGE = 16
@@ -172,7 +172,8 @@ class CompactedFile {
   }
 
   /**
-   * Adds what there is of the block in which the log ends, in a block of its own and as it is: what follows it there is going to follow it here.
+   * Adds the block in which the log ends, in a block of its own and as it is: what follows it there is going to follow it here. The map does not
+   * lead to records in it that are deleted or dropped.
    * @param {Buffer} block
    * @param {number} end
    * @param {number} offset of it in the log
@@ -182,18 +183,31 @@ class CompactedFile {
     if (this.isBehindDeleted && end > 0) this.keepTorn(block, 0, layout.nextPosition(block, 0))
     if (this.position > 0) this.startBlock()
     const dropped = []
+    const now = this.end
+    let start = 0
     let last = 0
+    const mapTo = (/** @type {number} */ end) => { if (start < end) this.map.add({ old: offset + start, now: now + start, length: end - start, last: last - start }) }
     for (let position = 0; position < end;) {
       const next = layout.nextPosition(block, position)
-      last = position
-      if (layout.isDeleted(block, position)) this.deleted++
-      else if (this.keep !== null && !this.keep(block, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE, offset + position)) {
-        dropped.push(position)
-        this.dropped++
-      } else this.records++
+      const isDeleted = layout.isDeleted(block, position)
+      if (isDeleted || (this.keep !== null && !this.keep(block, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE, offset + position))) {
+        if (isDeleted) this.deleted++
+        else {
+          dropped.push(position)
+          this.dropped++
+        }
+        mapTo(position)
+        start = next
+      } else {
+        this.records++
+        last = position
+      }
+      this.lastSeq = now + position
       position = next
     }
-    this.addRun(block, 0, end, last, offset)
+    mapTo(end)
+    block.copy(this.chunk, this.blockStart, 0, end)
+    this.position = end
     for (const position of dropped) layout.zeroRecord(this.chunk, this.blockStart + position)
     return dropped
   }

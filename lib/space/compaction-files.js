@@ -13,9 +13,12 @@ const { SUFFIX } = require('./offset-map')
 const MIN_HEADROOM = 4 * 1024 * 1024
 const MORE_HEADROOM = 8
 
+/** Errors of link(2): there is no map, or the file system has no hard links. */
+const NO_LINK = new Set(['ENOENT', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL'])
+
 /** @param {string} log its path */
 function filesOf (log) {
-  return { unfinished: log + '.compacting', unfinishedMap: log + '.compacting.map', map: log + SUFFIX }
+  return { unfinished: log + '.compacting', unfinishedMap: log + '.compacting.map', earlierMap: log + '.compacting.earlier-map', map: log + SUFFIX }
 }
 
 /**
@@ -27,4 +30,21 @@ async function removeUnfinished (log) {
   for (const name of [unfinished, unfinishedMap]) await fs.promises.unlink(name).catch(nullIfMissing)
 }
 
-module.exports = { MIN_HEADROOM, MORE_HEADROOM, filesOf, removeUnfinished }
+/**
+ * Gives the map of the last compaction a second name: the next one replaces it before its file takes the log's place, and may be stopped in between.
+ * @param {string} log its path
+ * @returns {Promise<boolean>} whether there is one; without hard links, there is none
+ */
+async function keepMap (log) {
+  const { map, earlierMap } = filesOf(log)
+  await fs.promises.unlink(earlierMap).catch(nullIfMissing)
+  try {
+    await fs.promises.link(map, earlierMap)
+    return true
+  } catch (err) {
+    if (NO_LINK.has(/** @type {any} */ (err).code)) return false
+    throw err
+  }
+}
+
+module.exports = { keepMap, MIN_HEADROOM, MORE_HEADROOM, filesOf, removeUnfinished }

@@ -19,8 +19,10 @@ const { MAX_WRITE } = require('../write/packer')
 const { OffsetMapWriter } = require('./offset-map-writer')
 const { mustHaveRoom } = require('./disk-space')
 const { REPEAT_COST, repeatDeletions } = require('./repeat-deletions')
+const { settleGeneration } = require('./log-id')
 const { switchOver } = require('./switch-over')
-const { MIN_HEADROOM, MORE_HEADROOM, filesOf, removeUnfinished } = require('./compaction-files')
+const { syncFolder } = require('../storage/directory')
+const { MIN_HEADROOM, MORE_HEADROOM, filesOf, keepMap, removeUnfinished } = require('./compaction-files')
 
 // Work is measured in bytes that are copied; repeating the deletions of a block counts as REPEAT_COST. In each round, the writer may add
 // a third of what is done, and half a step; then it is held until more is done. It adds a step at a time: a write, or the deletions in
@@ -102,7 +104,8 @@ class Compaction {
         const compacted = await writer.exclusively(() => switchOver(this))
         await writer.durability.named
         if (writer.failure !== null) throw writer.failure
-        if (compacted !== null) return compacted
+        // the next opening does it otherwise
+        if (compacted !== null) return await fs.promises.unlink(filesOf(path).earlierMap).then(() => compacted, () => compacted)
         await this.undo(path)
       }
     } catch (err) {
@@ -128,7 +131,8 @@ class Compaction {
    * @param {number} factor of the headroom
    */
   async create (path, factor) {
-    const { blocks, writer, keep } = this
+    const { blocks, writer, keep, file } = this
+    if (await keepMap(path)) await syncFolder(/** @type {import('../storage/location').Location} */ (file.location).folder)
     const { blockSize, checksum } = blocks
     const headroom = factor * Math.max(MIN_HEADROOM, blocks.end - blocks.start)
     const base = this.base = Math.ceil((writer.packer.end + headroom) / blockSize) * blockSize
@@ -136,18 +140,19 @@ class Compaction {
     this.changed.clear()
     this.copied = 0
     const { unfinished, unfinishedMap } = filesOf(path)
-    this.map = await OffsetMapWriter.create(unfinishedMap, { id: randomUUID(), previousId: String(this.compacting.id), base }, this.file.status())
+    this.map = await OffsetMapWriter.create(unfinishedMap, { id: randomUUID(), previousId: String(this.compacting.id), base }, file.status())
     this.fds.push(this.map.fd)
     const File = keep !== null && blocks.large ? LargeCompactedFile : CompactedFile
     this.target = await File.create(unfinished, { blockSize, checksum, base, keep }, this.map)
     this.fds.push(this.target.fd)
-    this.file.prepareSuccessor?.(this.target.fd)
+    file.prepareSuccessor?.(this.target.fd)
   }
 
   /** @param {string} path */
   async undo (path) {
     for (const fd of this.fds.splice(0)) fs.closeSync(fd)
     await removeUnfinished(path)
+    await settleGeneration(/** @type {import('../storage/location').Location} */ (this.file.location), this.blocks.start)
   }
 
   /** @param {number[]} numbers of blocks that were rewritten */

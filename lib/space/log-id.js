@@ -4,8 +4,9 @@
 
 const fs = require('fs')
 const path = require('path')
-const { syncFolder } = require('../storage/directory')
+const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { OffsetMap } = require('./offset-map')
+const { OffsetMapWriter } = require('./offset-map-writer')
 const { filesOf, removeUnfinished } = require('./compaction-files')
 const { settleMap } = require('./replaced-map')
 
@@ -36,7 +37,7 @@ async function readGeneration (log, start) {
 
 /**
  * The same for the writer of the log, which may let it grow, and trim it, beyond where a compaction would have moved it: so it
- * replaces the map of one that was stopped by one that only has the id.
+ * replaces the map of one that was stopped by that of the one before, or if there is none, by one that only has the id.
  * @param {import('../storage/location').Location | null} location of the log; null: it is in a storage
  * @param {number} start where it starts
  * @returns {Promise<Generation>}
@@ -44,9 +45,20 @@ async function readGeneration (log, start) {
 async function settleGeneration (location, start) {
   if (location !== null) await settleMap(location.path)
   const map = location === null ? null : await OffsetMap.open(location.path)
-  if (map === null) return FIRST
+  if (location === null || map === null) return FIRST
   map.close()
-  if (location === null || isInEffect(map, start)) return map
+  const { earlierMap, map: name } = filesOf(location.path)
+  if (isInEffect(map, start)) {
+    await fs.promises.unlink(earlierMap).catch(nullIfMissing)
+    return map
+  }
+  if (fs.existsSync(earlierMap)) {
+    await fs.promises.rename(earlierMap, name)
+    // two names of one file stay
+    await fs.promises.unlink(earlierMap).catch(nullIfMissing)
+    await syncFolder(location.folder)
+    return settleGeneration(location, start)
+  }
   const generation = generationBefore(map)
   // on a full disk, the next writer does it
   await writeId(location.path, generation.id).catch(() => {})
@@ -82,8 +94,6 @@ async function writeId (log, id, like = log) {
  * @param {fs.Stats} like the log whose mode and owner it gets
  */
 async function createIdMap (filename, id, like) {
-  // only then: it is rare
-  const { OffsetMapWriter } = require('./offset-map-writer')
   const writer = await OffsetMapWriter.create(filename, { id, previousId: null, base: 0 }, like)
   try {
     await writer.finish(0)

@@ -5,7 +5,8 @@
 //
 //     1  the log's file has all that is acknowledged and deleted, fsynced   as it was
 //     2  the rest is copied, the new file and its map are fsynced           as it was
-//     3  the map gets its name                                              as it was: a map is in effect if the log starts at its base or after it
+//     3  the map gets its name                                              as it was: a map is in effect if the log starts at its base or after it;
+//                                                                           otherwise, that of the compaction before gets its name back
 //     4  the recovery point, if there is one, is that of the new file       as it was: this point lies behind the end of the log, which is as if closed
 //     5  the new file is renamed to the log's name                          compacted
 //     6  the directory is fsynced

@@ -47,7 +47,7 @@ tape('with the option it is imported, with its deleted records in their places, 
   t.notOk(fs.existsSync(kept), 'told so, it is removed')
 })
 
-tape('an import that was interrupted goes on, and without the option nothing new is created in its place', async (t) => {
+tape('an import that was interrupted starts again, and without the option nothing new is created in its place', async (t) => {
   const file = testFolder(t)('log')
   await OLD.make(file, RECORDS)
   fs.renameSync(file, `${file}.async-append-only-log`)

@@ -5,7 +5,7 @@
 const fs = require('fs')
 
 const CALLS = ['open', 'write', 'writev', 'fdatasync', 'fsync', 'ftruncate', 'writeFile']
-const PROMISES = ['open', 'rename', 'unlink']
+const PROMISES = ['open', 'link', 'rename', 'unlink']
 
 const hooks = {
   /** Called before each call, with its name; what it throws is the call's error. @type {((name: string) => void) | null} */

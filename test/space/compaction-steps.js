@@ -7,6 +7,7 @@ const { hooks, unnoticed } = require('../helpers/stepped-fs')
 const fs = require('fs')
 const path = require('path')
 const tape = require('tape')
+const { openOffsetMap } = require('../../maintenance')
 const { open } = require('../../promises')
 const { testFolder } = require('../helpers/folder')
 const { randomFrom } = require('../helpers/random')
@@ -78,6 +79,68 @@ for (const [i, variant] of SETTINGS.entries()) {
     t.ok(failures > 0 || EVERY > 1, `${failures} of them failed`)
   })
 }
+
+tape('killed at any step of its second compaction, or if any step fails, a log has the map of its last compaction', async (t) => {
+  const folder = testFolder(t)
+  const file = folder('log')
+  const settings = { blockSize: 1024 }
+  const log = await open(file, settings)
+  const bookmarks = []
+  for (let n = 0; n < 100; n++) bookmarks.push({ value: `record ${n}`, seq: await log.append(`record ${n}`) })
+  await log.del(0)
+  await log.compact()
+  const before = log.id
+  await log.del((await log.stream().next()).value.seq)
+  const snapshots = []
+  const snapshot = (name) => unnoticed(() => {
+    snapshots.push({ name, copy: folder(`copy-${snapshots.length}`) })
+    copyFiles(folder('.'), snapshots.at(-1).copy)
+  })
+  hooks.before = (name) => { if (name.startsWith('promises.')) snapshot(name) }
+  await log.compact()
+  hooks.before = null
+  snapshot('the end')
+  await log.close()
+  const ids = new Set()
+  for (const { name, copy } of snapshots) ids.add(await mustHaveMap(t, path.join(copy, 'log'), `killed before ${name}`))
+  t.deepEqual([...ids], [before, log.id])
+
+  let failures = 0
+  for (let n = 1, isHit = true; isHit; n++) {
+    const copy = path.join(folder(`failing-${n}`), 'log')
+    copyFiles(snapshots[0].copy, path.dirname(copy))
+    const log = await open(copy, settings)
+    let left = n
+    hooks.before = (name) => { if (name.startsWith('promises.') && --left === 0) throw Object.assign(new Error(`EIO: ${name}`), { code: 'EIO' }) }
+    await log.compact().catch(() => failures++)
+    hooks.before = null
+    isHit = left <= 0
+    await log.close().catch(() => {})
+    await mustHaveMap(t, copy, `call ${n} fails`)
+  }
+  t.ok(failures > 3, `${failures} failed`)
+
+  async function mustHaveMap (t, file, what) {
+    // also before a writer has opened it
+    let id = null
+    for (const when of ['left', 'opened']) {
+      const map = await openOffsetMap(file)
+      const found = await Promise.all(bookmarks.slice(2).map(({ seq }) => map.map(seq)))
+      const log = await open(file, { readOnly: when === 'left' })
+      id = log.id
+      if (map.id !== id) t.fail(`${what}, ${when}: a map of another compaction`)
+      if (id === before) {
+        const values = await Promise.all(found.map(seq => log.get(seq).then(String, err => err.code)))
+        t.deepEqual(values, bookmarks.slice(2).map(({ value }) => value), `${what}, ${when}`)
+      } else t.equal(map.previousId, before, `${what}, ${when}`)
+      await map.close()
+      await log.close()
+    }
+    const left = fs.readdirSync(path.dirname(file)).filter(name => name.includes('compacting'))
+    t.deepEqual(left, [], `${what}: nothing is left`)
+    return id
+  }
+})
 
 /** A log with records of which some are deleted, and what is to be done while it is compacted. */
 async function prepared (file, settings, random) {

@@ -7,6 +7,7 @@ const tape = require('tape')
 const RAM = require('random-access-memory')
 const { openOffsetMap, restore } = require('../../maintenance')
 const { open } = require('../../promises')
+const { Compaction } = require('../../lib/space/compaction')
 const { OffsetMap, headerPage } = require('../../lib/space/offset-map')
 const { Writer } = require('../../lib/write/writer')
 const { testFolder } = require('../helpers/folder')
@@ -94,6 +95,31 @@ tape('the offset map has the mode of the log, whatever the umask, also in a back
     t.deepEqual(['', '.offset-map'].map(suffix => (fs.statSync(name(file + suffix)).mode & 0o777).toString(8)), ['644', '644'], file)
   }
 })
+
+for (const large of [false, true]) {
+  tape(`the map of a compaction leads to no record that is dropped or deleted, also if an append is in flight${large ? ', with large records' : ''}`, async (t) => {
+    const log = await open(testFolder(t)('log'), { ...SMALL, large })
+    const values = numbers(100)
+    const seqs = await appendAll(log, 100)
+    await log.del([seqs[50], seqs[98]])
+    let find = null
+    log.onCompact(({ map }) => { find = map })
+    const { catchUp } = Compaction.prototype
+    t.teardown(() => { Compaction.prototype.catchUp = catchUp })
+    let appended = null
+    Compaction.prototype.catchUp = async function () {
+      await catchUp.call(this)
+      if (this.writer.state === 'operating') appended = log.append('in flight')
+    }
+    await log.compact({ keep: (value) => Number(value) % 3 > 0 })
+    const found = await Promise.all(seqs.map(seq => find(seq)))
+    const isKept = (n) => Number(values[n]) % 3 > 0 && n !== 50 && n !== 98
+    t.deepEqual(found.map(seq => seq !== null), values.map((_, n) => isKept(n)))
+    for (const [n, seq] of found.entries()) if (seq !== null) t.equal(String(await log.get(seq)), values[n])
+    t.equal(String(await log.get(await appended)), 'in flight')
+    await log.close()
+  })
+}
 
 tape('`keep` decides which records stay, those that are appended meanwhile among them', async (t) => {
   const codec = { encode: JSON.stringify, decode: JSON.parse, buffer: false }

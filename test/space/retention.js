@@ -76,6 +76,22 @@ tape('blocks are trimmed while large records are appended without pause', async 
   await log.close()
 })
 
+tape('the deletion of a range that starts in trimmed blocks ends while large records are appended without pause', async (t) => {
+  const log = await openPath(testFolder(t)('log'), { large: true, sync: 'never', retain: { bytes: 4 * 1024 * 1024 } })
+  // trimmed, but not durably: the deletion has to wait for that
+  while (log.flumelog.start === 0) await log.append(Buffer.alloc(60_000, 'x'))
+  const data = Buffer.alloc(1.5 * 1024 * 1024 + 7, 'y')
+  const state = { count: 0, isOver: false }
+  const keepAppending = async () => { while (!state.isOver && ++state.count < 100) await log.append(data) }
+  const appending = [keepAppending(), keepAppending(), keepAppending(), keepAppending()]
+  while (state.count < 30) await event(setImmediate)
+  await log.del({ gte: 0, lt: log.flumelog.start + 100_000 })
+  state.isOver = true
+  t.ok(state.count < 60, `after ${state.count} records`)
+  await Promise.all(appending)
+  await log.close()
+})
+
 tape('a log keeps records that are young enough', async (t) => {
   const simulation = new Simulation(1)
   await simulation.run((async () => {
