@@ -268,8 +268,14 @@ class Log {
       const { blocks } = /** @type {import('./opening').Opened} */ (this.state.opened)
       if (isDeletionRange(seqs)) return deleteRange(this.largeDeletion ?? writer, seqs, blocks.end, cb)
       const list = Array.isArray(seqs) ? seqs : [seqs]
-      const problem = list.map(seq => problemOf(blocks, seq)).find(problem => problem !== null)
-      if (problem) return process.nextTick(cb, problem)
+      const refused = list.findIndex(seq => problemOf(blocks, seq) !== null)
+      if (refused !== -1) {
+        const problem = problemOf(blocks, list[refused])
+        // the writer says so, too, once the trim is recorded: no crash brings the record back then
+        if (problem?.code === 'flumelog:trimmed') writer.delete(list[refused], (/** @type {any} */ err) => cb(err))
+        else process.nextTick(cb, problem)
+        return
+      }
       let left = list.length
       if (left === 0) return process.nextTick(cb, null)
       /** @type {Error | null} */

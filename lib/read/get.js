@@ -185,7 +185,7 @@ class RecordReader {
 /**
  * @param {import('./block-cache').BlockCache} blocks
  * @param {unknown} seq
- * @returns {Error | null} why it cannot be the offset of a record
+ * @returns {import('../errors').CallbackError | null} why it cannot be the offset of a record
  */
 function problemOf (blocks, seq) {
   if (!Number.isInteger(seq) || Number(seq) < 0) {

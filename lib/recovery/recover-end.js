@@ -24,6 +24,8 @@ async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole,
   const found = await findEnd(io.read, size, point, { blockSize, checksum, isWhole, large, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero })
   const mustRecover = point !== null || found.cut > 0 || found.damagedTail !== null
   const cutName = mustRecover ? await recover(io, found, blockSize) : null
+  // of a storage, nothing tells whether it was closed: what a killed process wrote may not be durable
+  if (!io.hasPoint && !mustRecover && size > 0) await io.sync()
   const cut = found.cut > 0 ? { offset: found.kept, bytes: found.cut, filename: cutName } : null
   // with large records, retention counts otherwise
   const counted = await countOnOpening(io, found, blockSize, smallLog, retain?.records !== undefined && !large)

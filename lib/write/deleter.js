@@ -109,16 +109,22 @@ class Deleter {
    * @param {Done} cb
    */
   requestRange (min, max, cb) {
-    const { blocks, writer } = this
+    const { blocks } = this
     const first = Math.max(min, blocks.start)
     const done = (/** @type {Error | null | undefined} */ err) => {
-      if (err || min >= blocks.start || writer.trimmer.recorded === blocks.start) return cb(err)
-      // what was trimmed must not come back after a crash
-      writer.trimmer.request(blocks.start, cb)
-      writer.schedule()
+      if (err || min >= blocks.start) cb(err)
+      else this.whenTrimIsRecorded(cb)
     }
     if (first > max) process.nextTick(done, null)
     else this.ranges.push(new RangeDeletion(first, max, blocks.blockSize, done))
+  }
+
+  /** @param {Done} cb called when no crash brings back what was trimmed */
+  whenTrimIsRecorded (cb) {
+    const { blocks, writer } = this
+    if (writer.trimmer.isDurable) return cb(null)
+    writer.trimmer.request(blocks.start, cb)
+    writer.schedule()
   }
 
   /**
@@ -245,9 +251,14 @@ class Deleter {
    * @param {Error} err
    */
   refuse (number, requests, err) {
-    const isTrimmed = number * this.blocks.blockSize < this.blocks.start
-    // of a range, nothing is left there that has to be deleted
-    for (const request of requests) answer([request.cb], isTrimmed && !('seq' in request) ? null : err)
+    const { blocks } = this
+    const isTrimmed = number * blocks.blockSize < blocks.start
+    for (const request of requests) {
+      if (!isTrimmed) answer([request.cb], err)
+      // nothing of the range is left in this block
+      else if (!('seq' in request)) answer([request.cb], null)
+      else this.whenTrimIsRecorded(failure => answer([request.cb], failure ?? blocks.trimmedAt(request.seq)))
+    }
   }
 
   /** @returns {Map<number, Request[]>} what to do next, by block */
@@ -467,14 +478,21 @@ class Deleter {
   }
 
   /**
-   * Blocks were trimmed: nothing of them has to be deleted.
-   * @param {number} first number of the first that is not
+   * A crash does not bring back trimmed blocks any more: the log's file need not get their deletions.
+   * @param {number} first number of the first block that is not among them
    */
-  trim (first) {
+  trimRecorded (first) {
     for (const number of [...this.pending.keys()].filter(number => number < first)) {
       this.pending.delete(number)
       this.blocks.overrides.delete(number)
     }
+  }
+
+  /**
+   * Blocks were trimmed. Until that is recorded, a crash can bring them back, so their deletions stay pending.
+   * @param {number} first number of the first that is not
+   */
+  trim (first) {
     for (const range of this.ranges) range.skipTo(first)
     this.ranges = this.ranges.filter(({ hasNext }) => hasNext)
     this.holes.trim(first)

@@ -128,8 +128,9 @@ class LargeDeletion {
       cursor.stop()
       blocks.cursors.delete(cursor)
       const { seq } = deletion
-      const isGone = seq !== null && blocks.start !== logStart && seq < blocks.start
-      cb(isGone ? blocks.trimmedAt(seq) : err)
+      // the deletion of `seq` says so when the trim is recorded
+      const isTrimmed = seq !== null && blocks.start !== logStart && seq < blocks.start
+      cb(isTrimmed ? null : err)
     }
     const find = () => {
       // it changes only while blocks are read

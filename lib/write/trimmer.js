@@ -91,6 +91,12 @@ class Trimmer {
     return this.coveredBy > this.writer.durability.lastSync
   }
 
+  /** Whether no crash brings back what was trimmed. Without a recovery point, only zeros in the file tell of it. */
+  get isDurable () {
+    const { start } = this.blocks
+    return this.file.point === null ? this.punched === start && !this.hasUnsynced : this.recorded === start
+  }
+
   /**
    * @param {number} start where the log is to start, at most: whole blocks are trimmed, and never the one with the last record
    * @param {Trimmed} cb given where it starts, when the blocks before it are freed
@@ -136,6 +142,7 @@ class Trimmer {
       if (this.waiting.length > 0 || this.blocks.start - this.punched >= (this.isUrgent ? 1 : this.batchSize)) this.mustPunch = true
       if (this.mustPunch) await this.punchSome()
       if (this.punched < this.blocks.start) return
+      if (this.waiting.length > 0 && !this.isDurable) await promised(cb => this.writer.durability.syncAll(cb))
       this.mustPunch = this.isUrgent = false
       this.answer(null)
     } catch (err) {
@@ -288,7 +295,7 @@ class Trimmer {
   async punchSome () {
     const { blocks, file } = this
     if (this.recorded < blocks.start && file.point !== null) await this.writePoint()
-    if (file.point === null) this.recorded = blocks.start
+    if (file.point === null) this.isRecorded(blocks.start)
     if (this.punched < this.recorded) await this.punchSlice()
   }
 
@@ -324,9 +331,10 @@ class Trimmer {
     return this.durable === start || tie === null ? { start } : { start, trimming: { from: this.durable, tie } }
   }
 
-  /** @param {number} start that the recovery point tells of durably */
+  /** @param {number} start that the recovery point has durably; of a storage, the start from which on it gets zeros next */
   isRecorded (start) {
     this.recorded = Math.max(this.recorded, start)
+    this.writer.deleter.trimRecorded(this.recorded / this.blocks.blockSize)
   }
 
   /** @param {Error | null} err */

@@ -111,8 +111,8 @@ class Writer {
     /** Whether a client may ask the next owner of a shared log for records between two offsets. @type {(start: number, end: number) => boolean} */
     this.isClientWaitingFor = () => false
     this.mustTruncate = false
-    this.hasJustDeleted = false
-    this.hasJustTrimmed = false
+    /** @type {import('./states').Step} */
+    this.lastStep = 'rest'
     /** Why nothing is stored any more. @type {Error | null} */
     this.failure = null
     /** Called when the log is closed; null: `close` was not called. @type {Done | null} */
@@ -307,7 +307,8 @@ class Writer {
   }
 
   stepFromIdle () {
-    switch (nextStep(this.work())) {
+    this.lastStep = nextStep(this.work())
+    switch (this.lastStep) {
       case 'fail': return this.enterFailed()
       case 'delete': return this.deleteSome()
       case 'operate': return this.operate()
@@ -322,18 +323,18 @@ class Writer {
   /** @returns {import('./states').Work} */
   work () {
     const { packer, waiters } = this
+    const hasUnwritten = packer.end > this.written
     return {
+      lastStep: this.lastStep,
       hasFailed: this.failure !== null,
+      isPartial: hasUnwritten && this.written > this.acknowledged,
       mustTruncate: this.mustTruncate,
-      hasDeletions: this.deleter.hasWork,
-      hasJustDeleted: this.hasJustDeleted,
       hasOperations: this.operations.length > 0,
+      hasDeletions: this.deleter.hasWork,
       isHeld: this.compaction !== null && this.compaction.isBehind,
       hasTrim: this.trimmer.hasWork,
-      hasJustTrimmed: this.hasJustTrimmed,
-      isPartial: this.written > this.acknowledged,
-      hasUnwritten: packer.end > this.written,
       hasUnacknowledged: waiters.hasGroups,
+      hasUnwritten,
       isClosing: this.onclosed !== null
     }
   }
@@ -363,7 +364,6 @@ class Writer {
   }
 
   prepare () {
-    this.hasJustDeleted = this.hasJustTrimmed = false
     if (this.isReady) return this.write()
     this.enter('preparing')
     this.getReady()
@@ -524,14 +524,12 @@ class Writer {
 
   deleteSome () {
     this.enter('deleting')
-    this.hasJustDeleted = true
     this.deleter.run(() => this.becomeIdle())
   }
 
   /** One of those that others have asked for. */
   operate () {
     this.enter('operating')
-    this.hasJustDeleted = false
     const { run } = /** @type {Operation} */ (this.operations.shift())
     run().then(() => process.nextTick(() => this.becomeIdle()))
   }
@@ -540,7 +538,6 @@ class Writer {
 
   trimSome () {
     this.enter('trimming')
-    this.hasJustTrimmed = true
     this.trimmer.run(() => this.becomeIdle())
   }
 

@@ -4,7 +4,11 @@
 
 const pull = require('pull-stream')
 const { createLog } = require('../../lib/log')
+const { isHole } = require('../../lib/format/hole')
+const { dataAt, isDeleted, nextPosition, paddingStart } = require('../../lib/format/layout')
+const { findProblem } = require('../../lib/format/validation')
 const { settingsOf } = require('../../lib/options')
+const { storageFile } = require('../../lib/storage/storage-file')
 const { Disk } = require('./disk')
 const { Model } = require('./fuzz/model')
 const { framesOf, reconcile, wholeFrames } = require('./fuzz/reconcile')
@@ -27,8 +31,13 @@ class Crashing {
   /**
    * @param {number} seed
    * @param {{ [what: string]: number }} counts
+   * @param {{ isStorage?: boolean }} [options] isStorage: the log is on a random-access-storage, with checksums. What docs/reliability.md
+   *   excuses there is counted as `excused`, and ends the run
    */
-  constructor (seed, counts) {
+  constructor (seed, counts, { isStorage = false } = {}) {
+    this.isStorage = isStorage
+    /** What a power cut has left is excused. */
+    this.isExcused = false
     this.simulation = new Simulation(seed)
     const random = this.random = this.simulation.random
     this.counts = counts
@@ -37,13 +46,13 @@ class Crashing {
     this.holes = new Map()
     const violate = (message) => { this.violation ??= message }
     const values = random() < 0.3 ? objects(violate) : buffers
-    this.isPlain = values === buffers && random() < 0.3
+    this.isPlain = !isStorage && values === buffers && random() < 0.3
     this.model = new Model(values, violate)
-    const large = !this.isPlain && random() < 0.4
+    const large = !isStorage && !this.isPlain && random() < 0.4
     this.settings = settingsOf({
       large,
       blockSize: random.pick([128, 256, 1024, 4096, 16384, 65536]),
-      checksum: random() < 0.8,
+      checksum: isStorage || random() < 0.8,
       cacheSize: random.pick([0, 6000, 1 << 20]),
       sync: random.pick(['always', 'interval', 'interval', 'never']),
       syncInterval: random.pick([0, 1, 1000]),
@@ -62,11 +71,11 @@ class Crashing {
     if (large && this.settings.retain?.records) this.settings.retain = null
     this.model.retain = this.settings.retain
     /** So much may have been trimmed at once that its records were not counted. */
-    this.mayBeUncounted = this.settings.retain !== null
+    this.mayBeUncounted = isStorage || this.settings.retain !== null
     this.pageSize = random.pick(this.settings.blockSize > 1024 ? [512, 4096] : [64, 512, 4096])
     this.atomicPart = random.pick([0, 0.1, 0.6])
     // a plain record that lost a page is told from others by where it stands, so nothing else may be missing
-    this.failing = this.isPlain ? 0 : random.pick([0, 0, 0.2])
+    this.failing = this.isPlain || isStorage ? 0 : random.pick([0, 0, 0.2])
     this.isAligning = random() < 0.3
     this.deletedPart = random.pick([0.1, 0.1, 0.5])
     this.rangePart = random.pick([0, 0.1, 0.3])
@@ -122,13 +131,13 @@ class Crashing {
 
   /** @param {number} most crashes in all */
   async run (most) {
-    for (let n = 0; n < CRASHES_PER_DISK && this.disk.get('log').bytes.length < MAX_SIZE && (this.counts.crashes ?? 0) < most; n++) {
+    for (let n = 0; n < CRASHES_PER_DISK && !this.isExcused && this.disk.get('log').bytes.length < MAX_SIZE && (this.counts.crashes ?? 0) < most; n++) {
       await this.simulation.run(this.untilCrash())
       this.check()
       this.crash()
     }
     this.disk.plan.clear()
-    await this.simulation.run(this.lastTime())
+    if (!this.isExcused) await this.simulation.run(this.lastTime())
     this.check()
   }
 
@@ -143,10 +152,12 @@ class Crashing {
     if (this.log !== null) this.model.reached(this.log.stats().size)
     disk.kinds = LAST
     disk.plan.set(1 + random.below(random.pick([20, 60, 400])), 'off')
-    const log = this.log = createLog(disk.file('log'), this.mayFindBlockSize() ? { ...settings, blockSize: undefined } : settings, simulation.clock)
-    if (!await this.survives(called(cb => log.onReady(cb)))) return
+    const log = this.log = createLog(this.file, this.mayFindBlockSize() ? { ...settings, blockSize: undefined } : settings, simulation.clock)
+    if (!await this.survives(called(cb => log.onReady(cb)).catch(err => this.excuseUnopened(err)))) return
+    if (this.isExcused) return
     if (log.stats().cut !== null) this.count('cut')
     if (!await this.survives(this.compare(log))) return
+    if (this.isExcused) return
     this.isWorking = true
     await this.survives(this.work(log))
   }
@@ -161,9 +172,10 @@ class Crashing {
   async lastTime () {
     this.isWorking = false
     this.model.reached(this.log.stats().size)
-    const log = createLog(this.disk.file('log'), this.settings, this.simulation.clock)
-    await called(cb => log.onReady(cb))
-    await this.compare(log)
+    const log = createLog(this.file, this.settings, this.simulation.clock)
+    await called(cb => log.onReady(cb)).catch(err => this.excuseUnopened(err))
+    if (!this.isExcused) await this.compare(log)
+    if (this.isExcused) return
     await called(cb => log.close(cb))
   }
 
@@ -191,8 +203,67 @@ class Crashing {
     }
   }
 
+  get file () {
+    return this.isStorage ? storageFile(this.disk.storage('log'), { readOnly: false }) : this.disk.file('log')
+  }
+
+  excuse () {
+    this.count('excused')
+    this.isExcused = true
+  }
+
+  /** Of a storage of which nothing was synced, a power cut may leave what looks like another file. */
+  excuseUnopened (err) {
+    if (!this.isStorage || err.code !== 'flumelog:not-a-log' || this.model.records.some(({ isDurable }) => isDurable)) throw err
+    this.excuse()
+  }
+
+  /**
+   * Without a recovery point, a power cut may leave what was not synced in part: a corrupt block, a record that is torn or looks deleted,
+   * the blocks of a trim in progress.
+   */
+  excuseTorn (log) {
+    const { model, settings: { blockSize } } = this
+    const { bytes } = this.disk.get('log')
+    if (log.start < model.trimmedTo) return model.violate(`the log was trimmed to ${model.trimmedTo}, and starts at ${log.start}`)
+    if (log.start > model.trimmedTo && !bytes.subarray(blockSize, log.start).every(byte => byte === 0)) return this.excuse()
+    for (let offset = log.start; offset < bytes.length; offset += blockSize) {
+      const block = bytes.subarray(offset, offset + blockSize)
+      const isTrimming = offset < model.trimmingTo
+      const isWhole = block.length === blockSize
+      const isCorrupt = isWhole && findProblem(block, true) !== null
+      if (isCorrupt && !isTrimming && !this.mayBeCorrupt(offset)) model.violate(`the block at ${offset} is corrupt, and all of it was synced`)
+      if (isCorrupt || (isTrimming && isWhole && isHole(block)) || this.hasTornRecord(block, offset)) return this.excuse()
+    }
+  }
+
+  /** Whether something of a block was not synced. */
+  mayBeCorrupt (offset) {
+    const { model: { records }, settings: { blockSize } } = this
+    const isSealed = records.some(({ isDurable, seq }) => isDurable && seq >= offset + blockSize)
+    const isUnsynced = ({ isDurable, deletingAt }) => !isDurable || (deletingAt > 0 && deletingAt < Infinity)
+    return !isSealed || records.some(record => record.seq >= offset && record.seq < offset + blockSize && isUnsynced(record))
+  }
+
+  /** Whether a record is neither as it was appended nor deleted as asked for, and its append or deletion was not synced. */
+  hasTornRecord (block, offset) {
+    const { model } = this
+    const end = block.length === this.settings.blockSize ? paddingStart(block) : block.length
+    for (let position = 0; position < end; position = nextPosition(block, position)) {
+      const data = dataAt(block, position)
+      const record = model.bySeq.get(offset + position)
+      const isIntact = model.records.some(({ data: appended }) => appended.equals(data))
+      const isAskedFor = isDeleted(block, position) && record?.deletingAt < Infinity
+      const isUnsynced = record === undefined || !record.isDurable || (record.deletingAt > 0 && record.deletingAt < Infinity)
+      if (!isIntact && !isAskedFor && isUnsynced) return true
+    }
+    return false
+  }
+
   /** What was found must be a prefix of what was appended, and hold all that was promised; the log shows just that. */
   async compare (log) {
+    if (this.isStorage) this.excuseTorn(log)
+    if (this.isExcused) return
     const shown = await called(cb => pull(log.stream(), pull.collect(cb)))
     const { model, settings, disk } = this
     const stored = framesOf(disk.get('log').bytes, settings.blockSize, model.violate, log.start)
@@ -370,7 +441,10 @@ class Crashing {
       this.simulation.note(`  deleted ${seqs} ${err?.code ?? ''}`)
       resolve()
       model.reached(log.stats().size)
-      if (err?.code === 'flumelog:trimmed' && records.some(record => model.mayBeTrimmed(record))) return
+      if (err?.code === 'flumelog:trimmed' && records.some(record => model.mayBeTrimmed(record))) {
+        model.trimmedTo = Math.max(model.trimmedTo, err.start)
+        return
+      }
       if (err) return this.checkError(err)
       const moment = ++this.moment
       for (const record of records) record.deletedAt = Math.min(record.deletedAt, moment)

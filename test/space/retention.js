@@ -11,7 +11,7 @@ const { createLog, logBehind } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { Writer } = require('../../lib/write/writer')
 const { open: openPath } = require('../../promises')
-const { Disk } = require('../helpers/disk')
+const { Disk, randomFrom } = require('../helpers/disk')
 const { until } = require('../helpers/followers')
 const { testFolder } = require('../helpers/folder')
 const { noSmallDisk, smallDisk } = require('../helpers/full')
@@ -298,6 +298,54 @@ tape('what is trimmed is freed in large parts, and the rest when the log is clos
   await again.onReady()
   t.equal(again.log.start, start)
   await again.close()
+})
+
+tape('a record that del calls trimmed does not come back after a crash', async (t) => {
+  for (const large of [false, true]) {
+    for (const what of ['a record', 'an array', 'a range']) {
+      for (const after of ['afterKill', 'afterPowerLoss']) {
+        const disk = new Disk()
+        const log = open(disk, { retain: { bytes: 3000 }, sync: 'never', large })
+        const seqs = []
+        for (let i = 0; i < 100; i++) seqs.push(await log.append(data(i)))
+        await rest()
+        const { start } = log.log
+        t.ok(start > 0)
+        const deleted = { 'a record': seqs[0], 'an array': [seqs[99], seqs[0]], 'a range': { lte: seqs[0] } }[what]
+        t.match(await codeOf(log.del(deleted)), what === 'a range' ? /^no error/ : /^flumelog:trimmed$/)
+        await log.sync()
+        const crashed = open(disk[after](), {})
+        t.notOk((await numbers(crashed)).includes(0), `${what}, ${after}, ${large ? 'with' : 'without'} large records`)
+        t.equal(crashed.log.start, start)
+        await crashed.close()
+      }
+    }
+  }
+})
+
+tape('a deletion holds though its block was trimmed after it, whenever a trim on a full disk is interrupted', async (t) => {
+  for (const operation of [1, 2, 3]) {
+    for (let seed = 1; seed <= 6; seed++) {
+      const disk = new Disk({ random: randomFrom(seed) })
+      const log = open(disk, { retain: { bytes: 3000 }, sync: 'never' })
+      const seqs = []
+      for (let i = 0; i < 20; i++) seqs.push(await log.append(data(i)))
+      await log.del(seqs[6])
+      for (let i = 20; i < 100; i++) seqs.push(await log.append(data(i)))
+      await log.sync()
+      await rest()
+      t.ok(log.log.start > seqs[6])
+      disk.capacity = disk.get('log').bytes.length
+      disk.kinds = ['point.write', 'point.remove']
+      disk.operations = 0
+      disk.plan.set(operation, 'off')
+      await Promise.race([log.trim({ lt: seqs[90] }), disk.off])
+      disk.capacity = Infinity
+      const crashed = open(seed % 2 ? disk.afterKill() : disk.afterPowerLoss(), {})
+      t.notOk((await numbers(crashed)).includes(6), `interrupted at operation ${operation}, seed ${seed}`)
+      await crashed.close()
+    }
+  }
 })
 
 tape('the first exception of `time` is reported as a warning of the process', async (t) => {
