@@ -25,7 +25,7 @@ const { mustBePath } = require('./lib/maintenance/work')
  * @typedef {import('./lib/import/options').ReadOptions} ReadOptions
  * @typedef {import('./lib/import/options').ExportOptions} ExportOptions
  * @typedef {import('./lib/import/read-records').OldRecord} OldRecord
- * @typedef {import('./lib/import/record-reader').Torn} Torn
+ * @typedef {import('./lib/import/reader').Torn} Torn
  * @typedef {import('./lib/export/export-log').Exported} Exported
  * @typedef {import('./lib/maintenance/work').Progress} Progress
  */

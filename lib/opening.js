@@ -5,11 +5,12 @@
 
 const { promisify } = require('util')
 const errors = require('./errors')
+const { promised } = require('./callbacks')
 const { openBlocks } = require('./read/open-blocks')
 const { recoverEnd } = require('./recovery/recover-end')
 const { removeJournal } = require('./sharing/journal')
 const { readGeneration, settleGeneration } = require('./space/log-id')
-const { makeRoom, removeUseless } = require('./space/compaction-files')
+const { removeUnfinished } = require('./space/compaction-files')
 const { promises } = require('./storage/promisified-file')
 const { Writer } = require('./write/writer')
 
@@ -63,11 +64,20 @@ async function openLog (context) {
 async function openShared (context) {
   // only then: it is a third of the code
   const { Sharing } = require('./sharing/sharing')
-  const { opened, lastSeq } = await new Sharing(context).open()
+  const sharing = new Sharing(context)
+  const { opened, lastSeq } = await sharing.open()
   const { path } = /** @type {import('./storage/location').Location} */ (context.file.location)
-  // a client is told of the id, and may not know yet where the log starts
-  const { id, base } = await readGeneration(path, opened.blocks.end)
-  if (id === opened.id) opened.blocks.base = base
+  try {
+    // a client is told of the id, and may not know yet where the log starts
+    const { id, base } = await readGeneration(path, opened.blocks.end)
+    if (id === opened.id) opened.blocks.base = base
+  } catch (err) {
+    // otherwise it would stay the owner, or a client that may become the owner
+    opened.follower?.close()
+    await promised(cb => sharing.close(cb)).catch(() => {})
+    await promises(context.file).close().catch(() => {})
+    throw err
+  }
   return { opened, lastSeq }
 }
 
@@ -90,7 +100,8 @@ async function openAlone (context) {
  */
 async function openWriter (context, io) {
   const { file, settings, records, limits, listeners, clock } = context
-  if (file.location) await makeRoom(file.location.path)
+  // before it needs space: the disk may be full
+  if (file.location) await removeUnfinished(file.location.path)
   const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
   // what is appended now is not what an earlier owner of the log was about to store there
   if (file.location) await removeJournal(file.location.path)
@@ -98,7 +109,6 @@ async function openWriter (context, io) {
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
   Object.assign(blocks, { start: found.start, base })
-  if (file.location) await removeUseless(file.location.path, { id, blocks, end: blocks.end })
   const writer = new Writer(file, blocks, { ...settings, blockSize, counted }, limits, found.lastSeq, listeners.onadvance, clock)
   // only then: most logs keep everything
   if (settings.retain !== null) require('./space/retention').retain(writer, settings, records)

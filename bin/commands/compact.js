@@ -28,11 +28,10 @@ A log without deleted records stays as it is. On a terminal, compact says
 how much is deleted before it asks.
 
 The log is copied into my.log.compacting, which then takes its place: until
-then, Ctrl-C, a crash or a full disk leave it as it was. After Ctrl-C, a kill
-or a crash, the same command goes on with that file; remove it if you do not
-want to. It needs as much free disk space as the records that stay. If programs
-share the log, the one that owns it compacts it, also after Ctrl-C. Otherwise,
-no other process may have it open for writing. Readers follow.`
+then, Ctrl-C, a crash or a full disk leave it as it was, and the same command
+starts again. It needs as much free disk space as the records that stay. If
+programs share the log, the one that owns it compacts it, also after Ctrl-C.
+Otherwise, no other process may have it open for writing. Readers follow.`
 
 const NOTHING = 'nothing to drop: no record is deleted; the log is as it was'
 
@@ -71,7 +70,7 @@ async function compact (file, { yes, json, quiet }, command) {
   /** @type {string | null} */
   let role = null
   const { isSame, ...done } = await untilInterrupted(file, (signal) => compacted(file, signal, quiet, (itsRole) => { role = itsRole }), {
-    left: () => role === 'client' ? 'the process that owns the log goes on' : 'the log is as it was, and the next compact goes on from here'
+    left: () => role === 'client' ? 'the process that owns the log goes on' : 'the log is as it was; the same command starts over'
   })
   const { before, after, records, deleted, start } = done
   const where = role === 'client' ? ', by the process that owns the log' : ''

@@ -2,7 +2,6 @@
 
 // flumelog import: makes a log of the file of another log, or of lines.
 
-const fs = require('fs')
 const { fileName, fileToWrite, blockSize, choiceOption } = require('../arguments')
 const { UserError, explain } = require('../errors')
 const { untilInterrupted } = require('../interrupts')
@@ -26,7 +25,7 @@ Examples:
 
 The format of the old file is detected: flumelog-offset (with offsets of 32, 48 or 53 bits), flumelog-aligned-offset (that of this program's own logs), async-append-only-log, JSON lines (each line is a record, as it is), or CSV (each row becomes a JSON object, with the names in the first row as keys). The old file is only read. What an interrupted write has left at its end is not imported.
 
-The new log appears when it is complete, fsynced, and has been read back and compared with what was read from the old file. If the import is interrupted, the same command continues it. NEW.import-map has the new offset of each record by its old one: see the page docs/moving.md.
+The new log appears when it is complete, fsynced, and has been read back and compared with what was read from the old file. An import that was interrupted starts again, and removes NEW.importing, which is left of the one before. NEW.import-map has the new offset of each record by its old one: see the page docs/moving.md.
 
 A record that cannot be stored, since it is too large, empty, or no JSON, stops the import. With --skip, such records, and ranges of the old file that are corrupt, go to NEW.skipped, a line of JSON each.`
 
@@ -54,16 +53,12 @@ function define (program) {
  * @param {ImportOptions} options
  */
 async function run (old, target, { json, quiet, ...options }) {
-  const isKept = () => fs.existsSync(`${target}.importing.state`)
   try {
-    const imported = await untilInterrupted(target, (signal) => withProgress((onProgress) => importLog(old, target, { ...options, onProgress, signal }), { quiet }), {
-      left: () => isKept() ? 'the same command continues' : 'nothing is left of it'
-    })
+    const imported = await untilInterrupted(target, (signal) => withProgress((onProgress) => importLog(old, target, { ...options, onProgress, signal }), { quiet }))
     const isMoved = imported.map !== null && !await keepsOffsets(target)
     printResult({ json, quiet }, target, describe(old, imported, isMoved), { old, ...imported, moved: isMoved })
   } catch (err) {
-    const text = explain(err, fileOf(err, old, target)).replace('`skip`', '--skip').replace('`large`', '--large').replace('`from`', '--from')
-    throw new UserError(isKept() ? `${text}; then the same command continues` : text)
+    throw new UserError(explain(err, fileOf(err, old, target)).replace('`skip`', '--skip').replace('`large`', '--large').replace('`from`', '--from'))
   }
 }
 
@@ -96,10 +91,9 @@ function fileOf ({ code, syscall }, old, target) {
  * @param {boolean} isMoved whether offsets have changed
  * @returns {string[]} lines
  */
-function describe (old, { format, records, bytes, large, deleted, skipped, corrupt, digest, torn, map, skippedFile, continued }, isMoved) {
+function describe (old, { format, records, bytes, large, deleted, skipped, corrupt, digest, torn, map, skippedFile }, isMoved) {
   const { stdout } = process
   const lines = [`imported ${counted(records, 'record')}, ${size(bytes)}, from ${shownOn(stdout, old)} (${format})`]
-  if (continued > 0) lines.push(`continued at offset ${continued}, where an earlier import had stopped`)
   if (deleted > 0) lines.push(`${counted(deleted, 'deleted record')} ${process.argv.includes('--keep-deleted') ? 'kept' : 'left out'}`)
   if (large > 0) lines.push(`${counted(large, 'record is', 'records are')} larger than a block: programs that open the log need \`large: true\``)
   if (skippedFile !== null) {

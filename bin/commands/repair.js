@@ -57,7 +57,7 @@ async function repair (file, { json, quiet, ...options }) {
     const repaired = await untilInterrupted(file, (signal) => withProgress((onProgress) => maintenance.repair(file, { ...options, onProgress, signal }), { quiet }), {
       left: () => 'it is unchanged, and nothing is left of a copy; the same command starts over',
       // it is removed at once, unless it is complete, and about to take the place of the log
-      mayEnd: () => !fs.existsSync(`${realPath(file)}.repairing`)
+      mayEnd: () => !fs.existsSync(`${realPath(file)}.unfinished`)
     })
     if (json) process.stdout.write(JSON.stringify(figuresOf(file, repaired), null, 2) + '\n')
     else if (!quiet) process.stdout.write(formatReport(file, repaired, options).join('\n') + '\n')

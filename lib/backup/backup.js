@@ -5,16 +5,15 @@
 
 const fs = require('fs')
 const path = require('path')
-const { promisify } = require('util')
 const errors = require('../errors')
 const { mustBeFree } = require('../maintenance/beside')
 const { mustBePath, workFor } = require('../maintenance/work')
 const { locate } = require('../storage/location')
 const { callBack, mustBeFunction, promised } = require('../callbacks')
-const { rememberSource } = require('./known-source')
-const { SourceLog } = require('./source-log')
-const { writeBackup } = require('./write-backup')
 const { EarlierBackup } = require('./earlier-backup')
+const { makeFullBackup } = require('./full-backup')
+const { rememberSource } = require('./relation')
+const { SourceLog } = require('./source-log')
 
 /**
  * @typedef {object} Log
@@ -82,26 +81,25 @@ function holdRetention ({ state }) {
  * @param {string} name absolute
  * @param {string} target
  * @param {BackupOptions} options
- * @param {import('./write-backup').Work} work
+ * @param {import('./full-backup').Work} work
  * @returns {Promise<BackedUp>}
  */
 async function backUpOnce (log, name, target, options, work) {
   await promised(cb => log.whenFresh(cb))
   const source = await openSource(log)
   mustBeAnother(source.file, name, target)
-  if (await promisify(fs.stat)(name).catch(() => null) === null) {
+  if (!fs.existsSync(name)) {
     // a symbolic link that leads nowhere, and where it leads
     mustBeFree(name, target)
     mustBeFree(locate(name, true).path, target)
-    const result = await writeBackup(source, name, target, null, work)
+    const result = await makeFullBackup(source, name, target, null, work)
     await rememberSource(source, name)
     return result
   }
   const earlier = await EarlierBackup.open(source, name, target)
   try {
-    const result = options.full || await earlier.mustBeReplaced(work)
-      ? await writeBackup(source, name, target, earlier, work)
-      : await earlier.update(work)
+    const isUsable = !options.full && await earlier.compare(work)
+    const result = isUsable ? await earlier.update(work) : await makeFullBackup(source, earlier.path, target, earlier, work)
     await rememberSource(source, earlier.path)
     return result
   } finally {

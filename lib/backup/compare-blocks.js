@@ -9,7 +9,7 @@ const { endOfRecords } = require('../format/validation')
  * @typedef {object} Difference
  * @property {number[]} deleted positions of records that are deleted in the log only
  * @property {boolean} isRelated whether both have the same records, deleted or not: so it is a backup of this log
- * @property {boolean} isHole the block has become one deleted record, and its copy has to
+ * @property {boolean} isMerged all that the block had is deleted in the log, and has become one deleted record there
  * @property {boolean} isOlder the log has a record that is deleted in the backup
  * @property {number} conflict position of the first record that is another one; -1: there is none
  */
@@ -18,30 +18,29 @@ const { endOfRecords } = require('../format/validation')
  * @param {Buffer} block of the log
  * @param {Buffer} copy of the block in the backup, which may have fewer records
  * @param {number} end position after the last record of the copy
- * @param {number} unsure position from which on the copy may lack bytes, which are zeros then
+ * @param {number} durable position from which on the copy may lack bytes after a power cut, which are zeros then
  * @returns {Difference}
  */
-function compareBlocks (block, copy, end, unsure) {
-  /** @type {number[]} */
-  const deleted = []
-  let isOlder = false
+function compareBlocks (block, copy, end, durable) {
+  /** @type {Difference} */
+  const difference = { deleted: [], isRelated: false, isMerged: false, isOlder: false, conflict: -1 }
   let position = 0
   while (position < end && hasSameFrame(block, copy, position, end)) {
     const next = layout.nextPosition(copy, position)
     if (block.compare(copy, position, next, position, next) !== 0) {
-      if (layout.isDeleted(block, position)) deleted.push(position)
-      else if (layout.isDeleted(copy, position)) isOlder = true
+      if (layout.isDeleted(block, position)) difference.deleted.push(position)
+      else if (layout.isDeleted(copy, position)) difference.isOlder = true
       else break
     }
     position = next
   }
   // a full block has no more records than its copy
-  if (position === end && (end === copy.length || layout.paddingStart(block) === end)) return { deleted, isRelated: end > 0, isHole: false, isOlder, conflict: -1 }
-  if (position >= unsure && isTornCopy(block, copy, position)) return { deleted, isRelated: position > 0, isHole: false, isOlder, conflict: -1 }
-  // a block of which all was deleted may be one deleted record
-  if (isAllDeleted(block)) return { deleted: liveRecords(copy, end), isRelated: false, isHole: end < copy.length, isOlder: false, conflict: -1 }
-  if (liveRecords(copy, end).length === 0) return { deleted: [], isRelated: false, isHole: false, isOlder: true, conflict: -1 }
-  return { deleted: [], isRelated: false, isHole: false, isOlder: false, conflict: position }
+  const isWhole = position === end && (end === copy.length || layout.paddingStart(block) === end)
+  if (isWhole || (position >= durable && isTornCopy(block, copy, position))) return { ...difference, isRelated: position > 0 }
+  const live = liveRecords(copy, end)
+  if (liveRecords(block, endOfRecords(block, 0, block.length)).length === 0) return { ...difference, deleted: live, isMerged: true, isOlder: false }
+  if (live.length === 0) return { ...difference, deleted: [], isOlder: true }
+  return { ...difference, deleted: [], isOlder: false, conflict: position }
 }
 
 /**
@@ -67,13 +66,8 @@ function isTornCopy (block, copy, from) {
   return true
 }
 
-/** @param {Buffer} block full, or the records of the last one */
-function isAllDeleted (block) {
-  return liveRecords(block, endOfRecords(block, 0, block.length)).length === 0
-}
-
 /**
- * @param {Buffer} block
+ * @param {Buffer} block full, or the records of the last one
  * @param {number} end
  * @returns {number[]} positions of records that are not deleted
  */

@@ -1,42 +1,40 @@
 'use strict'
 
-// An earlier backup, which is brought up to date in place, as a writer would do it: with a recovery point beside it. So it is a valid log
-// at every moment, and what is left of a backup that was killed is completed by the next one. What was trimmed or deleted in the log
-// is trimmed and deleted first; then what is new is appended.
+// An earlier backup, which is brought up to date in place, as a writer changes a log: what is to be deleted and trimmed is in a recovery
+// point before the file is changed, and what is new is appended behind it. Killed at any moment, it is what it was, or without what was
+// deleted since, or this and a part of what is new; the next backup truncates that part, and starts again.
 
-const fs = require('fs')
 const { storedChecksum, writeChecksum } = require('../format/checksum')
-const { holeOf } = require('../format/hole')
 const layout = require('../format/layout')
+const { findProblem } = require('../format/validation')
 const errors = require('../errors')
-const { openExtent } = require('../maintenance/extent')
-const { deletionOf, wholeDeletionOf } = require('../recovery/deletions')
 const { promised } = require('../callbacks')
-const { punchHead } = require('../recovery/punch-head')
-const { PAGE_SIZE } = require('../storage/holes')
+const { openExtent } = require('../maintenance/extent')
+const { removeUnfinished } = require('../maintenance/replace-log')
+const { deletionOf, patchesOf, wholeDeletionOf } = require('../recovery/deletions')
+const { pagesOf, punchHead } = require('../recovery/punch-head')
+const { recoverEnd } = require('../recovery/recover-end')
 const { pathFile } = require('../storage/path-file')
-const { BlockWriter } = require('./block-writer')
-const { Comparison } = require('./comparison')
-const { isKnownSource } = require('./known-source')
-const { isOfEarlierGeneration } = require('./earlier-generation')
+const { compareBlocks } = require('./compare-blocks')
+const { copyBlocks } = require('./copy-blocks')
+const { isKnownSource, isOfEarlierGeneration } = require('./relation')
+const { readSummary } = require('./source-log')
 
-/** Added to the name of a full backup while it is not complete. */
-const UNFINISHED = '.unfinished'
-/** Added to that for a clone of the log's file: a clone that fails removes the file that was there. */
-const CLONE = '.clone'
-/** Blocks of which records are deleted with one fsync. */
-const MAX_BLOCKS = 64
-/** Bytes appended with one fsync. */
-const SYNC_SIZE = 256 * 1024 * 1024
+/** Blocks whose last bytes are read together. */
+const SUMMARIES = 128
+/** Blocks of which records are deleted with one recovery point: its size is up to an eighth of theirs. */
+const MAX_BLOCKS = 256
 
 /**
  * @typedef {import('./source-log').SourceLog} SourceLog
  * @typedef {ReturnType<ReturnType<import('../maintenance/work').workFor>>} Work
  * @typedef {import('../recovery/deletions').Deletion} Deletion
  *
- * @typedef {object} Change of a block in the backup
- * @property {Deletion} deletion
- * @property {Buffer} after its bytes without these records
+ * @typedef {object} Compared
+ * @property {number} offset of the block
+ * @property {Buffer} block of the log
+ * @property {Buffer} copy of it in the backup
+ * @property {import('./compare-blocks').Difference} difference
  */
 
 class EarlierBackup {
@@ -55,13 +53,16 @@ class EarlierBackup {
     this.path = /** @type {import('../storage/location').Location} */ (file.location).path
     /** Its end. What is after the recovery point of a backup that was killed may be incomplete, and is written again. */
     this.end = Math.min(extent.end, extent.point?.offset ?? Infinity)
+    /** The same with what is after the recovery point. */
+    this.size = extent.end
+    /** As if what was interrupted were complete. */
+    this.read = extent.read
     /** Where it starts. */
     this.start = extent.start
-    this.hasPoint = !extent.closed
-    /** Whether it is valid only with its recovery point. */
-    this.needsPoint = this.hasPoint
-    this.mustDelete = false
-    this.comparison = new Comparison(source, target, file, extent, this.end)
+    /** Whether there is a recovery point, before which all is durable. */
+    this.hasPoint = extent.point !== null
+    /** Numbers of blocks in which records have to be deleted. @type {number[]} */
+    this.changed = []
   }
 
   /**
@@ -76,8 +77,7 @@ class EarlierBackup {
       throw err.code === 'flumelog:locked' ? errors.backupInUse(target) : err
     })
     const earlier = new EarlierBackup(source, target, file, extent)
-    // of a backup that was killed, since this one has the lock
-    for (const suffix of [UNFINISHED, UNFINISHED + CLONE, '.recovery-point.new']) fs.rmSync(earlier.path + suffix, { force: true })
+    await removeUnfinished(earlier.path)
     return earlier
   }
 
@@ -90,30 +90,45 @@ class EarlierBackup {
   /**
    * Compares all of it with the log, and changes nothing.
    * @param {Work} work
-   * @returns {Promise<boolean>} whether it cannot be brought up to date
+   * @returns {Promise<boolean>} whether it can be brought up to date; otherwise, it has to be replaced
    * @throws flumelog:invalid if it is not a backup of this log
    */
-  async mustBeReplaced (work) {
-    const { source, extent } = this
+  async compare (work) {
+    const { source, extent, changed } = this
     const { blockSize } = source
-    if (extent.end > 0 && await isOfEarlierGeneration(source, this.path, extent)) return true
+    if (extent.end > 0 && await isOfEarlierGeneration(source, this.path, extent)) return false
     // less than a block does not tell its size
     if (extent.blockSize !== blockSize && extent.end >= Math.min(blockSize, extent.blockSize)) throw this.isOther(`it has blocks of ${extent.blockSize} bytes, the log of ${blockSize}`)
     if (extent.end > source.end) throw this.isOther(`it has ${extent.end} bytes, the log has ${source.end}`)
     const onprogress = work.begin('compare')
+    const first = Math.max(source.start, extent.start) / blockSize
+    const last = Math.ceil(extent.end / blockSize)
     let isRelated = extent.end === 0
     let isOlder = false
-    for await (const { number, difference } of this.comparison.differences(extent.end, onprogress)) {
-      if (difference === null) isRelated = true
-      else if (difference.conflict !== -1) throw this.isOther(`another record is at offset ${number * blockSize + difference.conflict}`)
-      else {
+    for (let number = first; number < last; number += SUMMARIES) {
+      const count = Math.min(SUMMARIES, last - number)
+      const equal = await Promise.all(Array.from({ length: count }, (_, i) => this.isEqual(number + i)))
+      isRelated ||= equal.includes('related')
+      for (let i = 0; i < count; i++) {
+        const compared = equal[i] !== null ? null : await this.compareBlock(number + i)
+        if (compared === null) continue
+        const { offset, difference } = compared
+        if (difference.conflict !== -1) throw this.isOther(`another record is at offset ${offset + difference.conflict}`)
         isRelated ||= difference.isRelated
         isOlder ||= difference.isOlder
-        this.mustDelete ||= difference.deleted.length > 0 || difference.isHole
+        if (offset < this.end && (difference.deleted.length > 0 || difference.isMerged)) changed.push(number + i)
       }
+      // small reads may have been made at once
+      await new Promise(resolve => setImmediate(resolve))
+      onprogress(Math.min(extent.end, (number + count) * blockSize) - first * blockSize, extent.end - first * blockSize)
     }
     if (!isRelated && !await isKnownSource(source, this.path)) throw this.isOther('nothing in it is in the log any more: all of it was trimmed, or it is from before two compactions, or of another log')
-    return isOlder || extent.start > source.start || source.start > this.end
+    return !isOlder && extent.start <= source.start && !this.isTrimmed
+  }
+
+  /** Whether the log has been trimmed further than to the last block of the backup. */
+  get isTrimmed () {
+    return this.source.start > 0 && this.source.start >= this.end
   }
 
   /** @param {string} reason */
@@ -121,84 +136,142 @@ class EarlierBackup {
     return errors.notABackup(this.target, this.source.filename, reason)
   }
 
+  /**
+   * @param {number} number of a block
+   * @returns {Promise<'related' | 'equal' | null>} whether its checksum is the same in both. Holes are the same in all logs; others show that it is of this one
+   */
+  async isEqual (number) {
+    const { source, file, extent } = this
+    const { blockSize } = source
+    // it may not have all of a deletion that was interrupted
+    const isChanging = extent.rewrites.some(({ offset }) => Math.floor(offset / blockSize) === number)
+    if ((number + 1) * blockSize > extent.end || isChanging) return null
+    const [mine, copy] = await Promise.all([source.summary(number), readSummary(file, (number + 1) * blockSize)])
+    const last = blockSize - layout.CHECKED_PADDING_SIZE
+    // where the last record takes the place of the checksum, there is none
+    if (mine === null || mine.checksum === 0 || mine.start > last || mine.checksum !== copy.checksum || mine.start !== copy.start) return null
+    return mine.start === last ? 'equal' : 'related'
+  }
+
+  /**
+   * @param {number} number of a block
+   * @returns {Promise<Compared | null>} null: it has been trimmed in the log, and the start of that is behind it
+   */
+  async compareBlock (number) {
+    const { source, size, target } = this
+    const { blockSize } = source
+    const offset = number * blockSize
+    const [block, copy] = await Promise.all([
+      source.block(number).catch(err => source.skipTrimmed(err)),
+      this.read(offset, Math.min(blockSize, size - offset))
+    ])
+    if (block === null) return null
+    const isFull = copy.length === blockSize
+    const problem = isFull ? findProblem(copy, true) : null
+    if (problem !== null) throw errors.corrupt(target, number, blockSize, problem.position, problem.reason)
+    const end = isFull ? layout.paddingStart(copy) : copy.length
+    return { offset, block, copy, difference: compareBlocks(block, copy, end, this.end - offset) }
+  }
+
   // Changing
 
   /**
    * Brings it up to date.
    * @param {Work} work
-   * @returns {Promise<import('./backup').BackedUp>}
+   * @returns {Promise<import('./types').BackedUp>}
    */
   async update (work) {
-    const { source } = this
-    const { start: before } = this
-    await this.settle()
+    const { source, start: before } = this
+    await this.recover(this.end)
+    Object.assign(this, { size: this.end, read: this.io.read })
     try {
-      if (source.start > this.start) await this.trim()
-      const deleted = this.mustDelete ? await this.deleteAll(work) : 0
+      const deleted = await this.deleteAll(work)
       const copied = this.end < source.end ? await this.append(work) : 0
       await this.removePoint()
       return { bytes: source.end - this.start, start: this.start, copied, deleted, trimmed: this.start - before, incremental: true }
     } catch (err) {
-      await this.undo().catch(() => {})
+      await this.recover(this.end).catch(() => {})
       throw err
     }
   }
 
-  /** Removes what was appended. */
-  async undo () {
-    const { io, end } = this
-    if (await io.size() > end) {
-      await io.truncate(end)
-      await io.sync()
+  /**
+   * Completes what was interrupted, so that it is a log that was closed.
+   * @param {number} end what is behind it is removed; Infinity: only what is not whole, as if it were opened
+   */
+  async recover (end) {
+    const { io, extent, hasPoint } = this
+    if (hasPoint || await io.size() > end) {
+      if (hasPoint && await io.size() > end) await io.truncate(end)
+      await recoverEnd(io, this.path, { blockSize: extent.blockSize, checksum: true, isWhole: () => true, smallLog: Infinity })
+      // a corrupt tail, which recovery keeps
+      if (await io.size() > end) await io.truncate(end)
     }
-    if (!this.needsPoint) await this.removePoint()
+    this.hasPoint = false
   }
 
-  /** Completes what a backup that was killed has left, as opening it would. It is valid without its recovery point afterwards. */
-  async settle () {
-    const { io, extent, end } = this
-    const { size, rewrites, trim, blockSize } = extent
-    if (rewrites.length > 0 || trim !== null) {
-      await io.sync()
-      await io.syncPoint()
+  /**
+   * @param {Work} work
+   * @returns {Promise<number>} records that were deleted
+   */
+  async deleteAll (work) {
+    const { source, changed } = this
+    const { blockSize } = source
+    const onprogress = work.begin('delete')
+    let count = 0
+    /** @type {Deletion[]} */
+    let deletions = []
+    for (const [i, number] of changed.entries()) {
+      if (i % MAX_BLOCKS === 0) onprogress(i * blockSize, changed.length * blockSize)
+      const compared = await this.compareBlock(number)
+      if (compared === null) continue
+      deletions.push(deletionFor(compared, blockSize))
+      count += compared.difference.deleted.length
+      if (deletions.length < MAX_BLOCKS) continue
+      await this.commit(deletions, this.start)
+      deletions = []
     }
-    for (const { offset, data } of rewrites) if (offset < end) await io.write(offset, data)
-    if (trim !== null) await punchHead(io, trim.from, trim.start, blockSize)
-    if (size > end) {
-      // another program has left that
-      if (extent.point === null) await io.keepCut(end, size)
-      await io.truncate(end)
+    // all blocks that are kept have been compared
+    if (this.isTrimmed) throw errors.trimmed(source.filename, this.end, source.start)
+    if (deletions.length > 0 || source.start > this.start) await this.commit(deletions, source.start)
+    return count
+  }
+
+  /**
+   * Deletes and trims: all of it, whenever that is interrupted, once the recovery point is written.
+   * @param {Deletion[]} deletions
+   * @param {number} start where it starts afterwards
+   */
+  async commit (deletions, start) {
+    const { io, source: { blockSize }, start: from } = this
+    const trimming = start === from ? undefined : { from, tie: await this.tieAt(start) }
+    this.start = start
+    await this.writePoint(deletions, trimming)
+    for (const { offset, data } of patchesOf(deletions, blockSize)) await io.write(offset, data)
+    if (trimming !== undefined) await punchHead(io, from, start, blockSize)
+    await io.sync()
+    for (const { block, whole } of deletions) {
+      const { offset, length } = pagesOf(block / blockSize, blockSize)
+      if (whole !== undefined && length > 0 && block >= start) await io.punch(offset, length)
     }
-    if (rewrites.length > 0 || trim !== null || size > end) await io.sync()
-    this.needsPoint = false
+  }
+
+  /** @param {number} offset of a block */
+  async tieAt (offset) {
+    const block = await this.read(offset, Math.min(this.source.blockSize, this.end - offset))
+    return deletionOf(offset, block, [0], null).records[0]
   }
 
   /**
    * Before the file is changed.
-   * @param {number} offset up to here, all is durable
-   * @param {Deletion[]} deletions that are about to be made
+   * @param {Deletion[]} deletions
    * @param {import('../storage/recovery-point').Trimming} [trimming]
    */
-  async writePoint (offset, deletions, trimming) {
+  async writePoint (deletions, trimming) {
+    const { end, start } = this
     const point = /** @type {import('../storage/recovery-point').PointFile} */ (this.file.point)
-    const start = this.start > 0 ? this.start : undefined
-    await promised(cb => point.write({ offset, deletions, acknowledged: offset, start, trimming }, cb))
     this.hasPoint = true
-  }
-
-  /** Frees the blocks that have been trimmed in the log. */
-  async trim () {
-    const { source, io, extent, end, start: from } = this
-    const { blockSize } = source
-    const start = Math.min(source.start, Math.floor((end - 1) / blockSize) * blockSize)
-    if (start <= from) return
-    const [tie] = deletionOf(start, await extent.read(start, Math.min(blockSize, end - start)), [0], null).records
-    this.start = start
-    await this.writePoint(end, [], { from, tie })
-    this.needsPoint = true
-    await punchHead(io, from, start, blockSize)
-    await io.sync()
-    this.needsPoint = false
+    await promised(cb => point.write({ offset: end, deletions, acknowledged: end, start: start > 0 ? start : undefined, trimming }, cb))
   }
 
   /** All that was written is durable. */
@@ -211,125 +284,62 @@ class EarlierBackup {
 
   /**
    * @param {Work} work
-   * @returns {Promise<number>} records that were deleted
-   */
-  async deleteAll (work) {
-    const { source, end } = this
-    const onprogress = work.begin('delete')
-    let deleted = 0
-    /** @type {Change[]} */
-    const changes = []
-    for await (const { number, copy, difference } of this.comparison.differences(end, onprogress)) {
-      if (difference === null || (difference.deleted.length === 0 && !difference.isHole)) continue
-      changes.push(difference.isHole
-        ? holeFor(number * source.blockSize, copy, difference.deleted.length)
-        : changeOf(number * source.blockSize, copy, difference.deleted, source.blockSize))
-      deleted += difference.deleted.length
-      if (changes.length === MAX_BLOCKS) await this.makeDurable(changes.splice(0))
-    }
-    if (changes.length > 0) await this.makeDurable(changes)
-    return deleted
-  }
-
-  /** @param {Change[]} changes */
-  async makeDurable (changes) {
-    await this.writePoint(this.end, changes.map(({ deletion }) => deletion))
-    this.needsPoint = true
-    for (const { deletion, after } of changes) await this.io.write(deletion.block, after)
-    await this.io.sync()
-    this.needsPoint = false
-    for (const { deletion, after } of changes) if (deletion.whole !== undefined) await this.punch(deletion.block, after.length)
-  }
-
-  /**
-   * Frees the pages of a hole, all but the first and the last one.
-   * @param {number} offset
-   * @param {number} blockSize
-   */
-  async punch (offset, blockSize) {
-    const first = Math.floor(offset / PAGE_SIZE + 1) * PAGE_SIZE
-    const last = Math.floor((offset + blockSize - 1) / PAGE_SIZE) * PAGE_SIZE
-    // the last record's length, and the padding, may reach into the page before
-    const end = offset + blockSize - layout.CHECKED_PADDING_SIZE - layout.LENGTH_SIZE < last ? last - PAGE_SIZE : last
-    if (end > first) await this.io.punch(first, end - first)
-  }
-
-  /**
-   * @param {Work} work
    * @returns {Promise<number>} bytes that were written, and are durable
    */
   async append (work) {
-    const { source, file, io } = this
-    const { blockSize } = source
-    const from = this.end
+    const { source, end: before } = this
     const onprogress = work.begin('copy')
-    const part = await this.firstPart()
-    await this.writePoint(part.offset, [])
-    if (part.offset < from) await io.truncate(this.end = part.offset)
-    let end = part.offset + part.bytes.length
-    let synced = part.offset
-    const writer = new BlockWriter(file)
-    try {
-      if (part.bytes.length > 0) await writer.write({ offset: part.offset, blocks: [part.bytes] })
-      for await (const piece of end < source.end ? source.pieces(end) : []) {
-        // trimmed since: a backup has no gaps
-        if (piece.offset > end) throw errors.trimmed(source.filename, end, piece.offset)
-        await writer.write(piece)
-        end = Math.min(source.end, piece.offset + piece.blocks.length * blockSize)
-        onprogress(end - from, source.end - from)
-        if (end - synced < SYNC_SIZE || end === source.end) continue
-        await writer.finish()
-        await this.writePoint(synced = end, [])
-      }
-      await writer.finish()
-    } finally {
-      await writer.syncing
-    }
-    this.end = end
-    return writer.written
+    const rest = await this.restOfBlock()
+    const from = this.end = rest.offset
+    await this.writePoint([])
+    if (from < before) await this.io.truncate(from)
+    return copyBlocks(this.piecesAfter(rest), this.file, (done) => onprogress(Math.max(0, done - before), source.end - before))
   }
 
-  /** @returns {Promise<{ offset: number, bytes: Buffer }>} what comes first: the rest of the block in which it ends */
-  async firstPart () {
+  /** @returns {Promise<import('./source-log').Piece>} the rest of the block in which it ends */
+  async restOfBlock () {
     const { source, end } = this
     const { blockSize } = source
-    const position = end % blockSize
-    if (position === 0) return { offset: end, bytes: Buffer.alloc(0) }
-    for (;;) {
-      const { number, block, copy, difference } = await this.comparison.compare(Math.floor(end / blockSize), end)
-      const offset = number * blockSize
-      // a block that has become one deleted record
-      if (difference.conflict === -1 && !difference.isRelated) return { offset, bytes: block }
-      if (difference.deleted.length === 0) return { offset: end, bytes: block.subarray(position) }
-      // it has been deleted since
-      await this.makeDurable([changeOf(offset, copy, difference.deleted, blockSize)])
+    if (end % blockSize === 0) return { offset: end, blocks: [] }
+    const compared = await this.compareBlock(Math.floor(end / blockSize))
+    if (compared === null) throw errors.trimmed(source.filename, end, source.start)
+    const { offset, block, difference } = compared
+    // since it was compared: the checksum of the block is without them
+    if (difference.deleted.length > 0) await this.commit([deletionFor(compared, blockSize)], this.start)
+    // the deleted record that the block has become reaches behind the end
+    return difference.isMerged ? { offset, blocks: [block] } : { offset: end, blocks: [block.subarray(end - offset)] }
+  }
+
+  /** @param {import('./source-log').Piece} rest */
+  async * piecesAfter (rest) {
+    const { source } = this
+    let end = rest.offset
+    if (rest.blocks.length > 0) {
+      end += rest.blocks[0].length
+      yield rest
+    }
+    if (end === source.end) return
+    for await (const piece of source.pieces(end)) {
+      // trimmed since: a backup has no gaps
+      if (piece.offset > end) throw errors.trimmed(source.filename, end, piece.offset)
+      for (const { length } of piece.blocks) end += length
+      yield piece
     }
   }
 }
 
 /**
- * @param {number} offset of the block
- * @param {Buffer} copy of the block, as the backup has it
- * @param {number[]} positions of records to be deleted
+ * @param {Compared} compared
  * @param {number} blockSize
- * @returns {Change}
+ * @returns {Deletion}
  */
-function changeOf (offset, copy, positions, blockSize) {
+function deletionFor ({ offset, copy, difference: { deleted, isMerged } }, blockSize) {
+  if (isMerged && copy.length === blockSize) return wholeDeletionOf(offset, copy, deleted.length)
+  if (copy.length < blockSize || storedChecksum(copy) === 0) return deletionOf(offset, copy, deleted, null)
   const after = Buffer.from(copy)
-  for (const position of positions) layout.zeroRecord(after, position)
-  const hasChecksum = copy.length === blockSize && storedChecksum(copy) !== 0
-  if (hasChecksum) writeChecksum(after)
-  return { deletion: deletionOf(offset, copy, positions, hasChecksum ? storedChecksum(after) : null), after }
+  for (const position of deleted) layout.zeroRecord(after, position)
+  writeChecksum(after)
+  return deletionOf(offset, copy, deleted, storedChecksum(after))
 }
 
-/**
- * @param {number} offset of the block
- * @param {Buffer} copy of the block, as the backup has it
- * @param {number} live number of records in it that are not deleted
- * @returns {Change}
- */
-function holeFor (offset, copy, live) {
-  return { deletion: wholeDeletionOf(offset, copy, live), after: holeOf(copy.length, storedChecksum(copy) !== 0) }
-}
-
-module.exports = { EarlierBackup, CLONE, UNFINISHED }
+module.exports = { EarlierBackup }

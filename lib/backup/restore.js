@@ -5,20 +5,19 @@
 const fs = require('fs')
 const path = require('path')
 const errors = require('../errors')
-const { ALL_SUFFIXES, mustBeFree } = require('../maintenance/beside')
+const { mustBeFree } = require('../maintenance/beside')
 const { copyMap } = require('../maintenance/copy-map')
 const { openExtent } = require('../maintenance/extent')
 const { finishAs, linkOrCopy } = require('../maintenance/repaired-files')
+const { removeStale, removeUnfinished, replaceLog } = require('../maintenance/replace-log')
 const { mustBePath, workFor } = require('../maintenance/work')
 const { writeCopy } = require('../maintenance/write-copy')
 const { recoverEnd } = require('../recovery/recover-end')
-const { createFolders, nullIfMissing, syncFolder } = require('../storage/directory')
+const { namesOf } = require('../space/replaced-map')
+const { createFolders } = require('../storage/directory')
 const { lockForReading } = require('../storage/lock')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
-
-/** Of files that would change what is restored, since they were made for the log that was there. Cursors know by themselves. */
-const STALE_SUFFIXES = [...ALL_SUFFIXES, '.recovery-point.new', '.clients.new', '.compacting', '.compacting.map']
 
 /**
  * @typedef {object} RestoreOnlyOptions
@@ -93,20 +92,20 @@ async function restoreLocked (backup, source, file, name, options, work) {
 async function restoreAs (name, file, extent, source, { force = false }, work) {
   const folders = createFolders(path.dirname(name))
   const replaced = await lockThere(name)
-  const unfinished = `${name}.restoring`
+  const { unfinished } = namesOf(name)
   try {
-    // left by a restore that was killed
-    fs.rmSync(unfinished, { force: true })
+    // left by a process that was killed
+    await removeUnfinished(name)
     const { copied } = await writeCopy(extent, unfinished, source, {}, work, async ({ lost }) => {
       if (lost.length > 0) throw errors.corruptBackup(extent.filename ?? source, lost[0])
-      if (force) await makeWay(name, replaced)
+      if (replaced !== null) return replace(replaced, name, source)
+      if (force) await removeStale(name)
       await copyMap(source, name)
-      if (replaced === null) return finishAs(unfinished, () => link(unfinished, name, file))
-      await fs.promises.rename(unfinished, name)
-      await syncFolder(path.dirname(name))
+      await finishAs(unfinished, () => link(unfinished, name, file))
     })
     return { bytes: copied.size - extent.start, start: extent.start, records: copied.counts.records, replaced: replaced !== null }
   } catch (err) {
+    await removeUnfinished(name)
     // those in which another process has put something meanwhile stay
     for (const folder of folders) await fs.promises.rmdir(folder).catch(() => {})
     throw err
@@ -128,15 +127,14 @@ async function lockThere (name) {
 }
 
 /**
- * Removes the files that belong to the log that was there.
- * @param {string} name
- * @param {import('../storage/promisified-file').Io | null} there
+ * @param {import('../storage/promisified-file').Io} there the log that is replaced
+ * @param {string} name of it
+ * @param {string} source the backup
  */
-async function makeWay (name, there) {
-  // a crash from now on leaves it as it is without them: valid, if it can be recovered
-  if (there !== null) await recoverEnd(there, name, { blockSize: undefined, checksum: true, isWhole: () => true }).catch(() => {})
-  for (const suffix of STALE_SUFFIXES) await fs.promises.unlink(name + suffix).catch(nullIfMissing)
-  await syncFolder(path.dirname(name))
+async function replace (there, name, source) {
+  // so that it is valid without the files beside it, if it can be recovered
+  await recoverEnd(there, name, { blockSize: undefined, checksum: true, isWhole: () => true }).catch(() => {})
+  await replaceLog(name, { of: source })
 }
 
 /**

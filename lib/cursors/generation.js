@@ -23,6 +23,15 @@ function positionIn (position, id, map) {
 }
 
 /**
+ * @param {number | null} seq of a record of the log as it is now, or as it was before its last compaction; -1 or null: none
+ * @param {OffsetMap} map of that compaction
+ * @returns {number | null} the same record now; if it is gone, the one before it
+ */
+function seqIn (seq, map) {
+  return seq === null || seq === -1 || seq >= map.base ? seq : map.at(seq) ?? map.down(seq)
+}
+
+/**
  * @template T
  * @param {string} log its path
  * @param {(map: OffsetMap | null) => T} run given the map of its last compaction, if there was one
@@ -37,4 +46,4 @@ async function withMap (log, run) {
   }
 }
 
-module.exports = { positionIn, withMap }
+module.exports = { positionIn, seqIn, withMap }

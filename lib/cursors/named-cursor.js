@@ -2,6 +2,9 @@
 
 // A named position in a log that survives restarts. Commits are gathered: those that are called while the file is being
 // written share the next write, the last one wins, and all of them are answered in order.
+//
+// All seqs and positions in memory are those of the log as it is now: `move` maps them in the turn in which a compaction changes the log's id.
+// So what awaits something looks at `id` afterwards, and repeats what it did with offsets if that has changed.
 
 const errors = require('../errors')
 const { callAll, mustBeFunction, optional, rethrowLater } = require('../callbacks')
@@ -11,7 +14,7 @@ const { problemOf } = require('../read/get')
 const { CursorFile } = require('./cursor-file')
 const { CursorReader } = require('./cursor-reader')
 const { tieOf } = require('./cursor-tie')
-const { positionIn } = require('./generation')
+const { positionIn, seqIn } = require('./generation')
 
 const checkCommitNames = optionNames('commit', ['sync', 'rewind'])
 
@@ -24,7 +27,6 @@ const checkCommitNames = optionNames('commit', ['sync', 'rewind'])
  * @property {number | null} seq null: only waits for the calls before it
  * @property {boolean} sync
  * @property {boolean} rewind
- * @property {Position | null} position where it is to go; null: nowhere
  * @property {Error | null} error
  * @property {Done | undefined} cb
  */
@@ -49,6 +51,12 @@ class NamedCursor {
       blocking: settings.blocking
     })
     this.isOpen = false
+    /** What was stored last, where that is in the log now. @type {Position} */
+    this.position = this.file.position
+    /** What is being stored; null: nothing is. @type {Position | null} */
+    this.next = null
+    /** Calls of which positions are being stored. @type {Commit[]} */
+    this.group = []
     /** Why it takes no commits. @type {Error | null} */
     this.refusal = null
     /** Callbacks of `onReady`. @type {Array<(err: Error | null, seq?: number) => void>} */
@@ -77,7 +85,9 @@ class NamedCursor {
     try {
       await this.cursors.makeIdDurable()
       await this.file.open(this.startOfLog())
-      await this.cursors.findMap(this.file.position.id)
+      this.position = this.file.position
+      await this.cursors.findMap(this.position.id)
+      this.position = positionIn(this.position, this.cursors.id, this.cursors.map)
       this.isMoved = this.position !== this.file.position
     } catch (err) {
       return this.failed(/** @type {Error} */ (err))
@@ -107,12 +117,6 @@ class NamedCursor {
   /** @returns {Position} before all records that there are */
   startOfLog () {
     return { id: this.cursors.id, seq: -1, next: this.log.reading.blocks.start, tie: null }
-  }
-
-  /** Where it is in the log as it is now: a compaction may have moved its record. @returns {Position} */
-  get position () {
-    const { file: { position }, cursors: { id, map } } = this
-    return positionIn(position, id, map)
   }
 
   /** @returns {number | undefined} undefined: it is not open yet */
@@ -161,7 +165,7 @@ class NamedCursor {
    * @param {Error | null} [error]
    */
   enqueue (seq, { sync = false, rewind = false }, cb, error = null) {
-    this.commits.push({ seq, sync: !!sync, rewind: !!rewind, position: null, error, cb })
+    this.commits.push({ seq, sync: !!sync, rewind: !!rewind, error, cb })
     this.runSoon()
   }
 
@@ -178,15 +182,22 @@ class NamedCursor {
   async run () {
     this.isRunning = true
     while (this.commits.length > 0 || this.isSyncDue || this.isMoved) {
-      const group = this.commits.splice(0)
+      const group = this.group = this.commits.splice(0)
       await this.store(group)
+      this.group = []
       this.answer(group)
     }
     this.isRunning = false
   }
 
-  /** The log was compacted: the file has to say where the position is since, before that is done again. */
-  moved () {
+  /**
+   * The log is another file now. The next compaction may come before the file of the cursor says so.
+   * @param {import('../space/offset-map').OffsetMap} map
+   */
+  move (map) {
+    this.position = positionIn(this.position, map.id, map)
+    if (this.next !== null) this.next = positionIn(this.next, map.id, map)
+    for (const commit of [...this.group, ...this.commits]) commit.seq = seqIn(commit.seq, map)
     this.isMoved = true
     this.runSoon()
   }
@@ -197,55 +208,70 @@ class NamedCursor {
     // a line from before a compaction must not be the durable one when the next compaction comes
     let mustSync = this.isSyncDue || this.isMoved || sync === 'always'
     this.isSyncDue = this.isMoved = false
+    this.next = this.position
+    let isCommitted = false
     try {
-      let next = this.position
       for (const commit of group) {
-        commit.error ??= await this.problemOf(commit, next)
+        commit.error ??= await this.accept(commit)
         if (commit.error !== null) continue
-        if (commit.position !== null) next = commit.position
+        isCommitted ||= commit.seq !== null
         mustSync ||= commit.sync
       }
-      if (next !== file.position) {
+      if (this.next !== file.position) {
         // or it would be after the end of the log when a power cut takes the record
-        await file.write(await this.cursors.makeDurable(next))
-        if (group.some(({ position }) => position !== null)) this.reader.isChecked = true
+        await this.cursors.makeDurable(() => /** @type {Position} */ (this.next))
+        await file.write(this.next)
+        this.position = this.next
+        if (isCommitted) this.reader.isChecked = true
       }
       if (mustSync) await file.sync()
     } catch (err) {
       for (const commit of group) commit.error ??= /** @type {Error} */ (err)
     }
+    this.next = null
     if (file.isUnsynced && sync === 'interval') this.startTimer()
   }
 
   /**
-   * @param {Commit} commit of which the position is set
-   * @param {Position} current the one before
+   * Sets `next` to the position of a commit.
+   * @param {Commit} commit
    * @returns {Promise<Error | null>}
    */
-  async problemOf (commit, current) {
-    const { blocks } = this.log.reading
+  async accept (commit) {
+    const { cursors } = this
     try {
-      const { id, map } = this.cursors
-      // a record that was read before a compaction
-      const isOld = commit.seq !== null && commit.seq !== -1 && map !== null && commit.seq < map.base
-      const seq = isOld ? positionIn({ id: String(map.previousId), seq: Number(commit.seq), next: 0, tie: null }, id, map).seq : commit.seq
-      if (seq === null || seq === current.seq) return null
-      if (seq < current.seq && !commit.rewind) {
-        return errors.invalid(`${this.file.filename}: the cursor '${this.name}' is at ${current.seq} already, after ${seq}; commit with rewind: true to go back`)
+      for (;;) {
+        const { id, map } = cursors
+        const found = await this.find(map === null ? commit.seq : seqIn(commit.seq, map), commit.rewind).catch(err => err)
+        if (id !== cursors.id) continue
+        if (found instanceof Error) return found
+        this.next = found
+        return null
       }
-      if (seq === -1) commit.position = this.startOfLog()
-      else if (seq < blocks.start) commit.position = { id, seq, next: seq + 1, tie: null }
-      else {
-        // the client of a shared log may not have read that far
-        if (seq >= blocks.end) await new Promise(resolve => this.log.whenFresh(resolve))
-        const problem = problemOf(blocks, seq)
-        if (problem !== null) return problem
-        commit.position = { id, seq, ...await tieOf(blocks, seq) }
-      }
-      return null
     } catch (err) {
       return /** @type {Error} */ (err)
     }
+  }
+
+  /**
+   * @param {number | null} seq
+   * @param {boolean} mayRewind
+   * @returns {Promise<Position>} rejects if no record starts there, or the position is after it
+   */
+  async find (seq, mayRewind) {
+    const { cursors: { id }, log: { reading: { blocks } } } = this
+    const current = /** @type {Position} */ (this.next)
+    if (seq === null || seq === current.seq) return current
+    if (seq < current.seq && !mayRewind) {
+      throw errors.invalid(`${this.file.filename}: the cursor '${this.name}' is at ${current.seq} already, after ${seq}; commit with rewind: true to go back`)
+    }
+    if (seq === -1) return this.startOfLog()
+    if (seq < blocks.start) return { id, seq, next: seq + 1, tie: null }
+    // the client of a shared log may not have read that far
+    if (seq >= blocks.end) await new Promise(resolve => this.log.whenFresh(resolve))
+    const problem = problemOf(blocks, seq)
+    if (problem !== null) throw problem
+    return { id, seq, ...await tieOf(blocks, seq) }
   }
 
   /** @param {Commit[]} group */

@@ -39,7 +39,6 @@ class NamedCursors {
     this.durableId = FIRST_ID
     /** Of the last compaction, if a cursor is from before it. @type {OffsetMap | null} */
     this.foundMap = null
-    log.compacting.onCompact(() => this.moved())
   }
 
   /** That of the log, which changes with each compaction. */
@@ -57,9 +56,12 @@ class NamedCursors {
     if (id !== this.id && this.map === null) this.foundMap = await OffsetMap.open(this.path)
   }
 
-  /** The log was compacted: no cursor may miss that, since there is no way from a log to the one after the next. */
-  moved () {
-    for (const { cursor } of this.held.values()) cursor.moved()
+  /**
+   * The log is another file now: no cursor may miss that, since there is no way from a log to the one after the next.
+   * @param {OffsetMap} map
+   */
+  move (map) {
+    for (const { cursor } of this.held.values()) cursor.move(map)
   }
 
   /**
@@ -137,17 +139,14 @@ class NamedCursors {
 
   /**
    * Before a cursor says that a record is done, a power cut must not be able to take it: another one could get its offset.
-   * @param {Position} position of a record that readers see
-   * @returns {Promise<Position>} the same one in the log as it is by then
+   * @param {() => Position} position of a record that readers see; another one after a compaction
    */
   async makeDurable (position) {
-    for (;;) {
-      const { id } = this
-      const current = positionIn(position, id, this.map)
+    for (let id = null; id !== this.id;) {
+      id = this.id
       await this.makeIdDurable()
       // otherwise it cannot be mapped
-      if (current.id === id) await this.makeRecordDurable(current.seq)
-      if (id === this.id) return current
+      if (position().id === this.id) await this.makeRecordDurable(position().seq)
     }
   }
 

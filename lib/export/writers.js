@@ -8,7 +8,6 @@ const json = require('../json')
 const layout = require('../format/layout')
 const { END_SIZES, LENGTHS_SIZE } = require('../import/offset-file')
 const aaol = require('../import/async-append-only-log-file')
-const { spacesInJson } = require('../import/json-value')
 const { cellText, rowOf } = require('./csv')
 
 const NEWLINE = 0x0a
@@ -182,25 +181,14 @@ class NdjsonWriter {
 
   /** @type {Writer['add']} */
   add (bytes, start, end, seq) {
-    if (isUtf8(layout.view(bytes.buffer, bytes.byteOffset + start, end - start)) && spacesInJson(bytes, start, end) === 0) return this.addLine(bytes, start, end)
     textOf(bytes, start, end, seq, this.filename)
     // not the parsed value: long numbers would be rounded
     const line = json.compact(bytes.subarray(start, end))
-    this.addLine(line, 0, line.length)
-  }
-
-  /**
-   * @param {Buffer} bytes
-   * @param {number} start
-   * @param {number} end
-   */
-  addLine (bytes, start, end) {
     const { file } = this
-    file.reserve(end - start + 1)
-    const after = file.used + end - start
-    file.copy(file.used, bytes, start, end)
-    file.buffer[after] = NEWLINE
-    file.used = after + 1
+    file.reserve(line.length + 1)
+    file.copy(file.used, line, 0, line.length)
+    file.used += line.length
+    file.buffer[file.used++] = NEWLINE
   }
 
   end () {}

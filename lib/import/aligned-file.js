@@ -3,102 +3,103 @@
 // Files of flumelog-aligned-offset, and of this package: the format is the same (format.md), so its own reader of whole files
 // is used. It verifies checksums, knows deletions that were interrupted, and reads a log that a process has open.
 
+const chunk = require('../format/chunk')
 const layout = require('../format/layout')
 const { isZeros } = require('../format/zeros')
-const { pathFile } = require('../storage/path-file')
 const { pieces } = require('../maintenance/blocks')
 const { openExtent } = require('../maintenance/extent')
 const { tornRange } = require('../maintenance/ranges')
-const { tornUnlessCorrupt } = require('./record-reader')
+const { pathFile } = require('../storage/path-file')
+const { corruptAt, recordAt, restAt } = require('./reader')
 
-/** @typedef {import('./record-reader').Handler} Handler */
+/** @typedef {import('./reader').Item} Item */
 
-/** Has the interface of `RecordReader`. */
-class AlignedReader {
-  /**
-   * @param {string} filename
-   * @param {number} offset of the record to start with
-   */
-  static async open (filename, offset) {
-    return new AlignedReader(await openExtent(pathFile(filename, { readOnly: true, lock: false })), offset)
-  }
-
-  /**
-   * @param {import('../maintenance/extent').Extent} extent
-   * @param {number} offset
-   */
-  constructor (extent, offset) {
-    this.extent = extent
-    this.frame = layout.FRAME_SIZE
-    /** What is before it was trimmed. */
-    this.start = extent.start
-    this.offset = Math.max(offset, extent.start)
-    this.pieces = pieces(extent)
-    /** @type {import('../maintenance/blocks').ScannedBlock[]} */
-    this.blocks = []
-    /** index of the block that is being read */
-    this.at = 0
-    /** @type {import('./record-reader').Torn | null} */
-    this.torn = null
-  }
-
-  /**
-   * @param {Handler} handler
-   * @returns {Promise<boolean>} false: the file has ended
-   */
-  async next (handler) {
-    if (this.at === this.blocks.length) {
-      const { done, value } = await this.pieces.next()
-      if (done) return this.end(handler)
-      this.blocks = value.blocks
-      this.at = 0
+/**
+ * @param {string} filename
+ * @param {boolean} large whether large records are given as they were appended, instead of their chunks
+ * @returns {AsyncGenerator<Item[], void, void>}
+ */
+async function * alignedItems (filename, large) {
+  const extent = await openExtent(pathFile(filename, { readOnly: true, lock: false }))
+  const joined = large ? new LargeRecords() : null
+  try {
+    for await (const { blocks } of pieces(extent)) {
+      for (const block of blocks) {
+        const items = itemsOf(block)
+        yield joined === null ? items : joined.join(items)
+      }
     }
-    while (this.at < this.blocks.length && !this.readBlock(this.blocks[this.at], handler)) this.at++
-    return true
-  }
-
-  /**
-   * @param {import('../maintenance/blocks').ScannedBlock} block
-   * @param {Handler} handler
-   * @returns {boolean} whether the handler wants to be asked before the next record
-   */
-  readBlock ({ offset, buffer, end, problem }, handler) {
-    if (offset + buffer.length <= this.offset) return false
-    if (problem !== null) {
-      handler.corrupt(offset, buffer.length, problem.reason)
-      end = 0
-    }
-    let position = Math.max(0, this.offset - offset)
-    while (position < end) {
-      const next = layout.nextPosition(buffer, position)
-      const isPaused = handler.record(buffer, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE, offset + position, layout.isDeleted(buffer, position))
-      position = next
-      this.offset = offset + position
-      if (isPaused) return true
-    }
-    this.offset = offset + buffer.length
-    return false
-  }
-
-  /**
-   * @param {Handler} handler
-   * @returns {Promise<false>}
-   */
-  async end (handler) {
-    const { extent } = this
     const bytes = extent.size - extent.end
     // flumelog-aligned-offset fills the last block with zeros when it deletes a record there
     if (bytes > 0 && (bytes >= extent.blockSize || !isZeros(await extent.io.read(extent.end, bytes)))) {
       const { start, end, reason } = await tornRange(extent)
-      this.torn = tornUnlessCorrupt(handler, start, end, reason)
+      yield [restAt(start, end, reason)]
     }
-    return false
-  }
-
-  async stop () {
-    await this.pieces.return()
-    await this.extent.io.close()
+  } finally {
+    await extent.io.close()
   }
 }
 
-module.exports = { AlignedReader }
+/**
+ * @param {import('../maintenance/blocks').ScannedBlock} block
+ * @returns {Item[]}
+ */
+function itemsOf ({ offset, buffer, end, problem }) {
+  if (problem !== null) return [corruptAt(offset, offset + buffer.length, problem.reason)]
+  const items = []
+  for (let position = 0; position < end;) {
+    const next = layout.nextPosition(buffer, position)
+    items.push(recordAt(buffer, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE, offset + position, layout.isDeleted(buffer, position)))
+    position = next
+  }
+  return items
+}
+
+/** Puts large records together, which have the offset of their last chunk, and removes escapes. */
+class LargeRecords {
+  constructor () {
+    /** @type {chunk.Joiner | null} */
+    this.joiner = null
+    /** Whether a deleted record was before this one, with nothing but chunks between: these are of a record whose deletion was interrupted. */
+    this.isBehindDeleted = false
+  }
+
+  /**
+   * @param {Item[]} items
+   * @returns {Item[]}
+   */
+  join (items) {
+    return items.flatMap((item) => {
+      const kind = item.isDeleted ? chunk.PLAIN : chunk.kindOf(item.data)
+      if (kind === chunk.PART || kind === chunk.LAST) return this.addChunk(item, kind)
+      this.joiner = null
+      this.isBehindDeleted = item.isDeleted
+      return kind === chunk.ESCAPED ? { ...item, data: chunk.unescape(item.data), size: item.size - chunk.ESCAPE_SIZE } : item
+    })
+  }
+
+  /**
+   * @param {Item} item
+   * @param {number} kind
+   * @returns {Item[]} the record, if this is its last chunk
+   */
+  addChunk (item, kind) {
+    const { data, size } = item
+    if (chunk.indexAt(data, 0) === 0) {
+      this.joiner = new chunk.Joiner(chunk.lengthAt(data, 0), true)
+      this.isBehindDeleted = false
+    }
+    const { joiner } = this
+    if (joiner !== null && !joiner.append(data, 0, size, kind)) this.joiner = null
+    if (kind === chunk.PART) return []
+    this.joiner = null
+    if (joiner?.data && joiner.isComplete && joiner.matches(chunk.wholeChecksumAt(data, 0))) {
+      const whole = chunk.unescape(joiner.data)
+      return [{ ...item, data: whole, size: whole.length }]
+    }
+    if (this.isBehindDeleted) return []
+    return [corruptAt(item.offset, item.offset + size + layout.FRAME_SIZE, 'parts of a large record are missing, or their checksum is another one')]
+  }
+}
+
+module.exports = { alignedItems }

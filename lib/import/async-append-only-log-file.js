@@ -8,43 +8,36 @@
 //
 // A deleted record has zeros for data.
 
-const { isZeroFrom } = require('./zero-data')
+const { isZeros } = require('../format/zeros')
+const { recordAt, BATCH } = require('./reader')
 
 const BLOCK_SIZE = 65536
 const LENGTH_SIZE = 2
 
-/** @typedef {import('./record-reader').Parser} Parser */
+/** @typedef {import('./reader').Parser} Parser */
 
 /** @implements {Parser} */
 class AsyncAppendOnlyLogParser {
-  /**
-   * @param {number} blockSize
-   * @param {number} size of the file
-   */
-  constructor (blockSize, size) {
+  /** @param {number} blockSize */
+  constructor (blockSize) {
     this.blockSize = blockSize
-    this.size = size
-    this.frame = LENGTH_SIZE
-    this.needed = 0
     this.problem = ''
   }
 
   /** @type {Parser['parse']} */
-  parse (bytes, position, end, base, isLast, handler) {
+  parse (bytes, position, base, isLast, items) {
     const { blockSize } = this
-    while (position < end) {
+    const end = bytes.length
+    while (position < end && items.length < BATCH) {
       const inBlock = (base + position) % blockSize
       const blockEnd = position - inBlock + blockSize
-      if (blockEnd > end && !isLast) {
-        this.needed = blockEnd - position
-        break
-      }
+      if (blockEnd > end && !isLast) break
       const limit = Math.min(blockEnd, end)
       if (position + LENGTH_SIZE > limit) return this.fail(position, `${limit - position} bytes are left in the block, too few for its end`)
       const length = bytes[position] | bytes[position + 1] << 8
       if (length === 0) {
         if (inBlock === 0) return this.fail(position, 'the block is empty')
-        if (!isZeroFrom(bytes, position, limit)) return this.fail(position, 'the end of a block is followed by other bytes than zeros')
+        if (!isZeros(bytes.subarray(position, limit))) return this.fail(position, 'the end of a block is followed by other bytes than zeros')
         if (limit < blockEnd) return this.fail(position, `the last block has ${limit - position + inBlock} bytes instead of ${blockSize}`)
         position = blockEnd
         continue
@@ -52,9 +45,8 @@ class AsyncAppendOnlyLogParser {
       const start = position + LENGTH_SIZE
       const after = start + length
       if (after > limit) return this.fail(position, `record length ${length} runs past the end of the ${limit < blockEnd ? 'file' : 'block'}`)
-      const isPaused = handler.record(bytes, start, after, base + position, bytes[start] === 0 && isZeroFrom(bytes, start, after))
+      items.push(recordAt(bytes, start, after, base + position, bytes[start] === 0 && isZeros(bytes.subarray(start, after))))
       position = after
-      if (isPaused) break
     }
     return position
   }
@@ -70,12 +62,12 @@ class AsyncAppendOnlyLogParser {
 
   /**
    * Lengths stand only before records, so nothing after a broken one can be found in its block.
-   * @type {Parser['resync']}
+   * @type {NonNullable<Parser['resync']>}
    */
-  async resync (read, offset) {
-    const { blockSize, size } = this
-    for (let next = offset - offset % blockSize + blockSize; next + LENGTH_SIZE < size; next += blockSize) {
-      if ((await read(next, LENGTH_SIZE)).readUInt16LE() !== 0) return next
+  async resync (file, offset) {
+    const { blockSize } = this
+    for (let next = offset - offset % blockSize + blockSize; next + LENGTH_SIZE < file.size; next += blockSize) {
+      if ((await file.read(next, LENGTH_SIZE)).readUInt16LE() !== 0) return next
     }
     return -1
   }

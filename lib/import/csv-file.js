@@ -1,11 +1,11 @@
 'use strict'
 
 // Comma-separated values (RFC 4180): the first row has the names of the fields, each row after it becomes a JSON object of strings.
-// Own code, since an import needs the offset of each row, to continue at one after a crash.
 
 const { isUtf8 } = require('buffer')
 const errors = require('../errors')
-const { MAX_LINE } = require('./lines')
+const { MAX_LENGTH } = require('../format/chunk')
+const { recordAt, BATCH } = require('./reader')
 
 const NEWLINE = 0x0a
 const QUOTE = 0x22
@@ -16,7 +16,7 @@ const NOT_UTF8 = 'not UTF-8'
 /** Bytes of the header, at most. */
 const MAX_HEADER = 1024 * 1024
 
-/** @typedef {import('./record-reader').Parser} Parser */
+/** @typedef {import('./reader').Parser} Parser */
 
 /** @implements {Parser} */
 class CsvParser {
@@ -24,37 +24,31 @@ class CsvParser {
    * @param {string[]} names of the fields
    * @param {number} start offset of the first row after the header
    * @param {number} headerLines
-   * @param {number} offset where parsing starts
    */
-  constructor (names, start, headerLines, offset) {
-    /** Number of the next line, from 1; NaN: not known. A row has several if newlines are in its quotes. */
-    this.line = offset <= start ? 1 + headerLines : NaN
+  constructor (names, start, headerLines) {
+    /** Number of the next line, from 1. A row has several if newlines are in its quotes. */
+    this.line = 1 + headerLines
     this.keys = names.map(name => JSON.stringify(name))
     this.start = start
-    /** Rows become objects of other sizes. */
-    this.frame = 0
-    this.needed = 0
     this.problem = ''
-    /** where the row after the last one starts */
-    this.next = 0
   }
 
   /** @type {Parser['parse']} */
-  parse (bytes, position, end, base, isLast, handler) {
-    while (position < end) {
-      let next = endOfRow(bytes, position, end)
-      const isWhole = next !== -1
-      if (!isWhole && !isLast && end - position <= MAX_LINE) {
-        this.needed = end - position + 1
-        break
+  parse (bytes, position, base, isLast, items) {
+    const { length } = bytes
+    while (position < length && items.length < BATCH) {
+      const end = endOfRow(bytes, position, length)
+      const isWhole = end !== -1
+      if (!isWhole && !isLast && length - position <= MAX_LENGTH) break
+      let next = isWhole ? end : length
+      if (!isBlank(bytes, position, next)) {
+        const item = this.itemAt(bytes, position, next, base, isWhole)
+        if (item === null) break
+        items.push(item)
+        if (item.problem !== undefined) next = position + item.size
       }
-      if (!isWhole) next = end
-      this.next = next
-      const isPaused = !isBlank(bytes, position, next) && this.parseRow(bytes, position, next, base, isWhole, handler)
-      if (this.problem !== '') break
-      this.line += linesIn(bytes, position, this.next)
-      position = this.next
-      if (isPaused) break
+      this.line += linesIn(bytes, position, next)
+      position = next
     }
     return position
   }
@@ -65,30 +59,23 @@ class CsvParser {
    * @param {number} next
    * @param {number} base
    * @param {boolean} isWhole whether a newline ends it
-   * @param {import('./record-reader').Handler} handler
-   * @returns {boolean} whether the handler wants to be asked before the next one
+   * @returns {import('./reader').Item | null} null: it is torn
    */
-  parseRow (bytes, position, next, base, isWhole, handler) {
-    const row = next - position > MAX_LINE ? NOT_CLOSED : fieldsOf(bytes, position, next)
+  itemAt (bytes, position, next, base, isWhole) {
+    const row = next - position > MAX_LENGTH ? NOT_CLOSED : fieldsOf(bytes, position, next)
     if (typeof row !== 'string' && row.length === this.keys.length) {
       const object = Buffer.from(`{${row.map((value, i) => `${this.keys[i]}:${JSON.stringify(value)}`).join(',')}}`)
-      return handler.record(object, 0, object.length, base + position, false)
+      return recordAt(object, 0, object.length, base + position)
     }
     const reason = typeof row === 'string' ? row : `${row.length === 1 ? '1 field' : `${row.length} fields`}, the header has ${this.keys.length}`
     const line = endOfLine(bytes, position, next)
     // whole lines after a quote that is not closed are none that a write has left
     if (!isWhole && next - position <= MAX_TORN && (typeof row !== 'string' || (row === NOT_CLOSED && line === next))) {
       this.problem = `the last row has no newline: ${reason}`
-      return true
+      return null
     }
     // a quote too many may have made one row of many
-    this.next = typeof row === 'string' ? line : next
-    return handler.problem(bytes, position, this.next, base + position, isNaN(this.line) ? reason : `line ${this.line}: ${reason}`)
-  }
-
-  /** Only the last row can be torn. @type {Parser['resync']} */
-  async resync () {
-    return -1
+    return recordAt(bytes, position, typeof row === 'string' ? line : next, base + position, false, `line ${this.line}: ${reason}`)
   }
 }
 
@@ -207,13 +194,12 @@ function headerOf (head) {
 /**
  * @param {string} filename
  * @param {Buffer} head the first bytes of the file
- * @param {number} offset where parsing starts
  */
-function csvParser (filename, head, offset) {
+function csvParser (filename, head) {
   const header = headerOf(head)
   if (header === NOT_UTF8) throw errors.invalid(`${filename}: the header row is not UTF-8`)
   if (typeof header === 'string') throw errors.invalid(`${filename}: the header row does not name the fields: ${header}`)
-  return new CsvParser(header.names, header.start, header.lines, offset)
+  return new CsvParser(header.names, header.start, header.lines)
 }
 
 module.exports = { csvParser, headerOf, MAX_HEADER }

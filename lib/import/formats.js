@@ -9,12 +9,12 @@ const { MAX_LENGTH } = require('../format/chunk')
 const { isZeros } = require('../format/zeros')
 const { endOfRecords } = require('../format/validation')
 const { MAX_BLOCK_SIZE, LENGTH_SIZE, FRAME_SIZE } = require('../format/layout')
-const { AlignedReader } = require('./aligned-file')
+const { alignedItems } = require('./aligned-file')
 const aaol = require('./async-append-only-log-file')
 const { csvParser, headerOf, MAX_HEADER } = require('./csv-file')
 const { NdjsonParser } = require('./ndjson-file')
 const { OffsetParser } = require('./offset-file')
-const { RecordReader } = require('./record-reader')
+const { itemsIn, BATCH } = require('./reader')
 
 /** Bytes of a file by which its format is detected: more, if its first record is larger. */
 const SAMPLE_SIZE = 1024 * 1024
@@ -25,19 +25,20 @@ const BLOCK_SIZES = [65536, 1048576, 524288, 262144, 131072, 32768, 16384, 8192,
 /**
  * @typedef {'flumelog-offset-32' | 'flumelog-offset-48' | 'flumelog-offset-53' | 'flumelog-aligned-offset' | 'async-append-only-log' | 'ndjson' | 'csv'} Format
  * @typedef {import('./old-file').OldFile} OldFile
- * @typedef {RecordReader | AlignedReader} Reader
+ * @typedef {AsyncGenerator<import('./reader').Item[], void, void>} Items
  *
  * @typedef {object} Evidence
  * @property {number} records that were found at the start of the file
  * @property {boolean} isWhole nothing else was found
  * @property {boolean} isClear false: other files could look like that, too
  * @property {boolean} [isWeak] the same, though it is whole: lengths that stand once lead to zeros from anywhere
- * @property {number} [needed] bytes of the file, without which nothing is known
+ * @property {boolean} [needsMore] nothing is known before more of the file is looked at
  * @property {number} [blockSize]
  *
  * @typedef {object} FormatDescription
  * @property {(sample: Buffer, size: number, likelyBlockSize?: number) => Evidence} detect `size`: of the file
- * @property {(file: OldFile, blockSize: number, offset: number, memory?: Buffer) => Promise<Reader>} open
+ * @property {(file: OldFile, options: { blockSize: number, large: boolean }) => Items | Promise<Items>} read `blockSize` of async-append-only-log;
+ *   `large`: large records of a log of this package are given whole
  * @property {number} frame bytes of a record besides its data; 0: data is not as it is in the file
  */
 
@@ -52,24 +53,24 @@ const FORMATS = {
   'flumelog-aligned-offset': {
     frame: FRAME_SIZE,
     detect: detectAligned,
-    open: async ({ filename }, blockSize, offset) => AlignedReader.open(filename, offset)
+    read: ({ filename }, { large }) => alignedItems(filename, large)
   },
   'async-append-only-log': {
     frame: aaol.LENGTH_SIZE,
     detect: detectAsyncAppendOnlyLog,
-    open: async (file, blockSize, offset, memory) => new RecordReader(file, new aaol.AsyncAppendOnlyLogParser(blockSize, file.size), offset, memory)
+    read: (file, { blockSize }) => itemsIn(file, new aaol.AsyncAppendOnlyLogParser(blockSize))
   },
   ndjson: {
     frame: 1,
-    detect: (sample, size) => isText(sample, size) ? parse(new NdjsonParser(0), sample, size) : NOTHING,
-    open: async (file, blockSize, offset, memory) => new RecordReader(file, new NdjsonParser(offset), offset, memory)
+    detect: (sample, size) => isText(sample, size) ? parse(new NdjsonParser(), sample, size) : NOTHING,
+    read: (file) => itemsIn(file, new NdjsonParser())
   },
   csv: {
     frame: 0,
     detect: detectCsv,
-    open: async (file, blockSize, offset, memory) => {
-      const parser = csvParser(file.filename, await file.read(0, Math.min(MAX_HEADER, file.size)), offset)
-      return new RecordReader(file, parser, Math.max(offset, parser.start), memory)
+    read: async (file) => {
+      const parser = csvParser(file.filename, await file.read(0, Math.min(MAX_HEADER, file.size)))
+      return itemsIn(file, parser, parser.start)
     }
   }
 }
@@ -85,12 +86,12 @@ function offsetFormat (bits) {
   return {
     frame: new OffsetParser(bits, 0).frame,
     detect: (sample, size) => parse(new OffsetParser(bits, size), sample, size),
-    open: async (file, blockSize, offset, memory) => new RecordReader(file, new OffsetParser(bits, file.size), offset, memory)
+    read: (file) => itemsIn(file, new OffsetParser(bits, file.size))
   }
 }
 
 /**
- * @param {import('./record-reader').Parser} parser
+ * @param {import('./reader').Parser} parser
  * @param {Buffer} sample
  * @param {number} size
  * @returns {Evidence}
@@ -98,14 +99,18 @@ function offsetFormat (bits) {
 function parse (parser, sample, size) {
   let records = 0
   let broken = 0
-  const handler = {
-    record: () => { records++; return false },
-    problem: () => { broken++; return false },
-    corrupt: () => {}
+  for (let position = 0, count = BATCH; count === BATCH && parser.problem === '';) {
+    /** @type {import('./reader').Item[]} */
+    const items = []
+    position = parser.parse(sample, position, 0, sample.length === size, items)
+    count = items.length
+    for (const { problem } of items) {
+      if (problem === undefined) records++
+      else broken++
+    }
   }
-  parser.parse(sample, 0, sample.length, 0, sample.length === size, handler)
-  const needed = records + broken === 0 && parser.problem === '' ? parser.needed : 0
-  return { needed, records, isWhole: records > 0 && broken === 0 && parser.problem === '', isClear: records > 0 && records >= broken }
+  const needsMore = records + broken === 0 && parser.problem === '' && sample.length < size
+  return { needsMore, records, isWhole: records > 0 && broken === 0 && parser.problem === '', isClear: records > 0 && records >= broken }
 }
 
 /** @type {FormatDescription['detect']} */
@@ -125,14 +130,14 @@ function detectAsyncAppendOnlyLog (sample, size, likelyBlockSize) {
   if (isText(sample, size)) return NOTHING
   for (const blockSize of likelyBlockSize === undefined ? BLOCK_SIZES : [likelyBlockSize, ...BLOCK_SIZES]) {
     if (size % blockSize !== 0) continue
-    const found = parse(new aaol.AsyncAppendOnlyLogParser(blockSize, size), sample, size)
+    const found = parse(new aaol.AsyncAppendOnlyLogParser(blockSize), sample, size)
     if (found.isWhole) return { ...found, isWeak: true, blockSize }
   }
-  const parser = new aaol.AsyncAppendOnlyLogParser(aaol.BLOCK_SIZE, size)
+  const parser = new aaol.AsyncAppendOnlyLogParser(aaol.BLOCK_SIZE)
   const { records } = parse(parser, sample, size)
   const first = sample.subarray(0, aaol.BLOCK_SIZE)
   // lengths alone say little: there has to be a block whose records are followed by zeros
-  const isClear = first.length === aaol.BLOCK_SIZE && parse(new aaol.AsyncAppendOnlyLogParser(aaol.BLOCK_SIZE, first.length), first, first.length).isWhole
+  const isClear = first.length === aaol.BLOCK_SIZE && parse(new aaol.AsyncAppendOnlyLogParser(aaol.BLOCK_SIZE), first, first.length).isWhole
   return { records, isWhole: false, isClear, blockSize: aaol.BLOCK_SIZE }
 }
 
@@ -143,8 +148,7 @@ function detectCsv (sample, size) {
   // one field can be any text; those that start like JSON are
   if (typeof header === 'string' || header.names.length < 2 || /^[[{]/.test(header.names[0])) return NOTHING
   const rows = sample.subarray(header.start)
-  const found = parse(csvParser('', sample, 0), rows, size - header.start)
-  return { ...found, needed: found.needed && header.start + found.needed }
+  return parse(csvParser('', sample), rows, size - header.start)
 }
 
 /**
@@ -172,9 +176,8 @@ async function evidenceIn (file, names, likelyBlockSize) {
     const sample = await file.read(0, sampleSize)
     const all = names.map(format => ({ format, ...FORMATS[format].detect(sample, size, likelyBlockSize) }))
     const most = Math.min(size, MAX_SAMPLE_SIZE)
-    const needed = Math.max(...all.map(({ needed = 0 }) => needed))
-    if (mostLikely(all).length > 0 || needed <= sampleSize || sampleSize === most) return all
-    sampleSize = Math.min(most, Math.max(needed, 2 * sampleSize))
+    if (mostLikely(all).length > 0 || sampleSize === most || !all.some(({ needsMore }) => needsMore)) return all
+    sampleSize = Math.min(most, 4 * sampleSize)
   }
 }
 

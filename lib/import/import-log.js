@@ -1,44 +1,55 @@
 'use strict'
 
-// Imports the file of another log, or of lines, into a new log. The old file is only read. Records are copied under a temporary name,
-// with a state that becomes durable every 32 MiB; the new log is read back, and gets its name at the end.
+// Imports the file of another log, or of lines, into a new log. The old file is only read. Records are appended to a log under a temporary
+// name, which is read back and gets its name at the end. Nothing of an import that was interrupted is used: the next one removes it.
 
 const fs = require('fs')
 const path = require('path')
 const errors = require('../errors')
-const { crc32 } = require('../format/crc32')
+const { promised } = require('../callbacks')
+const chunk = require('../format/chunk')
+const layout = require('../format/layout')
+const { createLog } = require('../log')
+const { ALL_SUFFIXES, mustBeFree } = require('../maintenance/beside')
+const { finishAs, linkNew } = require('../maintenance/repaired-files')
+const { settingsOf } = require('../options')
 const { createFolders } = require('../storage/directory')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
-const { mustBeFree } = require('../maintenance/beside')
+const { Digest } = require('./digest')
 const { FORMATS, formatOf } = require('./formats')
-const { Importer } = require('./importer')
-const { MapWriter, SUFFIX } = require('./map-file')
+const { SUFFIX, entryBytes, headerLine } = require('./import-map')
+const { NewLog } = require('./new-log')
 const { OldFile } = require('./old-file')
-const { PackedLog } = require('./packed-log')
-const { MEMORY_SIZE } = require('./piece-reader')
-const { ReadBack } = require('./read-back')
-const { SideFile } = require('./side-file')
-const { Unfinished, SKIPPED_SUFFIX } = require('./import-files')
 
-/** Bytes of the new log after which the state is written again. */
-const STATE_INTERVAL = 32 * 1024 * 1024
+const UNFINISHED = '.importing'
+const SKIPPED_SUFFIX = '.skipped'
+/** Of files beside the new log that an import makes; and of all that can be there. */
+const OWN_SUFFIXES = [SUFFIX, SKIPPED_SUFFIX]
+const SUFFIXES = [...OWN_SUFFIXES, ...ALL_SUFFIXES]
+/** Bytes of a record that is copied to the file of skipped ones. */
+const MAX_COPIED = 64 * 1024 * 1024
+/** Bytes that are read between two reports of progress. */
+const PROGRESS_STEP = 1024 * 1024
+/** Data of deleted records. */
+const ZEROS = Buffer.alloc(layout.MAX_BLOCK_SIZE)
 
 /**
- * @typedef {import('./import-files').Snapshot} Snapshot
- * @typedef {import('./importer').ImportCounts} ImportCounts
- *
- * @typedef {object} ImportOnlyResult
+ * @typedef {object} Imported
  * @property {import('./formats').Format} format of the old file
  * @property {string} file name of the new log
  * @property {number} size of the new log in bytes
  * @property {number} digest CRC-32 of the lengths and data of all records of the log, in order; it was the same when they were read from the
  *   old file and when they were read back
- * @property {import('./record-reader').Torn | null} torn what an interrupted write has left at the end of the old file; it is not imported
+ * @property {number} records that were imported, deleted ones not counted
+ * @property {number} bytes of data in these
+ * @property {number} large how many of these do not fit into a block, and are stored in chunks
+ * @property {number} deleted records in the old file
+ * @property {number} skipped records that cannot be stored
+ * @property {number} corrupt bytes of the old file in which no records were found, torn ones at its end not counted
+ * @property {import('./reader').Torn | null} torn what an interrupted write has left at the end of the old file; it is not imported
  * @property {string | null} map name of the file by which `openImportMap` finds records by their old offsets; null for CSV
  * @property {string | null} skippedFile name of the file with what was skipped; null: nothing was
- * @property {number} continued bytes of the old file that an import which was interrupted had done
- * @typedef {ImportOnlyResult & ImportCounts} Imported
  *
  * @typedef {object} Settings
  * @property {string} [from]
@@ -47,30 +58,39 @@ const STATE_INTERVAL = 32 * 1024 * 1024
  * @property {boolean} large
  * @property {number} blockSize of the new log
  * @property {number} [oldBlockSize] of a file of async-append-only-log, if it is not a usual one
- * @property {number} [stateInterval] for tests
+ *
+ * @typedef {import('../maintenance/work').Work} Work
+ * @typedef {{ format: import('./formats').Format, blockSize: number }} Found
  */
 
 /**
  * @param {string} source
  * @param {string} given the new log, as the caller gave it
  * @param {Settings} settings
- * @param {import('../maintenance/work').Work} work
+ * @param {Work} work
  * @returns {Promise<Imported>}
  */
 async function importLog (source, given, settings, work) {
   work.mustGoOn()
   // resolved now: the process may change its directory meanwhile
   const target = path.resolve(given)
+  const unfinished = target + UNFINISHED
   const old = await OldFile.open(source)
   try {
     const found = await formatOf(old, settings.from, settings.oldBlockSize)
     if (found.format === 'async-append-only-log' && fs.existsSync(`${source}.compaction`)) throw errors.unfinishedCompaction(source)
-    const unfinished = new Unfinished(target)
-    if (!fs.existsSync(unfinished.state)) allMustBeFree(target, given)
+    if (fs.existsSync(unfinished)) await removeInterrupted(unfinished, target, given)
+    allMustBeFree(target, given)
     const folders = createFolders(path.dirname(target))
     try {
-      return await new Import(old, found, unfinished, given, settings, work).run()
+      // only this user can read it until it is complete
+      fs.closeSync(fs.openSync(unfinished, 'a', 0o600))
+      const imported = await new Import(old, found, unfinished, given, settings).run(work)
+      await finish(imported, old.filename, unfinished, target, given, settings, work)
+      return imported
     } catch (err) {
+      if (/** @type {any} */ (err)?.code === 'flumelog:locked') throw errors.beingImported(given)
+      removeAll(unfinished)
       // those in which something is stay
       for (const folder of folders) await fs.promises.rmdir(folder).catch(() => {})
       throw err
@@ -80,226 +100,258 @@ async function importLog (source, given, settings, work) {
   }
 }
 
-class Import {
-  /**
-   * @param {OldFile} old
-   * @param {{ format: import('./formats').Format, blockSize: number }} found
-   * @param {Unfinished} unfinished
-   * @param {string} given
-   * @param {Settings} settings
-   * @param {import('../maintenance/work').Work} work
-   */
-  constructor (old, found, unfinished, given, settings, work) {
-    this.old = old
-    this.found = found
-    this.unfinished = unfinished
-    this.given = given
-    this.settings = settings
-    this.work = work
-    const { blockSize, keepDeleted, large } = settings
-    this.identity = JSON.stringify([old.identity, found.format, found.blockSize, blockSize, keepDeleted, large])
-    /** Up to where the new log is durable. */
-    this.saved = 0
-    this.saving = Promise.resolve()
-    /** @type {ReadBack | null} */
-    this.readBack = null
-    /** @type {unknown} */
-    this.failure = null
-  }
-
-  /** @returns {Promise<Imported>} */
-  async run () {
-    const { unfinished, given } = this
-    const io = promises(pathFile(unfinished.log, { readOnly: false, lock: true, blocking: false }))
-    const before = unfinished.readState()
-    if (before !== null && before.settings === this.identity && before.finished !== null && await this.isFinished(before.finished)) {
-      return /** @type {Imported} */ (before.finished.result)
-    }
-    allMustBeFree(unfinished.target, given)
-    if (!fs.existsSync(unfinished.log)) fs.closeSync(fs.openSync(unfinished.log, 'wx', 0o600))
-    await io.open().catch(err => { throw err.code === 'flumelog:locked' ? errors.beingImported(given) : err })
-    try {
-      const snapshot = before?.settings === this.identity && before.snapshot && unfinished.has(before.snapshot) ? before.snapshot : null
-      // of another import, whose files are overwritten now
-      if (snapshot === null) fs.rmSync(unfinished.state, { force: true })
-      const result = await this.copy(io, snapshot)
-      this.work.mustGoOn()
-      const { mode } = await fs.promises.stat(this.old.filename)
-      // some file systems have no modes, and there is not always a map
-      for (const name of [unfinished.log, unfinished.map, unfinished.skipped]) await fs.promises.chmod(name, mode & 0o777).catch(() => {})
-      await unfinished.writeState({ settings: this.identity, snapshot: null, finished: { end: await endOf(unfinished.log), result } })
-      await unfinished.finish(() => mustBeFree(unfinished.target, given))
-      return result
-    } catch (err) {
-      // there is nothing to continue with, or nothing of it can be relied on
-      if (this.readBack?.differs || !fs.existsSync(unfinished.state)) unfinished.remove()
-      throw err
-    } finally {
-      await io.close()
-    }
-  }
-
-  /**
-   * @param {{ end: string }} finished
-   * @returns {Promise<boolean>} whether the log has its name now
-   */
-  async isFinished ({ end }) {
-    const { unfinished, given } = this
-    const named = fs.existsSync(unfinished.log) ? unfinished.log : unfinished.target
-    // another log may have got the name since
-    if (!fs.existsSync(named) || await endOf(named) !== end) return false
-    await unfinished.finish(() => mustBeFree(unfinished.target, given))
-    return true
-  }
-
-  /**
-   * @param {import('../storage/promisified-file').Io} io of the new log
-   * @param {Snapshot | null} snapshot to continue at
-   * @returns {Promise<Imported>} once it is durable, and was read back
-   */
-  async copy (io, snapshot) {
-    const { unfinished, old, found, settings } = this
-    const { blockSize } = settings
-    const { frame, open } = FORMATS[found.format]
-    const hasMap = frame > 0
-    const { size, digest, offset, counts, extra, mapSize, skippedSize } = snapshot ?? NOTHING_YET
-    await io.truncate(size)
-    const mapFile = hasMap ? await SideFile.open(unfinished.map, mapSize) : null
-    const skipped = await SideFile.open(unfinished.skipped, skippedSize)
-    // one memory, so that records are copied within it
-    const memory = Buffer.allocUnsafeSlow(MEMORY_SIZE + PackedLog.memorySize(blockSize))
-    const log = new PackedLog(io, blockSize, memory, MEMORY_SIZE, size, digest)
-    const map = mapFile && new MapWriter(mapFile, { from: found.format, frame, blockSize })
-    const importer = new Importer(old.filename, log, map, skipped, { ...settings, hasChunks: found.format === 'flumelog-aligned-offset', frame }, { ...counts }, { ...extra })
-    const reader = await open(old, found.blockSize, offset, memory)
-    const readBack = this.readBack = await ReadBack.open(unfinished.log, blockSize)
-    this.saved = size
-    try {
-      await this.readAll(reader, importer, readBack, io)
-      const end = await log.end()
-      this.saving = this.sync(io, map, skipped)
-      // it is awaited below
-      this.saving.catch(() => {})
-      const total = importer.total()
-      const written = { ...total, ...end, records: total.records + importer.extra.records, bytes: total.bytes + importer.extra.bytes, deleted: (settings.keepDeleted ? total.deleted : 0) + importer.extra.deleted }
-      await readBack.finish(written, this.work)
-      await this.saving
-      return {
-        format: found.format,
-        file: this.given,
-        ...total,
-        ...end,
-        torn: reader.torn,
-        map: hasMap ? this.given + SUFFIX : null,
-        skippedFile: skipped.size > 0 ? this.given + SKIPPED_SUFFIX : null,
-        continued: snapshot === null ? 0 : offset
-      }
-    } finally {
-      await this.saving.catch(() => {})
-      await log.writing.catch(() => {})
-      await readBack.close()
-      await reader.stop()
-      await mapFile?.close()
-      await skipped.close()
-    }
-  }
-
-  /**
-   * @param {import('./formats').Reader} reader
-   * @param {Importer} importer
-   * @param {ReadBack} readBack
-   * @param {import('../storage/promisified-file').Io} io
-   */
-  async readAll (reader, importer, readBack, io) {
-    const onprogress = this.work.begin('import')
-    const progress = () => onprogress(reader.offset - reader.start, this.old.size - reader.start)
-    const { log, map, skippedFile } = importer
-    progress()
-    while (await reader.next(importer)) {
-      if (importer.splitting !== null) await this.addLarge(reader, importer, readBack)
-      await log.write()
-      await map?.file.flush()
-      await skippedFile.flush()
-      await readBack.follow(log.written)
-      if (this.failure !== null) throw this.failure
-      this.saveIfDue(importer, io)
-      progress()
-    }
-    await this.saving
-    if (this.failure !== null) throw this.failure
-  }
-
-  /**
-   * @param {import('./formats').Reader} reader
-   * @param {Importer} importer with a large record
-   * @param {ReadBack} readBack
-   */
-  async addLarge (reader, importer, readBack) {
-    const { log } = importer
-    while (importer.addChunks()) {
-      await log.write()
-      await readBack.follow(log.written)
-    }
-    if (importer.startBlockIfDue(reader.offset, this.stateInterval)) await log.writeBlocks()
-  }
-
-  get stateInterval () {
-    return this.settings.stateInterval ?? STATE_INTERVAL
-  }
-
-  /**
-   * @param {Importer} importer
-   * @param {import('../storage/promisified-file').Io} io
-   */
-  saveIfDue ({ snapshot, log, map, skippedFile }, io) {
-    const { stateInterval } = this
-    if (snapshot === null || snapshot.size - this.saved < stateInterval) return
-    this.saved = Infinity
-    this.saving = this.save(snapshot, log.writing, io, map, skippedFile).then(() => { this.saved = snapshot.size }, err => { this.failure = err })
-  }
-
-  /**
-   * Makes durable what was imported so far, and says so; meanwhile the import goes on.
-   * @param {Snapshot} snapshot
-   * @param {Promise<void>} writing of the log before the snapshot
-   * @param {import('../storage/promisified-file').Io} io
-   * @param {MapWriter | null} map
-   * @param {SideFile} skipped
-   */
-  async save (snapshot, writing, io, map, skipped) {
-    await writing
-    await this.sync(io, map, skipped)
-    await this.unfinished.writeState({ settings: this.identity, snapshot, finished: null })
-  }
-
-  /**
-   * One after the other, since each takes one of the few threads that also read and write.
-   * @param {import('../storage/promisified-file').Io} io
-   * @param {MapWriter | null} map
-   * @param {SideFile} skipped
-   */
-  async sync (io, map, skipped) {
-    await io.sync()
-    await map?.sync()
-    await skipped.sync()
+/**
+ * @param {string} unfinished
+ * @param {string} target
+ * @param {string} given
+ * @throws flumelog:locked if another process is making it
+ */
+async function removeInterrupted (unfinished, target, given) {
+  const lock = await lockFile(unfinished, given)
+  try {
+    removeAll(unfinished)
+    // they get their names before the log does
+    if (!fs.existsSync(target)) for (const suffix of OWN_SUFFIXES) fs.rmSync(target + suffix, { force: true })
+  } finally {
+    await lock.close()
   }
 }
 
-/** @type {Snapshot} */
-const NOTHING_YET = { size: 0, digest: 0, offset: 0, mapSize: 0, skippedSize: 0, extra: { records: 0, bytes: 0, deleted: 0 }, counts: { records: 0, bytes: 0, large: 0, deleted: 0, skipped: 0, corrupt: 0 } }
+/**
+ * @param {string} file
+ * @param {string} given
+ */
+async function lockFile (file, given) {
+  const io = promises(pathFile(file, { readOnly: false, lock: true, blocking: false }))
+  await io.open().catch(err => { throw err.code === 'flumelog:locked' ? errors.beingImported(given) : err })
+  return io
+}
+
+/** @param {string} unfinished */
+function removeAll (unfinished) {
+  // the log last: as long as it is there, the others are removed by the next import
+  for (const suffix of [...SUFFIXES, '']) fs.rmSync(unfinished + suffix, { force: true })
+}
+
+class Import {
+  /**
+   * @param {OldFile} old
+   * @param {Found} found
+   * @param {string} unfinished
+   * @param {string} given
+   * @param {Settings} settings
+   */
+  constructor (old, { format, blockSize }, unfinished, given, settings) {
+    this.old = old
+    this.format = format
+    this.oldBlockSize = blockSize
+    this.unfinished = unfinished
+    this.settings = settings
+    this.frame = FORMATS[format].frame
+    this.hasMap = this.frame > 0
+    /** Whether records may be chunks of large ones, which are copied as they are. */
+    this.hasChunks = format === 'flumelog-aligned-offset' && !settings.large
+    /** Whether the record before was deleted, and left out. */
+    this.isBehindDeleted = false
+    /** Entries of the map that are not written yet. @type {import('./import-map').Entry[]} */
+    this.entries = []
+    /** Lines of the file of skipped records that are not written yet. @type {string[]} */
+    this.lines = []
+    /** @type {Imported} */
+    this.imported = {
+      format,
+      file: given,
+      size: 0,
+      digest: 0,
+      records: 0,
+      bytes: 0,
+      large: 0,
+      deleted: 0,
+      skipped: 0,
+      corrupt: 0,
+      torn: null,
+      map: this.hasMap ? given + SUFFIX : null,
+      skippedFile: null
+    }
+    this.log = new NewLog(unfinished, settings, this.frame, (old, seq) => { if (this.hasMap) this.entries.push({ old, seq }) })
+  }
+
+  /**
+   * @param {Work} work
+   * @returns {Promise<Imported>} once all is durable
+   */
+  async run (work) {
+    const { log, imported } = this
+    /** @type {fs.promises.FileHandle[]} */
+    const files = []
+    try {
+      await log.opened
+      for (const suffix of OWN_SUFFIXES) files.push(await fs.promises.open(this.unfinished + suffix, 'w', 0o600))
+      const [map, skipped] = files
+      if (this.hasMap) await map.writeFile(headerLine({ from: this.format, frame: this.frame, blockSize: this.settings.blockSize }))
+      await this.addAll(map, skipped, work.begin('import'))
+      await log.finish()
+      for (const file of files) await file.sync()
+      imported.size = log.end
+      imported.digest = log.digest.value()
+      imported.large = log.largeRecords
+    } finally {
+      await log.stop()
+      for (const file of files) await file.close()
+    }
+    if (!this.hasMap) await fs.promises.unlink(this.unfinished + SUFFIX)
+    if (imported.skippedFile === null) await fs.promises.unlink(this.unfinished + SKIPPED_SUFFIX)
+    return imported
+  }
+
+  /**
+   * @param {fs.promises.FileHandle} map
+   * @param {fs.promises.FileHandle} skipped
+   * @param {(bytes: number, total: number) => void} onprogress
+   */
+  async addAll (map, skipped, onprogress) {
+    const { old, oldBlockSize, settings } = this
+    let reported = -Infinity
+    onprogress(0, old.size)
+    for await (const items of await FORMATS[this.format].read(old, { blockSize: oldBlockSize, large: settings.large })) {
+      for (const item of items) {
+        const adding = this.add(item)
+        if (adding !== null) await adding
+      }
+      if (this.lines.length > 0) await skipped.writeFile(this.lines.splice(0).join(''))
+      const { offset } = items[items.length - 1] ?? { offset: 0 }
+      if (offset - reported < PROGRESS_STEP) continue
+      reported = offset
+      onprogress(offset, old.size)
+      await map.writeFile(entryBytes(this.entries.splice(0)))
+    }
+    await map.writeFile(entryBytes(this.entries.splice(0)))
+    onprogress(old.size, old.size)
+  }
+
+  /**
+   * @param {import('./reader').Item} item
+   * @returns {Promise<void> | null} null: the next one can be added at once
+   */
+  add (item) {
+    const { log, imported } = this
+    const { offset, size, data, isDeleted } = item
+    if (item.torn !== undefined) imported.torn = { offset, bytes: size, reason: item.torn }
+    if (item.torn !== undefined || item.corrupt !== undefined || item.problem !== undefined || (!isDeleted && (size === 0 || size > log.mostInAll))) return this.leaveOut(item)
+    if (isDeleted) {
+      imported.deleted++
+      this.isBehindDeleted = !this.settings.keepDeleted
+      // of a record that is too large nothing but a mark can be kept
+      return this.settings.keepDeleted ? log.add(ZEROS.subarray(0, Math.min(size, log.most)), offset) : null
+    }
+    if (this.isBehindDeleted) this.keepTorn(data, offset)
+    imported.records++
+    imported.bytes += size
+    return log.add(data, offset)
+  }
+
+  /**
+   * If the deletion of a large record was interrupted, some of its chunks are left. It is deleted for as long as a deleted record is among them.
+   * @param {Buffer} data
+   * @param {number} offset
+   */
+  keepTorn (data, offset) {
+    this.isBehindDeleted = false
+    if (!this.hasChunks || !chunk.isContinuation(data, 0, data.length)) return
+    this.log.add(ZEROS.subarray(0, 1), offset)
+    this.log.expected = -1
+  }
+
+  /**
+   * @param {import('./reader').Item} item
+   * @returns {null}
+   */
+  leaveOut ({ offset, size, data, problem, corrupt, torn }) {
+    const { imported, log, old, settings } = this
+    if (torn !== undefined) return null
+    if (corrupt !== undefined) {
+      if (!settings.skip) throw errors.corruptOldFile(old.filename, offset, offset + size, corrupt)
+      imported.corrupt += size
+      this.lines.push(JSON.stringify({ offset, reason: `corrupt: ${corrupt}`, bytes: size }) + '\n')
+    } else {
+      if (!settings.skip) throw errors.cannotImport(old.filename, offset, size, log.mostInAll, settings.blockSize, problem ?? '', settings.large)
+      imported.skipped++
+      const reason = problem ?? (size === 0 ? 'empty' : `larger than ${log.mostInAll} bytes`)
+      this.lines.push(JSON.stringify({ offset, reason, ...(size > MAX_COPIED ? { bytes: size } : { base64: data.toString('base64') }) }) + '\n')
+    }
+    imported.skippedFile = imported.file + SKIPPED_SUFFIX
+    return null
+  }
+}
 
 /**
- * @param {string} name
- * @returns {Promise<string>} tells a log from others: its size, and a checksum of its end
+ * Verifies the log, and gives it its name, while no other process can change it.
+ * @param {Imported} imported
+ * @param {string} original whose permissions the log gets
+ * @param {string} unfinished
+ * @param {string} target
+ * @param {string} given
+ * @param {Settings} settings
+ * @param {Work} work
  */
-async function endOf (name) {
-  const file = await OldFile.open(name)
+async function finish (imported, original, unfinished, target, given, settings, work) {
+  const lock = await lockFile(unfinished, given)
   try {
-    const size = Math.min(file.size, 65536)
-    return `${file.size}:${crc32(await file.read(file.size - size, size))}`
+    await mustBeAsRead(imported, unfinished, settings, work)
+    work.mustGoOn()
+    const { mode } = await fs.promises.stat(original)
+    // some file systems have no modes
+    for (const suffix of ['', ...SUFFIXES]) await fs.promises.chmod(unfinished + suffix, mode & 0o777).catch(() => {})
+    allMustBeFree(target, given)
+    const beside = SUFFIXES.filter(suffix => fs.existsSync(unfinished + suffix))
+    for (const suffix of beside) await fs.promises.rename(unfinished + suffix, target + suffix)
+    // last: the log is what others wait for
+    await finishAs(unfinished, () => linkNew(unfinished, target, given)).catch((err) => {
+      for (const suffix of beside) fs.rmSync(target + suffix, { force: true })
+      throw err
+    })
   } finally {
-    await file.close()
+    await lock.close()
   }
+}
+
+/**
+ * @param {Imported} imported
+ * @param {string} unfinished
+ * @param {Settings} settings
+ * @param {Work} work
+ * @throws flumelog:corrupt
+ */
+async function mustBeAsRead ({ format, records, bytes, size, digest }, unfinished, { large, keepDeleted }, work) {
+  const onprogress = work.begin('check')
+  onprogress(0, size)
+  const { size: found } = await fs.promises.stat(unfinished)
+  if (found !== size) throw errors.copyDiffers(unfinished)
+  const settings = settingsOf({ readOnly: true, large, cacheSize: 0, blocking: false })
+  const log = createLog(pathFile(unfinished, settings), settings)
+  const check = new Digest()
+  const counted = { records: 0, bytes: 0 }
+  let reported = 0
+  try {
+    await promised(cb => log.onReady(cb))
+    await promised(cb => log.scan({ deleted: true, cache: false, reuse: true }, (block, start, end, seq) => {
+      check.add(block === null ? ZEROS.subarray(0, end - start) : layout.view(block.buffer, block.byteOffset + start, end - start))
+      if (block !== null) {
+        counted.records++
+        counted.bytes += end - start
+      }
+      if (seq - reported < PROGRESS_STEP) return
+      reported = seq
+      onprogress(seq, size)
+    }, cb)).catch((err) => {
+      work.mustGoOn()
+      throw err
+    })
+  } finally {
+    await promised(cb => log.close(cb))
+  }
+  if (counted.records !== records || counted.bytes !== bytes || check.value() !== digest) throw errors.copyDiffers(unfinished)
+  onprogress(size, size)
 }
 
 /**
@@ -309,7 +361,7 @@ async function endOf (name) {
  */
 function allMustBeFree (target, given) {
   mustBeFree(target, given)
-  for (const suffix of [SUFFIX, SKIPPED_SUFFIX]) if (fs.existsSync(target + suffix)) throw errors.existsBeside(given, suffix)
+  for (const suffix of OWN_SUFFIXES) if (fs.existsSync(target + suffix)) throw errors.existsBeside(given, suffix)
 }
 
 module.exports = { importLog }

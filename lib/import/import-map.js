@@ -1,12 +1,58 @@
 'use strict'
 
-// Looks offsets of an old file up in the map that an import has left beside the new log.
+// The map of an import: from offsets in the old file to those in the log (see format.md). A line says what it maps; then it has an entry for the
+// first record of each block of the log, and wherever something of the old file was left out: from there on, the lengths of records
+// tell where the next one was.
 
 const errors = require('../errors')
 const { frameProblem } = require('../format/validation')
 const { FRAME_SIZE, nextPosition, readLength } = require('../format/layout')
-const { headerOf, readUInt64, ENTRY_SIZE, MAX_HEADER, SUFFIX } = require('./map-file')
+const { formatLine, parseLine } = require('../storage/recovery-point-text')
 const { OldFile } = require('./old-file')
+
+const SUFFIX = '.import-map'
+const ENTRY_SIZE = 16
+const MAX_HEADER = 4096
+
+/**
+ * @typedef {object} MapHeader
+ * @property {string} from the format of the old file
+ * @property {number} frame bytes of its records besides their data
+ * @property {number} blockSize of the log
+ */
+
+/**
+ * @param {MapHeader} header
+ * @returns {Buffer} the start of a map
+ */
+function headerLine (header) {
+  return Buffer.from(formatLine(JSON.stringify({ version: 1, ...header })))
+}
+
+/**
+ * @param {Entry[]} entries
+ * @returns {Buffer}
+ */
+function entryBytes (entries) {
+  const bytes = Buffer.allocUnsafe(entries.length * ENTRY_SIZE)
+  for (const [i, { old, seq }] of entries.entries()) {
+    bytes.writeBigUInt64LE(BigInt(old), i * ENTRY_SIZE)
+    bytes.writeBigUInt64LE(BigInt(seq), i * ENTRY_SIZE + 8)
+  }
+  return bytes
+}
+
+/**
+ * @param {Buffer} head the first bytes of a map
+ * @returns {(MapHeader & { start: number }) | null} `start`: where the entries are; null: it is no map
+ */
+function headerOf (head) {
+  const end = head.indexOf(0x0a)
+  const text = end === -1 ? null : parseLine(head.toString('utf8', 0, end))
+  if (text === null) return null
+  const { version, ...header } = JSON.parse(text)
+  return version === 1 ? { ...header, start: end + 1 } : null
+}
 
 /**
  * @typedef {{ old: number, seq: number }} Entry
@@ -50,7 +96,7 @@ class ImportMap {
   /**
    * @param {OldFile} map
    * @param {OldFile} log
-   * @param {import('./map-file').MapHeader & { start: number }} header
+   * @param {MapHeader & { start: number }} header
    */
   constructor (map, log, { from, frame, blockSize, start }) {
     this.#map = map
@@ -108,7 +154,7 @@ class ImportMap {
    */
   async #entryAt (index) {
     const bytes = await this.#map.read(this.#start + index * ENTRY_SIZE, ENTRY_SIZE)
-    return { old: readUInt64(bytes, 0), seq: readUInt64(bytes, 8) }
+    return { old: Number(bytes.readBigUInt64LE(0)), seq: Number(bytes.readBigUInt64LE(8)) }
   }
 
   /** @returns {Promise<boolean>} whether each record of the log has the offset that it had in the old file */
@@ -130,4 +176,4 @@ class ImportMap {
   }
 }
 
-module.exports = { ImportMap }
+module.exports = { ImportMap, entryBytes, headerLine, SUFFIX }

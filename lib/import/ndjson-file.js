@@ -4,83 +4,42 @@
 
 const { isUtf8 } = require('buffer')
 const layout = require('../format/layout')
-const { spacesInJson } = require('./json-value')
-const { MAX_LINE } = require('./lines')
+const { recordAt, BATCH } = require('./reader')
 
 const NEWLINE = 0x0a
 
-/** @typedef {import('./record-reader').Parser} Parser */
+/** @typedef {import('./reader').Parser} Parser */
 
 /** @implements {Parser} */
 class NdjsonParser {
-  /** @param {number} offset where parsing starts */
-  constructor (offset) {
-    /** Number of the line, from 1; NaN: not known. */
-    this.line = offset === 0 ? 1 : NaN
-    /** The newline. */
-    this.frame = 1
-    this.needed = 0
+  constructor () {
+    /** Number of the line, from 1. */
+    this.line = 1
     this.problem = ''
-    /** Up to where lines were looked at together for whether they are UTF-8, and whether they all are. */
-    this.checked = 0
-    this.isUtf8 = false
   }
 
   /** @type {Parser['parse']} */
-  parse (bytes, position, end, base, isLast, handler) {
-    if (base + position >= this.checked) this.checkUtf8(bytes, position, end, base)
-    while (position < end) {
+  parse (bytes, position, base, isLast, items) {
+    while (position < bytes.length && items.length < BATCH) {
       const newline = bytes.indexOf(NEWLINE, position)
-      const isWhole = newline !== -1 && newline < end
-      if (!isWhole && !isLast) {
-        if (end - position > MAX_LINE) {
-          this.problem = `${this.where()} has more than ${MAX_LINE} bytes, so this may be no file of lines`
-          break
-        }
-        this.needed = end - position + 1
-        break
-      }
-      const next = isWhole ? newline + 1 : end
-      const { start, after } = trim(bytes, position, isWhole ? newline : end, base)
+      const isWhole = newline !== -1
+      if (!isWhole && !isLast) break
+      const next = isWhole ? newline + 1 : bytes.length
+      const { start, after } = trim(bytes, position, isWhole ? newline : next, base)
       if (start < after) {
-        const isText = this.isUtf8 && base + next <= this.checked
-        const reason = isText && spacesInJson(bytes, start, after) !== -1 ? null : problemOf(bytes, start, after)
+        const reason = problemOf(bytes, start, after)
         if (reason !== null && !isWhole) {
           this.problem = `the last line has no newline, and is ${reason}`
           return position
         }
-        const isPaused = reason === null
-          ? handler.record(bytes, start, after, base + position, false)
-          : handler.problem(bytes, position, next, base + position, `${this.where()} is ${reason}`)
-        this.line++
-        if (isPaused) return next
-      } else this.line++
+        items.push(reason === null
+          ? recordAt(bytes, start, after, base + position)
+          : recordAt(bytes, position, next, base + position, false, `line ${this.line} is ${reason}`))
+      }
+      this.line++
       position = next
     }
     return position
-  }
-
-  where () {
-    return isNaN(this.line) ? 'the line' : `line ${this.line}`
-  }
-
-  /**
-   * Checks all whole lines: one call per line would take longer than the rest.
-   * @param {Buffer} bytes
-   * @param {number} position
-   * @param {number} end
-   * @param {number} base offset of the first byte in the file
-   */
-  checkUtf8 (bytes, position, end, base) {
-    const after = bytes.lastIndexOf(NEWLINE, end - 1) + 1
-    if (after <= position) return
-    this.checked = base + after
-    this.isUtf8 = isUtf8(layout.view(bytes.buffer, bytes.byteOffset + position, after - position))
-  }
-
-  /** Only the last line can be torn. @type {Parser['resync']} */
-  async resync () {
-    return -1
   }
 }
 

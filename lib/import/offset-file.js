@@ -7,16 +7,16 @@
 //
 // A deleted record has zeros for data.
 
-const { isZeroFrom } = require('./zero-data')
+const { MAX_LENGTH } = require('../format/chunk')
+const { isZeros } = require('../format/zeros')
+const { recordAt, BATCH } = require('./reader')
 
 /** Bytes of the lengths around data. */
 const LENGTHS_SIZE = 8
-/** Bytes of data; a length beyond this is taken for corruption. */
-const MAX_LENGTH = 256 * 1024 * 1024
 /** Bytes of `end`, by the number of its bits. @type {Record<number, number>} */
 const END_SIZES = { 32: 4, 48: 6, 53: 8 }
 
-/** @typedef {import('./record-reader').Parser} Parser */
+/** @typedef {import('./reader').Parser} Parser */
 
 /** @implements {Parser} */
 class OffsetParser {
@@ -29,37 +29,23 @@ class OffsetParser {
     this.size = size
     /** Bytes of a record besides its data. */
     this.frame = LENGTHS_SIZE + this.endSize
-    this.needed = 0
     this.problem = ''
   }
 
   /** @type {Parser['parse']} */
-  parse (bytes, position, end, base, isLast, handler) {
-    const { frame, endSize } = this
-    // of all ends of these records, unless they pass a multiple of 4 GiB
-    const high = Math.floor(base / 0x100000000)
-    const isNear = Math.floor((base + end) / 0x100000000) === high
-    const low = base | 0
-    this.needed = frame
-    while (position + frame <= end) {
+  parse (bytes, position, base, isLast, items) {
+    const { frame } = this
+    const end = bytes.length
+    while (position + frame <= end && items.length < BATCH) {
       const length = readUInt32(bytes, position)
       const next = position + frame + length
-      if (next > end) {
-        if (base + next > this.size) return this.fail(position, `record length ${length} runs past the end of the file`)
-        if (length > MAX_LENGTH) return this.fail(position, `record length ${length}`)
-        this.needed = next - position
-        return position
-      }
+      if (base + next > this.size) return this.fail(position, `record length ${length} runs past the end of the file`)
+      if (length > MAX_LENGTH) return this.fail(position, `record length ${length}`)
+      if (next > end) return position
+      if (!this.isFramed(bytes, position, length, base)) return this.fail(position, this.reasonFor(bytes, position, length))
       const start = position + 4
-      const after = start + length
-      // mostly, comparisons of 32-bit integers are enough
-      const isFramed = isNear && endSize < 8
-        ? readInt32(bytes, after) === (length | 0) && readInt32(bytes, next - 4) === (low + next | 0) && (endSize === 4 ? high === 0 : (bytes[next - 6] << 8 | bytes[next - 5]) === high)
-        : this.isFramed(bytes, position, length, base)
-      if (!isFramed) return this.fail(position, this.reasonFor(bytes, position, length))
-      const isPaused = handler.record(bytes, start, after, base + position, bytes[start] === 0 && length > 0 && isZeroFrom(bytes, start, after))
+      items.push(recordAt(bytes, start, start + length, base + position, length > 0 && bytes[start] === 0 && isZeros(bytes.subarray(start, start + length))))
       position = next
-      if (isPaused) break
     }
     if (isLast && position < end && position + frame > end) return this.fail(position, `${end - position} bytes are left, too few for a record`)
     return position
@@ -106,18 +92,18 @@ class OffsetParser {
 
   /**
    * After a record that is not whole: each record ends with its own offset, so the next whole one can be found.
-   * @type {Parser['resync']}
+   * @type {NonNullable<Parser['resync']>}
    */
-  async resync (read, offset) {
+  async resync (file, offset) {
     const { frame, endSize, size } = this
     const step = 1024 * 1024
     for (let from = offset + 1; from + frame <= size; from += step) {
       // with the end of the first record that may start before `from`
-      const bytes = await read(from, Math.min(step + frame, size - from))
+      const bytes = await file.read(from, Math.min(step + frame, size - from))
       for (let position = endSize; position <= bytes.length; position++) {
         const end = from + position
         if (readUInt32(bytes, position - 4) !== end >>> 0) continue
-        const start = await this.startOf(read, end, offset)
+        const start = await this.startOf(file, end, offset)
         if (start !== -1) return start
       }
     }
@@ -125,18 +111,18 @@ class OffsetParser {
   }
 
   /**
-   * @param {import('./record-reader').Read} read
+   * @param {import('./old-file').OldFile} file
    * @param {number} end of what may be a record
    * @param {number} least offset at which it may start
    * @returns {Promise<number>} where it starts; -1: it is none
    */
-  async startOf (read, end, least) {
+  async startOf (file, end, least) {
     const { frame, endSize } = this
     if (end - frame < least) return -1
-    const length = (await read(end - endSize - 4, 4)).readUInt32BE()
+    const length = (await file.read(end - endSize - 4, 4)).readUInt32BE()
     const start = end - frame - length
     if (length > MAX_LENGTH || start < least) return -1
-    const bytes = await read(start, end - start)
+    const bytes = await file.read(start, end - start)
     return readUInt32(bytes, 0) === length && this.isFramed(bytes, 0, length, start) ? start : -1
   }
 }
@@ -147,15 +133,7 @@ class OffsetParser {
  * @returns {number} the same as `readUInt32BE`, without its checks
  */
 function readUInt32 (bytes, position) {
-  return readInt32(bytes, position) >>> 0
-}
-
-/**
- * @param {Buffer} bytes
- * @param {number} position
- */
-function readInt32 (bytes, position) {
-  return bytes[position] << 24 | bytes[position + 1] << 16 | bytes[position + 2] << 8 | bytes[position + 3]
+  return (bytes[position] << 24 | bytes[position + 1] << 16 | bytes[position + 2] << 8 | bytes[position + 3]) >>> 0
 }
 
 module.exports = { OffsetParser, END_SIZES, LENGTHS_SIZE }

@@ -8,7 +8,7 @@ const errors = require('../errors')
 
 const open = promisify(fs.open)
 const close = promisify(fs.close)
-const fstat = /** @type {(fd: number, options: { bigint: true }) => Promise<fs.BigIntStats>} */ (promisify(fs.fstat))
+const fstat = promisify(fs.fstat)
 const stat = promisify(fs.stat)
 const read = /** @type {(fd: number, buffer: Buffer, offset: number, length: number, position: number) => Promise<{ bytesRead: number }>} */ (
   promisify(fs.read))
@@ -24,10 +24,10 @@ class OldFile {
     if (!found.isFile() && !found.isDirectory()) throw errors.notRegular(filename)
     const fd = await open(filename, 'r')
     try {
-      const stats = await fstat(fd, { bigint: true })
+      const stats = await fstat(fd)
       // as the system says it: a directory can be opened, but not read
       if (!stats.isFile()) await read(fd, Buffer.alloc(1), 0, 1, 0)
-      return new OldFile(fd, filename, stats)
+      return new OldFile(fd, filename, stats.size)
     } catch (err) {
       await close(fd)
       throw err
@@ -37,15 +37,13 @@ class OldFile {
   /**
    * @param {number} fd
    * @param {string} filename
-   * @param {fs.BigIntStats} stats
+   * @param {number} size
    */
-  constructor (fd, filename, { size, ino, mtimeNs }) {
+  constructor (fd, filename, size) {
     this.fd = fd
     this.filename = filename
     /** in bytes; what is appended later is not read */
-    this.size = Number(size)
-    /** of the file in this state */
-    this.identity = `${ino}:${size}:${mtimeNs}`
+    this.size = size
   }
 
   /**

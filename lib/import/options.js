@@ -17,7 +17,7 @@ const { NAMES } = require('./formats')
  * @property {FormatName} [from] the format of the file; with `flumelog-offset`, the number of bits is detected. Default: detected
  *
  * @typedef {object} ReadOnlyOptions
- * @property {(torn: import('./record-reader').Torn) => void} [onTorn] called at the end if an interrupted write has left something there
+ * @property {(torn: import('./reader').Torn) => void} [onTorn] called at the end if an interrupted write has left something there
  * @typedef {FromOptions & ReadOnlyOptions & WorkOptions} ReadOptions
  *
  * @typedef {object} ImportOnlyOptions

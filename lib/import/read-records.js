@@ -3,12 +3,8 @@
 // The records of an old file as an async iterable.
 
 const errors = require('../errors')
-const layout = require('../format/layout')
 const { FORMATS, formatOf } = require('./formats')
 const { OldFile } = require('./old-file')
-
-/** Records that are parsed at a time. */
-const BATCH = 1024
 
 /**
  * @typedef {object} OldRecord
@@ -19,7 +15,7 @@ const BATCH = 1024
 
 /**
  * @param {string} filename
- * @param {{ from?: string, onTorn?: (torn: import('./record-reader').Torn) => void }} options
+ * @param {{ from?: string, onTorn?: (torn: import('./reader').Torn) => void }} options
  * @param {import('../maintenance/work').Work} work
  * @returns {AsyncGenerator<OldRecord, void, void>}
  */
@@ -28,53 +24,19 @@ async function * readRecords (filename, { from, onTorn }, work) {
   const file = await OldFile.open(filename)
   try {
     const { format, blockSize } = await formatOf(file, from)
-    const reader = await FORMATS[format].open(file, blockSize, 0)
-    const batch = new Batch(filename)
     const onprogress = work.begin('import')
-    try {
-      for (let isMore = true; isMore;) {
-        // also what came before the end
-        isMore = await reader.next(batch)
-        const { records } = batch
-        batch.records = []
-        yield * records
-        onprogress(reader.offset - reader.start, file.size - reader.start)
+    for await (const items of await FORMATS[format].read(file, { blockSize, large: false })) {
+      for (const { offset, size, data, isDeleted, problem, corrupt, torn } of items) {
+        if (problem !== undefined) throw errors.notARecord(filename, offset, problem)
+        if (corrupt !== undefined) throw errors.corruptOldFile(filename, offset, offset + size, corrupt)
+        if (torn !== undefined) onTorn?.({ offset, bytes: size, reason: torn })
+        else yield isDeleted ? { offset, deleted: true } : { offset, data }
       }
-      if (reader.torn !== null) onTorn?.(reader.torn)
-    } finally {
-      await reader.stop()
+      onprogress(items[items.length - 1]?.offset ?? 0, file.size)
     }
+    onprogress(file.size, file.size)
   } finally {
     await file.close()
-  }
-}
-
-/** @typedef {import('./record-reader').Handler} Handler */
-
-/** @implements {Handler} */
-class Batch {
-  /** @param {string} filename */
-  constructor (filename) {
-    this.filename = filename
-    /** @type {OldRecord[]} */
-    this.records = []
-  }
-
-  /** @type {Handler['record']} */
-  record (bytes, start, end, offset, isDeleted) {
-    const { records } = this
-    records.push(isDeleted ? { offset, deleted: true } : { offset, data: layout.view(bytes.buffer, bytes.byteOffset + start, end - start) })
-    return records.length === BATCH
-  }
-
-  /** @type {Handler['problem']} */
-  problem (bytes, start, end, offset, reason) {
-    throw errors.notARecord(this.filename, offset, reason)
-  }
-
-  /** @type {Handler['corrupt']} */
-  corrupt (offset, size, reason) {
-    throw errors.corruptOldFile(this.filename, offset, offset + size, reason)
   }
 }
 

@@ -7,6 +7,7 @@ const fs = require('fs')
 const { randomUUID } = require('crypto')
 const { writeId } = require('../space/log-id')
 const { SUFFIX: MAP_SUFFIX } = require('../space/offset-map')
+const { mapOf } = require('../space/replaced-map')
 const { shareAsLog } = require('../storage/share-as-log')
 
 /**
@@ -16,17 +17,32 @@ const { shareAsLog } = require('../storage/share-as-log')
 async function copyMap (log, target) {
   const name = target + MAP_SUFFIX
   const unfinished = `${name}.unfinished`
+  if (!await copyMapAs(log, unfinished)) return removeMap(target)
   try {
-    await fs.promises.copyFile(log + MAP_SUFFIX, unfinished)
-  } catch (err) {
-    if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'ENOENT') throw err
-    return removeMap(target)
-  }
-  try {
-    await finish(unfinished, await fs.promises.stat(log))
     await fs.promises.rename(unfinished, name)
   } catch (err) {
     await fs.promises.rm(unfinished, { force: true })
+    throw err
+  }
+}
+
+/**
+ * @param {string} log
+ * @param {string} name of the copy, which is durable afterwards, but for its name
+ * @returns {Promise<boolean>} false: the log has no map
+ */
+async function copyMapAs (log, name) {
+  try {
+    await fs.promises.copyFile(mapOf(log), name)
+  } catch (err) {
+    if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'ENOENT') throw err
+    return false
+  }
+  try {
+    await finish(name, await fs.promises.stat(log))
+    return true
+  } catch (err) {
+    await fs.promises.rm(name, { force: true })
     throw err
   }
 }
@@ -62,4 +78,4 @@ async function finish (name, log) {
   }
 }
 
-module.exports = { copyMap, putMap, removeMap }
+module.exports = { copyMap, copyMapAs, putMap, removeMap }

@@ -2,11 +2,12 @@
 
 // Repairs a corrupt log: writes a valid copy beside it, or in its place.
 
-const fs = require('fs')
 const path = require('path')
+const { namesOf } = require('../space/replaced-map')
 const { pathFile } = require('../storage/path-file')
 const { mustBeLog, openExtent } = require('./extent')
 const { linkRepaired, replace, targetOf } = require('./repaired-files')
+const { removeUnfinished } = require('./replace-log')
 const { verifyExtent } = require('./verify')
 const { mustBePath, workFor } = require('./work')
 const { writeCopy } = require('./write-copy')
@@ -46,14 +47,14 @@ async function repair (file, options) {
   try {
     const report = await verifyExtent(extent, work.begin('verify'))
     if (report.valid && !(options.compact && report.counts.deleted > 0)) return { report, copied: null, file: null, original: file }
-    const unfinished = `${target}.repairing`
+    const { unfinished } = namesOf(target)
     // we hold the lock, so an existing one was left by a crash
-    fs.rmSync(unfinished, { force: true })
+    await removeUnfinished(target)
     const { copied, finished } = await writeCopy(extent, unfinished, target, options, work,
       ({ moved, size }) => {
         // what is appended to a shorter one would get offsets that deleted records had
         const isMoved = moved || size < extent.end
-        return options.inPlace ? replace(extent, target, unfinished, isMoved) : linkRepaired(target, unfinished, isMoved)
+        return options.inPlace ? replace(extent, target, isMoved) : linkRepaired(target, unfinished, isMoved)
       })
     return { report, copied, file: asGiven(finished.copy), original: asGiven(finished.original) }
   } finally {

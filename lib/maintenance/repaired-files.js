@@ -4,11 +4,14 @@
 
 const fs = require('fs')
 const path = require('path')
+const { randomUUID } = require('crypto')
 const errors = require('../errors')
 const { punchHead } = require('../recovery/punch-head')
+const { namesOf, settleMap } = require('../space/replaced-map')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { ALL_SUFFIXES, inTheWay, mustBeFree } = require('./beside')
 const { copyMap, putMap, removeMap } = require('./copy-map')
+const { replaceLog } = require('./replace-log')
 
 /** @typedef {{ copy: string, original: string }} Names */
 
@@ -36,11 +39,11 @@ async function linkRepaired (file, unfinished, isMoved) {
  * Replaces the log with the copy. There is a file under the log's name at all times, and the recovery point beside it is its own.
  * @param {import('./extent').Extent} extent of the log
  * @param {string} file
- * @param {string} unfinished
  * @param {boolean} isMoved whether records have other offsets in the copy
  * @returns {Promise<Names>}
  */
-async function replace (extent, file, unfinished, isMoved) {
+async function replace (extent, file, isMoved) {
+  const { unfinished } = namesOf(file)
   const folder = path.dirname(file)
   const { mode, uid, gid } = await fs.promises.stat(file)
   await fs.promises.chmod(unfinished, mode)
@@ -52,19 +55,15 @@ async function replace (extent, file, unfinished, isMoved) {
   try {
     for (const suffix of ALL_SUFFIXES) await linkOrCopy(file + suffix, original + suffix).catch(nullIfMissing)
     await syncFolder(folder)
-    // they belong to the old file; applied to the new one, a recovery point would overwrite records
-    for (const suffix of ALL_SUFFIXES) await fs.promises.unlink(file + suffix).catch(nullIfMissing)
-    await syncFolder(folder)
-    // first: killed in between, the old log seems to be another one, but never the new one to be the old one
-    if (isMoved) await putMap(original, file, true)
-    await fs.promises.rename(unfinished, file)
+    // what belongs to the old file is removed: applied to the new one, a recovery point would overwrite records
+    await replaceLog(file, isMoved ? { id: randomUUID() } : { of: file })
   } catch (err) {
-    if (isMoved) await copyMap(original, file).catch(() => {})
+    // FILE.unfinished is removed after that
+    await settleMap(file)
     await removeMap(original)
     await undo(file, original)
     throw err
   }
-  await syncFolder(folder)
   return { copy: file, original }
 }
 

@@ -114,9 +114,10 @@ class BlockLoader {
    * @param {Error | null} err null: the log is closed
    */
   fail (load, err) {
-    const { closed, file } = this.blocks
-    const failure = err === null || closed ? errors.closed(file.filename) : err
-    this.finish(load, Array.from({ length: load.count }, (_, i) => unreadableBlock(load.first + i, failure)))
+    const { blocks, blocks: { closed, file, blockSize, start } } = this
+    // the file of a log that was compacted meanwhile may be closed
+    const failureAt = (/** @type {number} */ offset) => err === null || closed ? errors.closed(file.filename) : offset < start ? blocks.trimmedAt(offset) : err
+    this.finish(load, Array.from({ length: load.count }, (_, i) => unreadableBlock(load.first + i, failureAt((load.first + i) * blockSize))))
   }
 
   /**

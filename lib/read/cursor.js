@@ -279,6 +279,7 @@ class ForwardCursor extends Cursor {
     if (next < this.blocks.startBefore && !this.mayJump) return
     this.min = map.up(next)
     if (this.max !== Infinity) this.max = map.down(this.max)
+    this.blockSize = this.blocks.blockSize
     this.number = Math.floor(this.min / this.blockSize)
     this.position = 0
   }
@@ -342,6 +343,7 @@ class BackwardCursor extends Cursor {
     const next = this.position === -1 ? Math.min(this.max, start + this.blockSize - 1) : start + this.position - 1
     this.max = map.down(next)
     this.min = map.up(this.min)
+    this.blockSize = this.blocks.blockSize
     this.number = Math.floor(this.max / this.blockSize)
     this.position = -1
   }

@@ -264,9 +264,14 @@ class Follower {
     if (options.blockSize !== undefined) {
       throw errors.blockSize(file.filename, options.blockSize, `the file has blocks of ${found} bytes`, found)
     }
-    blocks.resize(found)
-    options.onblocksize(found)
+    this.resizeBlocks(found)
     return true
+  }
+
+  /** @param {number} blockSize of the file; until now it was a guess */
+  resizeBlocks (blockSize) {
+    this.blocks.resize(blockSize)
+    this.options.onblocksize(blockSize)
   }
 
   /**

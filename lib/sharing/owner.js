@@ -9,7 +9,7 @@ const { openBlocks } = require('../read/open-blocks')
 const { recoverEnd } = require('../recovery/recover-end')
 const { settleGeneration } = require('../space/log-id')
 const { retain } = require('../space/retention')
-const { makeRoom, removeUseless } = require('../space/compaction-files')
+const { removeUnfinished } = require('../space/compaction-files')
 const { Writer } = require('../write/writer')
 const { Journal, journalName } = require('./journal')
 const { KnownClients } = require('./known-clients')
@@ -49,7 +49,8 @@ class Owner {
     const { io, context, clients, server } = this
     const { file, settings, records, limits, listeners, clock } = context
     const { path } = /** @type {import('../storage/location').Location} */ (file.location)
-    await makeRoom(path)
+    // before it needs space: the disk may be full
+    await removeUnfinished(path)
     const { checksum } = settings
     const wanted = before?.blocks.blockSize ?? settings.blockSize
     const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole, large: settings.large, retain: settings.retain })
@@ -75,7 +76,6 @@ class Owner {
     this.writer = writer
     const { id, base } = await settleGeneration(file.location, found.start)
     blocks.base = base
-    await removeUseless(path, { id, blocks, end: blocks.end })
     return { blocks, reader, writer, cut, recovered, id }
   }
 

@@ -16,7 +16,6 @@ const { writeAll } = require('./whole-writes')
 const HOLE_EDGE = 16
 
 const open = promisify(fs.open)
-const ftruncate = promisify(fs.ftruncate)
 
 /** The smallest deleted record, with its lengths. */
 const DELETED = deletedPart(layout.FRAME_SIZE + 1)
@@ -39,8 +38,6 @@ class CompactedFile {
     this.blockSize = blockSize
     this.keep = keep
     this.map = map
-    /** What an interrupted compaction has left in the file; null: nothing, or all of it was compared. @type {import('./earlier-copy').EarlierCopy | null} */
-    this.earlier = null
     /** Up to where records may reach in a block. */
     this.most = blockSize - layout.paddingSize(checksum)
     this.checksum = checksum
@@ -77,18 +74,6 @@ class CompactedFile {
     return new this(filename, fd, /** @type {any} */ (options), map).begin()
   }
 
-  /**
-   * @param {string} filename
-   * @param {import('./earlier-copy').EarlierCopy} earlier
-   * @param {{ blockSize: number, checksum: boolean, base: number, keep: Keep | null }} options
-   * @param {import('./offset-map-writer').OffsetMapWriter} map
-   */
-  static async over (filename, earlier, options, map) {
-    const file = new this(filename, earlier.fd, /** @type {any} */ (options), map)
-    file.earlier = earlier
-    return file.begin()
-  }
-
   async begin () {
     // its zeros take no space if they are not written
     const hole = holeOf(this.blockSize, this.checksum)
@@ -118,8 +103,7 @@ class CompactedFile {
     for (let position = 0; position < end;) {
       const next = layout.nextPosition(block, position)
       const isDeleted = block[position + layout.LENGTH_SIZE] === 0 && layout.isDeleted(block, position)
-      const hasPlace = isDeleted && this.earlier !== null && this.hasPlace(this.earlier, offset + position, next - position, position - start)
-      if (hasPlace ? false : isDeleted || (keep !== null && !keep(block, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE, offset + position))) {
+      if (isDeleted || (keep !== null && !keep(block, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE, offset + position))) {
         if (isDeleted) this.deleted++
         else this.dropped++
         this.isBehindDeleted = isDeleted
@@ -127,8 +111,7 @@ class CompactedFile {
         start = next
       } else {
         if (this.isBehindDeleted) this.keepTorn(block, position, next)
-        if (hasPlace) this.deleted++
-        else this.records++
+        this.records++
         if (!this.fits(next - start, next - position)) {
           this.addRun(block, start, position, last, offset)
           this.startBlock()
@@ -162,18 +145,6 @@ class CompactedFile {
    */
   fits (size, last) {
     return this.position + size <= this.most || (size === last && this.isLargest(size))
-  }
-
-  /**
-   * @param {import('./earlier-copy').EarlierCopy} earlier
-   * @param {number} old where a deleted record is in the log
-   * @param {number} size of it, with its lengths
-   * @param {number} before bytes of the run in front of it
-   * @returns {boolean} whether it was copied when it was not deleted yet
-   */
-  hasPlace (earlier, old, size, before) {
-    const now = this.fits(before + size, size) ? this.end + before : this.chunkOffset + this.blockStart + this.blockSize
-    return earlier.hasPlace(old, size, now)
   }
 
   /**
@@ -260,25 +231,14 @@ class CompactedFile {
     if (full.length === 0) return
     this.full = []
     const offset = this.chunkOffset - full.length * chunkSize
-    if (this.earlier === null) await this.writeChunks(full, offset)
-    else for (const [i, chunk] of full.entries()) if (!await this.earlier.has(chunk, offset + i * chunkSize)) await this.writeChunks([chunk], offset + i * chunkSize)
+    await writeAll(this.fd, full, offset)
+    this.unsynced += full.length * chunkSize
     if (this.spare.length === 0) this.spare.push(full[0])
-  }
-
-  /**
-   * @param {Buffer[]} chunks
-   * @param {number} offset
-   */
-  async writeChunks (chunks, offset) {
-    await writeAll(this.fd, chunks, offset)
-    this.unsynced += chunks.length * this.chunkSize
   }
 
   /** Writes all of it: the file ends there. */
   async flush () {
     await this.write()
-    if (this.earlier !== null) await ftruncate(this.fd, this.chunkOffset)
-    this.earlier = null
     const size = this.blockStart + this.position
     if (size > 0) await writeAll(this.fd, [this.chunk.subarray(0, size)], this.chunkOffset)
   }

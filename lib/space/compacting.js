@@ -185,6 +185,7 @@ class Compacting {
     else log.streams.move(map)
     for (const cursor of log.state.opened?.blocks.cursors ?? []) cursor.move(map)
     log.largeDeletion?.move(map)
+    log.namedCursors?.move(map)
     if (lastSeq !== null) log.advance(lastSeq)
     if (this.listeners.size > 0) callAll([...this.listeners], this.mapFor(map))
   }

@@ -4,31 +4,31 @@
 // which then takes the log's place.
 //
 //     copying     blocks are copied in rounds, each with what has come since the one before; records that were deleted
-//                 after they were copied are deleted in the copy, too. The last rounds are fsynced
+//                 after they were copied are deleted in the copy, too. Each round is fsynced
 //     switching   an operation of the writer: while nothing is written, the rest is copied and made durable, and the file renamed;
 //                 see switch-over.js
 //
-// Up to the rename the log is not changed by it; an error, an abort or a kill leaves it as it was. After an abort or a kill, the next
-// compaction goes on with the copy: see earlier-copy.js.
+// Up to the rename the log is not changed by it; an error, an abort or a kill leaves it as it was, and the next compaction starts again.
 
 const fs = require('fs')
 const { randomUUID } = require('crypto')
 const { CompactedFile } = require('./compacted-file')
 const { countIfNoneDeleted } = require('./deleted-records')
-const { EarlierCopy } = require('./earlier-copy')
 const { LargeCompactedFile } = require('./large-compacted-file')
+const { MAX_WRITE } = require('../write/packer')
 const { OffsetMapWriter } = require('./offset-map-writer')
 const { mustHaveRoom } = require('./disk-space')
-const { repeatDeletions } = require('./repeat-deletions')
+const { REPEAT_COST, repeatDeletions } = require('./repeat-deletions')
 const { switchOver } = require('./switch-over')
-const { syncFolder } = require('../storage/directory')
-const { MIN_HEADROOM, MORE_HEADROOM, filesOf, isUsable, removeUnfinished } = require('./compaction-files')
+const { MIN_HEADROOM, MORE_HEADROOM, filesOf, removeUnfinished } = require('./compaction-files')
 
-/** Bytes, and blocks with deletions, that may be left for the switch. */
-const MAX_LEFT = 1024 * 1024
-const MAX_CHANGED = 16
-/** Rounds that fulfil all of that; appends that come faster than they are copied are held back by the switch then. */
-const MAX_ROUNDS = 20
+// Work is measured in bytes that are copied; repeating the deletions of a block counts as REPEAT_COST. In each round, the writer may add
+// a third of what is done, and half a step; then it is held until more is done. It adds a step at a time: a write, or the deletions in
+// up to 64 blocks. So a round leaves at most a third of what the one before has left, and 1.5 steps: rounds shrink to less than 3 steps.
+
+/** A round that leaves so many steps at most, and not less than this share of what the one before has left, is the last one. */
+const MOST_STEPS = 3
+const NO_LESS = 0.75
 
 /** @typedef {import('./types').Compacted} Compacted */
 
@@ -60,6 +60,11 @@ class Compaction {
     this.next = this.requested = this.trimmed = 0
     /** Copied blocks of which records were deleted since. @type {Set<number>} */
     this.changed = new Set()
+    /** Whether rounds are in progress, and of this one: where the log ended at its start, the work that is done, and that deletions have added. */
+    this.isCopying = false
+    this.roundStart = this.done = this.added = 0
+    /** The most work that the writer adds at a time. */
+    this.step = Math.max(MAX_WRITE, blocks.blockSize)
     /** What blocks are read into. @type {Buffer[][] | null} */
     this.memory = null
     /** Why it has to end. @type {unknown} */
@@ -87,15 +92,12 @@ class Compaction {
       if (this.keep === null) {
         const records = await countIfNoneDeleted(this)
         this.mustGoOn()
-        if (records !== null) {
-          await removeUnfinished(path)
-          return this.unchanged(records)
-        }
+        if (records !== null) return this.unchanged(records)
         await mustHaveRoom(this)
       }
       for (let factor = 1; ; factor *= MORE_HEADROOM) {
         this.mustGoOn()
-        if (factor > 1 || !await this.goOn(path)) await this.create(path, factor)
+        await this.create(path, factor)
         await this.copy()
         const compacted = await writer.exclusively(() => switchOver(this))
         await writer.durability.named
@@ -104,11 +106,11 @@ class Compaction {
         await this.undo(path)
       }
     } catch (err) {
-      if (!this.isSwitched && this.isInterrupted) this.closeFiles()
-      else if (!this.isSwitched) await this.undo(path)
+      if (!this.isSwitched) await this.undo(path)
       throw err
     } finally {
       writer.compaction = null
+      writer.schedule()
     }
   }
 
@@ -122,79 +124,56 @@ class Compaction {
   }
 
   /**
-   * Starts with what an interrupted compaction has copied.
-   * @param {string} path
-   * @returns {Promise<boolean>} false: there is nothing of which use could be made
-   */
-  async goOn (path) {
-    const earlier = await EarlierCopy.open(path)
-    if (earlier === null) return false
-    const { map } = earlier
-    if (!isUsable(map, { id: String(this.compacting.id), blocks: this.blocks, end: this.writer.packer.end }) || !await earlier.clearHead()) {
-      this.fds.push(earlier.fd, map.fd)
-      this.closeFiles()
-      return false
-    }
-    await this.prepare(path, map.base, OffsetMapWriter.over(map), earlier)
-    return true
-  }
-
-  /**
    * @param {string} path
    * @param {number} factor of the headroom
    */
   async create (path, factor) {
-    await removeUnfinished(path)
-    const { blocks, writer } = this
-    const { blockSize } = blocks
-    const headroom = factor * Math.max(MIN_HEADROOM, blocks.end - blocks.start)
-    const base = Math.ceil((writer.packer.end + headroom) / blockSize) * blockSize
-    const { unfinishedMap } = filesOf(path)
-    const map = await OffsetMapWriter.create(unfinishedMap, { id: randomUUID(), previousId: String(this.compacting.id), base }, this.file.status())
-    await this.prepare(path, base, map, null)
-    // from now on, a compaction after a crash knows where to go on
-    await map.finish(base)
-    await map.sync()
-    await syncFolder(/** @type {import('../storage/location').Location} */ (this.file.location).folder)
-  }
-
-  /**
-   * @param {string} path
-   * @param {number} base
-   * @param {OffsetMapWriter} map
-   * @param {EarlierCopy | null} earlier
-   */
-  async prepare (path, base, map, earlier) {
-    const { blocks } = this
+    const { blocks, writer, keep } = this
     const { blockSize, checksum } = blocks
-    this.base = base
+    const headroom = factor * Math.max(MIN_HEADROOM, blocks.end - blocks.start)
+    const base = this.base = Math.ceil((writer.packer.end + headroom) / blockSize) * blockSize
     this.next = this.requested = this.trimmed = blocks.start / blockSize
     this.changed.clear()
     this.copied = 0
-    this.map = map
-    this.fds.push(map.fd)
-    if (earlier !== null) this.fds.push(earlier.fd)
-    const { unfinished } = filesOf(path)
-    const File = this.keep !== null && blocks.large ? LargeCompactedFile : CompactedFile
-    const options = { blockSize, checksum, base, keep: this.keep }
-    this.target = await (earlier === null ? File.create(unfinished, options, map) : File.over(unfinished, earlier, options, map))
-    if (earlier === null) this.fds.push(this.target.fd)
+    const { unfinished, unfinishedMap } = filesOf(path)
+    this.map = await OffsetMapWriter.create(unfinishedMap, { id: randomUUID(), previousId: String(this.compacting.id), base }, this.file.status())
+    this.fds.push(this.map.fd)
+    const File = keep !== null && blocks.large ? LargeCompactedFile : CompactedFile
+    this.target = await File.create(unfinished, { blockSize, checksum, base, keep }, this.map)
+    this.fds.push(this.target.fd)
     this.file.prepareSuccessor?.(this.target.fd)
-  }
-
-  closeFiles () {
-    for (const fd of this.fds.splice(0)) fs.closeSync(fd)
   }
 
   /** @param {string} path */
   async undo (path) {
-    this.closeFiles()
+    for (const fd of this.fds.splice(0)) fs.closeSync(fd)
     await removeUnfinished(path)
   }
 
   /** @param {number[]} numbers of blocks that were rewritten */
   rewritten (numbers) {
-    for (const number of numbers) if (number < this.requested) this.changed.add(number)
+    for (const number of numbers) {
+      if (number >= this.requested || this.changed.has(number)) continue
+      this.changed.add(number)
+      this.added += REPEAT_COST
+    }
+  }
+
+  /** Whether the writer has to wait: it has added more work in this round than it may. */
+  get isBehind () {
+    return this.isCopying && this.writer.written - this.roundStart + this.added > this.step / 2 + this.done / 3
+  }
+
+  /** @param {number} work */
+  hasDone (work) {
+    this.done += work
+    this.writer.schedule()
+  }
+
+  /** Work that is left. */
+  get left () {
+    const { changed, next, blocks: { blockSize, tail } } = this
+    return Math.max(0, tail.number - next) * blockSize + changed.size * REPEAT_COST
   }
 
   /**
@@ -203,11 +182,6 @@ class Compaction {
    */
   stop (reason) {
     this.reason ??= reason
-  }
-
-  /** Whether it ends because the caller wants it to: the next one can go on with the copy. */
-  get isInterrupted () {
-    return this.reason !== null || this.signal?.aborted === true
   }
 
   /** @throws if it has to end */
@@ -220,18 +194,22 @@ class Compaction {
   // Copying
 
   async copy () {
-    for (let round = 1; round <= MAX_ROUNDS; round++) {
+    const { clock, step, writer } = this
+    this.isCopying = true
+    for (let before = Infinity, isLast = false; !isLast;) {
+      this.roundStart = writer.written
+      this.done = this.added = 0
+      writer.schedule()
       await this.catchUp()
-      const startedAt = this.clock.now()
+      const startedAt = clock.now()
       await this.sync()
-      if (this.isNearlyDone() && this.clock.now() - startedAt <= Compaction.quickSync) return
-      if (this.writer.packer.end > this.base) return
+      const { left } = this
+      const isShort = left <= step && clock.now() - startedAt <= Compaction.quickSync
+      const isStable = left <= MOST_STEPS * step && left >= NO_LESS * before
+      isLast = isShort || isStable || writer.acknowledged > this.base
+      before = left
     }
-  }
-
-  /** Whether little is left to be copied. */
-  isNearlyDone () {
-    return this.changed.size <= MAX_CHANGED && this.blocks.end - this.next * this.blocks.blockSize <= MAX_LEFT + this.blocks.blockSize
+    this.isCopying = false
   }
 
   /** Copies the full blocks that are acknowledged by now, and deletes what was deleted. */
@@ -313,11 +291,8 @@ class Compaction {
     const { target, map } = this
     await target.write()
     await map.write()
-    if (target.unsynced >= Compaction.syncStep) {
-      // after a crash, tells of what is copied
-      if (target.earlier === null) await map.finish(target.end)
-      await this.syncFiles()
-    }
+    if (target.unsynced >= Compaction.syncStep) await this.syncFiles()
+    this.hasDone(bytes)
     this.copied += bytes
     if (this.onProgress !== undefined) this.onProgress({ bytes: this.copied, total: Math.max(this.copied, this.blocks.end - this.start) })
     this.mustGoOn()

@@ -5,13 +5,9 @@
 const fs = require('fs')
 const errors = require('../errors')
 const layout = require('../format/layout')
-const { nullIfMissing } = require('../storage/directory')
-const { filesOf } = require('./compaction-files')
 
 /** Blocks that are read to estimate how much is deleted. */
 const SAMPLES = 32
-/** Bytes that stat(2) counts as one. */
-const STAT_BLOCK_SIZE = 512
 /** An estimate may be that much too high. */
 const TOLERANCE = 0.8
 
@@ -22,8 +18,7 @@ const TOLERANCE = 0.8
 async function mustHaveRoom ({ blocks, file }) {
   const { path, folder } = /** @type {import('../storage/location').Location} */ (file.location)
   const { bavail, bsize } = await fs.promises.statfs(folder)
-  const earlier = await fs.promises.stat(filesOf(path).unfinished).catch(nullIfMissing)
-  const have = bavail * bsize + (earlier?.blocks ?? 0) * STAT_BLOCK_SIZE
+  const have = bavail * bsize
   const bytes = blocks.end - blocks.start
   if (bytes <= have) return
   const need = Math.floor(bytes * await shareKept(blocks) * TOLERANCE)

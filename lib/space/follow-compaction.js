@@ -33,9 +33,10 @@ async function followCompaction (follower, replaced) {
   try {
     map = await OffsetMap.open(location.path)
     if (map === null || map.previousId !== follower.id) throw replaced
-    const { found, point, own } = await findEndNow(follower, fd)
+    const { blockSize, found, point, own } = await findEndNow(follower, fd)
     if (found.start < map.base || follower.closed) throw replaced
     isMoved = true
+    if (blockSize !== blocks.blockSize) follower.resizeBlocks(blockSize)
     moveTo(fd, map.base)
     blocks.moveTo(found.damagedTail === null ? found.tail : follower.corruptTail(found.damagedTail), found.start, map.base)
     follower.moveTo(found, point, own, map)
@@ -53,12 +54,13 @@ async function followCompaction (follower, replaced) {
  * @param {number} fd of the file that it goes on in
  */
 async function findEndNow (follower, fd) {
-  const { io, file, blocks, isWhole } = follower
-  const { blockSize, checksum, large } = blocks
+  const { io, file, blocks, isWhole, options } = follower
+  const { checksum, large } = blocks
   const successor = ioOf(io, fd)
   for (;;) {
-    const end = await findVisibleEnd(successor, successor.read, file.filename, { blockSize, checksum, large, isWhole })
-    const own = await ownPatches(successor.read, await successor.size(), end.point, blockSize)
+    // not the block size that it has: of a log of less than a block, that is a guess
+    const end = await findVisibleEnd(successor, successor.read, file.filename, { blockSize: options.blockSize, checksum, large, isWhole })
+    const own = await ownPatches(successor.read, await successor.size(), end.point, end.blockSize)
     // otherwise the tail may have been read in the middle of a deletion
     if ((await io.readPoint())?.id === end.point?.id || follower.closed) return { ...end, own }
   }

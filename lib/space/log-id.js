@@ -7,6 +7,7 @@ const path = require('path')
 const { syncFolder } = require('../storage/directory')
 const { OffsetMap } = require('./offset-map')
 const { filesOf, removeUnfinished } = require('./compaction-files')
+const { settleMap } = require('./replaced-map')
 
 /** Of a log that was never compacted. */
 const FIRST_ID = '0'
@@ -41,6 +42,7 @@ async function readGeneration (log, start) {
  * @returns {Promise<Generation>}
  */
 async function settleGeneration (location, start) {
+  if (location !== null) await settleMap(location.path)
   const map = location === null ? null : await OffsetMap.open(location.path)
   if (map === null) return FIRST
   map.close()
@@ -66,20 +68,29 @@ function generationBefore ({ previousId }) {
  * @param {string} [like] a log whose mode and owner the map gets
  */
 async function writeId (log, id, like = log) {
+  const { unfinishedMap, map } = filesOf(log)
+  await removeUnfinished(log)
+  await createIdMap(unfinishedMap, id, await fs.promises.stat(like))
+  await fs.promises.rename(unfinishedMap, map)
+  await syncFolder(path.dirname(log))
+}
+
+/**
+ * Writes a map that only has an id, and makes it durable.
+ * @param {string} filename
+ * @param {string} id
+ * @param {fs.Stats} like the log whose mode and owner it gets
+ */
+async function createIdMap (filename, id, like) {
   // only then: it is rare
   const { OffsetMapWriter } = require('./offset-map-writer')
-  const { unfinishedMap, map } = filesOf(log)
-  // left by a process that was killed; its map is what is replaced
-  await removeUnfinished(log)
-  const writer = await OffsetMapWriter.create(unfinishedMap, { id, previousId: null, base: 0 }, await fs.promises.stat(like))
+  const writer = await OffsetMapWriter.create(filename, { id, previousId: null, base: 0 }, like)
   try {
     await writer.finish(0)
     await writer.sync()
   } finally {
     fs.closeSync(writer.fd)
   }
-  await fs.promises.rename(unfinishedMap, map)
-  await syncFolder(path.dirname(log))
 }
 
 /**
@@ -90,4 +101,4 @@ function isInEffect ({ base }, start) {
   return base <= start
 }
 
-module.exports = { readGeneration, settleGeneration, isInEffect, writeId, FIRST_ID }
+module.exports = { readGeneration, settleGeneration, isInEffect, createIdMap, writeId, FIRST_ID }

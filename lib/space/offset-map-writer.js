@@ -41,14 +41,6 @@ class OffsetMapWriter {
     return new OffsetMapWriter(filename, fd, ids)
   }
 
-  /**
-   * Goes on with a file that an interrupted compaction has left, from its start: a page that it has is written again.
-   * @param {OffsetMap} map
-   */
-  static over ({ filename, fd, id, previousId, base }) {
-    return new OffsetMapWriter(filename, fd, { id, previousId, base })
-  }
-
   /** @param {import('./offset-map').Run} run behind all that were added */
   add (run) {
     writeRun(this.page, this.count++, run)

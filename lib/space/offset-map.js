@@ -16,6 +16,7 @@ const fs = require('fs')
 const { crc32 } = require('zlib')
 const errors = require('../errors')
 const { formatLine, parseLine } = require('../storage/recovery-point-text')
+const { mapOf } = require('./replaced-map')
 
 const SUFFIX = '.offset-map'
 const PAGE_SIZE = 4096
@@ -71,7 +72,7 @@ class OffsetMap {
    * @returns {Promise<OffsetMap | null>} null: the log has none, since it was never compacted
    */
   static async open (log) {
-    return OffsetMap.openFile(log + SUFFIX)
+    return OffsetMap.openFile(mapOf(log))
   }
 
   /**

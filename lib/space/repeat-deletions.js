@@ -10,6 +10,9 @@ const { writeAll } = require('./whole-writes')
 
 const read = promisify(fs.read)
 
+/** Repeating the deletions of a block takes as long as copying so many bytes, about. */
+const REPEAT_COST = 16 * 1024
+
 /** @typedef {import('./compacted-file').CompactedFile} CompactedFile */
 
 /** @param {import('./compaction').Compaction} compaction */
@@ -28,6 +31,7 @@ async function repeatDeletions (compaction) {
       runs.push(run)
     }
     await deleteAgain(target, buffer, end, offset, runs)
+    compaction.hasDone(REPEAT_COST)
     compaction.mustGoOn()
   }
 }
@@ -96,4 +100,4 @@ function undeleted (block, end) {
   return positions
 }
 
-module.exports = { repeatDeletions }
+module.exports = { REPEAT_COST, repeatDeletions }

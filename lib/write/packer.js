@@ -223,14 +223,15 @@ class Packer {
 
   /**
    * @param {number} from offset up to which everything is written
+   * @param {number} [to] offset up to which records may be written
    * @returns {Buffer[]} what to write next, one after the other; at most MAX_WRITE bytes, or a block if that is more
    */
-  nextWrite (from) {
+  nextWrite (from, to = this.end) {
     const { blocks, blockSize } = this
     const buffers = []
     let index = Math.floor(from / blockSize) - blocks[0].number
     let position = from % blockSize
-    let left = Math.min(this.end - from, Math.max(blockSize, MAX_WRITE - MAX_WRITE % blockSize) - position)
+    let left = Math.min(to - from, Math.max(blockSize, MAX_WRITE - MAX_WRITE % blockSize) - position)
     const withheld = this.withheld = this.takeBatchStarts(from + left)
     while (left > 0) {
       const { number, buffer } = blocks[index++]

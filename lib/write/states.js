@@ -26,6 +26,7 @@ const TRANSITIONS = {
  * @property {boolean} hasDeletions they were asked for, or are to be made durable
  * @property {boolean} hasJustDeleted the last operation was a deletion
  * @property {boolean} hasOperations of others, which need the file for themselves
+ * @property {boolean} isHeld a compaction has to catch up before more is appended or deleted
  * @property {boolean} hasTrim blocks are to be trimmed
  * @property {boolean} hasJustTrimmed blocks were, since the last write
  * @property {boolean} isPartial of what is acknowledged together, a part is written: readers must not see it, so the log must not seem closed
@@ -43,6 +44,7 @@ const TRANSITIONS = {
 function nextStep (work) {
   if (work.hasFailed) return 'fail'
   if (work.hasOperations && !work.isPartial && !(work.hasDeletions && !work.hasJustDeleted)) return 'operate'
+  if (work.isHeld) return 'rest'
   if (work.hasDeletions && !(work.hasUnwritten && work.hasJustDeleted)) return 'delete'
   if (work.hasTrim && !work.isPartial && !(work.hasUnwritten && work.hasJustTrimmed)) return 'trim'
   if (work.hasUnwritten) return work.mustTruncate ? 'truncate' : 'write'

@@ -52,6 +52,15 @@ class Waiters {
   }
 
   /**
+   * @param {number} written offset
+   * @returns {number | undefined} the first offset after it at which a group ends
+   */
+  nextEnd (written) {
+    this.endGroup()
+    return this.groups.find(({ end }) => end > written)?.end
+  }
+
+  /**
    * Takes over the appends of another one.
    * @param {Waiters} waiters
    * @param {number} distance by which their records have moved

@@ -328,6 +328,7 @@ class Writer {
       hasDeletions: this.deleter.hasWork,
       hasJustDeleted: this.hasJustDeleted,
       hasOperations: this.operations.length > 0,
+      isHeld: this.compaction !== null && this.compaction.isBehind,
       hasTrim: this.trimmer.hasWork,
       hasJustTrimmed: this.hasJustTrimmed,
       isPartial: this.written > this.acknowledged,
@@ -392,7 +393,9 @@ class Writer {
     const { packer, waiters, written } = this
     const problem = this.journal === null ? null : this.journal.flush()
     if (problem !== null) return this.rollBack(problem)
-    const buffers = packer.nextWrite(written)
+    // what waits for a moment at which no group is written in part would wait for as long as appends do not pause
+    const mustEnd = this.operations.length > 0 || this.trimmer.hasWork
+    const buffers = packer.nextWrite(written, mustEnd ? waiters.nextEnd(written) : packer.end)
     this.target = written + sizeOf(buffers)
     if (packer.end <= this.target) waiters.endGroup()
     this.counts.writes++

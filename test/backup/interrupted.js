@@ -52,19 +52,24 @@ function replay (seed, counts) {
 
 /**
  * @param {string} left
- * @param {any[]} told
+ * @param {any[]} all that was told
  * @param {string} log that was backed up
  */
-async function check (left, told, log) {
-  const backups = told.filter(({ what }) => what === 'backing').map(({ records }) => new Map(records))
-  const isDone = told.at(-1)?.what === 'backed'
+async function check (left, all, log) {
+  const told = all.filter(({ what }) => what === 'backing')
+  const backups = told.map(({ records }) => new Map(records))
+  const isDone = all.at(-1)?.what === 'backed'
   const before = backups.at(isDone ? -1 : -2) ?? new Map()
   const after = backups.at(-1) ?? before
   const backup = path.join(left, 'backup')
   if (fs.existsSync(backup)) {
     const copy = path.join(left, 'copy')
-    for (const suffix of ['', '.recovery-point', '.offset-map']) if (fs.existsSync(backup + suffix)) fs.copyFileSync(backup + suffix, copy + suffix)
-    compare(await recordsIn(copy), before, after)
+    for (const name of fs.readdirSync(left)) fs.copyFileSync(path.join(left, name), copy + name.slice('backup'.length))
+    const { id, records } = await readAll(copy)
+    const ids = [told.at(isDone ? -1 : -2)?.id, told.at(-1).id]
+    if (!ids.includes(id)) throw new Error(`the id is ${id} instead of ${ids}`)
+    // of the log before a compaction it has nothing of what is in it since, and the other way round
+    compare(records, id === ids[0] ? before : after, ids[0] === ids[1] ? after : id === ids[0] ? before : after)
   } else if (before.size > 0) throw new Error('the backup is not there')
   const source = await open(log, { readOnly: true })
   await source.backup(backup).catch((err) => {
@@ -72,7 +77,8 @@ async function check (left, told, log) {
     if (!/nothing in it is in the log/.test(err.message)) throw err
     return source.backup(backup, { full: true })
   })
-  compare(await recordsIn(backup), new Map(await recordsOf(source)), null)
+  compare((await readAll(backup)).records, new Map(await recordsOf(source)), null)
+  if ((await readAll(backup)).id !== source.id) throw new Error('the completed backup has another id than the log')
   const expected = fs.readFileSync(log)
   const { start, blockSize } = source
   await source.close()
@@ -81,7 +87,7 @@ async function check (left, told, log) {
   if (!ours.equals(theirs)) throw new Error('the completed backup is not the same as the log')
   const { valid, closed } = await verify(backup)
   if (!valid || !closed) throw new Error('the completed backup is not valid, or not closed')
-  const others = fs.readdirSync(left).filter(name => !/^backup(\.cut-.*|\.offset-map|\.backup-of(\.new)?)?$|^copy/.test(name))
+  const others = fs.readdirSync(left).filter(name => !/^backup(\.offset-map|\.backup-of(\.new)?)?$|^copy/.test(name))
   if (others.length > 0) throw new Error(`${others} is left`)
 }
 
@@ -101,12 +107,12 @@ function compare (found, before, after) {
   if (after === null && found.size !== before.size) throw new Error(`${found.size} records instead of ${before.size}`)
 }
 
-/** @returns {Promise<Map<number, string>>} once it is open */
-async function recordsIn (file) {
+/** @returns {Promise<{ id: string, records: Map<number, string> }>} once it is open */
+async function readAll (file) {
   const log = await open(file)
   const records = new Map(await recordsOf(log))
   await log.close()
-  return records
+  return { id: log.id, records }
 }
 
 async function recordsOf (log) {

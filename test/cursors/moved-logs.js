@@ -4,8 +4,12 @@
 
 const fs = require('fs')
 const tape = require('tape')
-const { open } = require('../../promises')
+const { open, wrap } = require('../../promises')
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
+const { pathFile } = require('../../lib/storage/path-file')
 const { testFolder } = require('../helpers/folder')
+const { until } = require('../helpers/followers')
 const { codeOf, collect } = require('../helpers/reading')
 
 const BLOCK_SIZE = 64
@@ -170,6 +174,76 @@ tape('commits that are called while the log is compacted are of the records that
   const again = await open(file)
   t.deepEqual(await valuesOf(again.cursor('mailer')), names(last + 2, 400))
   await again.close()
+})
+
+/**
+ * A read-only log that has no block in memory, beside the one that writes the file.
+ * @param {string} file
+ * @returns its reads of a record, and its fsyncs of the log, wait while there is a gate
+ */
+function gatedReader (file) {
+  const made = pathFile(file, { readOnly: true, lock: false })
+  const gate = { isWaiting: false, open: () => {}, close: () => {} }
+  let opened = Promise.resolve()
+  gate.close = () => {
+    gate.isWaiting = false
+    opened = new Promise(resolve => { gate.open = resolve })
+  }
+  const pass = async (run) => {
+    gate.isWaiting = true
+    await opened
+    run()
+  }
+  const log = wrap(createLog({
+    ...made,
+    readSmall: (offset, size, isShared, cb) => pass(() => made.readSmall(offset, size, isShared, cb)),
+    sync: (cb) => pass(() => made.sync(cb))
+  }, settingsOf({ readOnly: true, cacheSize: 0 })))
+  return { log, gate }
+}
+
+tape('a commit beside the writer is stored if its record is read from the file while the log is compacted', async (t) => {
+  for (const times of [1, 2]) {
+    const { log, file, seqs } = await logWithRecords(t)
+    const { log: reader, gate } = gatedReader(file)
+    const cursor = reader.cursor('mailer')
+    await cursor.commit(seqs[9])
+    gate.close()
+    const committed = cursor.commit(seqs[20])
+    await until(() => gate.isWaiting)
+    for (let i = 0; i < times; i++) {
+      await log.compact({ keep: (value) => String(value) !== 'r0003' })
+      await until(() => reader.id === log.id)
+    }
+    gate.open()
+    await committed
+    const { seq } = (await collect(log.flumelog)).find(({ value }) => String(value) === 'r0020')
+    t.equal(cursor.seq, seq, `${times} compactions`)
+    t.deepEqual(await valuesOf(cursor), names(21, 40))
+    await reader.close()
+    t.deepEqual(await valuesOf(log.cursor('mailer')), names(21, 40), 'it is stored')
+    await log.close()
+  }
+})
+
+tape('a cursor beside the writer follows compactions faster than it can store where they have moved it', async (t) => {
+  const { log, file, seqs } = await logWithRecords(t)
+  const { log: reader, gate } = gatedReader(file)
+  const cursor = reader.cursor('mailer')
+  await cursor.commit(seqs[9])
+  gate.close()
+  for (let i = 0; i < 3; i++) {
+    await log.compact({ keep: () => true })
+    await until(() => reader.id === log.id)
+    await log.append(names(40 + i, 41 + i))
+  }
+  const { seq } = (await collect(log.flumelog)).find(({ value }) => String(value) === 'r0009')
+  t.equal(cursor.seq, seq)
+  gate.open()
+  t.deepEqual(await valuesOf(cursor, { limit: 30 }), names(10, 40))
+  await reader.close()
+  t.deepEqual(await valuesOf(log.cursor('mailer')), names(10, 43))
+  await log.close()
 })
 
 tape('a cursor of a log with large records is at whole records, also after a compaction', async (t) => {

@@ -17,6 +17,8 @@ class ReplayedFolder {
     this.names = new Map()
     /** path -> how many versions before these an fsync has made impossible */
     this.impossible = new Map()
+    /** Renames, each with the version that either name got by it. @type {Array<{ from: string, gone: number, to: string, there: number }>} */
+    this.renames = []
     /** @type {Map<number, { file: DiskFile | null, path: string, position: number }>} */
     this.descriptors = new Map()
     /** Calls that were started and have not ended, with what an fsync among them covers. */
@@ -85,11 +87,18 @@ class ReplayedFolder {
     if (!this.isInside(name)) return
     if (start === 'unlink') this.setName(name, undefined)
     if (start === 'rename' || start === 'link') this.setName(name, this.current(from))
-    if (start === 'rename') this.setName(from, undefined)
+    if (start !== 'rename' || !this.isInside(from)) return
+    this.setName(from, undefined)
+    this.renames.push({ from, gone: this.lastVersion(from), to: name, there: this.lastVersion(name) })
   }
 
   isInside (name) {
     return name === this.root || name.startsWith(this.root + path.sep)
+  }
+
+  /** Counted from the first one that it ever had. */
+  lastVersion (name) {
+    return this.forgotten(name) + this.names.get(name).length - 1
   }
 
   current (name) {
@@ -108,8 +117,16 @@ class ReplayedFolder {
    */
   materialize (folder, random) {
     const isAllLost = random() < 0.2
+    const chosen = new Map([...this.names].map(([name, versions]) => [name, this.forgotten(name) + (isAllLost ? 0 : random.below(versions.length))]))
+    // a rename is atomic
+    for (const { from, gone, to, there } of this.renames) {
+      if (chosen.get(from) >= gone || chosen.get(to) >= there) {
+        chosen.set(from, Math.max(chosen.get(from), gone))
+        chosen.set(to, Math.max(chosen.get(to), there))
+      }
+    }
     for (const [name, versions] of this.names) {
-      const file = isAllLost ? versions[0] : random.pick(versions)
+      const file = versions[chosen.get(name) - this.forgotten(name)]
       if (file === undefined) continue
       fs.writeFileSync(path.join(folder, path.relative(this.root, name)), this.bytesOf(file, random))
     }

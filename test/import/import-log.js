@@ -68,7 +68,7 @@ for (const format of FORMATS) {
     t.ok(isSame(valuesOf(await readLog(name('some/new/log'))), kept))
     const report = await verify(name('some/new/log'))
     t.deepEqual([report.valid, report.sealed, report.checksummed, report.counts.deleted], [true, report.sealed, report.sealed, 0])
-    t.deepEqual(fs.readdirSync(name('some/new')).sort(), ['log', 'log.import-map'])
+    t.deepEqual(fs.readdirSync(name('some/new')).sort(), ['log', 'log.import-map', 'log.record-count'])
     t.ok(fs.readFileSync(name('old')).equals(bytes), 'the old file is as it was')
   })
 
@@ -263,34 +263,14 @@ test('with large, records that do not fit into a block are imported, and found b
   t.ok(fs.readFileSync(name('written')).equals(fs.readFileSync(name('log'))), 'byte for byte what a log would have written')
   t.equal((await importLog(name('log'), name('again'), { large: true, blockSize: 1024 })).digest, imported.digest, 'a log with large records is copied as it is')
   t.ok(fs.readFileSync(name('again')).equals(fs.readFileSync(name('log'))))
-  const err = await importLog(name('log'), name('smaller'), { large: true, blockSize: 512 }).catch(err => err)
-  t.match(err.message, /chunk of a large record; with blocks as large as those of the old file/)
+  t.ok((await importLog(name('log'), name('chunks'), { blockSize: 1024 })).records > records.length, 'without large, its chunks are copied')
+  t.ok(fs.readFileSync(name('chunks')).equals(fs.readFileSync(name('log'))))
+  t.equal((await importLog(name('log'), name('smaller'), { large: true, blockSize: 512 })).digest, imported.digest, 'into smaller blocks, too')
+  const smaller = promises(FlumeLog(name('smaller'), { readOnly: true, large: true }))
+  t.ok(isSame(valuesOf(await collect(smaller.log)), records))
+  await smaller.close()
   t.match((await importLog(name('old'), name('none'), { blockSize: 1024 }).catch(err => err)).message, /30000 bytes; the maximum is 1010, with blocks of 1024; `large` stores/)
   t.equal(await codeOf(importLog(name('old'), name('none'), { large: true, blockSize: 63 })), 'flumelog:invalid')
-})
-
-test('an import of large records is continued where it was durable', async (t) => {
-  const name = testFolder(t)
-  const records = Array.from({ length: 60 }, (_, i) => Buffer.alloc(200000 + i, `record ${i}; `))
-  offsetFile(name('old'), records)
-  const { importLog: write } = require('../../lib/import/import-log')
-  const { importOptions } = require('../../lib/import/options')
-  const importUpTo = (target, share) => {
-    const stop = new AbortController()
-    // a state says that something is durable
-    const onProgress = ({ step, bytes, total }) => { if (bytes > share * total && fs.existsSync(name(`${target}.importing.state`))) stop.abort(new Error('enough')) }
-    const { work, settings } = importOptions({ large: true, onProgress, signal: stop.signal })
-    return write(name('old'), name(target), { ...settings, stateInterval: 1e6 }, work).catch(err => err)
-  }
-  for (const share of [0.2, 0.5, 0.8]) t.equal((await importUpTo('log', share)).message, 'enough')
-  const imported = await importUpTo('log', 2)
-  t.ok(imported.continued > 0, `continued at ${imported.continued}`)
-  t.deepEqual([imported.records, imported.large], [60, 60])
-  await importUpTo('at once', 2)
-  t.ok(fs.readFileSync(name('log')).equals(fs.readFileSync(name('at once'))), 'as without an interruption')
-  const log = promises(FlumeLog(name('log'), { readOnly: true, large: true }))
-  t.ok(isSame(valuesOf(await collect(log.log)), records))
-  await log.close()
 })
 
 test('an import refuses to overwrite anything', async (t) => {

@@ -317,7 +317,7 @@ test('maintenance works on the files that its arguments led to when it was calle
 
 test('a repair in place that fails leaves the log as it was, and what was being deleted from it is', async (t) => {
   const name = testFolder(t)
-  for (const [method, matches] of [['rename', /repairing/], ['unlink', /log\.recovery-point/], ['link', /recovery-point/]]) {
+  for (const [method, matches] of [['rename', /unfinished/], ['unlink', /log\.recovery-point/], ['link', /recovery-point/]]) {
     const { seqs, bytes } = await makeCorrupt(name('log'))
     const seq = seqs.at(-1)
     const start = seq - seq % BLOCK_SIZE

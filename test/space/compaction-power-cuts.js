@@ -25,7 +25,7 @@ const folder = processFolder()
 tape('a power cut during a compaction leaves the log as it was, or compacted, with all that was durable', async (t) => {
   t.comment(`--seed ${SEED} repeats it`)
   const until = Date.now() + Number(values.seconds) * 1000
-  const counts = { cuts: 0, compacted: 0, found: 0, resumed: 0 }
+  const counts = { cuts: 0, compacted: 0, found: 0, interrupted: 0 }
   let problem = null
   for (let seed = SEED; (seed === SEED || Date.now() < until) && problem === null; seed++) problem = await replay(seed, counts)
   t.comment(JSON.stringify(counts))
@@ -45,11 +45,11 @@ function replay (seed, counts) {
   })
 }
 
-/** @returns {Promise<string | null>} what is wrong, and when the compaction that was interrupted is resumed */
+/** @returns {Promise<string | null>} what is wrong, also after another compaction */
 async function problemOf (file, told, counts) {
   const problem = await problemNow(file, told, counts)
   if (problem !== null) return problem
-  if (fs.existsSync(file + '.compacting')) counts.resumed++
+  if (fs.existsSync(file + '.compacting')) counts.interrupted++
   const log = await open(file, told.find(({ what }) => what === 'settings')?.details)
   await log.compact()
   await log.close()

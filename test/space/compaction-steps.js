@@ -122,7 +122,7 @@ async function prepared (file, settings, random) {
   }
 }
 
-/** @returns {Promise<string | null>} what is wrong with a log, and when the compaction that was interrupted is resumed */
+/** @returns {Promise<string | null>} what is wrong with a log, also after another compaction */
 async function problemOf (file, settings, state, ids) {
   const problem = await problemNow(file, settings, state, ids)
   if (problem !== null) return problem

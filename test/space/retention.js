@@ -8,6 +8,7 @@ const { inspect } = require('util')
 const FlumeLog = require('../..')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
+const { open: openPath } = require('../../promises')
 const { Disk } = require('../helpers/disk')
 const { until } = require('../helpers/followers')
 const { testFolder } = require('../helpers/folder')
@@ -63,6 +64,17 @@ for (const sync of ['always', 'interval', 'never']) {
     })
   }
 }
+
+tape('blocks are trimmed while large records are appended without pause', async (t) => {
+  const log = await openPath(testFolder(t)('log'), { large: true, sync: 'never', retain: { bytes: 8 * 1024 * 1024 } })
+  const data = Buffer.alloc(1.5 * 1024 * 1024 + 7, 'x')
+  let count = 0
+  const keepAppending = async () => { while (log.flumelog.start === 0 && ++count < 60) await log.append(data) }
+  // there is always one of which a part is written
+  await Promise.all([keepAppending(), keepAppending(), keepAppending(), keepAppending()])
+  t.ok(log.flumelog.start > 0, `after ${count} records`)
+  await log.close()
+})
 
 tape('a log keeps records that are young enough', async (t) => {
   const simulation = new Simulation(1)

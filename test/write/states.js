@@ -50,6 +50,16 @@ test('while a part is written of what is acknowledged together, nobody else gets
   t.end()
 })
 
+test('while a compaction has to catch up, nothing is appended, deleted or trimmed, but what has failed ends, and what others do with the file goes on', (t) => {
+  for (const work of ALL) {
+    const step = nextStep({ ...work, hasTrim: true, isHeld: true })
+    if (step !== (work.hasFailed ? 'fail' : 'rest')) t.fail(JSON.stringify(work))
+  }
+  t.equal(nextStep({ ...ALL[0], hasOperations: true, isHeld: true }), 'operate')
+  t.pass(`${ALL.length} combinations`)
+  t.end()
+})
+
 test('every state leads to closed, and every state that is named exists', (t) => {
   const names = Object.keys(TRANSITIONS)
   for (const name of names) {

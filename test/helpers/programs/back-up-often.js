@@ -22,7 +22,7 @@ async function main () {
   tell({ what: 'opened' })
   for (let i = 0; i < BACKUPS; i++) {
     await change(log, blockSize)
-    tell({ what: 'backing', records: await recordsIn(log) })
+    tell({ what: 'backing', records: await recordsIn(log), id: log.id })
     await log.backup(target, { full: random() < 0.1 }).catch((err) => {
       // all that the earlier backup has may have become holes since
       if (!/nothing in it is in the log/.test(err.message)) throw err

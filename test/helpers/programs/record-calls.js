@@ -41,6 +41,16 @@ for (const name of ['rename', 'link', 'unlink', 'mkdir']) {
   fs.promises[name] = (...args) => settle(start(name, RECORDED[name](args)), call(...args))
 }
 
+/** What it writes cannot be seen: the calls for it are recorded as if they were made at once. */
+const { copyFile } = fs.promises
+fs.promises.copyFile = async (from, path, ...rest) => {
+  await copyFile(from, path, ...rest)
+  const fd = 2 ** 20
+  start('open', { path, flags: 'w' })(null, fd)
+  start('write', { fd, data: text(fs.readFileSync(path)), offset: 0 })(null, 0)
+  start('close', { fd })(null)
+}
+
 const { open } = fs.promises
 fs.promises.open = async (path, flags, ...rest) => {
   const end = start('open', RECORDED.open([path, flags]))

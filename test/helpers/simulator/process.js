@@ -1,0 +1,290 @@
+'use strict'
+
+// A simulated process: the log's modules, loaded anew, with the `fs`, `net`, timers and random numbers of the world. When it is killed,
+// nothing that it has started calls back, its files are closed and its connections broken.
+
+const { createRequire } = require('module')
+const nodeFs = require('fs')
+const path = require('path')
+const vm = require('vm')
+const { Calls, fileSystem } = require('./file-system')
+const { localSockets } = require('./sockets')
+const { randomFrom } = require('../random')
+
+const ROOT = path.resolve(__dirname, '..', '..', '..')
+/** Packages that do I/O or start timers; all others have no state, and are shared. */
+const OWN_PACKAGES = ['random-access-file', 'random-access-storage']
+const GLOBALS = ['process', 'setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'setInterval', 'clearInterval', 'performance', 'Date', 'Math']
+
+/** Compiled once: filename -> function that makes a module. @type {Map<string, Function>} */
+const compiled = new Map()
+
+class Process {
+  /**
+   * @param {import('./world').World} world
+   * @param {number} pid
+   */
+  constructor (world, pid) {
+    this.world = world
+    this.pid = pid
+    this.random = randomFrom(world.random.below(2 ** 31))
+    this.isAlive = true
+    this.isStopped = false
+    /** What was to run while it was stopped. @type {Array<() => void>} */
+    this.backlog = []
+    /** @type {Set<any>} */
+    this.sockets = new Set()
+    /** @type {Set<any>} */
+    this.servers = new Set()
+    /** @type {Set<any>} */
+    this.watchers = new Set()
+    /** Calls of `fs` after which it is killed, in the middle of what it does. */
+    this.callsToLive = Infinity
+    this.calls = new Calls(this)
+    /** @type {Map<string, any>} */
+    this.modules = new Map()
+    this.builtins = this.makeBuiltins()
+    this.globals = this.makeGlobals()
+  }
+
+  // Time
+
+  /**
+   * @param {number} delay milliseconds
+   * @param {() => void} run in this process, unless it is dead by then
+   */
+  after (delay, run) {
+    return this.world.timeline.add(delay, () => this.run(run))
+  }
+
+  /** @param {number} time */
+  at (time, run) {
+    return this.after(time - this.world.timeline.time, run)
+  }
+
+  run (run) {
+    if (!this.isAlive) return
+    if (this.isStopped) {
+      this.backlog.push(run)
+      return
+    }
+    try {
+      run()
+    } catch (err) {
+      if (this.isAlive) this.world.uncaught(this, err)
+    }
+  }
+
+  stop () {
+    this.isStopped = true
+  }
+
+  continue () {
+    if (!this.isAlive || !this.isStopped) return
+    this.isStopped = false
+    for (const run of this.backlog.splice(0)) this.after(0, run)
+  }
+
+  kill () {
+    if (!this.isAlive) return
+    this.isAlive = false
+    this.calls.closeAll()
+    for (const watcher of this.watchers) watcher.close()
+    for (const server of [...this.servers]) server.stop()
+    for (const socket of [...this.sockets]) {
+      socket.destroyed = true
+      const { peer } = socket
+      if (peer !== null) peer.owner.after(this.world.latency('socket'), () => peer.onbroken())
+    }
+    this.backlog = []
+  }
+
+  // Calls of the system
+
+  /**
+   * @param {string} name
+   * @param {any[]} args
+   * @param {() => any} apply
+   */
+  callNow (name, args, apply) {
+    if (!this.countCall()) throw Object.assign(new Error('the process is dead'), { code: 'EDEAD' })
+    this.world.timeline.now()
+    const fault = this.world.faultOf(this, name, args)
+    if (fault !== null) throw fault
+    return apply()
+  }
+
+  /**
+   * @param {string} name
+   * @param {any[]} args
+   * @param {() => any} apply
+   * @param {(err: any, result?: any) => void} cb
+   */
+  callLater (name, args, apply, cb) {
+    if (!this.countCall()) return
+    const { world } = this
+    const fault = world.faultOf(this, name, args)
+    // the kernel goes on with a call of a process that is killed or stopped
+    world.timeline.add(world.latency('file'), () => {
+      let result
+      let error = fault
+      try {
+        if (fault === null && (this.isAlive || this.random() < 0.5)) result = apply()
+      } catch (err) {
+        error = err
+      }
+      this.after(world.latency('answer'), () => cb(error, result))
+    })
+  }
+
+  /**
+   * @param {string} name
+   * @param {() => import('./disk').Inode} inodeOf
+   * @param {(err: any) => void} cb
+   */
+  syncLater (name, inodeOf, cb) {
+    if (!this.countCall()) return
+    const { world } = this
+    let fault = world.faultOf(this, name, [])
+    let finish = () => {}
+    try {
+      finish = world.disk.startSync(inodeOf())
+    } catch (err) {
+      fault = err
+    }
+    world.timeline.add(world.latency('fsync'), () => {
+      if (fault === null && world.isPowered) finish()
+      this.after(world.latency('answer'), () => cb(fault))
+    })
+  }
+
+  /** A process may die between any two calls. @returns {boolean} whether it is alive */
+  countCall () {
+    if (this.isAlive && --this.callsToLive > 0) return true
+    if (this.isAlive) this.world.kill(this, 'at a call of the system')
+    return false
+  }
+
+  // Modules
+
+  makeBuiltins () {
+    const { random, world } = this
+    const fs = fileSystem(this)
+    const randomBytes = (size) => Buffer.from(Array.from({ length: size }, () => random.below(256)))
+    const native = {
+      tryLock: (fd, options) => this.calls.tryLock(fd, options),
+      unlock: (fd) => this.calls.unlock(fd),
+      trim: (fd, offset, length) => new Promise((resolve, reject) => this.callLater('punch', [fd], () => this.calls.punch(fd, offset, length), (err) => err ? reject(err) : resolve(undefined))),
+      sparse: async () => {}
+    }
+    const own = {
+      fs,
+      net: localSockets(this),
+      perf_hooks: { performance: { now: () => world.timeline.now() } },
+      crypto: {
+        ...require('crypto'),
+        randomBytes,
+        randomUUID: () => randomBytes(16).toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+      },
+      module: { createRequire: (filename) => (id) => this.requireFrom(filename, id) },
+      'fs-native-extensions': native
+    }
+    return new Map(Object.entries(own))
+  }
+
+  makeGlobals () {
+    const { world } = this
+    const timer = (run, delay, args) => {
+      const event = this.after(Math.max(1, Number(delay) || 0), () => run(...args))
+      return { event, ref () { return this }, unref () { return this }, hasRef: () => false, [Symbol.toPrimitive]: () => event.order }
+    }
+    const clear = (made) => { if (made?.event) world.timeline.cancel(made.event) }
+    const immediate = (run, ...args) => {
+      const event = this.after(0, () => run(...args))
+      return { event, ref () { return this }, unref () { return this } }
+    }
+    const ownProcess = Object.create(process, {
+      pid: { value: this.pid },
+      env: { value: {} },
+      // the machine locks files as Node.js does, whatever runs it
+      versions: { value: { ...process.versions, bun: undefined, deno: undefined } },
+      permission: { value: undefined },
+      nextTick: { value: (run, ...args) => process.nextTick(() => this.run(() => run(...args))) },
+      emitWarning: { value: (warning) => world.warned(this, warning) }
+    })
+    class SimulatedDate extends Date {
+      constructor (...args) {
+        if (args.length === 0) super(SimulatedDate.now())
+        else super(...(args))
+      }
+
+      static now () { return Math.floor(world.epoch + world.timeline.now()) }
+    }
+    const values = {
+      process: ownProcess,
+      setTimeout: (run, delay, ...args) => timer(run, delay, args),
+      clearTimeout: clear,
+      setImmediate: immediate,
+      clearImmediate: clear,
+      setInterval: () => { throw new Error('no intervals are simulated') },
+      clearInterval: clear,
+      performance: { now: () => world.timeline.now() },
+      Date: SimulatedDate,
+      Math: Object.create(Math, { random: { value: this.random } })
+    }
+    return GLOBALS.map(name => values[name])
+  }
+
+  /** @param {string} id of a module of the project, from its root: './promises' */
+  require (id) {
+    return this.requireFrom(path.join(ROOT, 'index.js'), id)
+  }
+
+  /**
+   * @param {string} from filename of the module that requires
+   * @param {string} id
+   */
+  requireFrom (from, id) {
+    const builtin = this.builtins.get(id.replace(/^node:/, ''))
+    if (builtin !== undefined) return builtin
+    const require = createRequire(from)
+    const filename = require.resolve(id)
+    const isOwn = path.isAbsolute(filename) && filename.endsWith('.js') && (isOfProject(filename) || OWN_PACKAGES.includes(id))
+    return isOwn ? this.load(filename) : require(id)
+  }
+
+  /** @param {string} filename */
+  load (filename) {
+    const known = this.modules.get(filename)
+    if (known !== undefined) return known.exports
+    const module = { exports: {}, filename }
+    this.modules.set(filename, module)
+    const require = (id) => this.requireFrom(filename, id)
+    compile(filename)(...this.globals)(module.exports, require, module, filename, path.dirname(filename))
+    return module.exports
+  }
+}
+
+/** @param {string} filename */
+function isOfProject (filename) {
+  const relative = path.relative(ROOT, filename)
+  return !relative.startsWith('..') && !relative.startsWith('node_modules')
+}
+
+/**
+ * @param {string} filename
+ * @returns {Function}
+ */
+function compile (filename) {
+  let made = compiled.get(filename)
+  if (made === undefined) {
+    const source = nodeFs.readFileSync(filename, 'utf8')
+    // a module may declare a name that is a global
+    const inner = `return function (exports, require, module, __filename, __dirname) {${source}\n}`
+    made = vm.compileFunction(inner, GLOBALS, { filename })
+    compiled.set(filename, made)
+  }
+  return made
+}
+
+module.exports = { Process }

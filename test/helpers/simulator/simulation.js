@@ -1,0 +1,373 @@
+'use strict'
+
+// One run: a few processes, what they do with one log, and what goes wrong meanwhile, all chosen by a seed.
+
+const { World } = require('./world')
+const { Member } = require('./member')
+const { Model, nameOf } = require('./model')
+const { randomFrom } = require('../random')
+
+/** Milliseconds of simulated time in which every call has an answer when nothing goes wrong any more. */
+const PATIENCE = 120_000
+/** Files that may be beside a log that was closed. */
+const BESIDE = /^(log|log\.(record-count|offset-map|clients|meta|compacting|compacting\.map|cut-\d+(\.\d+)?|cursor-[a-z]+))$/
+
+/** How often things are done, relative to each other. */
+const WEIGHTS = { append: 40, delete: 8, deleteRange: 3, sync: 4, compact: 3, trim: 2, close: 1, get: 12, read: 8, follow: 2, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failSync: 0.1 }
+/** What a log that is read only does, too. */
+const OF_READERS = ['close', 'get', 'read', 'follow', 'killSoon']
+/** What happens to any process, whatever it does. */
+const OF_THE_WORLD = ['kill', 'stop', 'cutPower', 'fillDisk', 'failCalls', 'failSync']
+/** What a call of the system that changes or reads a file may fail with. */
+const CHANGES = ['write', 'writev', 'open', 'rename', 'ftruncate', 'unlink', 'punch', 'writeFile', 'read', 'readv']
+/** Calls of a process without an answer. */
+const MAX_PENDING = 50
+
+class Simulation {
+  /** @param {number} seed */
+  constructor (seed) {
+    this.seed = seed
+    const world = this.world = new World(seed)
+    const { random } = world
+    this.random = random
+    this.filename = '/data/log'
+    this.calls = 0
+    this.hadFaults = false
+    this.operations = 0
+    this.members = 0
+    /** @type {Member[]} */
+    this.all = []
+    const large = random() < 0.3
+    this.blockSize = random.pick([64, 128, 512, 4096])
+    this.options = {
+      blockSize: this.blockSize,
+      sync: random.pick(['always', 'interval', 'never']),
+      checksum: random() < 0.8,
+      large,
+      blocking: random() < 0.7,
+      cacheSize: random.pick([0, 1 << 16, 1 << 20]),
+      timeout: 2000,
+      ...(random() < 0.2 ? { retain: { bytes: random.pick([2000, 20000]) } } : {})
+    }
+    this.model = new Model((problem) => world.problem(problem), this.options.retain !== undefined)
+    this.readOptions = { checksum: this.options.checksum, large, blocking: this.options.blocking, cacheSize: this.options.cacheSize }
+    this.isShared = random() < 0.6
+    this.largest = this.blockSize - 14
+    world.lostEvents = random.pick([0, 0, 0.1, 1])
+    world.slowness = random.pick([0, 0.01, 0.05])
+    // some things often, some never: what is rare together is common in some runs
+    this.weights = Object.entries(WEIGHTS).map(([name, weight]) => /** @type {[string, number]} */ ([name, weight * random.pick([0, 0.3, 1, 1, 3])]))
+    this.pauses = random.pick([[0, 0.02], [0, 0, 0.05, 0.3], [0, 0, 0.05, 0.5, 5, 50], [1, 10]])
+    world.onkill = (process) => {
+      for (const member of this.all) {
+        if (member.process !== process) continue
+        this.model.died(member.number)
+        member.pending.clear()
+      }
+    }
+    world.note(`seed ${seed}: ${JSON.stringify(this.options)}, shared: ${this.isShared}, lost events: ${world.lostEvents}`)
+  }
+
+  /**
+   * @param {any} err of a call
+   * @param {Member} member
+   * @param {string} [what] was called
+   */
+  isExpected (err, member, what = '') {
+    if (this.hadFaults && ['EIO', 'ENOSPC', 'flumelog:failed'].includes(err.code)) return true
+    // no process has written it yet
+    if (err.code === 'ENOENT' && what === 'open') return member.role === 'reader'
+    // another process has appended it, or moved it, and this one is told a little later
+    if (err.code === 'flumelog:not-found') return member.role !== 'alone' && member.log?.flumelog.role !== 'owner'
+    return what === 'compact' && err.code === 'flumelog:invalid' && err.message.includes('is being compacted already')
+  }
+
+  /** @param {import('./process').Process} process */
+  pause (process) {
+    return new Promise(resolve => process.after(this.random() * 20, () => resolve(undefined)))
+  }
+
+  /**
+   * @param {number[]} steps numbers of what is done: each does the same whatever others there are, as far as it can
+   * @returns {Promise<string[]>} what was wrong
+   */
+  async run (steps) {
+    const { world, random } = this
+    world.disk.change(world.disk.root, { data: world.disk.create('directory', 0o755) })
+    world.disk.startSync(world.disk.root)()
+    const writers = this.isShared ? 2 + random.below(3) : 1
+    for (let i = 0; i < writers; i++) this.add(this.isShared ? 'shared' : 'alone')
+    for (let i = random.below(3); i > 0; i--) this.add('reader')
+    for (const step of steps) {
+      if (world.problems.length > 0) break
+      // numbers of its own: without some of the steps, the others do the same
+      this.random = randomFrom(this.seed * 1009 + step)
+      this.step()
+      await world.run(() => false, this.random.pick(this.pauses))
+    }
+    if (world.problems.length === 0) await this.heal()
+    return world.problems
+  }
+
+  add (role) {
+    const member = new Member(this, ++this.members, role)
+    this.all.push(member)
+    member.open()
+  }
+
+  get alive () {
+    return this.all.filter(({ process }) => process.isAlive)
+  }
+
+  step () {
+    const { random } = this
+    this.operations++
+    if (this.alive.length === 0) return this.add(this.isShared ? 'shared' : 'alone')
+    const shut = this.alive.filter(({ log, isBusy, process }) => log === null && !isBusy && !process.isStopped)
+    if (shut.length > 0 && random() < 0.2) return random.pick(shut).open()
+    const open = this.alive.filter(({ isOpen, process }) => isOpen && !process.isStopped)
+    if (open.length === 0) return
+    const member = random.pick(open)
+    if (member.isBroken) return member.close()
+    const name = this.draw()
+    if (OF_THE_WORLD.includes(name)) this[name](random.pick(this.alive))
+    else if (member.pending.size <= MAX_PENDING && (member.role !== 'reader' || OF_READERS.includes(name))) this[name](member)
+  }
+
+  /** @returns {string} what to do next */
+  draw () {
+    let left = this.random() * this.weights.reduce((sum, [, weight]) => sum + weight, 0)
+    for (const [name, weight] of this.weights) if ((left -= weight) < 0) return name
+    return 'append'
+  }
+
+  close (member) { member.close() }
+  sync (member) { member.sync() }
+  compact (member) { member.compact() }
+  read (member) { member.read(this.random() < 0.3) }
+
+  get (member) {
+    const entry = this.known(member)
+    if (entry !== null) member.get(entry)
+  }
+
+  follow (member) {
+    if (member.live.filter(({ isOver }) => !isOver).length < 2) member.follow()
+  }
+
+  killSoon (member) {
+    member.process.callsToLive = 1 + this.random.below(60)
+    this.world.note(`process ${member.process.pid} is killed soon`)
+  }
+
+  append (member) {
+    const { random } = this
+    const count = random() < 0.6 ? 1 : 1 + random.below(6)
+    const atomic = count > 1 && random() < 0.3
+    const most = this.options.large && !atomic && random() < 0.2 ? this.blockSize * 3 : this.largest
+    const size = () => Math.max(12, Math.min(most, 12 + random.below(random() < 0.2 ? most : Math.min(most, 60))))
+    const sizes = Array.from({ length: count }, size)
+    // an atomic batch has to fit into a block
+    const fits = sizes.reduce((sum, size) => sum + size + 4, 0) <= this.blockSize - 10
+    member.append(count, { ...(atomic && fits ? { atomic: true } : {}), ...(random() < 0.1 ? { sync: true } : {}) }, sizes)
+  }
+
+  /** A record of which this member knows the seq. */
+  known (member) {
+    const { id } = member.log.flumelog
+    const entries = [...this.model.entries.values()].filter(entry => entry.seq !== -1 && entry.id === id)
+    return entries.length === 0 ? null : this.random.pick(entries)
+  }
+
+  delete (member) {
+    const entry = this.known(member)
+    if (entry !== null) member.delete(entry)
+  }
+
+  deleteRange (member) {
+    const [one, other] = [this.known(member), this.known(member)]
+    if (one === null || other === null) return
+    const [gte, lte] = one.seq < other.seq ? [one.seq, other.seq] : [other.seq, one.seq]
+    const { id } = member.log.flumelog
+    const entries = [...this.model.entries.values()]
+    // of those whose seq is not known yet, any may be meant
+    for (const entry of entries) if (entry.seq === -1 || entry.id !== id) entry.deletion = entry.deletion === 'no' ? 'asked' : entry.deletion
+    member.deleteRange(entries.filter(({ seq, id: its }) => its === id && seq >= gte && seq <= lte), gte, lte)
+  }
+
+  trim (member) {
+    const entry = this.known(member)
+    if (entry !== null) member.trim(entry.seq)
+  }
+
+  kill (member) {
+    this.world.kill(member.process)
+    if (this.random() < 0.9) this.add(member.role)
+  }
+
+  stop (member) {
+    const { process, name } = member
+    this.world.note(`${name} is stopped`)
+    process.stop()
+    this.world.timeline.add(this.random.pick([1, 100, 5000]), () => {
+      this.world.note(`${name} goes on`)
+      process.continue()
+    })
+  }
+
+  cutPower () {
+    const { world, model } = this
+    const roles = this.alive.map(({ role }) => role)
+    world.cutPower()
+    world.disk.capacity = Infinity
+    model.powerCut()
+    for (const role of roles) this.add(role)
+  }
+
+  fillDisk () {
+    const { world } = this
+    this.hadFaults = true
+    world.note('the disk is full')
+    world.disk.capacity = world.disk.used + this.random.pick([0, 10, 1000])
+    world.timeline.add(this.random.pick([1, 50, 1000]), () => {
+      if (world.disk.capacity !== Infinity) world.note('the disk has room again')
+      world.disk.capacity = Infinity
+    })
+  }
+
+  /** A few calls of a process fail. */
+  failCalls ({ process }) {
+    this.fail(process, this.random.pick([['write', 'writev'], CHANGES]), 1 + this.random.below(3))
+  }
+
+  failSync ({ process }) {
+    this.fail(process, ['fsync', 'fdatasync'], 1)
+  }
+
+  fail (process, names, count) {
+    this.hadFaults = true
+    this.world.fault = (caller, name) => {
+      if (caller !== process || !names.includes(name) || count === 0 || this.random() < 0.5) return null
+      count--
+      return 'EIO'
+    }
+  }
+
+  /** Nothing goes wrong any more: all is answered, and the log is what it is to be. */
+  async heal () {
+    const { world } = this
+    world.note('nothing goes wrong from here on')
+    world.lostEvents = 0
+    world.disk.capacity = Infinity
+    world.fault = () => null
+    for (const { process } of this.alive) {
+      process.continue()
+      process.callsToLive = Infinity
+    }
+    if (!this.alive.some(({ role }) => role !== 'reader')) this.add(this.isShared ? 'shared' : 'alone')
+    const isQuiet = () => this.alive.every(({ pending }) => pending.size === 0)
+    await this.settle('calls', isQuiet)
+    // one that has missed two compactions finds out, and opens the log again
+    for (let tries = 0; tries < 3; tries++) {
+      for (const member of this.alive) if (member.isBroken && member.log !== null) member.close()
+      await this.settle('close', isQuiet)
+      for (const member of this.alive) if (member.log === null) member.open()
+      await this.settle('open', isQuiet)
+      // readers that were not told of something are told of this
+      const writer = this.alive.find(({ role, log }) => role !== 'reader' && log !== null)
+      if (writer !== undefined) this.append(writer)
+      await this.settle('append', isQuiet)
+    }
+    if (world.problems.length > 0) return
+    await this.checkAll()
+    for (const member of this.alive) if (member.log !== null) member.close()
+    await this.settle('close', () => this.alive.every(({ pending }) => pending.size === 0))
+    for (const name of world.disk.find('/data', 'ls').entries.keys()) if (!BESIDE.test(name)) world.problem(`the file ${name} is left over`)
+  }
+
+  async settle (what, isDone) {
+    const { world } = this
+    if (world.problems.length > 0 || await world.run(() => isDone() || world.problems.length > 0, PATIENCE)) return
+    world.problem(`no answer: ${what}: ${this.alive.flatMap(({ name, pending }) => [...pending].map(call => `${name}: ${call}`)).join('; ')}`)
+  }
+
+  async checkAll () {
+    const { world, model } = this
+    /** @type {any[]} */
+    const results = []
+    for (const member of this.alive.filter(({ log }) => log !== null)) {
+      for (const reverse of [false, true]) {
+        await this.catchUp(member)
+        let records = null
+        member.start(`reads all${reverse ? ', reverse' : ''}`, async () => {
+          const list = []
+          for await (const { seq, value } of member.log.stream({ reverse })) list.push({ seq, text: String(value) })
+          records = reverse ? list.reverse() : list
+        })
+        await this.settle('reading', () => member.pending.size === 0)
+        if (records === null || world.problems.length > 0) return
+        results.push({ member, records })
+      }
+    }
+    const first = results.find(({ member }) => member.role !== 'reader')
+    if (first === undefined) return
+    const seen = model.recovered(first.records, `${first.member.name} at the end`, first.member.log.flumelog.id)
+    const text = (records) => records.map(({ seq, text }) => `${seq} ${text}`).join('\n')
+    for (const { member, records } of results) {
+      // what retention has trimmed in one process, others show until the file has its zeros
+      const start = this.options.retain === undefined && member.role !== 'reader' ? 0 : Math.max(records[0]?.seq ?? Infinity, first.records[0]?.seq ?? Infinity)
+      const [shown, wanted] = [records, first.records].map(list => list.filter(({ seq }) => seq >= start))
+      if (text(shown) !== text(wanted)) world.problem(`${member.name} at the end has ${shown.length} records, ${first.member.name} ${wanted.length}: ${difference(shown, wanted)}`)
+    }
+    await world.run(() => false, 500)
+    for (const { live } of this.all) for (const stream of live) this.checkLive(stream, [...seen.keys()])
+  }
+
+  /**
+   * Other processes are told of the last changes a little later; one that was not told of a change looks only while it waits for more.
+   * @param {Member} member
+   */
+  async catchUp ({ log, number }) {
+    const stream = log.stream({ live: true, old: false })
+    const next = stream.next().catch(() => {})
+    await this.world.run(() => false, 500)
+    let isOver = false
+    Promise.all([stream.return(), next]).finally(() => { isOver = true })
+    await this.settle(`the end of a live stream of member ${number}`, () => isOver)
+  }
+
+  /** A live stream has given each record in front of the last that it gave. */
+  checkLive ({ member, records, isOver }, present) {
+    const { world, model } = this
+    const who = `${member.name}, live`
+    const order = new Map(present.map((entry, i) => [entry, i]))
+    const seen = new Set()
+    let last = -1
+    for (const { seq, text } of records) {
+      const entry = model.entries.get(text)
+      // what a power cut has lost
+      if (entry === undefined) continue
+      if (seen.has(entry)) world.problem(`${who}: ${nameOf(entry)} twice, the second time at ${seq}`)
+      if (entry.state === 'refused') world.problem(`${who}: ${nameOf(entry)}, though its append got an error`)
+      seen.add(entry)
+      const index = order.get(entry)
+      if (index === undefined) continue
+      if (index < last) world.problem(`${who}: ${nameOf(entry)} at ${seq} after a later one`)
+      last = Math.max(last, index)
+    }
+    const until = isOver || !member.process.isAlive ? last : present.length
+    present.forEach((entry, i) => {
+      if (i < until && !seen.has(entry) && entry.deletion === 'no' && !entry.mayBeTrimmed) world.problem(`${who}: ${nameOf(entry)} at ${entry.seq} was passed over, ${records.length} given`)
+    })
+  }
+}
+
+function difference (one, other) {
+  const a = new Set(one.map(({ text }) => text))
+  const b = new Set(other.map(({ text }) => text))
+  const more = one.filter(({ text }) => !b.has(text)).map(({ seq, text }) => `+${seq} ${text.slice(0, 12)}`)
+  const less = other.filter(({ text }) => !a.has(text)).map(({ seq, text }) => `-${seq} ${text.slice(0, 12)}`)
+  return [...more, ...less].slice(0, 10).join(', ') || 'other seqs'
+}
+
+module.exports = { Simulation }

@@ -1,0 +1,83 @@
+'use strict'
+
+// Runs of several processes on a simulated machine (see test/helpers/simulator), each from a seed, compared with what
+// docs/reliability.md promises. As a test, it makes a few; to explore more, or to see one again:
+//
+//     node test/simulator/simulator.js --minutes 600
+//     node test/simulator/simulator.js --seed 17 --shrink --history
+
+const { parseArgs } = require('util')
+const { Simulation } = require('../helpers/simulator/simulation')
+const { shrink } = require('../helpers/simulator/shrink')
+const { thorough } = require('../helpers/thorough')
+
+const STEPS = 500
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string' },
+    runs: { type: 'string' },
+    minutes: { type: 'string' },
+    steps: { type: 'string', default: String(STEPS) },
+    shrink: { type: 'boolean', default: false },
+    history: { type: 'boolean', default: false }
+  }
+})
+
+// what a process has not finished when it is killed, nobody waits for
+process.on('unhandledRejection', (err) => {
+  if (/** @type {any} */ (err)?.code !== 'EDEAD') throw err
+})
+
+if (process.argv.length > 2) explore()
+else test()
+
+/** @param {number} count */
+function stepsUpTo (count) {
+  return Array.from({ length: count }, (_, i) => i)
+}
+
+function test () {
+  const tape = require('tape')
+  const first = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+  tape('a seed gives the same run again', async (t) => {
+    const runs = [new Simulation(first), new Simulation(first)]
+    for (const run of runs) await run.run(stepsUpTo(STEPS))
+    t.ok(runs[0].world.history.length > 100)
+    t.deepEqual(runs[0].world.history, runs[1].world.history)
+  })
+  const seeds = stepsUpTo(thorough ? 400 : 15).map(i => first + i)
+  for (const seed of seeds) {
+    tape(`processes that share a machine find what was acknowledged, whatever goes wrong (--seed ${seed})`, async (t) => {
+      const problems = await new Simulation(seed).run(stepsUpTo(STEPS))
+      t.deepEqual(problems, [])
+    })
+  }
+}
+
+async function explore () {
+  const first = Number(values.seed ?? Date.now() % 2 ** 31)
+  const runs = Number(values.runs ?? (values.minutes === undefined ? 1 : Infinity))
+  const end = values.minutes === undefined ? Infinity : Date.now() + Number(values.minutes) * 60_000
+  const steps = stepsUpTo(Number(values.steps))
+  const startedAt = Date.now()
+  const counts = { runs: 0, failed: 0, operations: 0, events: 0, simulatedSeconds: 0 }
+  for (let seed = first; seed < first + runs && Date.now() < end; seed++) {
+    let simulation = new Simulation(seed)
+    const problems = await simulation.run(steps)
+    counts.runs++
+    counts.operations += simulation.operations
+    counts.events += simulation.world.timeline.events
+    counts.simulatedSeconds += simulation.world.timeline.time / 1000
+    if (problems.length > 0) {
+      counts.failed++
+      console.log(`seed ${seed}: ${problems[0]}`)
+      if (values.shrink) ({ simulation } = await shrink(seed, steps))
+    }
+    if (values.history) console.log(simulation.world.history.join('\n'))
+  }
+  const seconds = (Date.now() - startedAt) / 1000
+  console.log(`${counts.runs} runs from seed ${first}, ${counts.failed} failed; ${counts.operations} operations (${Math.round(counts.operations / seconds)} per second), ` +
+    `${counts.events} events in ${Math.round(counts.simulatedSeconds)} simulated seconds`)
+  if (counts.failed > 0) process.exitCode = 1
+}

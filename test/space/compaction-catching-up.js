@@ -1,0 +1,121 @@
+'use strict'
+
+// Compactions of logs that are appended to, or deleted from, without pause: they end, and what is copied while the log is held
+// is bounded. What is counted are bytes and blocks, not time.
+
+const tape = require('tape')
+const { open } = require('../../promises')
+const { Compaction } = require('../../lib/space/compaction')
+const { testFolder } = require('../helpers/folder')
+
+const MIB = 1024 * 1024
+/** Bytes that may be copied, and blocks in which deletions may be repeated, while nothing is written. */
+const MAX_HELD = 6 * MIB
+const MAX_HELD_BLOCKS = 256
+
+tape('a compaction ends while large records are appended without pause, and holds them for a bounded number of bytes', async (t) => {
+  const log = await open(testFolder(t)('log'), { large: true, sync: 'never' })
+  const counts = counting(t)
+  await fill(log, 8 * MIB, 50_000)
+  // far more than has to be appended before it ends
+  const appending = keepAppending(log, 1.5 * MIB + 7, 200)
+  const { before } = await log.compact()
+  await appending.stop()
+  t.ok(appending.count < 200, `${appending.count} records were appended`)
+  t.ok(counts.copied < 6 * before + 32 * MIB, `${counts.copied} bytes were copied of a log of ${before}`)
+  t.ok(counts.held <= MAX_HELD, `${counts.held} of them while appends were held`)
+  await log.close()
+})
+
+tape('a compaction ends while small records are appended without pause, and holds them for a bounded number of bytes', async (t) => {
+  const log = await open(testFolder(t)('log'), { sync: 'never' })
+  const counts = counting(t)
+  await fill(log, 16 * MIB, 1000)
+  // from each round to the next, more than it has copied
+  const appending = keepAppending(log, 1000, 300_000, 4000)
+  const { before } = await log.compact()
+  await appending.stop()
+  t.ok(appending.count < 300_000, `${appending.count} records were appended`)
+  t.ok(counts.copied < 4 * before + 32 * MIB, `${counts.copied} bytes were copied of a log of ${before}`)
+  t.ok(counts.held <= MAX_HELD, `${counts.held} of them while appends were held`)
+  await log.close()
+})
+
+tape('a compaction ends while records are deleted all over the log, and repeats a bounded number of deletions while it holds them', async (t) => {
+  const log = await open(testFolder(t)('log'), { blockSize: 1024, sync: 'never' })
+  const counts = counting(t)
+  const seqs = await Promise.all(Array.from({ length: 60_000 }, (_, n) => log.append(String(n).padStart(20, '.'))))
+  /** Those that are left, by block. */
+  const left = Array.from({ length: Math.floor(seqs.at(-1) / 1024) }, () => [])
+  for (const seq of seqs) left[Math.floor(seq / 1024)]?.push(seq)
+  await log.del(0)
+  const deleted = []
+  // before each fsync, one record of each block: all of them, or as many as the compaction lets through
+  counts.onsync = async (compaction) => {
+    const state = { isOver: false }
+    const round = left.map(seqs => log.del(seqs.pop()))
+    deleted.push(...round)
+    Promise.all(round).then(() => { state.isOver = true }, () => {})
+    while (!state.isOver && !compaction.isBehind) await new Promise(resolve => setImmediate(resolve))
+  }
+  await log.compact()
+  await Promise.all(deleted)
+  t.ok(counts.rounds < 15, `${counts.rounds} rounds`)
+  t.ok(counts.heldBlocks <= MAX_HELD_BLOCKS, `in ${counts.heldBlocks} of ${left.length} blocks while deletions were held`)
+  t.equal(log.stats().records, seqs.length - deleted.length - 1)
+  await log.close()
+})
+
+/** Counts what compactions do from now on. */
+function counting (t) {
+  const counts = { copied: 0, held: 0, heldBlocks: 0, rounds: 0, onsync: null }
+  const { catchUp, block, write, sync } = Compaction.prototype
+  t.teardown(() => Object.assign(Compaction.prototype, { catchUp, block, write, sync }))
+  const isHeld = ({ writer }) => writer.state === 'operating'
+  Object.assign(Compaction.prototype, {
+    catchUp () {
+      counts.rounds++
+      return catchUp.call(this)
+    },
+    block (number) {
+      if (isHeld(this)) counts.heldBlocks++
+      return block.call(this, number)
+    },
+    write (bytes) {
+      counts.copied += bytes
+      if (isHeld(this)) counts.held += bytes
+      return write.call(this, bytes)
+    },
+    async sync () {
+      if (!isHeld(this)) await counts.onsync?.(this)
+      return sync.call(this)
+    }
+  })
+  return counts
+}
+
+/** Fills a log, and deletes the first record. */
+async function fill (log, bytes, size) {
+  await log.append(Array.from({ length: bytes / size }, () => Buffer.alloc(size, 'x')))
+  await log.del(0)
+}
+
+/** Keeps so many appends in flight, up to a number of records. */
+function keepAppending (log, size, most, inFlight = 4) {
+  const data = Buffer.alloc(size, 'y')
+  const state = { count: 0, isOver: false }
+  const one = async () => {
+    while (!state.isOver && state.count < most) {
+      state.count++
+      await log.append(data)
+    }
+  }
+  const all = Promise.all(Array.from({ length: inFlight }, () => one()))
+  return {
+    get count () { return state.count },
+    async stop () {
+      state.isOver = true
+      await all
+    }
+  }
+}
