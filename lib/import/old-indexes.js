@@ -19,11 +19,12 @@ function oldIndexes (filename) {
 
 /**
  * @param {string} filename of the new log
+ * @param {() => Promise<string>} formatOf the old file; folders of these names beside a log of another program are none of ssb-db2
  * @throws EEXIST
  */
-function mustHaveNoIndexes (filename) {
+async function mustHaveNoIndexes (filename, formatOf) {
   const folder = oldIndexes(filename)
-  if (folder !== null) throw errors.aaolOldIndexes(filename, folder)
+  if (folder !== null && await formatOf() === 'async-append-only-log') throw errors.aaolOldIndexes(filename, folder)
 }
 
 /** @param {string} folder */
