@@ -63,7 +63,7 @@ function readRecords (file, options) {
 
 /**
  * Imports a file that `readRecords` can read into a new log. The old file is only read. The new one appears when it is complete, fsynced,
- * and has been read back; until then it is `TARGET.importing`. After a crash, the same call continues where the import has stopped.
+ * and has been read back; until then it is `TARGET.importing`, which the next import removes if this one is killed.
  * @param {string} file
  * @param {string} target the new log, where no file is (`EEXIST`); missing parent directories are created. Beside it,
  *   `TARGET.import-map` tells where records are now; see `openImportMap`

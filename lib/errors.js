@@ -674,7 +674,7 @@ exports.aaolMustImport = (filename) => createError('flumelog:not-a-log',
  * @param {string} kept
  */
 exports.aaolImportInterrupted = (filename, kept) => createError('flumelog:not-a-log',
-  `${filename}: the import of ${kept} was interrupted; open the log with the option import to go on`, { filename })
+  `${filename}: the import of ${kept} was interrupted; open the log with the option import to start it again`, { filename })
 
 /**
  * @param {string} filename

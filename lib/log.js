@@ -6,8 +6,10 @@
 
 const errors = require('./errors')
 const { systemClock } = require('./clock')
+const { startBackup } = require('./backup/backup')
 const { callAll, callBack, mustBeFunction, optional } = require('./callbacks')
 const { Appending } = require('./appending')
+const { NamedCursors } = require('./cursors/named-cursors')
 const { Opening, Open, Refusing } = require('./log-states')
 const { openLog } = require('./opening')
 const { recordCodecOf } = require('./record-codec')
@@ -21,11 +23,14 @@ const { BatchStream } = require('./read/batch-stream')
 const { movedOptions } = require('./read/options')
 const { Stream } = require('./read/stream')
 const { TurnBudget } = require('./read/turn-budget')
+const { searchLarge } = require('./read/large-search')
 const { scan } = require('./read/scan')
 const { Compacting } = require('./space/compacting')
 const { deleteRange, isDeletionRange, movedDeletion } = require('./space/deletion-range')
+const { startReclaim } = require('./space/reclaim')
 const { search } = require('./read/search')
 const { EarlyAppends } = require('./write/early-appends')
+const { LargeDeletion } = require('./write/large-deletion')
 const { sink } = require('./write/sink')
 const { trim } = require('./space/trim')
 const { statsOf } = require('./statistics')
@@ -124,8 +129,6 @@ class Log {
     this.state = state
     this.compacting.id = opened.id ?? null
     if (this.settings.large) {
-      // only then: most logs have no large records
-      const { LargeDeletion } = require('./write/large-deletion')
       this.largeDeletion = new LargeDeletion(opened)
     }
     if (opened.writer !== null) this.early?.moveTo(opened.writer, this.records)
@@ -201,7 +204,13 @@ class Log {
   advance (seq) {
     if (this.state.opened === null) return
     // a follower may have advanced without finding a record
-    if (seq !== this.since.value) this.since.set(seq)
+    if (seq === this.since.value) this.streams.resumeWaiting()
+    else this.show(seq)
+  }
+
+  /** @param {number} seq of the last record that readers see, which has changed */
+  show (seq) {
+    this.since.set(seq)
     this.streams.resumeWaiting()
   }
 
@@ -300,7 +309,6 @@ class Log {
   reclaim (options, callback) {
     const isCallback = typeof options === 'function'
     const cb = optional(isCallback ? options : callback) ?? noop
-    const { startReclaim } = require('./space/reclaim')
     this.whenOpen((err) => err ? cb(err) : startReclaim(this.state.opened?.writer ?? null, this.filename, isCallback ? {} : options ?? {}, cb))
   }
 
@@ -366,7 +374,7 @@ class Log {
    */
   search (compare, cb) {
     mustBeFunction('the callback', cb)
-    const find = this.settings.large ? require('./read/large-search').searchLarge : search
+    const find = this.settings.large ? searchLarge : search
     this.whenReadable(cb, () => find(this.reading, compare, cb))
   }
 
@@ -393,8 +401,6 @@ class Log {
 
   /** The named cursors of the log. */
   get cursors () {
-    // only then: most logs have none
-    const { NamedCursors } = require('./cursors/named-cursors')
     this.namedCursors ??= new NamedCursors(this, this.clock)
     return this.namedCursors
   }
@@ -507,7 +513,7 @@ function createLog (file, settings, clock = systemClock) {
     cursor: (name) => log.cursors.get(name),
     cursors: (cb) => log.cursors.list(cb),
     // loaded then: few programs make backups
-    backup: (/** @type {string} */ target, /** @type {any} */ options, /** @type {any} */ cb = undefined) => require('./backup/backup').startBackup(log, target, options, cb),
+    backup: (/** @type {string} */ target, /** @type {any} */ options, /** @type {any} */ cb = undefined) => startBackup(log, target, options, cb),
     reclaim: (/** @type {any} */ options, /** @type {any} */ cb = undefined) => log.reclaim(options, cb),
     onReady: (cb) => log.onReady(cb),
     onDrain: (cb) => log.onDrain(cb),

@@ -142,18 +142,18 @@ async function openFollower (context, io) {
   // loaded then: a process that writes a log needs none of it
   const { findVisibleEnd } = require('./read/visible-end')
   const { Follower } = require('./read/follower')
+  const { followCompaction } = require('./space/follow-compaction')
   const { blockSize, found, point } = await findVisibleEnd(io, io.read, file.filename, { ...settings, isWhole: records.isWhole })
   const { id, base } = await readGeneration(file.location?.path ?? null, found.start)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
   Object.assign(blocks, { start: found.start, base })
   let isOpen = false
-  const followCompaction = async (/** @type {import('./read/follower').Follower} */ follower, /** @type {Error} */ replaced) => {
+  const follow = async (/** @type {import('./read/follower').Follower} */ follower, /** @type {Error} */ replaced) => {
     if (!isOpen) throw replaced
-    // loaded then: most logs are never compacted
-    await require('./space/follow-compaction').followCompaction(follower, replaced)
+    await followCompaction(follower, replaced)
   }
-  const follower = new Follower(file, io, blocks, found, point, { ...listeners, id, followCompaction, blockSize: settings.blockSize, isWhole: records.isWhole, clock })
+  const follower = new Follower(file, io, blocks, found, point, { ...listeners, id, followCompaction: follow, blockSize: settings.blockSize, isWhole: records.isWhole, clock })
   try {
     await follower.begin()
     isOpen = true

@@ -1,7 +1,7 @@
 'use strict'
 
 // A file of async-append-only-log in the place of the log: recognized, and imported if the caller wants that. The old file is
-// renamed first, so that an import that was interrupted goes on at the next opening.
+// renamed first, so that an import that was interrupted starts again at the next opening.
 
 const fs = require('fs')
 const path = require('path')
@@ -32,7 +32,7 @@ async function prepareFile (filename, { import: choice = false, blockSize: oldBl
   const isOld = isThere && await isOldLog(filename, oldBlockSize)
   const mustImport = isOld || (!isThere && isKept)
   if (mustImport && choice === false) throw isOld ? errors.aaolMustImport(filename) : errors.aaolImportInterrupted(filename, kept)
-  // those beside an import that goes on were made while the log was not open: they have nothing
+  // those beside an interrupted import were made while the log was not open: they have nothing
   if (isOld && indexes !== null) throw errors.aaolOldIndexes(filename, indexes)
   if (isOld) await setAside(filename, kept)
   if (mustImport) {

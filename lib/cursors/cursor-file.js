@@ -10,7 +10,7 @@ const { datasync } = require('../storage/datasync')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { canLock, isLocked, tryLock } = require('../storage/lock')
 const { isSameFile, named } = require('../storage/recovery-point-reader')
-const { shareAsLog } = require('../storage/share-as-log')
+const { inherit } = require('../storage/inherit')
 const { UNFINISHED } = require('./cursor-name')
 const { LINE_SIZE, decodeLines, encodeLine } = require('./cursor-text')
 
@@ -105,7 +105,7 @@ class CursorFile {
           await fs.promises.unlink(unfinished)
           return false
         }
-        await shareAsLog(fd, this.options.logStatus())
+        inherit(fd, this.options.logStatus())
         const lines = Buffer.concat([this.lineOf(initial, 0), this.lineOf(initial, 1)])
         const { bytesWritten } = await write(fd, lines, 0, lines.length, 0)
         if (bytesWritten < lines.length) throw noSpace()

@@ -28,7 +28,7 @@ function positionIn (position, id, map) {
  * @returns {number | null} the same record now; if it is gone, the one before it
  */
 function seqIn (seq, map) {
-  return seq === null || seq === -1 || seq >= map.base ? seq : map.at(seq) ?? map.down(seq)
+  return seq === null || seq >= map.base ? seq : map.down(seq)
 }
 
 /**

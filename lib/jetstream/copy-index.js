@@ -16,7 +16,7 @@ const errors = require('../errors')
 const { datasync } = require('../storage/datasync')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { formatLine, parseLine } = require('../storage/recovery-point-text')
-const { shareAsLog } = require('../storage/share-as-log')
+const { inherit } = require('../storage/inherit')
 
 const SUFFIX = '.pull'
 /** Records up to which batches share a window. */
@@ -192,7 +192,7 @@ class CopyIndex {
   async writeTo (filename, flags, text) {
     const file = await fs.promises.open(filename, flags, 0o600)
     try {
-      if (flags === 'w') await shareAsLog(file.fd, this.logStatus())
+      if (flags === 'w') inherit(file.fd, this.logStatus())
       await file.writeFile(text)
       await datasync(file.fd, filename)
     } catch (err) {

@@ -8,7 +8,7 @@ const errors = require('../errors')
 const { canLock, tryLock } = require('../storage/lock')
 const { datasync } = require('../storage/datasync')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
-const { shareAsLog } = require('../storage/share-as-log')
+const { inherit } = require('../storage/inherit')
 
 const SUFFIX = '.mirror-id'
 const IDENTITY = /^[0-9a-f-]{36}\n$/
@@ -76,7 +76,7 @@ async function create (filename, folder, log) {
   const file = await fs.promises.open(unfinished, 'wx', 0o600)
   try {
     await file.write(`${identity}\n`)
-    await shareAsLog(file.fd, log)
+    inherit(file.fd, log)
     await datasync(file.fd, unfinished)
     // another process may have created it meanwhile
     await fs.promises.link(unfinished, filename).catch((err) => { if (err.code !== 'EEXIST') throw err })

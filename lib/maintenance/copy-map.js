@@ -8,7 +8,7 @@ const { randomUUID } = require('crypto')
 const { writeId } = require('../space/log-id')
 const { SUFFIX: MAP_SUFFIX } = require('../space/offset-map')
 const { mapOf } = require('../space/replaced-map')
-const { shareAsLog } = require('../storage/share-as-log')
+const { inherit } = require('../storage/inherit')
 
 /**
  * @param {string} log
@@ -71,7 +71,7 @@ function removeMap (target) {
 async function finish (name, log) {
   const handle = await fs.promises.open(name, 'r+')
   try {
-    await shareAsLog(handle.fd, log)
+    inherit(handle.fd, log)
     await handle.sync()
   } finally {
     await handle.close()

@@ -51,7 +51,7 @@ class BlockCache {
     this.startBefore = 0
     /** No record since the last compaction is before this; 0 if there was none. */
     this.base = 0
-    /** Cursors of what is not a stream, which go on if the log moves to another file. @type {Set<import('./cursor').Cursor>} */
+    /** What holds offsets besides streams: they are mapped when the log moves to another file. @type {Set<{ move: (map: import('../space/offset-map').OffsetMap) => void }>} */
     this.cursors = new Set()
     /** Changes whenever a block changes other than by growing, so that a cursor notices. */
     this.generation = 0

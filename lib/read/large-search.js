@@ -41,6 +41,7 @@ class LargeSearch extends Search {
   }
 
   finish () {
+    if (this.start !== this.blocks.start) return this.again()
     if (this.beforeSeq === -1) return this.give(this.after)
     this.find(this.beforeSeq + 1, this.low * this.blocks.blockSize - 1, true, (record) => this.give(record ?? this.after))
   }

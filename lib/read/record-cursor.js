@@ -3,6 +3,7 @@
 // The cursor over a log's records as they were appended: large ones as a whole, if the log is open with `large`.
 
 const { openCursor } = require('./cursor')
+const { openLargeCursor } = require('./large-cursor')
 
 /**
  * @param {import('./block-cache').BlockCache} blocks
@@ -11,10 +12,7 @@ const { openCursor } = require('./cursor')
  * @returns {import('./cursor').Cursor}
  */
 function openRecordCursor (blocks, range, onready) {
-  if (!blocks.large) return openCursor(blocks, range, onready)
-  // only then: most logs have no large records
-  const { openLargeCursor } = require('./large-cursor')
-  return openLargeCursor(blocks, range, onready)
+  return blocks.large ? openLargeCursor(blocks, range, onready) : openCursor(blocks, range, onready)
 }
 
 module.exports = { openRecordCursor }

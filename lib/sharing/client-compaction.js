@@ -34,6 +34,8 @@ async function followCompaction (sharing, replaced) {
     if (map === null || map.previousId !== sharing.id) throw replaced
     const tail = await readTail(ioOf(sharing.io, fd), map.end, blocks.blockSize, replaced)
     await clientEnd.stop()
+    // in a turn of its own: the read that has just ended may have answered callers, whose promises have not run on
+    await new Promise(resolve => setImmediate(resolve))
     if (sharing.isClosed) throw replaced
     moveTo(fd, map.base)
     blocks.moveTo(tail, map.base, map.base)

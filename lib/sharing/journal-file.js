@@ -5,7 +5,7 @@
 
 const fs = require('fs')
 const errors = require('../errors')
-const { isRoot } = require('../storage/user')
+const { inherit } = require('../storage/inherit')
 const { SALT_SIZE, decodeJournal, encodeEntries, encodeHeader, lastChecksum } = require('./journal-entries')
 
 /** Windows replaces no file that is open. */
@@ -88,7 +88,7 @@ class JournalFile {
       fs.rmSync(unfinished, { force: true })
       // not readable by others until it has the log's mode
       fd = fs.openSync(unfinished, 'wx', 0o600)
-      shareAsLog(fd, this.logStatus())
+      inherit(fd, this.logStatus())
       writeFully(fd, bytes, 0)
       if (!REPLACES_OPEN) {
         fs.closeSync(fd)
@@ -144,24 +144,6 @@ function writeFully (fd, bytes, offset) {
   for (let done = 0; done < bytes.length;) {
     done += fs.writeSync(fd, bytes, done, bytes.length - done, offset + done)
   }
-}
-
-/**
- * The next owner may be a process of any user who may write to the log: the file gets the log's owner and
- * group, as far as this process may give them, and its mode, whatever the umask.
- * @param {number} fd
- * @param {fs.Stats} log
- */
-function shareAsLog (fd, { mode, uid, gid }) {
-  // some file systems have no owners, or no modes; then there is nothing to give
-  try {
-    fs.fchownSync(fd, isRoot() ? uid : -1, gid)
-  } catch {}
-  try {
-    // another group than the log's may do no more than everybody
-    const group = fs.fstatSync(fd).gid === gid ? mode & 0o070 : mode & (mode & 0o007) << 3
-    fs.fchmodSync(fd, (mode & 0o707) | group)
-  } catch {}
 }
 
 /** @param {number} fd */

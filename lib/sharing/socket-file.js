@@ -7,7 +7,7 @@ const fs = require('fs')
 const net = require('net')
 const path = require('path')
 const { nullIfMissing } = require('../storage/directory')
-const { isRoot } = require('../storage/user')
+const { inheritByName } = require('../storage/inherit')
 
 /** Bytes in the path of a socket: Linux has room for 107, macOS for 103. */
 const MAX_PATH = 100
@@ -47,7 +47,8 @@ async function placeSocket (name, logStatus, onconnection) {
   try {
     const status = await place(name, async (temporary) => {
       await bind(server, temporary)
-      await shareAsLog(temporary, logStatus)
+      // on Linux and macOS, connecting needs write permission for the socket
+      inheritByName(temporary, logStatus)
       return await fs.promises.lstat(temporary, { bigint: true })
     })
     return { server, name, status, logStatus }
@@ -105,28 +106,6 @@ function bind (server, name) {
       resolve()
     })
   })
-}
-
-/**
- * On Linux and macOS, connecting needs write permission for the socket: so it gets the log's
- * mode, and its owner and group, as far as this process may give them.
- * @param {string} name of a socket that nobody else can reach
- * @param {fs.Stats} logStatus
- */
-async function shareAsLog (name, { mode, uid, gid }) {
-  await fs.promises.lchown(name, isRoot() ? uid : -1, gid).catch(() => {})
-  const given = await fs.promises.lstat(name)
-  await fs.promises.chmod(name, given.gid === gid ? mode & 0o666 : withoutGroup(mode))
-}
-
-/**
- * The group of the log may be others for the socket, and the other way round: both get what
- * both may do with the log.
- * @param {number} mode
- */
-function withoutGroup (mode) {
-  const common = (mode >> 3) & mode & 0o6
-  return (mode & 0o600) | (common << 3) | common
 }
 
 /**

@@ -10,7 +10,7 @@ const layout = require('../format/layout')
 const { writeChecksum } = require('../format/checksum')
 const { datasync } = require('../storage/datasync')
 const { deletedPart, holeOf } = require('../format/hole')
-const { writeAll } = require('./whole-writes')
+const { writeAll } = require('../storage/whole-writes')
 
 /** Bytes at the start and the end of a hole that are not all zeros. */
 const HOLE_EDGE = 16

@@ -8,9 +8,9 @@ const { format } = require('../format-value')
 const { optionNames } = require('../option-names')
 const { mustBeSignal } = require('../signal')
 const { Writer } = require('../write/writer')
+const { Compaction } = require('./compaction')
 
 /**
- * @typedef {import('./compaction').Compaction} Compaction
  * @typedef {import('./offset-map').OffsetMap} OffsetMap
  * @typedef {import('./types').Compacted} Compacted
  * @typedef {import('./types').CompactOptions} CompactOptions
@@ -58,8 +58,6 @@ class Compacting {
     if (this.log.refusal === null && remote !== null && 'compact' in remote) return this.compactRemotely(remote, options)
     const writer = this.writer()
     if (this.current !== null) throw errors.invalid('the log is being compacted already; wait until that has ended')
-    // only then: most processes do not compact
-    const { Compaction } = require('./compaction')
     const compaction = new Compaction(this, writer, { keep: keep === undefined ? null : this.keeping(keep), onProgress, signal })
     const ended = this.run(compaction)
     this.current = { compaction, ended }
@@ -186,8 +184,10 @@ class Compacting {
     for (const cursor of log.state.opened?.blocks.cursors ?? []) cursor.move(map)
     log.largeDeletion?.move(map)
     log.namedCursors?.move(map)
-    if (lastSeq !== null) log.advance(lastSeq)
+    // before anything else of the caller runs: who maps the seqs that are in memory has none yet from after the compaction
+    if (lastSeq !== null) log.since.replace(lastSeq)
     if (this.listeners.size > 0) callAll([...this.listeners], this.mapFor(map))
+    if (lastSeq !== null) log.show(lastSeq)
   }
 
   /**

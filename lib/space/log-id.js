@@ -6,6 +6,7 @@ const fs = require('fs')
 const path = require('path')
 const { syncFolder } = require('../storage/directory')
 const { OffsetMap } = require('./offset-map')
+const { OffsetMapWriter } = require('./offset-map-writer')
 const { filesOf, removeUnfinished } = require('./compaction-files')
 const { settleMap } = require('./replaced-map')
 
@@ -82,8 +83,6 @@ async function writeId (log, id, like = log) {
  * @param {fs.Stats} like the log whose mode and owner it gets
  */
 async function createIdMap (filename, id, like) {
-  // only then: it is rare
-  const { OffsetMapWriter } = require('./offset-map-writer')
   const writer = await OffsetMapWriter.create(filename, { id, previousId: null, base: 0 }, like)
   try {
     await writer.finish(0)

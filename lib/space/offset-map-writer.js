@@ -5,8 +5,8 @@
 const fs = require('fs')
 const { promisify } = require('util')
 const { datasync } = require('../storage/datasync')
-const { shareAsLog } = require('../storage/share-as-log')
-const { writeAll } = require('./whole-writes')
+const { inherit } = require('../storage/inherit')
+const { writeAll } = require('../storage/whole-writes')
 const { OffsetMap, PAGE_SIZE, RUNS_PER_PAGE, headerPage, sealPage, writeRun } = require('./offset-map')
 
 const open = promisify(fs.open)
@@ -37,7 +37,7 @@ class OffsetMapWriter {
    */
   static async create (filename, ids, log) {
     const fd = await open(filename, 'wx+', 0o600)
-    await shareAsLog(fd, log)
+    inherit(fd, log)
     return new OffsetMapWriter(filename, fd, ids)
   }
 

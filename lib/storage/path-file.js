@@ -16,12 +16,12 @@ const { writeCutFile } = require('./cut-file')
 const { datasync, explained } = require('./datasync')
 const { syncFolder } = require('./directory')
 const { Holes } = require('./holes')
+const { inherit } = require('./inherit')
 const { hasRoomForSuffix, locate } = require('./location')
 const { lastNonZero } = require('./last-data')
 const { acquireLock, canLock, tryLock, unlock } = require('./lock')
 const { pointFile } = require('./recovery-point')
 const { storageFile } = require('./storage-file')
-const { isRoot } = require('./user')
 const { SyncIoBudget, MAX_SYNC_BYTES } = require('./sync-io')
 const { watch } = require('./watch')
 
@@ -291,12 +291,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
 
   /** @type {NonNullable<LogFile['prepareSuccessor']>} */
   function prepareSuccessor (fd) {
-    const { mode, uid, gid } = fs.fstatSync(storage.fd)
-    try {
-      // as for the recovery point: some file systems have no owners, or no modes
-      fs.fchownSync(fd, isRoot() ? uid : -1, gid)
-      fs.fchmodSync(fd, mode & 0o777)
-    } catch {}
+    inherit(fd, fs.fstatSync(storage.fd))
     if (lock && !readOnly) acquireLock(String(filename), fd, lock)
     else if (isOwned && !tryLock(fd)) throw errors.locked(String(filename))
     successor = fs.fstatSync(fd, { bigint: true })

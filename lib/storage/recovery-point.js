@@ -12,7 +12,7 @@ const { lockIfPossible } = require('./lock')
 const { randomId } = require('./random-id')
 const { named, peekPoint, readPoint } = require('./recovery-point-reader')
 const { ACKNOWLEDGED_SIZE, acknowledgedLine, deletionsLine, pointLine, setAcknowledged } = require('./recovery-point-text')
-const { shareAsLog } = require('./share-as-log')
+const { inherit } = require('./inherit')
 
 /** Bytes of deletions: readers in other processes read all of them. */
 const MAX_RECORDED = 32 * 1024
@@ -122,7 +122,7 @@ class PathPoint {
     try {
       // not readable by others until it has the log's mode: deletions in it tell of data
       fd = await open(unfinished, 'w', 0o600)
-      await shareAsLog(fd, await this.logStatus())
+      inherit(fd, await this.logStatus())
       await writeFile(fd, text)
       await datasync(fd, unfinished)
       lockIfPossible(fd)

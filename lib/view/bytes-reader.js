@@ -72,6 +72,18 @@ class BytesReader {
   }
 
   /**
+   * @template T
+   * @param {number} count
+   * @param {() => T} read
+   * @returns {T[]} an array that grows with what is there: hostile bytes can have many counts within each other
+   */
+  items (count, read) {
+    const items = []
+    for (let i = 0; i < count; i++) items.push(read())
+    return items
+  }
+
+  /**
    * @param {number} count
    * @param {() => unknown} readKey
    * @param {() => unknown} readValue

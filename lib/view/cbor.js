@@ -35,7 +35,7 @@ class CborReader extends BytesReader {
       case NEGATIVE: return numberOf(-1n - argument)
       case BYTES: return bytesText(this.take(this.countOf(argument)))
       case TEXT: return this.text(this.countOf(argument))
-      case ARRAY: return this.nested(() => Array.from({ length: this.countOf(argument) }, () => this.value()))
+      case ARRAY: return this.nested(() => this.items(this.countOf(argument), () => this.value()))
       case MAP: return this.nested(() => this.object(this.countOf(argument), () => this.value(), () => this.value()))
       default: return this.tagged(argument)
     }

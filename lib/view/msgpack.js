@@ -44,7 +44,7 @@ class MessagePackReader extends BytesReader {
 
   /** @param {number} count */
   array (count) {
-    return this.nested(() => Array.from({ length: this.countOf(count) }, () => this.value()))
+    return this.nested(() => this.items(this.countOf(count), () => this.value()))
   }
 
   /** @param {number} count */

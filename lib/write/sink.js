@@ -21,7 +21,7 @@ const { optionNames } = require('../option-names')
  * @property {Error | null} refusal why nothing more is accepted
  * @property {import('../record-codec').RecordCodec} records
  * @property {import('../read/turn-budget').TurnBudget} turn
- * @property {{ opened: { writer: AnyWriter | null } | null }} state
+ * @property {{ opened: { writer: AnyWriter | null, blocks: import('../read/block-cache').BlockCache } | null }} state
  */
 
 const checkNames = optionNames('sink', ['sync'])
@@ -67,6 +67,7 @@ class SinkReader {
       try {
         checkNames(this.options)
         this.isSync = !!this.options.sync
+        this.log.state.opened?.blocks.cursors.add(this)
       } catch (thrown) {
         return this.fail(errors.thrown('an option', thrown))
       }
@@ -157,6 +158,15 @@ class SinkReader {
     this.finish()
   }
 
+  /**
+   * The log is another file now.
+   * @param {import('../space/offset-map').OffsetMap} map
+   */
+  move (map) {
+    const { stored } = this
+    if (stored.seq < map.base) stored.seq = map.down(stored.seq)
+  }
+
   /** @param {true | Error} end */
   onend (end) {
     this.hasEnded = true
@@ -194,6 +204,7 @@ class SinkReader {
 
   /** @param {Error | null} err */
   callBack (err) {
+    this.log.state.opened?.blocks.cursors.delete(this)
     if (this.cb === undefined) return
     try {
       this.cb(err, this.stored)

@@ -47,7 +47,7 @@ tape('with the option it is imported, with its deleted records in their places, 
   t.notOk(fs.existsSync(kept), 'told so, it is removed')
 })
 
-tape('an import is refused while indexes of ssb-db2 lie beside the old file, and goes on with those that were made during it', async (t) => {
+tape('an import is refused while indexes of ssb-db2 lie beside the old file, but not because of those made during it', async (t) => {
   const name = testFolder(t)
   const file = name('log.bipf')
   await OLD.make(file, RECORDS)
@@ -74,7 +74,7 @@ tape('an import is refused while indexes of ssb-db2 lie beside the old file, and
   await again.close()
 })
 
-tape('an import that was interrupted goes on, and without the option nothing new is created in its place', async (t) => {
+tape('an import that was interrupted starts again, and without the option nothing new is created in its place', async (t) => {
   const file = testFolder(t)('log')
   await OLD.make(file, RECORDS)
   fs.renameSync(file, `${file}.async-append-only-log`)

@@ -2,6 +2,7 @@
 
 // What records contain, found by trying; each encoding against the package that writes it.
 
+const { spawnSync } = require('child_process')
 const { isDeepStrictEqual } = require('util')
 const test = require('tape')
 const fc = require('fast-check')
@@ -118,6 +119,26 @@ test('any bytes are shown in any encoding, in one line, within a bounded time', 
   const lengths = [['cbor', [0x9b, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]], ['msgpack', [0xdd, 0xff, 0xff, 0xff, 0xff]], ['msgpack', [0xdf, 0xff, 0xff, 0xff, 0xff]], ['bipf', [0xfc, 0xff, 0xff, 0xff, 0x7f]]]
   for (const [encoding, bytes] of lengths) t.notEqual(new Decoder({ encoding }).decode(Buffer.from(bytes)).kind, encoding, 'a length beyond the end is not believed')
   t.pass(`seed ${seed}`)
+  t.end()
+})
+
+test('nested lengths, each as large as what is left of a record, take no memory for items that are not there', (t) => {
+  // in a process of its own, which could not survive them
+  const program = `
+    const { Decoder } = require(${JSON.stringify(require.resolve('../../lib/view/decoder'))})
+    for (const [encoding, type] of [['msgpack', 0xdd], ['msgpack', 0xdf], ['cbor', 0x9a], ['cbor', 0xba]]) {
+      const data = Buffer.alloc(1e6)
+      for (let at = 0; at < 5 * 199; at += 5) {
+        data[at] = type
+        data.writeUInt32BE(data.length - at - 5, at + 1)
+      }
+      if (new Decoder({ encoding }).decode(data).kind === encoding) process.exit(1)
+    }`
+  const { status, stderr } = spawnSync(process.execPath, ['--max-old-space-size=200', '-e', program])
+  t.equal(status, 0, String(stderr).split('\n').find(line => line.includes('FATAL')))
+  // bytes that end a process in which the package of the format decodes them
+  const hostile = [['bipf', Buffer.concat([Buffer.from('a401d8ffffff0f', 'hex'), Buffer.alloc(20)])], ['msgpack', Buffer.concat(Array.from({ length: 12000 }, () => Buffer.from('dd0000ea60', 'hex')))]]
+  for (const [encoding, data] of hostile) t.notEqual(new Decoder({ encoding }).decode(data).kind, encoding)
   t.end()
 })
 

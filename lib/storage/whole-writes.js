@@ -3,7 +3,7 @@
 // Writes buffers into a file, all of them: the system may write less than it is given.
 
 const fs = require('fs')
-const { sizeOf } = require('../storage/buffers')
+const { sizeOf } = require('./buffers')
 
 /**
  * @param {number} fd
