@@ -10,6 +10,7 @@ const { formatOf } = require('./lib/import/formats')
 const { importLog: writeImport } = require('./lib/import/import-log')
 const maps = require('./lib/import/import-map')
 const { OldFile } = require('./lib/import/old-file')
+const { mustHaveNoIndexes } = require('./lib/import/old-indexes')
 const { exportOptions, importOptions, readOptions } = require('./lib/import/options')
 const records = require('./lib/import/read-records')
 const { mustBePath } = require('./lib/maintenance/work')
@@ -75,6 +76,7 @@ async function importLog (file, target, options) {
   const { work, settings } = importOptions(options ?? {})
   mustBePath('the file', file)
   mustBePath('the target', target)
+  await mustHaveNoIndexes(target, async () => settings.from ?? await detectFormat(file))
   return writeImport(file, target, settings, work)
 }
 

@@ -666,7 +666,8 @@ exports.aaolBoundedStream = () => exports.invalid('Compaction cannot run if ther
 
 /** @param {string} filename */
 exports.aaolMustImport = (filename) => createError('flumelog:not-a-log',
-  `${filename}: this is a file of async-append-only-log; open it with the option import to import it, which keeps the old file`, { filename })
+  `${filename}: this is a file of async-append-only-log; open it with the option import to import it, which keeps the old file, ` +
+  `or rename it and run: flumelog import RENAMED ${filename} --keep-deleted`, { filename })
 
 /**
  * @param {string} filename
@@ -681,6 +682,13 @@ exports.aaolImportInterrupted = (filename, kept) => createError('flumelog:not-a-
  */
 exports.aaolKeptExists = (filename, kept) => createError('EEXIST',
   `EEXIST: ${filename}: this is a file of async-append-only-log, and ${kept} is there already, from an earlier import; move one of them`, { filename, path: kept })
+
+/**
+ * @param {string} filename
+ * @param {string} folder
+ */
+exports.aaolOldIndexes = (filename, folder) => createError('EEXIST',
+  `EEXIST: ${filename}: not imported: ${folder} has indexes of the old file, whose offsets are others; remove db2/indexes and db2/jit of ssb-db2, which builds them again`, { filename, path: folder })
 
 /** @param {string} filename */
 exports.aaolUnfinished = (filename) => createError('flumelog:not-a-log',

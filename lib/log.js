@@ -14,6 +14,7 @@ const { Opening, Open, Refusing } = require('./log-states')
 const { openLog } = require('./opening')
 const { recordCodecOf } = require('./record-codec')
 const { replaceable } = require('./replaceable')
+const { warnNotOpened } = require('./warn-not-opened')
 const { createSince } = require('./since')
 const { problemOf } = require('./read/get')
 const { NextChange } = require('./read/next-change')
@@ -65,7 +66,9 @@ class Log {
     this.settings = settings
     /** The options that can be changed while the log is open. */
     this.limits = { highWaterMark: settings.highWaterMark, overflow: settings.overflow }
-    this.since = createSince((cb) => this.nextChange(cb))
+    /** Whether `since` has, or had, a listener: if the log cannot be opened, it is never called. */
+    this.hasListeners = false
+    this.since = createSince((cb) => this.nextChange(cb), () => { this.hasListeners = true })
     this.records = recordCodecOf(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
     /** What is appended until the log is open; null: it is, or cannot be, or it is read-only. */
     this.early = settings.readOnly ? null : new EarlyAppends(settings, this.limits, (error) => this.refusedEarly(error))
@@ -139,8 +142,10 @@ class Log {
   cannotOpen (err) {
     const { calls } = /** @type {Opening} */ (this.state)
     this.state = new Refusing(err, null)
-    this.early?.fail(err)
+    const isAppendTold = this.early?.fail(err) ?? false
     this.early = null
+    if (this.hasListeners) warnNotOpened(err, 'listeners of `since`, such as flumedb and its views, wait in vain')
+    else if (calls.length === 0 && !isAppendTold) warnNotOpened(err, 'nobody waited for an answer')
     callAll(calls, err)
   }
 

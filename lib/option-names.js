@@ -13,17 +13,20 @@ const NAMES_ELSEWHERE = { start: 'gte', end: 'lte', min: 'gte', max: 'lte', offs
  * @param {string} of what takes the options
  * @param {readonly string[]} names that exist
  * @param {readonly string[]} [ignored] names that are accepted, but never suggested
+ * @param {boolean} [isOpen] whether to accept every name that resembles none of `names`
  * @returns {(options: any) => void} throws flumelog:invalid for an option that does not exist, and for what is no object.
  *   An option that is undefined counts as not given; inherited options count like own ones, as when they are read
  */
-function optionNames (of, names, ignored = []) {
+function optionNames (of, names, ignored = [], isOpen = false) {
   const known = new Set([...names, ...ignored])
   return (options) => {
     if (options === null || typeof options !== 'object' || Array.isArray(options) || types.isMap(options) || types.isSet(options)) {
       throw errors.invalid(`the options of ${of} must be an object, not ${format(options)}`)
     }
     for (const name in options) {
-      if (!known.has(name) && options[name] !== undefined && !isInheritedByAll(options, name)) throw unknown(of, name, names)
+      if (known.has(name) || options[name] === undefined || isInheritedByAll(options, name)) continue
+      const nearest = nearestOf(name, names)
+      if (nearest !== null || !isOpen) throw unknown(of, name, names, nearest)
     }
   }
 }
@@ -41,9 +44,9 @@ function isInheritedByAll (options, name) {
  * @param {string} of
  * @param {string} name
  * @param {readonly string[]} names
+ * @param {string | null} nearest
  */
-function unknown (of, name, names) {
-  const nearest = nearestOf(name, names)
+function unknown (of, name, names, nearest) {
   return errors.invalid(`unknown option \`${name}\` of ${of}: ` +
     (nearest === null ? `it takes ${names.map(known => `\`${known}\``).join(', ')}` : `did you mean \`${nearest}\`?`))
 }

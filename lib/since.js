@@ -14,17 +14,23 @@ const { mustBeFunction, rethrowLater } = require('./callbacks')
  * An `obz` observable of which a listener that throws does not keep the others from being called: what it throws is
  * thrown again on a stack of its own.
  * @param {Next} next waits for the next change
+ * @param {() => void} [onlisten] called when a listener is added
  * @returns {import('./types').Since & { set: (seq: number) => void, replace: (seq: number) => void }}
  */
-function createSince (next) {
+function createSince (next, onlisten = noop) {
   const obv = Obv()
+  const added = (/** @type {Listener} */ listener) => {
+    const call = guarded(listener)
+    onlisten()
+    return call
+  }
   /** @type {(listener: Listener, immediately?: boolean) => () => void} */
-  const since = (listener, immediately) => obv(guarded(listener), immediately)
+  const since = (listener, immediately) => obv(added(listener), immediately)
   return Object.assign(since, {
     /** @type {number | undefined} */
     value: undefined,
     /** @type {(listener: Listener, immediately?: boolean) => () => void} */
-    once: (listener, immediately) => obv.once(guarded(listener), immediately),
+    once: (listener, immediately) => obv.once(added(listener), immediately),
     next,
     /** Sets the value; `set` has to follow, which tells listeners. */
     replace (/** @type {number} */ seq) {
@@ -52,5 +58,7 @@ function guarded (listener) {
     }
   }
 }
+
+function noop () {}
 
 module.exports = { createSince }

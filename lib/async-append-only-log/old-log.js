@@ -24,12 +24,16 @@ const LEAST_GIVEN = 256
  */
 async function prepareFile (filename, { import: choice = false, blockSize: oldBlockSize = 65536 }, blockSize) {
   if (![true, false, 'keep', 'remove'].includes(choice)) throw errors.invalid(`import must be true, 'keep' or 'remove'; it is ${format(choice)}`)
+  // before ssb-db2 makes new ones, which it does while the log is opened
+  const indexes = choice === false ? null : require('../import/old-indexes').oldIndexes(filename)
   const kept = filename + SUFFIX
   const isThere = fs.existsSync(filename)
   const isKept = fs.existsSync(kept)
   const isOld = isThere && await isOldLog(filename, oldBlockSize)
   const mustImport = isOld || (!isThere && isKept)
   if (mustImport && choice === false) throw isOld ? errors.aaolMustImport(filename) : errors.aaolImportInterrupted(filename, kept)
+  // those beside an interrupted import were made while the log was not open: they have nothing
+  if (isOld && indexes !== null) throw errors.aaolOldIndexes(filename, indexes)
   if (isOld) await setAside(filename, kept)
   if (mustImport) {
     // loaded then: it is done once

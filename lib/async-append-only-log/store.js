@@ -9,6 +9,7 @@ const { callAll } = require('../callbacks')
 const { createLog } = require('../log')
 const { settingsOf } = require('../options')
 const { pathFile } = require('../storage/path-file')
+const { warnNotOpened } = require('../warn-not-opened')
 const layout = require('../format/layout')
 const { Compaction } = require('./compaction')
 const { Deletions } = require('./deletions')
@@ -67,7 +68,8 @@ class Store {
    * @param {Promise<unknown> | null} before
    */
   async open (options, before) {
-    await before
+    // at once without one: what is beside the file is looked at before the caller goes on
+    if (before !== null) await before
     await prepareFile(this.filename, options, this.newBlockSize)
     const log = createLog(pathFile(this.filename, this.settings), this.settings)
     await new Promise((resolve, reject) => log.onReady(err => err ? reject(err) : resolve(null)))
@@ -189,7 +191,9 @@ class Store {
     for (const { progress } of this.instances) if (progress.fail(err)) isTold = true
     this.compaction.fail(err)
     for (const stream of this.streams) stream.fail(err)
-    if (!isTold && this.log !== null) process.nextTick(() => { throw err })
+    // ssb-db2 ignores the errors of its streams, and its other calls wait for these
+    if (this.log === null) warnNotOpened(err, 'ssb-db2 waits in vain')
+    else if (!isTold) process.nextTick(() => { throw err })
   }
 
   /**

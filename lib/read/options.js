@@ -9,13 +9,11 @@ const { optionNames } = require('../option-names')
 const RANGE_NAMES = ['gt', 'gte', 'lt', 'lte', 'reverse', 'cache', 'fromStart']
 const STREAM_NAMES = [...RANGE_NAMES, 'deleted', 'live', 'old', 'limit', 'seqs', 'values', 'skipCorrupt', 'onSkip']
 
-/**
- * What flumedb, flumeview-query, ssb-db and ssb-db2 pass through to the `stream` of a log although no flumelog has such an option. They change
- * nothing about its records: some were made for level, the others are for the layers above.
- */
-const LEGACY_STREAM_NAMES = /** @type {const} */ (['keys', 'sync', 'private', 'meta', 'codec', 'fillCache', 'keyEncoding', 'valueEncoding', 'scan', 'createStream'])
+/** ssb-db and ssb-db2's migration pass these through, though no flumelog has them: they only resemble options. */
+const PASSED_THROUGH = ['keys', 'value']
 
-const checkStreamNames = optionNames('stream', STREAM_NAMES, LEGACY_STREAM_NAMES)
+/** flumedb, its views and ssb-db give a log all options of their own callers: only names that resemble one are mistakes. */
+const checkStreamNames = optionNames('stream', STREAM_NAMES, PASSED_THROUGH, true)
 const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'deleted', 'reuse'])
 
 /**
@@ -49,9 +47,7 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'deleted', 'reuse'])
  * @property {(range: Skipped) => void} [onSkip] called with each range that is skipped; if it throws, the stream ends
  *   with that error
  *
- * @typedef {{ [name in (typeof LEGACY_STREAM_NAMES)[number]]?: unknown }} IgnoredOptions of other logs, see LEGACY_STREAM_NAMES
- *
- * @typedef {RangeOptions & StreamOnlyOptions & IgnoredOptions} StreamOptions
+ * @typedef {RangeOptions & StreamOnlyOptions} StreamOptions
  *
  * @typedef {Pick<RangeOptions & StreamOnlyOptions, 'deleted' | 'live' | 'limit' | 'seqs' | 'values' | 'cache' | 'skipCorrupt' | 'onSkip' | 'fromStart'>} CursorStreamOptions
  *
@@ -161,4 +157,4 @@ function checkLimit (options) {
   throw errors.invalid(`limit must be a number of records, an integer; it is ${format(limit)}`)
 }
 
-module.exports = { rangeOf, scanRangeOf, streamRangeOf, movedOptions, STREAM_NAMES, LEGACY_STREAM_NAMES }
+module.exports = { rangeOf, scanRangeOf, streamRangeOf, movedOptions, STREAM_NAMES }

@@ -4,7 +4,7 @@
 
 const errors = require('../errors')
 const { optionNames, pick } = require('../option-names')
-const { STREAM_NAMES, LEGACY_STREAM_NAMES } = require('../read/options')
+const { STREAM_NAMES } = require('../read/options')
 
 /** @typedef {import('../read/source').Source<any>} Source */
 
@@ -15,7 +15,7 @@ const { STREAM_NAMES, LEGACY_STREAM_NAMES } = require('../read/options')
  *   does not exist is the error of the source
  */
 function sourceWith (of, own) {
-  const checkNames = optionNames(of, [...STREAM_NAMES, ...own], LEGACY_STREAM_NAMES)
+  const checkNames = optionNames(of, [...STREAM_NAMES, ...own])
   return (open, options = {}) => {
     if (options === null || typeof options !== 'object') return open(options ?? {})
     try {

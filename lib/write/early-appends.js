@@ -130,11 +130,13 @@ class EarlyAppends {
   /**
    * The log cannot be opened.
    * @param {Error} error
+   * @returns {boolean} whether there were any calls, all of which were told
    */
   fail (error) {
-    const { appender } = this
-    appender.waiters.fail(0, error)
-    appender.waiters.answer()
+    const { appender: { waiters } } = this
+    const { length } = waiters.fail(0, error)
+    waiters.answer()
+    return length > 0 && waiters.untold === null
   }
 }
 

@@ -47,6 +47,33 @@ tape('with the option it is imported, with its deleted records in their places, 
   t.notOk(fs.existsSync(kept), 'told so, it is removed')
 })
 
+tape('an import is refused while indexes of ssb-db2 lie beside the old file, but not because of those made during it', async (t) => {
+  const name = testFolder(t)
+  const file = name('log.bipf')
+  await OLD.make(file, RECORDS)
+  const before = fs.readFileSync(file)
+  for (const folder of ['jit', 'indexes']) {
+    fs.mkdirSync(name(folder))
+    fs.writeFileSync(`${name(folder)}/seq.index`, 'offsets')
+    const log = openLog(file, { import: true })
+    const problem = await log.collect().then(() => null, err => err)
+    t.equal(problem?.code, 'EEXIST')
+    t.ok(problem?.message.includes(name(folder)))
+    await log.close().catch(() => {})
+    t.ok(fs.readFileSync(file).equals(before), 'the old file stays')
+    fs.rmSync(name(folder), { recursive: true })
+  }
+  fs.mkdirSync(name('jit'))
+  const log = openLog(file, { import: true })
+  // as ssb-db2 does
+  fs.writeFileSync(`${name('jit')}/seq.index`, '')
+  t.equal((await log.collect()).length, 50)
+  await log.close()
+  const again = openLog(file, { import: true })
+  t.equal((await again.collect()).length, 50, 'later openings do not look for them')
+  await again.close()
+})
+
 tape('an import that was interrupted starts again, and without the option nothing new is created in its place', async (t) => {
   const file = testFolder(t)('log')
   await OLD.make(file, RECORDS)

@@ -319,3 +319,17 @@ test('a full disk ends an import with its error, and the old file and other file
   t.equal(await codeOf(importLog(name('old'), disk.file('log'))), 'ENOSPC')
   t.deepEqual(fs.readdirSync(disk.file('.')), [], 'nothing was durable yet, so nothing is left')
 })
+
+test('a file of async-append-only-log is not imported beside the indexes of ssb-db2; one of another format is', async (t) => {
+  const name = testFolder(t)
+  const records = [Buffer.from('one'), Buffer.from('two')]
+  fs.mkdirSync(name('jit'))
+  fs.writeFileSync(`${name('jit')}/seq.index`, 'offsets')
+  await OLD_LOGS['async-append-only-log'].make(name('old'), records)
+  t.equal(await codeOf(importLog(name('old'), name('log.bipf'))), 'EEXIST')
+  t.notOk(fs.existsSync(name('log.bipf')))
+  fs.writeFileSync(name('lines'), '{"a":1}\n')
+  t.equal((await importLog(name('lines'), name('log'))).records, 1)
+  fs.rmSync(name('jit'), { recursive: true })
+  t.equal((await importLog(name('old'), name('log.bipf'))).records, 2)
+})

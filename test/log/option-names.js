@@ -39,7 +39,7 @@ const PLACES = {
   batches: { of: 'stream', option: 'limit', wrong: 'limits', call: (log, options) => collect({ stream: log.batches }, options) },
   scan: { option: 'reuse', wrong: 'resue', call: (log, options) => wrap(log).scan(options, () => {}) },
   sink: { option: 'sync', wrong: 'snyc', call: (log, options) => event(resolve => pull(pull.values(['x']), log.sink(options, resolve))).then(rethrow) },
-  'push, stream': { of: 'stream', option: 'values', wrong: 'value', call: (log, options) => pushed(push(log).stream(options)) },
+  'push, stream': { of: 'stream', option: 'values', wrong: 'valeus', call: (log, options) => pushed(push(log).stream(options)) },
   'stream, with promises': { of: 'stream', option: 'signal', wrong: 'singal', call: (log, options) => all(wrap(log).stream(options)) },
   'batches, with promises': { of: 'batches', option: 'live', wrong: 'life', call: (log, options) => all(wrap(log).batches(options)) },
   createReadStream: { option: 'highWaterMark', wrong: 'highWatermark', call: (log, options) => wrap(log).createReadStream(options).toArray() },
@@ -54,7 +54,9 @@ for (const [place, { of = place, option, wrong, call }] of Object.entries(PLACES
     const log = FlumeLog(new RAM())
     await promises(log).append('first')
     t.equal(await messageOf(() => call(log, { [wrong]: true })), `unknown option \`${wrong}\` of ${of}: did you mean \`${option}\`?`)
-    t.match(await messageOf(() => call(log, { somethingElse: 0 })), new RegExp(`^unknown option \`somethingElse\` of ${of}: it takes .*\`${option}\``))
+    const others = await messageOf(() => call(log, { somethingElse: 0 }))
+    if (['stream', 'batches', 'push, stream'].includes(place)) t.equal(others, null, 'what resembles no option is for a layer above')
+    else t.match(others, new RegExp(`^unknown option \`somethingElse\` of ${of}: it takes .*\`${option}\``))
     t.ok(await messageOf(() => call(log, Object.create({ [wrong]: true }))), 'also one that is inherited')
     const bare = Object.assign(Object.create(null), { [wrong]: true })
     t.ok(await messageOf(() => call(log, bare)), 'also in an object without a prototype')
@@ -87,18 +89,23 @@ test('inherited options have the effect that own ones have', async (t) => {
   await promises(log).close()
 })
 
-test('what users of flumelogs pass to stream although it means nothing there is accepted', async (t) => {
+test('a stream ignores options of the layers above, which resemble none of its own, and two that do', async (t) => {
   const log = FlumeLog(new RAM())
   await promises(log).append(['one', 'two'])
   const all = await collect(log)
-  const passed = [
-    { keys: true, values: true, live: false, old: true, sync: false, reverse: false, codec: {} },
-    { private: true, meta: true },
-    { fillCache: false, keyEncoding: 'utf8', valueEncoding: 'json' },
-    { scan: true, createStream: () => {} }
-  ]
-  for (const options of passed) t.deepEqual(await collect(log, options), all, JSON.stringify(options))
-  t.match(await messageOf(() => collect(log, { key: true })), /it takes `gt`, .*`onSkip`$/, 'they are not suggested')
+  const passed = {
+    'ssb-db, createLogStream': { keys: true, values: true, raw: true, private: true, meta: true, fillCache: false, keyEncoding: 'utf8', valueEncoding: 'json' },
+    'ssb-db, createRawLogStream, from any client': { source: true, awaitReady: false, since: -1, somethingElse: 0 },
+    'ssb-db2, migrate': { keys: true, seqs: true, value: true, sync: false, reverse: false, codec: {}, old: true, live: false, gte: 0 },
+    'ssb-db2 and jitdb': { decrypt: false, updatePrivateIndex: true },
+    'flumeview-query': { scan: true, createStream: () => {}, reverse: false, live: false, old: true, sync: false, seqs: true, values: true, index: 'a', scores: [] },
+    'flumeview-links': { values: true, seqs: true, live: undefined, old: undefined, limit: undefined, reverse: undefined, unlinkedValues: true }
+  }
+  for (const [by, options] of Object.entries(passed)) {
+    t.deepEqual(await collect(log, options), all, by)
+    t.deepEqual(await pushed(push(log).stream(options)), all, `${by}, of a push-stream`)
+  }
+  t.match(await messageOf(() => collect(log, { revers: true, raw: true })), /did you mean `reverse`/, 'a mistake beside them is found')
   await promises(log).close()
 })
 
@@ -159,7 +166,8 @@ function rethrow (err) {
 
 function pushed (source) {
   return new Promise((resolve, reject) => {
-    source.pipe({ paused: false, write () {}, end: (err) => err && err !== true ? reject(err) : resolve() })
+    const values = []
+    source.pipe({ paused: false, write: (value) => values.push(value), end: (err) => err && err !== true ? reject(err) : resolve(values) })
   })
 }
 
@@ -199,7 +207,7 @@ test('names that every object has are no options, nor are the entries of a colle
   const log = FlumeLog(new RAM())
   await promises(log).append('first')
   for (const json of ['{ "__proto__": { "limit": 1 } }', '{ "toString": 1 }', '{ "constructor": true }']) {
-    t.match(await messageOf(() => collect(log, JSON.parse(json))), /^unknown option/, json)
+    t.equal((await collect(log, JSON.parse(json))).length, 1, json)
     t.match(await messageOf(() => all(wrap(log).stream(JSON.parse(json)))), /^unknown option/)
     t.match(await messageOf(() => wrap(log).append('x', JSON.parse(json))), /^unknown option/)
   }

@@ -152,7 +152,6 @@ for await (const { seq, value } of log.stream({ gt: 0, live: true, signal })) va
 for await (const seq of log.stream({ values: false })) seq.toFixed()
 for await (const value of log.stream({ seqs: false, reverse: true })) value.text
 for await (const record of log.stream(range)) record
-for await (const { seq } of log.stream({ keys: true, sync: false })) seq.toFixed()
 for await (const { value } of bare.stream()) value.readUInt8(0)
 const walk: AsyncIterableIterator<LogRecord<Message>> = log.stream()
 const records: LogIterator<LogRecord<Message>> = log.stream()
