@@ -111,8 +111,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     refuseSpecialFile(location.path, filename)
     for (const folder of location.newFolders) await syncFolder(path.dirname(folder)).catch(err => { throw explained(err, filename) })
     for (let opens = 1; ; opens++) {
-      // a storage creates its file with the first write, and the lock has to come before that
-      await (readOnly ? promisify(file.open)() : promisify(file.write)(0, Buffer.alloc(0)))
+      await promisify(file.open)()
       try {
         if (await ownFile(opens === MAX_OPENS)) return
       } catch (err) {
