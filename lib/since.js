@@ -15,7 +15,7 @@ const { mustBeFunction, rethrowLater } = require('./callbacks')
  * thrown again on a stack of its own.
  * @param {Next} next waits for the next change
  * @param {() => void} [onlisten] called when a listener is added
- * @returns {import('./types').Since & { set: (seq: number) => void, replace: (seq: number) => void }}
+ * @returns {import('./types').Since & { value: number | undefined, set: (seq: number) => void }} set: the listeners are told
  */
 function createSince (next, onlisten = noop) {
   const obv = Obv()
@@ -32,10 +32,6 @@ function createSince (next, onlisten = noop) {
     /** @type {(listener: Listener, immediately?: boolean) => () => void} */
     once: (listener, immediately) => obv.once(added(listener), immediately),
     next,
-    /** Sets the value; `set` has to follow, which tells listeners. */
-    replace (/** @type {number} */ seq) {
-      this.value = seq
-    },
     set (/** @type {number} */ seq) {
       this.value = seq
       obv.set(seq)

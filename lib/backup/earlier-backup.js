@@ -144,7 +144,7 @@ class EarlierBackup {
     const { source, file, extent } = this
     const { blockSize } = source
     // it may not have all of a deletion that was interrupted
-    const isChanging = extent.rewrites.some(({ offset }) => Math.floor(offset / blockSize) === number)
+    const isChanging = extent.patches.some(({ offset }) => Math.floor(offset / blockSize) === number)
     if ((number + 1) * blockSize > extent.end || isChanging) return null
     const [mine, copy] = await Promise.all([source.summary(number), readSummary(file, (number + 1) * blockSize)])
     const last = blockSize - layout.CHECKED_PADDING_SIZE

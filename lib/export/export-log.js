@@ -11,6 +11,7 @@ const { createLog, logBehind } = require('../log')
 const { settingsOf } = require('../options')
 const { onAbort } = require('../signal')
 const { createFolders } = require('../storage/directory')
+const { inheritMode } = require('../storage/inherit')
 const { pathFile } = require('../storage/path-file')
 const { finishAs, linkOrCopy } = require('../maintenance/repaired-files')
 const { OutFile } = require('./out-file')
@@ -50,7 +51,7 @@ async function exportLog (filename, target, { to, fields = [] }, work) {
     const stopListening = onAbort(work.signal, () => fs.rmSync(unfinished, { force: true }))
     try {
       const exported = await write(log, filename, unfinished, to, fields, work)
-      await fs.promises.chmod(unfinished, (await fs.promises.stat(filename)).mode & 0o777).catch(() => {})
+      inheritMode(unfinished, await fs.promises.stat(filename))
       work.mustGoOn()
       stopListening()
       await finishAs(unfinished, async () => {

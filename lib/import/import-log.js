@@ -14,6 +14,7 @@ const { ALL_SUFFIXES, mustBeFree } = require('../maintenance/beside')
 const { finishAs, linkNew } = require('../maintenance/repaired-files')
 const { settingsOf } = require('../options')
 const { createFolders } = require('../storage/directory')
+const { inheritMode } = require('../storage/inherit')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
 const { Digest } = require('./digest')
@@ -212,8 +213,13 @@ class Import {
   async addAll (map, skipped, onprogress) {
     const { old, oldBlockSize, settings } = this
     let reported = -Infinity
-    onprogress(0, old.size)
+    // a log that was trimmed starts with a hole
+    let start = 0
     for await (const items of await FORMATS[this.format].read(old, { blockSize: oldBlockSize, large: settings.large })) {
+      if (reported === -Infinity) {
+        start = items[0]?.offset ?? 0
+        onprogress(reported = 0, old.size - start)
+      }
       for (const item of items) {
         const adding = this.add(item)
         if (adding !== null) await adding
@@ -222,11 +228,11 @@ class Import {
       const { offset } = items[items.length - 1] ?? { offset: 0 }
       if (offset - reported < PROGRESS_STEP) continue
       reported = offset
-      onprogress(offset, old.size)
+      onprogress(offset - start, old.size - start)
       await map.writeFile(entryBytes(this.entries.splice(0)))
     }
     await map.writeFile(entryBytes(this.entries.splice(0)))
-    onprogress(old.size, old.size)
+    onprogress(old.size - start, old.size - start)
   }
 
   /**
@@ -299,9 +305,8 @@ async function finish (imported, original, unfinished, target, given, settings, 
   try {
     await mustBeAsRead(imported, unfinished, settings, work)
     work.mustGoOn()
-    const { mode } = await fs.promises.stat(original)
-    // some file systems have no modes
-    for (const suffix of ['', ...SUFFIXES]) await fs.promises.chmod(unfinished + suffix, mode & 0o777).catch(() => {})
+    const old = await fs.promises.stat(original)
+    for (const suffix of ['', ...SUFFIXES]) inheritMode(unfinished + suffix, old)
     allMustBeFree(target, given)
     const beside = SUFFIXES.filter(suffix => fs.existsSync(unfinished + suffix))
     for (const suffix of beside) await fs.promises.rename(unfinished + suffix, target + suffix)

@@ -70,12 +70,12 @@ async function replace (extent, file, isMoved) {
  * log's name after a crash.
  * @param {import('./extent').Extent} extent
  */
-async function completeChanges ({ io, rewrites, trim, blockSize }) {
-  if (rewrites.length === 0 && trim === null) return
+async function completeChanges ({ io, patches, trim, blockSize }) {
+  if (patches.length === 0 && trim === null) return
   // killed in the middle, the next opening must find the rest
   await io.sync()
   await io.syncPoint()
-  for (const { offset, data } of rewrites) await io.write(offset, data)
+  for (const { offset, data } of patches) await io.write(offset, data)
   if (trim !== null) await punchHead(io, trim.from, trim.start, blockSize)
   await io.sync()
 }

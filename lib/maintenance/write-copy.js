@@ -4,6 +4,7 @@
 
 const fs = require('fs')
 const errors = require('../errors')
+const { inheritMode } = require('../storage/inherit')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
 const { onAbort } = require('../signal')
@@ -40,9 +41,8 @@ async function writeCopy (extent, unfinished, original, options, work, finish) {
     await create(unfinished)
     const copied = await copyRecords(extent, unfinished, options, work)
     await mustBeValid(unfinished, copied, work)
-    // last: the log may be one that nobody can write; some file systems have no modes
-    const { mode } = await fs.promises.stat(original)
-    await fs.promises.chmod(unfinished, mode & 0o777).catch(() => {})
+    // last: the log may be one that nobody can write
+    inheritMode(unfinished, await fs.promises.stat(original))
     work.mustGoOn()
     stopListening()
     return { copied, finished: await finish(copied) }

@@ -186,8 +186,6 @@ class FollowedPoint {
     // closed all the time, or written by a program that leaves no recovery points
     if (point === null && this.current === null) return state !== this.knownState
     if (point === null || this.current === null) return true
-    // an earlier version does not count its deletions
-    if (point.writer === undefined) return baseId(point) !== baseId(this.current)
     return point.writer !== this.known.writer || Number(point.dropped) > this.known.number
   }
 
@@ -240,14 +238,6 @@ class FollowedPoint {
  */
 function lastNumber (point) {
   return Math.max(point?.dropped ?? 0, ...(point?.deletions ?? []).map(({ number = 0 }) => number))
-}
-
-/**
- * @param {RecoveryPoint} point
- * @returns {string | undefined} what its id is without the deletions that were appended
- */
-function baseId ({ id }) {
-  return id?.split('+')[0]
 }
 
 /**

@@ -74,9 +74,8 @@ function countToLeave (records, size, smallLog = SMALL_LOG) {
  * @param {number} blockSize
  * @returns {Promise<number | null>}
  */
-async function countAfterCrash (read, { offset, rewrites, deletions, counted, start = 0 }, kept, blockSize) {
-  // those of an earlier version do not say which records they deleted
-  if (!isMark(counted) || counted.end > offset || rewrites.length > 0) return null
+async function countAfterCrash (read, { offset, deletions, counted, start = 0 }, kept, blockSize) {
+  if (!isMark(counted) || counted.end > offset) return null
   const { end, records, tie } = counted
   const position = end % blockSize
   const before = position === 0 ? NO_BYTES : await read(end - position, position)

@@ -32,7 +32,7 @@ const CHECKSUM_FROM_END = 8
  * @property {DeletedRecord[]} records in the order of their seqs; none if all of the block is deleted
  * @property {number | null} checksum that the block has without their data; null: it is not full, or has none
  * @property {WholeBlock} [whole] the block becomes a hole
- * @property {number} [number] in the order in which their writer recorded them; missing: an earlier version recorded it
+ * @property {number} [number] in the order in which their writer recorded them; missing: not recorded yet
  *
  * @typedef {object} WholeBlock
  * @property {number} size of the block in bytes: the file may not show it while the first blocks are rewritten

@@ -30,7 +30,7 @@ const MAX_FINAL_ZEROS = 3
  * @property {number} recovered bytes behind the recovery point that are whole
  * @property {Block | null} damagedTail the block that ends at `kept`, if it is corrupt in its
  *   middle, so that the log continues in the block after it
- * @property {import('./deletions').Patch[]} rewrites what is missing of deletions that a crash interrupted
+ * @property {import('./deletions').Patch[]} patches what is missing of deletions that a crash interrupted
  * @property {import('../storage/recovery-point').RecoveryPoint | null} point if it was made for this file
  *
  * @typedef {(offset: number, size: number) => Promise<Buffer>} Read
@@ -71,7 +71,7 @@ async function findEnd (read, size, point, options) {
     dataEnd: lastByte < end ? end : dataEnd,
     recovered: isCrashed ? end - point.offset : 0,
     damagedTail: isCorrupt ? tail : null,
-    rewrites: patches.filter(({ offset }) => offset < end),
+    patches: patches.filter(({ offset }) => offset < end),
     point: isCrashed ? point : null
   }
 }

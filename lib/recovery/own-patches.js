@@ -3,7 +3,6 @@
 // What a log's file has yet to get, by the recovery point beside it.
 
 const { applyPatches, ownDeletions, patchesOf } = require('./deletions')
-const { ownRewrites } = require('./rewrites')
 
 /**
  * @typedef {import('../storage/recovery-point').RecoveryPoint} RecoveryPoint
@@ -21,16 +20,15 @@ const { ownRewrites } = require('./rewrites')
  */
 async function ownPatches (read, size, point, blockSize) {
   if (point === null) return { patches: [], deleted: new Set(), isComplete: true }
-  // a live writer made them for the log that it has open
-  const rewrites = point.isHeld ? point.rewrites : await ownRewrites(read, size, point.rewrites, blockSize)
   const { start = 0 } = point
   // of what is trimmed, nothing has to be deleted
   const listed = point.deletions.filter(({ block }) => block >= start)
+  // a live writer made them for the log that it has open
   const deletions = point.isHeld ? listed : await ownDeletions(read, size, listed, blockSize)
   return {
-    patches: [...rewrites.map(({ offset, data }) => ({ offset, data })), ...patchesOf(deletions, blockSize)],
+    patches: patchesOf(deletions, blockSize),
     deleted: new Set(deletions.flatMap(({ records }) => records.map(({ seq }) => seq))),
-    isComplete: rewrites.length === point.rewrites.length && deletions.length === listed.length
+    isComplete: deletions.length === listed.length
   }
 }
 

@@ -15,12 +15,12 @@ const { punchHead } = require('./punch-head')
 async function recover (io, found, blockSize) {
   const { kept, cut, dataEnd, damagedTail, trim } = found
   let name = null
-  if (found.rewrites.length > 0 || trim !== null) {
+  if (found.patches.length > 0 || trim !== null) {
     // killed in the middle, the next opening must find the rest of these blocks, and what belongs there
     await io.sync()
     await io.syncPoint()
   }
-  for (const { offset, data } of found.rewrites) await io.write(offset, data)
+  for (const { offset, data } of found.patches) await io.write(offset, data)
   if (trim !== null) await punchHead(io, trim.from, trim.start, blockSize)
   if (cut > 0) {
     if (dataEnd > kept) name = await io.keepCut(kept, dataEnd)

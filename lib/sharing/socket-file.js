@@ -48,7 +48,7 @@ async function placeSocket (name, logStatus, onconnection) {
     const status = await place(name, async (temporary) => {
       await bind(server, temporary)
       // on Linux and macOS, connecting needs write permission for the socket
-      inheritByName(temporary, logStatus)
+      inheritByName(temporary, { ...logStatus, mode: logStatus.mode & 0o666 })
       return await fs.promises.lstat(temporary, { bigint: true })
     })
     return { server, name, status, logStatus }

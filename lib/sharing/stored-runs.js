@@ -36,10 +36,7 @@ const { CLIENT, FORGET, MOVE, RUN, VOID } = require('./journal-entries')
  * @returns {Promise<Map<string, StoredClient>>} by id, in hex
  */
 async function storedRuns (entries, end, read, blockSize, start = 0) {
-  const { clients, candidates: all, moves } = replay(entries, start)
-  // an earlier version also added such runs behind the MOVE
-  const hasMoved = (/** @type {number} */ seq) => [...moves].some(([offset, base]) => base > 0 && base <= start && seq >= offset && seq < base)
-  const candidates = moves.size === 0 ? all : all.filter(({ run }) => !hasMoved(run.seq))
+  const { clients, candidates } = replay(entries, start)
   clip(candidates, end)
   const blockAt = blocksOf(read, end, blockSize)
   for (const { run, client, limit } of candidates) {
@@ -93,7 +90,7 @@ function replay (entries, start) {
       clip(candidates, entry.offset)
     }
   }
-  return { clients, candidates, moves }
+  return { clients, candidates }
 }
 
 /**

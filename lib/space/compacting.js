@@ -185,7 +185,7 @@ class Compacting {
     log.largeDeletion?.move(map)
     log.namedCursors?.move(map)
     // before anything else of the caller runs: who maps the seqs that are in memory has none yet from after the compaction
-    if (lastSeq !== null) log.since.replace(lastSeq)
+    if (lastSeq !== null) log.since.value = lastSeq
     if (this.listeners.size > 0) callAll([...this.listeners], this.mapFor(map))
     if (lastSeq !== null) log.show(lastSeq)
   }

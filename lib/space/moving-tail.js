@@ -25,8 +25,9 @@ class MovingTail {
     /** Positions in it of records that are not kept, if it is. @type {number[]} */
     this.dropped = []
     if (this.isSealed) {
-      target.add(tail.buffer, tail.end, tail.number * blockSize)
+      // first: `keep` may append
       packer.startBlock()
+      target.add(tail.buffer, tail.end, tail.number * blockSize)
     } else if (this.isSame) this.dropped = target.addTail(tail.buffer, tail.end, tail.number * blockSize)
     if (target.lastSeq === -1) target.addHole()
     /** The block in which the new file ends. */

@@ -35,6 +35,15 @@ function inheritByName (name, log) {
 }
 
 /**
+ * The mode alone, for a copy of the log under another name: its owner is who makes it.
+ * @param {string} name
+ * @param {fs.Stats} log
+ */
+function inheritMode (name, log) {
+  quietly(() => fs.chmodSync(name, modeFor(log, fs.statSync(name).gid)))
+}
+
+/**
  * The owner and the mode one after the other: a process that may not give the file to the log's group can still give it a mode.
  * @param {fs.Stats} log
  * @param {{ chown: (uid: number, gid: number) => void, groupOf: () => number, chmod: (mode: number) => void }} file
@@ -42,16 +51,18 @@ function inheritByName (name, log) {
 function give ({ mode, uid, gid }, file) {
   // some file systems have no owners, or no modes; then there is nothing to inherit
   quietly(() => file.chown(isRoot() ? uid : -1, gid))
-  quietly(() => file.chmod(file.groupOf() === gid ? mode & 0o777 : withoutGroup(mode)))
+  quietly(() => file.chmod(modeFor({ mode, gid }, file.groupOf())))
 }
 
 /**
- * The file has another group than the log: members of the log's group are among all others there, and the other way round. Both may do
+ * If the file has another group than the log, members of the log's group are among all others there, and the other way round: both may do
  * what both may do with the log.
- * @param {number} mode of the log
+ * @param {{ mode: number, gid: number }} log
+ * @param {number} group of the file
  * @returns {number}
  */
-function withoutGroup (mode) {
+function modeFor ({ mode, gid }, group) {
+  if (group === gid) return mode & 0o777
   const common = (mode >> 3) & mode & OTHERS
   return (mode & OWNER) | (common << 3) | common
 }
@@ -72,4 +83,4 @@ function isRoot () {
   }
 }
 
-module.exports = { inherit, inheritByName }
+module.exports = { inherit, inheritByName, inheritMode }

@@ -48,7 +48,7 @@ function parseLine (line) {
  */
 function pointLine ({ offset, counted, dropped = 0, start, trimming }, writer) {
   const trim = trimming && { from: trimming.from, tie: recordAsText(trimming.tie) }
-  return formatLine(JSON.stringify({ offset, rewrites: [], id: randomUUID(), writer, dropped, counted, start, trimming: trim }))
+  return formatLine(JSON.stringify({ offset, id: randomUUID(), writer, dropped, counted, start, trimming: trim }))
 }
 
 /**
@@ -127,8 +127,8 @@ function parseDeletions (lines) {
       block,
       records: records.map(parseRecord),
       checksum,
-      ...(whole === undefined ? {} : { whole: { size, live, replaces: Buffer.from(replaces, 'base64') } }),
-      ...(number === undefined ? {} : { number })
+      number,
+      ...(whole === undefined ? {} : { whole: { size, live, replaces: Buffer.from(replaces, 'base64') } })
     })))
   }
   return parsed
@@ -145,16 +145,14 @@ function parsePoint (text, isHeld) {
   if (json === null) return null
   const acknowledged = parseLine(second)
   try {
-    const { offset, rewrites, id, writer, dropped, counted, start, trimming } = JSON.parse(json)
+    const { offset, id, writer, dropped, counted, start, trimming } = JSON.parse(json)
     const deletions = parseDeletions(more)
     return {
       offset,
-      rewrites: rewrites.map((/** @type {{ offset: number, data: string, replaces?: string }} */ { offset, data, replaces }) => (
-        { offset, data: Buffer.from(data, 'base64'), ...(replaces === undefined ? {} : { replaces: Buffer.from(replaces, 'base64') }) }
-      )),
       deletions: deletions.flat(),
       id: deletions.length === 0 ? id : `${id}+${deletions.length}`,
-      ...(writer === undefined ? {} : { writer, dropped }),
+      writer,
+      dropped,
       ...(counted === undefined ? {} : { counted }),
       ...(start === undefined ? {} : { start }),
       ...(trimming === undefined ? {} : { trimming: { from: trimming.from, tie: parseRecord(trimming.tie) } }),

@@ -28,23 +28,16 @@ const write = promisify(fs.write)
  * What a writer leaves beside the log while it has it open.
  * @typedef {object} RecoveryPoint
  * @property {number} offset up to here everything was durable when this was written
- * @property {Rewrite[]} rewrites deletions that an earlier version had in progress
  * @property {Deletion[]} deletions that the log may not have yet, in the order in which they were made
- * @property {string} [id] another one each time it is written, or a deletion is recorded
- * @property {string} [writer] another one each time a log is opened; missing: an earlier version wrote this
- * @property {number} [dropped] the highest number of a deletion of this writer that is not listed any more: the log has it
+ * @property {string} id another one each time it is written, or a deletion is recorded
+ * @property {string} writer another one each time a log is opened
+ * @property {number} dropped the highest number of a deletion of this writer that is not listed any more: the log has it
  * @property {import('../recovery/count-records').CountMark} [counted] records in front of an offset that is not greater than `offset`;
  *   missing: not known
- * @property {number} [start] of the log; missing: nothing was trimmed, or an earlier version wrote this
+ * @property {number} [start] of the log; missing: nothing was trimmed
  * @property {Trimming} [trimming] the blocks before `start` may not be zeros yet
  * @property {number | null} acknowledged up to here the writer has acknowledged appends, if it is alive; null: not known
  * @property {boolean} isHeld whether its writer is alive; false if that cannot be known here
- *
- * @typedef {object} Rewrite
- * @property {number} offset of a block in the log
- * @property {Buffer} data bytes that belong there
- * @property {Buffer} [replaces] CRC-32 (uint32, little-endian) of what was there before, for each line of the block in which
- *   a deleted record has data (see lib/recovery/rewrites.js); versions before that wrote none
  *
  * @typedef {object} Trimming
  * @property {number} from offset of the first block that may not be zeros yet

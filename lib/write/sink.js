@@ -67,7 +67,8 @@ class SinkReader {
       try {
         checkNames(this.options)
         this.isSync = !!this.options.sync
-        this.log.state.opened?.blocks.cursors.add(this)
+        // a log in a stream has no blocks, and is never compacted
+        this.log.state.opened?.blocks?.cursors.add(this)
       } catch (thrown) {
         return this.fail(errors.thrown('an option', thrown))
       }
@@ -204,7 +205,7 @@ class SinkReader {
 
   /** @param {Error | null} err */
   callBack (err) {
-    this.log.state.opened?.blocks.cursors.delete(this)
+    this.log.state.opened?.blocks?.cursors.delete(this)
     if (this.cb === undefined) return
     try {
       this.cb(err, this.stored)

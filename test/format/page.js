@@ -9,8 +9,8 @@ const test = require('tape')
 const fc = require('fast-check')
 const FlumeLog = require('../..')
 const { promises } = require('../helpers/promises')
+const { event } = require('../helpers/reading')
 const { testFolder } = require('../helpers/folder')
-const { collect, event } = require('../helpers/reading')
 
 const page = fs.readFileSync(path.join(__dirname, '..', '..', 'format.md'), 'utf8')
 
@@ -284,14 +284,14 @@ function readPoint (name) {
   const lines = fs.readFileSync(name, 'utf8').match(/^([0-9a-f]{8}) (.*)\n([0-9a-f]{8}) (\d{16})\n$/)
   const [json, acknowledged] = [lines[2], lines[4]]
   const isWhole = [[lines[1], json], [lines[3], acknowledged]].every(([digits, text]) => parseInt(digits, 16) === crc32(Buffer.from(text)))
-  const { offset, rewrites } = JSON.parse(json)
-  return { isWhole, offset, rewrites, acknowledged: Number(acknowledged) }
+  const { offset } = JSON.parse(json)
+  return { isWhole, offset, acknowledged: Number(acknowledged) }
 }
 
 test('the recovery point on the page is valid, and that of an open log is as described', async (t) => {
   const [, digits, json] = page.match(/^([0-9a-f]{8}) (\{.*\})$/m)
   t.equal(parseInt(digits, 16), crc32(Buffer.from(json)))
-  t.deepEqual(JSON.parse(json), { offset: 128, rewrites: [] })
+  t.deepEqual(JSON.parse(json), { offset: 128 })
   const [, lineDigits, line] = page.match(/^([0-9a-f]{8}) (\d{16})$/m)
   t.equal(parseInt(lineDigits, 16), crc32(Buffer.from(line)))
   t.equal(Number(line), exampleBytes(t).length, 'and so is its second line')
@@ -302,7 +302,7 @@ test('the recovery point on the page is valid, and that of an open log is as des
   // readers are told in the next turn of the event loop
   await event(setImmediate)
   await event(setImmediate)
-  t.deepEqual(readPoint(file('log.recovery-point')), { isWhole: true, offset: 0, rewrites: [], acknowledged: 10 })
+  t.deepEqual(readPoint(file('log.recovery-point')), { isWhole: true, offset: 0, acknowledged: 10 })
   await log.close()
   t.notOk(fs.existsSync(file('log.recovery-point')), 'it is removed by close')
   t.notOk(fs.existsSync(file('log.recovery-point.new')))
@@ -327,21 +327,6 @@ test('the deletion on the page is recorded like that, and repeated when the log 
   await copy.close()
   t.ok(fs.readFileSync(file('copy')).equals(after))
   await log.close()
-})
-
-test('bytes of a deletion in the recovery point of an earlier version are used instead of those in the file', async (t) => {
-  const file = testFolder(t)
-  const after = exampleBytes(t)
-  const before = Buffer.from(after)
-  before.write(exampleRecords()[1], 12) // as if the deletion had got no further than this; the checksum is the new one
-  fs.writeFileSync(file('log'), before)
-  const json = JSON.stringify({ offset: 128, rewrites: [{ offset: 0, data: after.toString('base64', 0, 64) }] })
-  fs.writeFileSync(file('log.recovery-point'), `${crc32(Buffer.from(json)).toString(16).padStart(8, '0')} ${json}\n`)
-  const log = promises(FlumeLog(file('log'), { blockSize: 64 }))
-  const seqs = await collect(log.log, { values: false })
-  t.deepEqual(seqs, exampleSeqs().toSpliced(1, 1))
-  await log.close()
-  t.ok(fs.readFileSync(file('log')).equals(after), 'and they are put into the file')
 })
 
 test('truncated bytes are kept in a file named after their offset, as the page says', async (t) => {

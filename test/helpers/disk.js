@@ -226,7 +226,7 @@ class Disk {
       maxRecorded: this.maxRecorded,
       read: (cb) => start('point.read', cb, () => shown(this.points[this.points.length - 1])),
       write: (point, cb) => {
-        const kept = { ...clone(point), rewrites: [], recorded: [], synced: 0, id: `point ${++this.pointsWritten}`, isHeld: false }
+        const kept = { ...clone(point), recorded: [], synced: 0, id: `point ${++this.pointsWritten}`, isHeld: false }
         start('point.write', cb, () => {
           // it is written beside the one that it replaces
           const taken = this.points.at(-1) === null ? 0 : POINT_SIZE

@@ -34,7 +34,7 @@ function clientBlocks (blockSize = BLOCK_SIZE, cacheSize = 0) {
   writeChecksum(without)
   const deletion = { ...deletionOf(blockSize, file.subarray(blockSize, 2 * blockSize), [0], storedChecksum(without)), number: 1 }
   /** @type {any} */
-  let recorded = { id: 'a', writer: 'w', offset: 0, rewrites: [], deletions: [], dropped: 0, isHeld: true, acknowledged: file.length }
+  let recorded = { id: 'a', writer: 'w', offset: 0, deletions: [], dropped: 0, isHeld: true, acknowledged: file.length }
   /** @type {Array<{ answer: () => void, fail: (err: Error) => void }>} */
   const reads = []
   const io = {

@@ -134,7 +134,7 @@ tape('a recovery point that is read slowly does not take back a deletion of a la
   const file = testFolder(t)('log')
   await makeFile(file)
   const { deletion } = deletionIn(file)
-  const before = { offset: 0, rewrites: [], deletions: [], id: 'a', writer: 'w', dropped: 0, acknowledged: 0, isHeld: true }
+  const before = { offset: 0, deletions: [], id: 'a', writer: 'w', dropped: 0, acknowledged: 0, isHeld: true }
   const after = { ...before, deletions: [deletion], id: 'a+1' }
   /** Reads of the file in progress, which are answered with what it had when they were started. */
   const reads = []

@@ -34,7 +34,7 @@ function changingFile (before, after, calls) {
   return file
 }
 
-const heldPoint = (acknowledged) => ({ offset: 0, rewrites: [], deletions: [], id: 'held', acknowledged, isHeld: true })
+const heldPoint = (acknowledged) => ({ offset: 0, deletions: [], id: 'held', acknowledged, isHeld: true })
 
 const find = (file, blockSize) => findVisibleEnd(file, file.read, 'log', { blockSize, checksum: true, isWhole: () => true })
 
@@ -62,7 +62,7 @@ tape('a log is found while its writer makes its very first write', async (t) => 
 })
 
 tape('a file with a recovery point that is not its own is an error if it is no log', async (t) => {
-  const state = { bytes: TORN, point: { offset: 1, rewrites: [], deletions: [], id: 'left', acknowledged: null, isHeld: false } }
+  const state = { bytes: TORN, point: { offset: 1, deletions: [], id: 'left', acknowledged: null, isHeld: false } }
   t.equal(await errorOf(find(changingFile(state, state, 0))), 'flumelog:not-a-log')
 })
 

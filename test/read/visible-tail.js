@@ -11,7 +11,7 @@ const BLOCK_SIZE = 64
 /** Where records of 10 bytes end: two, three and four of them. */
 const [TWO, THREE, FOUR] = [28, 42, 56]
 
-const point = (offset, { acknowledged = null, isHeld = false } = {}) => ({ offset, rewrites: [], acknowledged, isHeld })
+const point = (offset, { acknowledged = null, isHeld = false } = {}) => ({ offset, acknowledged, isHeld })
 
 /** Records of 10 bytes, each filled with one of these. */
 function records (...fills) {

@@ -10,7 +10,9 @@ const pull = require('pull-stream')
 const FlumeLog = require('../..')
 const layout = require('../../lib/format/layout')
 const { createLog } = require('../../lib/log')
+const { deletionOf } = require('../../lib/recovery/deletions')
 const { pathFile } = require('../../lib/storage/path-file')
+const { acknowledgedLine, deletionsLine } = require('../../lib/storage/recovery-point-text')
 const { settingsOf } = require('../../lib/options')
 const { testFolder } = require('../helpers/folder')
 const { Disk, randomFrom } = require('../helpers/disk')
@@ -224,19 +226,18 @@ tape('a recovery point that contradicts the file is ignored', async (t) => {
   const numbers = records.filter(({ deleted }) => !deleted).map(({ number }) => number)
   const other = smallLog({ blocks: 2, hasTail: true, checksum: true, first: 500 })
   const pointOf = (json) => `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`
-  const image = other.bytes.subarray(0, BLOCK_SIZE).toString('base64')
   const contents = {
-    'one beyond the end': pointOf(JSON.stringify({ offset: bytes.length + 1, rewrites: [] })),
-    'one far beyond it': pointOf(JSON.stringify({ offset: 1e15, rewrites: [] })),
-    'one in the middle of a record': pointOf(JSON.stringify({ offset: records[1].seq + 3, rewrites: [] })),
-    'one in a padding': pointOf(JSON.stringify({ offset: records[2].end + 4, rewrites: [] })),
-    'a negative one': pointOf(JSON.stringify({ offset: -1, rewrites: [] })),
-    'one that is no number': pointOf(JSON.stringify({ offset: 'here', rewrites: [] })),
-    'deletions in another log': pointOf(JSON.stringify({ offset: records[4].end, rewrites: [{ offset: 0, data: image }] })),
-    'deletions beyond the end': pointOf(JSON.stringify({ offset: 0, rewrites: [{ offset: bytes.length, data: image }] })),
+    'one beyond the end': pointOf(JSON.stringify({ offset: bytes.length + 1 })),
+    'one far beyond it': pointOf(JSON.stringify({ offset: 1e15 })),
+    'one in the middle of a record': pointOf(JSON.stringify({ offset: records[1].seq + 3 })),
+    'one in a padding': pointOf(JSON.stringify({ offset: records[2].end + 4 })),
+    'a negative one': pointOf(JSON.stringify({ offset: -1 })),
+    'one that is no number': pointOf(JSON.stringify({ offset: 'here' })),
+    'deletions in another log': pointOf(JSON.stringify({ offset: records[4].end })) + acknowledgedLine(0) + deletionsLine([deletionOf(0, other.bytes, [0], null)]),
+    'deletions beyond the end': pointOf(JSON.stringify({ offset: 0 })) + acknowledgedLine(0) + deletionsLine([{ ...deletionOf(0, other.bytes, [0], null), block: bytes.length }]),
     'something else': pointOf(JSON.stringify({ some: 'thing' })),
     'no JSON': pointOf('offset 5'),
-    'a wrong checksum': pointOf(JSON.stringify({ offset: 0, rewrites: [] })).replace(/^./, hex => hex === '0' ? '1' : '0'),
+    'a wrong checksum': pointOf(JSON.stringify({ offset: 0 })).replace(/^./, hex => hex === '0' ? '1' : '0'),
     'no text at all': Buffer.from([0, 255, 3, 200, 128, 9, 0, 0, 0, 0, 0, 77]),
     'an empty file': '',
     'nothing but a zero checksum': '00000000 \n'
@@ -466,7 +467,7 @@ function smallLog ({ blocks, hasTail, checksum, first = 1 }) {
 function diskOf (bytes, offset = null) {
   const disk = new Disk()
   disk.file('log').write(0, bytes, () => {})
-  disk.points = [offset === null ? null : { offset, rewrites: [], deletions: [], recorded: [], synced: 0 }]
+  disk.points = [offset === null ? null : { offset, deletions: [], recorded: [], synced: 0 }]
   return disk
 }
 

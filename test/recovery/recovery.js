@@ -14,7 +14,8 @@ const { storageFile } = require('../../lib/storage/storage-file')
 const { dataOf, sealedBlock, tailOf } = require('../helpers/bytes')
 const { Disk, randomFrom } = require('../helpers/disk')
 const { promises } = require('../helpers/promises')
-const { leavePoint, rewriteImage } = require('../helpers/rewrite-image')
+const { leavePoint } = require('../helpers/left-point')
+const { deletionOf } = require('../../lib/recovery/deletions')
 const { testFolder } = require('../helpers/folder')
 const { collect } = require('../helpers/reading')
 
@@ -100,7 +101,7 @@ tape('opening a log read-only does not change it', async (t) => {
   for (let i = 0; i < 50; i++) await log.append(`record number ${i}`)
   await log.close()
   fs.appendFileSync(file, Buffer.from([100, 0, 1, 2, 3]))
-  fs.writeFileSync(file + '.recovery-point', '00000000 {"offset":0,"rewrites":[]}\n')
+  fs.writeFileSync(file + '.recovery-point', '00000000 {"offset":0}\n')
   const before = contents(folder('.'))
 
   const reader = promises(FlumeLog(file, { readOnly: true }))
@@ -246,7 +247,7 @@ tape('an interrupted deletion in the recovery point of another log is not comple
   const after = tailOf([Buffer.alloc(100), Buffer.alloc(100)])
   for (const [current, isDone] of [[bytes, false], [before, true], [Buffer.concat([after.subarray(0, 120), before.subarray(120)]), true]]) {
     fs.writeFileSync(file, current)
-    leavePoint(file, 208, [rewriteImage(0, before, after)])
+    leavePoint(file, 208, [deletionOf(0, before, [0, 104], null)])
     const again = promises(FlumeLog(file))
     await again.onReady()
     t.ok(fs.readFileSync(file).equals(isDone ? after : current))

@@ -212,26 +212,31 @@ testOfFiles('a socket that a worker thread places has the mode of its log', asyn
 testOfFiles('a socket gets the permissions of its log where nobody else can reach it', async (t) => {
   const file = testFolder(t)
   withUmask(t, 0)
-  const { chmod, rename } = fs.promises
+  const address = addressOf(file('log'), 0o600)
+  const { chmodSync } = fs
+  const { rename } = fs.promises
   const seen = []
-  fs.promises.chmod = async (name, mode) => {
+  fs.chmodSync = (name, mode) => {
     seen.push(['chmod', modeOf(path.dirname(name)), mode.toString(8)])
-    await chmod(name, mode)
+    chmodSync(name, mode)
   }
   fs.promises.rename = async (from, to) => {
     seen.push(['rename', modeOf(path.dirname(from)), modeOf(from)])
     await rename(from, to)
   }
-  t.teardown(() => Object.assign(fs.promises, { chmod, rename }))
-  await listenOn(t, addressOf(file('log'), 0o600))
+  t.teardown(() => {
+    fs.chmodSync = chmodSync
+    fs.promises.rename = rename
+  })
+  await listenOn(t, address)
   t.deepEqual(seen, [['chmod', '700', '600'], ['rename', '700', '600']])
 })
 
 testOfFiles('if the socket cannot have the group of the log, its group and others get what both may do', async (t) => {
   const file = testFolder(t)
-  const chown = fs.promises.lchown
-  fs.promises.lchown = async () => { throw new Error('not permitted') }
-  t.teardown(() => { fs.promises.lchown = chown })
+  const { lchownSync } = fs
+  fs.lchownSync = () => { throw new Error('not permitted') }
+  t.teardown(() => { fs.lchownSync = lchownSync })
   const modes = { 660: '600', 664: '644', 666: '666', 606: '600' }
   for (const [mode, expected] of Object.entries(modes)) {
     const address = addressOf(file(mode), parseInt(mode, 8))

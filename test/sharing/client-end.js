@@ -30,7 +30,7 @@ function clientEnd () {
   const file = Buffer.alloc(BLOCK_SIZE)
   for (let position = 0; position < 8 * SIZE;) position = layout.writeRecord(file, position, RECORD)
   /** @type {any} */
-  let recorded = { id: 'a', writer: 'w', offset: 0, rewrites: [], deletions: [], dropped: 0, isHeld: true, acknowledged: file.length }
+  let recorded = { id: 'a', writer: 'w', offset: 0, deletions: [], dropped: 0, isHeld: true, acknowledged: file.length }
   let isHeld = false
   /** @type {Array<{ answer: () => void, fail: (err: Error) => void }>} */
   const reads = []

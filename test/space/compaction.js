@@ -149,6 +149,29 @@ tape('`keep` decides which records stay, those that are appended meanwhile among
   await log.close()
 })
 
+tape('what `keep` appends is in the log, also while it is asked about the last block', async (t) => {
+  const file = testFolder(t)('log')
+  for (const large of [false, true]) {
+    const log = await open(`${file}-${large}`, { blockSize: 512, large })
+    for (let n = 0; n < 5; n++) await log.append(`record ${n}`)
+    const appended = []
+    await log.compact({
+      keep: (value) => {
+        appended.push(log.append(`beside ${value}`))
+        return true
+      }
+    })
+    const seqs = await Promise.all(appended)
+    t.deepEqual(await Promise.all(seqs.map(async (seq) => String(await log.get(seq)))), numbers(5).map(n => `beside record ${n}`))
+    await log.close()
+    const again = await open(`${file}-${large}`, { large })
+    const values = []
+    for await (const { value } of again.stream()) values.push(String(value))
+    t.deepEqual(values, [...numbers(5).map(n => `record ${n}`), ...numbers(5).map(n => `beside record ${n}`)])
+    await again.close()
+  }
+})
+
 tape('an offset from before a compaction gives an error that says that its record may have moved, one that was trimmed since does not', async (t) => {
   const file = testFolder(t)('log')
   const log = await open(file, SMALL)

@@ -7,27 +7,26 @@ const test = require('tape')
 const fs = require('fs')
 const path = require('path')
 const { promisify } = require('util')
-const { crc32 } = require('zlib')
 const FlumeLog = require('../..')
 const locking = require('fs-native-extensions')
 const { pointFile } = require('../../lib/storage/recovery-point')
 const { testFolder } = require('../helpers/folder')
 const { start } = require('../helpers/processes')
 const { promises } = require('../helpers/promises')
-const { leavePoint } = require('../helpers/rewrite-image')
 const { isNode } = require('../helpers/runtime')
 
 const PROGRAMS = path.join(__dirname, '..', 'helpers', 'programs')
 const WITHOUT_NATIVE_PART = [path.join(PROGRAMS, 'without-native-part.js')]
 const POINT = { offset: 128, deletions: [], acknowledged: 200 }
 /** The same, as it is read. */
-const READ = { ...POINT, rewrites: [], dropped: 0 }
+const READ = { ...POINT, dropped: 0 }
 
 /** Of one record in a block, of this many bytes. */
 const deletion = (block, length, checksum = 4294967295) => ({
   block,
   records: [{ seq: block, length, replaces: Buffer.alloc(Math.ceil(length / 64) * 4, length) }],
-  checksum
+  checksum,
+  number: 1
 })
 
 /** The recovery point of a log with mode 0644. */
@@ -64,7 +63,7 @@ test('what was written is read, with its deletions, another id each time, and he
   const deletions = [deletion(64, 100)]
   await write({ offset: 256, deletions, dropped: 3, acknowledged: 300 })
   const second = await read()
-  t.deepEqual(second, { offset: 256, rewrites: [], deletions, dropped: 3, acknowledged: 300, id: second.id, writer: second.writer, isHeld: true })
+  t.deepEqual(second, { offset: 256, deletions, dropped: 3, acknowledged: 300, id: second.id, writer: second.writer, isHeld: true })
   t.notEqual(second.id, first.id)
   t.equal(second.writer, first.writer)
 })
@@ -165,13 +164,6 @@ test('a deletion that could not be recorded is overwritten by the next', { skip:
   await record([deletion(64, 10)])
   t.deepEqual((await read()).deletions, [deletion(64, 10)])
   t.ok(fs.statSync(filename).size > 0)
-})
-
-test('deletions that an earlier version had in progress are read', async (t) => {
-  const { folder, read } = pointIn(t)
-  const rewrites = [{ offset: 64, data: Buffer.from('what will be there'), replaces: Buffer.alloc(4, 1) }, { offset: 0, data: Buffer.alloc(70) }]
-  leavePoint(folder('log'), 128, rewrites)
-  t.deepEqual(await read(), { offset: 128, rewrites, deletions: [], id: 'left', acknowledged: null, isHeld: false })
 })
 
 test('after remove there is no file, and to publish does nothing', async (t) => {
@@ -316,13 +308,6 @@ test('an offset that was read half-written is read again', { skip: !isNode }, as
 
   overwrite(half)
   t.equal((await read()).acknowledged, null, 'or, if it stays as it is, not known')
-})
-
-test('a recovery point of one line, as earlier versions wrote it, is read', async (t) => {
-  const { filename, read } = pointIn(t)
-  const json = '{"offset":128,"rewrites":[]}'
-  fs.writeFileSync(filename, `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`)
-  t.deepEqual(await read(), { offset: 128, rewrites: [], deletions: [], id: undefined, acknowledged: null, isHeld: false })
 })
 
 test('a first line that is not whole counts as missing', async (t) => {

@@ -28,6 +28,8 @@ class Member {
     this.appended = 0
     /** @type {LiveStream[]} */
     this.live = []
+    /** What streams gave that have ended, in the order of the log. @type {Array<{ what: string, records: Array<{ seq: number, text: string }> }>} */
+    this.finished = []
   }
 
   get name () {
@@ -199,7 +201,9 @@ class Member {
       const deleted = new Set(this.role === 'reader' ? [] : [...model.entries.values()].filter(({ deletion, deletedBy }) => deletion === 'acknowledged' && (isFirst || deletedBy === this.number)))
       const records = await collect(log.stream({ reverse, ...this.pace() }), this)
       if (reverse) records.reverse()
-      if (!this.process.isAlive || log.flumelog.id !== id) return
+      if (!this.process.isAlive) return
+      this.finished.push({ what: `reading${reverse ? ' in reverse' : ''}`, records })
+      if (log.flumelog.id !== id) return
       model.check(records, { who: `${this.name} reads${reverse ? ' in reverse' : ''}`, expected, deleted, id })
     })
   }

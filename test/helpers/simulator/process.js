@@ -57,9 +57,12 @@ class Process {
     return this.world.timeline.add(delay, () => this.run(run))
   }
 
-  /** @param {number} time */
+  /**
+   * @param {number} time milliseconds since the start of the run
+   * @param {() => void} run
+   */
   at (time, run) {
-    return this.after(time - this.world.timeline.time, run)
+    return this.world.timeline.addAt(time, () => this.run(run))
   }
 
   run (run) {

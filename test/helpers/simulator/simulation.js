@@ -33,6 +33,7 @@ class Simulation {
     this.filename = '/data/log'
     this.calls = 0
     this.hadFaults = false
+    this.hadCrash = false
     this.operations = 0
     this.members = 0
     /** @type {Member[]} */
@@ -59,6 +60,7 @@ class Simulation {
     this.weights = Object.entries(WEIGHTS).map(([name, weight]) => /** @type {[string, number]} */ ([name, weight * random.pick([0, 0.3, 1, 1, 3])]))
     this.pauses = random.pick([[0, 0.02], [0, 0, 0.05, 0.3], [0, 0, 0.05, 0.5, 5, 50], [1, 10]])
     world.onkill = (process) => {
+      this.hadCrash = true
       for (const member of this.all) {
         if (member.process !== process) continue
         this.model.died(member.number)
@@ -320,7 +322,11 @@ class Simulation {
       if (text(shown) !== text(wanted)) world.problem(`${member.name} at the end has ${shown.length} records, ${first.member.name} ${wanted.length}: ${difference(shown, wanted)}`)
     }
     await world.run(() => false, 500)
-    for (const { live } of this.all) for (const stream of live) this.checkLive(stream, [...seen.keys()])
+    const present = [...seen.keys()]
+    for (const member of this.all) {
+      for (const stream of member.live) this.checkLive(stream, present)
+      for (const read of member.finished) this.checkFinished(member, read, present)
+    }
   }
 
   /**
@@ -334,6 +340,30 @@ class Simulation {
     let isOver = false
     Promise.all([stream.return(), next]).finally(() => { isOver = true })
     await this.settle(`the end of a live stream of member ${number}`, () => isOver)
+  }
+
+  /**
+   * A stream has given each record between the first and the last that it gave, whatever happened meanwhile.
+   * @param {Member} member
+   * @param {{ what: string, records: Array<{ seq: number, text: string }> }} read
+   * @param {import('./model').Entry[]} present what is in the log at the end, in its order
+   */
+  checkFinished ({ name }, { what, records }, present) {
+    const seen = new Set(records.map(({ text }) => this.model.entries.get(text)))
+    const indexes = present.flatMap((entry, i) => seen.has(entry) ? [i] : [])
+    for (let i = indexes[0]; i < Number(indexes.at(-1)); i++) {
+      const entry = present[i]
+      if (this.wasThere(entry) && !seen.has(entry)) this.world.problem(`${name}, ${what}: ${nameOf(entry)} at ${entry.seq} was passed over, ${records.length} given`)
+    }
+  }
+
+  /**
+   * @param {import('./model').Entry} entry which is in the log at the end
+   * @returns {boolean} whether it was, as readers see it, ever since it was appended
+   */
+  wasThere (entry) {
+    // a crash brings back what only the memory of a process had trimmed
+    return entry.deletion === 'no' && !(entry.mayBeTrimmed && this.hadCrash)
   }
 
   /** A live stream has given each record in front of the last that it gave. */
@@ -357,7 +387,7 @@ class Simulation {
     }
     const until = isOver || !member.process.isAlive ? last : present.length
     present.forEach((entry, i) => {
-      if (i < until && !seen.has(entry) && entry.deletion === 'no' && !entry.mayBeTrimmed) world.problem(`${who}: ${nameOf(entry)} at ${entry.seq} was passed over, ${records.length} given`)
+      if (i < until && !seen.has(entry) && this.wasThere(entry)) world.problem(`${who}: ${nameOf(entry)} at ${entry.seq} was passed over, ${records.length} given`)
     })
   }
 }

@@ -36,7 +36,16 @@ class Timeline {
    * @returns {Event}
    */
   add (delay, run) {
-    const event = { at: this.time + Math.max(0, delay), order: this.added++, run, isCancelled: false }
+    return this.addAt(this.time + Math.max(0, delay), run)
+  }
+
+  /**
+   * @param {number} at milliseconds since the start: of two events at the same time, the order is certain
+   * @param {() => void} run
+   * @returns {Event}
+   */
+  addAt (at, run) {
+    const event = { at, order: this.added++, run, isCancelled: false }
     const { heap } = this
     let i = heap.push(event) - 1
     for (let parent; i > 0 && isBefore(event, heap[parent = (i - 1) >> 1]); i = parent) heap[i] = heap[parent]

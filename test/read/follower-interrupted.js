@@ -13,7 +13,8 @@ const { until } = require('../helpers/followers')
 const { sealedBlock, tailOf, dataOf } = require('../helpers/bytes')
 const { promises } = require('../helpers/promises')
 const { collect, codeOf } = require('../helpers/reading')
-const { leavePoint, rewriteImage } = require('../helpers/rewrite-image')
+const { leavePoint } = require('../helpers/left-point')
+const { deletionOf } = require('../../lib/recovery/deletions')
 
 const BLOCK_SIZE = 512
 const SIZE = 100
@@ -32,7 +33,7 @@ const deletedIn = (blocks) => blocks.map((block) => {
   return after
 })
 
-const imagesOf = (blocks) => deletedIn(blocks).map((after, i) => rewriteImage(i * BLOCK_SIZE, blocks[i], after))
+const deletionsOf = (blocks) => blocks.map((block, i) => deletionOf(i * BLOCK_SIZE, block, [FRAME], null))
 
 const OFFSET = BLOCK_SIZE + 2 * FRAME
 const SEQS = [0, FRAME, 2 * FRAME, 3 * FRAME, BLOCK_SIZE, BLOCK_SIZE + FRAME]
@@ -40,7 +41,7 @@ const SEQS = [0, FRAME, 2 * FRAME, 3 * FRAME, BLOCK_SIZE, BLOCK_SIZE + FRAME]
 tape('deletions in the recovery point of another log hide no records from a reader', async (t) => {
   const file = testFolder(t)('log')
   fs.writeFileSync(file, Buffer.concat(blocksOf(1)))
-  leavePoint(file, OFFSET, imagesOf(blocksOf(101)))
+  leavePoint(file, OFFSET, deletionsOf(blocksOf(101)))
   const reader = promises(FlumeLog(file, { readOnly: true, blockSize: BLOCK_SIZE, cacheSize: 0 }))
   t.deepEqual((await collect(reader.log)).map(({ seq }) => seq), SEQS)
   t.deepEqual(await reader.get(FRAME), dataOf(SIZE, 3), 'nor from a get')
@@ -51,7 +52,7 @@ tape('deletions that were interrupted in this log are shown as complete', async 
   const file = testFolder(t)('log')
   const blocks = blocksOf(1)
   fs.writeFileSync(file, Buffer.concat(blocks))
-  leavePoint(file, OFFSET, imagesOf(blocks))
+  leavePoint(file, OFFSET, deletionsOf(blocks))
   const halfway = deletedIn(blocks).map((after, i) => Buffer.concat([after.subarray(0, FRAME + 50), blocks[i].subarray(FRAME + 50)]))
   for (const current of [blocks, halfway]) {
     fs.writeFileSync(file, Buffer.concat(current))
@@ -66,7 +67,7 @@ tape('deletions are found to be those of this log when its block size is known o
   const file = testFolder(t)('log')
   const blocks = blocksOf(1)
   fs.writeFileSync(file, blocks[0].subarray(0, FRAME))
-  leavePoint(file, OFFSET, imagesOf(blocks))
+  leavePoint(file, OFFSET, deletionsOf(blocks))
   const reader = FlumeLog(file, { readOnly: true, cacheSize: 0 })
   const seqs = []
   pull(reader.stream({ live: true, values: false }), pull.drain(seq => { seqs.push(seq) }, () => {}))
