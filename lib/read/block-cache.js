@@ -110,6 +110,11 @@ class BlockCache {
     return this.tail.number * this.blockSize + this.tail.end
   }
 
+  /** Whether the cache can hold the whole log. */
+  get fits () {
+    return this.tail.number <= this.maxBlocks
+  }
+
   /** Whether all that is known of the log has been trimmed by another process, and what came since was not read yet: the log is not empty. */
   get isOvertaken () {
     return this.start > 0 && this.start >= this.end

@@ -136,9 +136,9 @@ class BlockLoader {
    * @returns {Block[]}
    */
   parseAll ({ first, count, cacheShare }, buffers) {
-    const { blocksPerBuffer } = this.blocks
-    // a block that is read for one record is likely to be read for another one later
-    const remembersParts = cacheShare === 1
+    const { blocksPerBuffer, fits } = this.blocks
+    // a block that is read for one record is likely to be read for another one later; if the log fits in the cache, it is there then
+    const remembersParts = cacheShare === 1 && !fits
     return Array.from({ length: count }, (_, i) =>
       this.parse(first + i, buffers[Math.floor(i / blocksPerBuffer)], i % blocksPerBuffer, remembersParts))
   }

@@ -27,7 +27,10 @@ function filesOf (log) {
  */
 async function removeUnfinished (log) {
   const { unfinished, unfinishedMap } = filesOf(log)
-  for (const name of [unfinished, unfinishedMap]) await fs.promises.unlink(name).catch(nullIfMissing)
+  for (const name of [unfinished, unfinishedMap]) {
+    // every opening asks, and hardly ever is one there; `fs.promises` takes longer to load than all of this
+    if (fs.lstatSync(name, { throwIfNoEntry: false }) !== undefined) await fs.promises.unlink(name).catch(nullIfMissing)
+  }
 }
 
 /**

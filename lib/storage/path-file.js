@@ -64,7 +64,7 @@ const MAX_OPENS = 10
  *   copies the bytes from `offset` to `end` into a file beside the log
  * @property {(size: number, cb: (err: Error | null, offset?: number) => void) => void} [lastNonZero] the offset of the last byte
  *   before `size` that is not zero, -1 if there is none; faster than by `read`
- * @property {((cb: Done) => void) | null} checkPath gives `flumelog:replaced` if the path no longer leads to the open file
+ * @property {((cb: Done) => void) | null} checkPath gives `flumelog:replaced` if the path no longer leads to the open file; may call back at once
  * @property {((onchange: () => void) => import('./watch').Watch) | null} watch tells when the file has changed
  * @property {import('./location').Location | null} location
  * @property {(() => boolean) | null} tryLock takes the lock that excludes other writers, if none has it; null: files cannot be locked here
@@ -111,8 +111,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     refuseSpecialFile(location.path, filename)
     for (const folder of location.newFolders) await syncFolder(path.dirname(folder)).catch(err => { throw explained(err, filename) })
     for (let opens = 1; ; opens++) {
-      // a storage creates its file with the first write, and the lock has to come before that
-      await (readOnly ? promisify(file.open)() : promisify(file.write)(0, Buffer.alloc(0)))
+      await promisify(file.open)()
       try {
         if (await ownFile(opens === MAX_OPENS)) return
       } catch (err) {
@@ -145,6 +144,12 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
 
   /** @type {(cb: Done) => void} */
   function checkPath (cb) {
+    // after each fsync; as of a write, whether the call slept tells whether it has waited, as on a network
+    if (closeStorage === null && budget.start(0, true) && !budget.mustDefer) {
+      const problem = problemOf(() => fs.statSync(location.path, { bigint: true }))
+      budget.finish()
+      return cb(problem)
+    }
     const before = identity
     fs.stat(location.path, { bigint: true }, (err, found) => cb(problemOf(() => {
       if (err) throw err

@@ -4,8 +4,8 @@
 // durable offset, as JSON; the second, which is rewritten in place, the acknowledged one. Lines
 // with deletions, as JSON, are appended behind them.
 
+const { randomUUID } = require('crypto')
 const { crc32 } = require('zlib')
-const { randomId } = require('./random-id')
 
 /** Digits of an acknowledged offset: as many as the largest safe integer has. */
 const OFFSET_DIGITS = 16
@@ -48,7 +48,7 @@ function parseLine (line) {
  */
 function pointLine ({ offset, counted, dropped = 0, start, trimming }, writer) {
   const trim = trimming && { from: trimming.from, tie: recordAsText(trimming.tie) }
-  return formatLine(JSON.stringify({ offset, id: randomId(), writer, dropped, counted, start, trimming: trim }))
+  return formatLine(JSON.stringify({ offset, id: randomUUID(), writer, dropped, counted, start, trimming: trim }))
 }
 
 /**

@@ -5,11 +5,11 @@
 // acknowledged appends.
 
 const fs = require('fs')
+const { randomUUID } = require('crypto')
 const { callbackify, promisify } = require('util')
 const { datasync } = require('./datasync')
 const { nullIfMissing, syncFolder } = require('./directory')
 const { lockIfPossible } = require('./lock')
-const { randomId } = require('./random-id')
 const { named, peekPoint, readPoint } = require('./recovery-point-reader')
 const { ACKNOWLEDGED_SIZE, acknowledgedLine, deletionsLine, pointLine, setAcknowledged } = require('./recovery-point-text')
 const { inherit } = require('./inherit')
@@ -107,7 +107,7 @@ class PathPoint {
   async write (point) {
     const { deletions, acknowledged } = point
     const unfinished = this.filename + '.new'
-    this.writer ??= randomId()
+    this.writer ??= randomUUID()
     const first = pointLine(point, this.writer)
     const text = first + acknowledgedLine(acknowledged) + deletionsLine(deletions)
     this.acknowledged = acknowledged
