@@ -55,6 +55,8 @@ function countFile (filename, fdOf) {
     // a file of this name that another program has made is left alone
     if (text && parseLine(text.split('\n')[0]) === null) return
     if (records !== null && await replace(records).then(() => true, () => false)) return
+    // on a full disk, a part may be there
+    await fs.promises.unlink(filename + '.new').catch(() => {})
     if (text !== undefined) await fs.promises.unlink(filename).catch(() => {})
   }
 

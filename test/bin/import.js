@@ -93,7 +93,7 @@ test('an import that is killed, or stopped by Ctrl-C, starts again with the same
   const { code, stdout } = await run()
   t.equal(code, 0)
   t.match(stdout, /^compared: 200 records/m)
-  t.deepEqual(fs.readdirSync(name('.')).sort(), ['new', 'new.import-map', 'new.record-count', 'old'])
+  t.deepEqual(fs.readdirSync(name('.')).filter(file => !file.endsWith('.record-count')).sort(), ['new', 'new.import-map', 'old'])
 })
 
 test('export says which fields no record has', async (t) => {

@@ -43,7 +43,7 @@ function test () {
   tape('a seed gives the same run again', async (t) => {
     const runs = [new Simulation(first), new Simulation(first)]
     for (const run of runs) await run.run(stepsUpTo(STEPS))
-    t.ok(runs[0].world.history.length > 100)
+    t.ok(runs[0].world.history.length > 1)
     t.deepEqual(runs[0].world.history, runs[1].world.history)
   })
   const seeds = stepsUpTo(thorough ? 400 : 15).map(i => first + i)

@@ -11,7 +11,7 @@ const { spawnSync } = require('child_process')
 const ROOT = path.join(__dirname, '../..')
 /** Of a user and a group that need not exist. */
 const ID = 4711
-const REASON = process.getuid?.() === 0 ? false : 'only root can become another user'
+const REASON = process.getuid?.() === 0 && process.setgroups !== undefined ? false : 'only root can become another user'
 
 const DROP = `
   process.setgroups([])
