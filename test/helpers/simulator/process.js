@@ -54,7 +54,11 @@ class Process {
    * @param {() => void} run in this process, unless it is dead by then
    */
   after (delay, run) {
-    return this.world.timeline.add(delay, () => this.run(run))
+    const event = this.world.timeline.add(delay, () => this.run(() => {
+      // a timer may be cleared after it was due, while the process was stopped
+      if (!event.isCancelled) run()
+    }))
+    return event
   }
 
   /**
