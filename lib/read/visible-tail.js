@@ -112,7 +112,8 @@ function visibleTail (tail, bounds, options) {
  * @param {Buffer} before
  * @param {Buffer} now
  * @param {number} end of the records that were shown
- * @returns {boolean} whether they are what they were, or deleted
+ * @returns {boolean} whether they are what they were, or deleted, or not deleted after all: a deletion that could not be made durable is
+ *   taken back
  */
 function isStillThere (before, now, end) {
   if (end > now.length || endOfRecords(now, 0, end) !== end) return false
@@ -120,7 +121,8 @@ function isStillThere (before, now, end) {
   for (let position = 0; position < end; position = layout.nextPosition(now, position)) {
     const next = layout.nextPosition(now, position)
     if (layout.nextPosition(before, position) !== next) return false
-    if (!layout.isDeleted(now, position) && before.compare(now, position, next, position, next) !== 0) return false
+    if (layout.isDeleted(now, position) || layout.isDeleted(before, position)) continue
+    if (before.compare(now, position, next, position, next) !== 0) return false
   }
   return true
 }

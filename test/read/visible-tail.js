@@ -141,6 +141,13 @@ test('after a crash, a full block is validated if it has no checksum', (t) => {
   t.end()
 })
 
+test('a record that was shown as deleted may be there again, since a deletion that could not be made durable is taken back', (t) => {
+  const now = (bytes) => look(bytes, live(THREE), { shown: THREE, before: records('a', '\0', 'c') })
+  t.equal(now(records('a', 'b', 'c')), 'open to 42')
+  t.equal(now(records('x', 'b', 'c')), 'changed', 'and nothing else may have changed')
+  t.end()
+})
+
 test('what was shown may have been deleted, and nothing else may have changed', (t) => {
   const before = records('a', 'b')
   const now = (bytes) => look(bytes, live(THREE), { shown: TWO, before })
