@@ -7,7 +7,7 @@ const layout = require('../format/layout')
 const { findProblem } = require('../format/validation')
 const { readGeneration } = require('../space/log-id')
 const { OffsetMap } = require('../space/offset-map')
-const { formatLine, parseLine } = require('../storage/recovery-point-text')
+const { formatLine, parseLine } = require('../format/lines')
 
 /** Of the file beside a backup that says of which file it was made. */
 const SUFFIX = '.backup-of'

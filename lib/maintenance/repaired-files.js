@@ -74,7 +74,7 @@ async function completeChanges ({ io, patches, trim, blockSize }) {
   if (patches.length === 0 && trim === null) return
   // killed in the middle, the next opening must find the rest
   await io.sync()
-  await io.syncPoint()
+  await io.syncMetadata()
   for (const { offset, data } of patches) await io.write(offset, data)
   if (trim !== null) await punchHead(io, trim.from, trim.start, blockSize)
   await io.sync()
@@ -143,6 +143,8 @@ async function linkNew (unfinished, name, target) {
   // again: they may have come while the log was copied
   mustBeFree(name, target)
   try {
+    // that of an earlier log of this name, of which nothing was durable, would be taken for that of any file
+    await fs.promises.rm(name + '.meta', { force: true })
     await linkOrCopy(unfinished, name)
     return name
   } catch (err) {

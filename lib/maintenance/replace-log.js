@@ -19,7 +19,7 @@ const { ALL_SUFFIXES } = require('./beside')
 const { copyMapAs } = require('./copy-map')
 
 /** Of files that were made for the log that was there. Cursors know by themselves. */
-const STALE_SUFFIXES = [...ALL_SUFFIXES, '.recovery-point.new', '.clients.new', '.compacting', '.compacting.map']
+const STALE_SUFFIXES = [...ALL_SUFFIXES, '.meta.new', '.clients.new', '.compacting', '.compacting.map']
 
 /**
  * @param {string} name of the log that is replaced, which is valid without the files beside it, and locked

@@ -8,7 +8,7 @@ const layout = require('../format/layout')
 const { storedChecksum } = require('../format/checksum')
 const { findProblem } = require('../format/validation')
 const errors = require('../errors')
-const { applyPatches } = require('../recovery/deletions')
+const { applyPatches } = require('../format/deletions')
 const { callAll } = require('../callbacks')
 const { Block, unreadableBlock } = require('../format/block')
 

@@ -14,7 +14,7 @@ const { callAll } = require('../callbacks')
 const { Block } = require('../format/block')
 const { boundsOf, visibleTail } = require('./visible-tail')
 const { FollowedPoint, acknowledgedByPoint } = require('./followed-point')
-const { applyPatches } = require('../recovery/deletions')
+const { applyPatches } = require('../format/deletions')
 const { lastRecord } = require('../recovery/whole-records')
 
 /** How often a block that is corrupt is read again, in case another process is rewriting it. */
@@ -25,7 +25,7 @@ const RETRY_DELAY = 5
 const MAX_READS = 100
 
 /**
- * @typedef {import('../storage/recovery-point').RecoveryPoint} RecoveryPoint
+ * @typedef {import('../recovery/recovery-point').RecoveryPoint} RecoveryPoint
  *
  * @typedef {object} Listeners
  * @property {(seq: number) => void} onadvance readers see more; the last record's seq is this

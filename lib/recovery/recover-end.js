@@ -1,12 +1,13 @@
 'use strict'
 
-// What a process does with a log's file before it writes to it: finds where the log ends,
-// and recovers it after a crash.
+// What a process does with a log's file before it writes to it: finds where the log ends, and recovers it after a crash.
 
+const { ownMetadata, tieAt } = require('./belonging')
 const { findBlockSize } = require('./block-size')
-const { countOnOpening, countToLeave } = require('./count-records')
+const { countOnOpening } = require('./count-records')
 const { findEnd } = require('./find-end')
 const { recover } = require('./recover')
+const { pointOf } = require('./recovery-point')
 const { DEFAULT_BLOCK_SIZE } = require('../options')
 
 /**
@@ -19,21 +20,56 @@ const { DEFAULT_BLOCK_SIZE } = require('../options')
  *   cut: what was truncated. recovered: bytes behind the recovery point that were valid
  */
 async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole, large, smallLog, retain }) {
-  const [size, point] = await Promise.all([io.size(), io.readPoint()])
-  const blockSize = await findBlockSize(io.read, size, wanted, DEFAULT_BLOCK_SIZE, filename, point, io.hasPoint)
-  const found = await findEnd(io.read, size, point, { blockSize, checksum, isWhole, large, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero })
+  const size = await io.size()
+  const { metadata, point } = await loadMetadata(io, size)
+  const blockSize = await findBlockSize(io.read, size, wanted, DEFAULT_BLOCK_SIZE, filename, metadata, io.hasMetadata)
+  const found = await findEnd(io.read, size, point, { blockSize, checksum, isWhole, large, canHavePoint: io.hasMetadata, lastNonZero: io.lastNonZero })
   const mustRecover = point !== null || found.cut > 0 || found.damagedTail !== null
   const cutName = mustRecover ? await recover(io, found, blockSize) : null
   // of a storage, nothing tells whether it was closed: what a killed process wrote may not be durable
-  if (!io.hasPoint && !mustRecover && size > 0) await io.sync()
+  if (!io.hasMetadata && !mustRecover && size > 0) await io.sync()
   const cut = found.cut > 0 ? { offset: found.kept, bytes: found.cut, filename: cutName } : null
   // with large records, retention counts otherwise
-  const counted = await countOnOpening(io, found, blockSize, smallLog, retain?.records !== undefined && !large)
-  if (mustRecover) {
-    await io.writeCount(countToLeave(counted.records, found.kept - found.start, smallLog))
-    await io.removePoint()
-  }
+  const counted = await countOnOpening(io, found, blockSize, metadata, smallLog, retain?.records !== undefined && !large)
+  if (point !== null) await noteRecovered(io, found, blockSize, counted.records)
   return { blockSize, found, cut, recovered: mustRecover ? found.recovered : 0, counted }
+}
+
+/**
+ * @param {import('../storage/promisified-file').Io} io
+ * @param {number} size the file's, in bytes
+ * @returns {Promise<{ metadata: import('../storage/metadata-text').Metadata | null, point: import('./recovery-point').RecoveryPoint | null }>}
+ *   metadata: null if there is none that belongs to the file. point: null if the log was closed
+ */
+async function loadMetadata (io, size) {
+  const found = await io.readMetadata()
+  const own = found && await ownMetadata(io.read, size, found.metadata, false)
+  if (io.metadata !== null) io.metadata.load(own, found?.size ?? 0)
+  if (found === null || own === null) return { metadata: null, point: null }
+  // the compaction has ended
+  if (io.metadata !== null && found.metadata.next !== null) io.metadata.mustReplace = true
+  return { metadata: own, point: own.closed ? null : pointOf(own, found.version, null, false) }
+}
+
+/**
+ * The log is as if it had been closed. Without this, the next opening recovers it again.
+ * @param {import('../storage/promisified-file').Io} io
+ * @param {import('./find-end').Found} found
+ * @param {number} blockSize
+ * @param {number | null} records
+ */
+async function noteRecovered (io, { start, kept, damagedTail }, blockSize, records) {
+  const metadata = /** @type {import('../storage/metadata-file').MetadataFile} */ (io.metadata)
+  const end = await io.size()
+  const place = { end, tie: await tieAt(io.read, end, blockSize, []), records: damagedTail === null && end === kept ? records : null, start, freed: start }
+  const { log } = /** @type {import('../storage/metadata-text').Metadata} */ (metadata.metadata)
+  const closed = { ...place, closed: true, dropped: Number.MAX_SAFE_INTEGER, next: null }
+  try {
+    if (metadata.mustReplace) await metadata.replace({ ...closed, log, blockSize, writer: '', deletions: [] })
+    else metadata.append(closed, true)
+  } catch {
+    // on a full disk
+  }
 }
 
 module.exports = { recoverEnd }

@@ -8,8 +8,9 @@ const { promisify } = require('util')
 const layout = require('../format/layout')
 const { endOfRecords } = require('../format/validation')
 const { Block } = require('../format/block')
-const { applyPatches } = require('../recovery/deletions')
+const { applyPatches } = require('../format/deletions')
 const { ownPatches } = require('../recovery/own-patches')
+const { readPoint } = require('../recovery/recovery-point')
 const { ioOf } = require('../space/follow-compaction')
 const { OffsetMap } = require('../space/offset-map')
 
@@ -75,13 +76,13 @@ async function readTail (io, end, blockSize, replaced) {
   const start = end - position
   const block = new Block(start / blockSize, Buffer.allocUnsafeSlow(blockSize), 0, false)
   for (;;) {
-    const point = await io.readPoint()
+    const point = await readPoint(io)
     const size = await io.size()
     if (size < end) throw replaced
-    const { patches } = await ownPatches(io.read, size, point, blockSize)
+    const { patches } = ownPatches(point, blockSize)
     const bytes = applyPatches(await io.read(start, position), start, patches)
     // otherwise, it may have been read in the middle of a deletion
-    if ((await io.readPoint())?.id !== point?.id) continue
+    if ((await readPoint(io))?.id !== point?.id) continue
     bytes.copy(block.buffer)
     if (endOfRecords(bytes, 0, position) === position) block.end = position
     return block

@@ -10,7 +10,7 @@ const { endOfRecords, findProblem } = require('../format/validation')
 const { isHole } = require('../format/hole')
 const { Block } = require('../format/block')
 const { FollowedPoint } = require('../read/followed-point')
-const { applyPatches } = require('../recovery/deletions')
+const { applyPatches } = require('../format/deletions')
 
 /** Milliseconds after which a read that has failed is tried again for streams that wait. */
 const RETRY_DELAY = 50
@@ -190,7 +190,7 @@ class ClientEnd {
       const { buffer } = tail
       // a block that was found at opening may be a copy of what there was of it
       if (buffer.length < blockSize) tail.setBuffer(withRoom(buffer, blockSize))
-      const seen = file.point?.peek() ?? null
+      const seen = file.metadata?.peek() ?? null
       if (seen === null || seen !== this.seenPoint) return this.rereadTail(end)
       // what was deleted there before this process was told that the log has it
       const added = applyPatches(/** @type {Buffer} */ (bytes), tail.number * blockSize + from, this.point.patches)
@@ -234,7 +234,7 @@ class ClientEnd {
    */
   async readStable (offset, size) {
     for (;;) {
-      this.seenPoint = this.file.point?.peek() ?? ''
+      this.seenPoint = this.file.metadata?.peek() ?? ''
       const before = await this.point.read()
       const bytes = await this.io.read(offset, size)
       const after = await this.point.read()

@@ -146,8 +146,7 @@ class Server {
       end: writer.acknowledged,
       lastSeq: writer.appender.lastSeq,
       runs: client.runs,
-      // what was trimmed and is not recorded would be there again if this process were killed
-      start: Math.min(blocks.start, writer.trimmer.recorded),
+      start: blocks.start,
       id
     })
   }

@@ -5,7 +5,7 @@
 // verifies a few of them, whatever the size of the log. The first page is the header; the others hold
 // runs of records that follow each other in both files, in their order:
 //
-//     header := line (see recovery-point-text.js) with { id, previousId, base, end, pages }, spaces
+//     header := line (see lib/format/lines.js) with { id, previousId, base, end, pages }, spaces
 //     page   := run{1,170} zeros count:LE32 checksum:LE32
 //     run    := old:LE64 new:LE64 length:LE32 last:LE32      last: where its last record starts, from its start
 //
@@ -15,7 +15,7 @@
 const fs = require('fs')
 const { crc32 } = require('zlib')
 const errors = require('../errors')
-const { formatLine, parseLine } = require('../storage/recovery-point-text')
+const { formatLine, parseLine } = require('../format/lines')
 const { mapOf } = require('./replaced-map')
 
 const SUFFIX = '.offset-map'

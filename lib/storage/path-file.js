@@ -1,6 +1,6 @@
 'use strict'
 
-// A log's file by its path, with its lock, its recovery point and the files that keep what
+// A log's file by its path, with its lock, its metadata and the files that keep what
 // recovery truncated. It has the same interface as a random-access-storage (storage-file.js);
 // members that a storage does not support are null there.
 
@@ -11,7 +11,6 @@ const RandomAccessFile = require('random-access-file')
 const errors = require('../errors')
 const { systemClock } = require('../clock')
 const { sizeOf } = require('./buffers')
-const { countFile } = require('./count-file')
 const { writeCutFile } = require('./cut-file')
 const { datasync, explained } = require('./datasync')
 const { syncFolder } = require('./directory')
@@ -20,7 +19,7 @@ const { inherit } = require('./inherit')
 const { hasRoomForSuffix, locate } = require('./location')
 const { lastNonZero } = require('./last-data')
 const { acquireLock, canLock, tryLock, unlock } = require('./lock')
-const { pointFile } = require('./recovery-point')
+const { MetadataFile } = require('./metadata-file')
 const { storageFile } = require('./storage-file')
 const { SyncIoBudget, MAX_SYNC_BYTES } = require('./sync-io')
 const { watch } = require('./watch')
@@ -58,8 +57,7 @@ const MAX_OPENS = 10
  * @property {() => boolean | null} canPunch whether space is freed; false: zeros are written. null: not known yet
  * @property {(cb: Done) => void} sync makes durable what was written before the call
  * @property {(cb: Done) => void} close
- * @property {import('./recovery-point').PointFile | null} point
- * @property {import('./count-file').CountFile | null} countFile
+ * @property {import('./metadata-file').MetadataFile | null} metadata
  * @property {(offset: number, end: number, cb: (err: Error | null, name?: string) => void) => void} keepCut
  *   copies the bytes from `offset` to `end` into a file beside the log
  * @property {(size: number, cb: (err: Error | null, offset?: number) => void) => void} [lastNonZero] the offset of the last byte
@@ -85,8 +83,8 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
   const file = storageFile(storage, { readOnly })
   const budget = new SyncIoBudget(blocking, clock)
   const sharedBuffer = Buffer.allocUnsafeSlow(MAX_SYNC_BYTES)
-  const point = hasRoomForSuffix(location.path)
-    ? pointFile(location.path + '.recovery-point', location.folder, () => promisify(fs.fstat)(storage.fd), blocking)
+  const metadata = hasRoomForSuffix(location.path)
+    ? new MetadataFile(location.path + '.meta', location.folder, () => promisify(fs.fstat)(storage.fd), blocking)
     : null
   const holes = new Holes(() => storage.fd, promisify(file.write))
   /** Of the open file. */
@@ -379,7 +377,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     readMany: (offset, sizes, into, cb) => readInto(offset, into ?? sizes.map(size => Buffer.allocUnsafeSlow(size)), cb),
     close (cb) {
       closeStorage = () => {
-        point?.release()
+        metadata?.release()
         file.close(cb)
       }
       if (pendingCalls === 0) closeStorage()
@@ -388,8 +386,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     prepareSuccessor,
     openSuccessor: callbackify(openSuccessor),
     moveTo,
-    point,
-    countFile: point && countFile(location.path + '.record-count', () => storage.fd),
+    metadata,
     keepCut: callbackify((/** @type {number} */ offset, /** @type {number} */ end) => writeCutFile(read, location, offset, end)),
     lastNonZero: callbackify((/** @type {number} */ size) => lastNonZero(location.path, size)),
     checkPath,
@@ -400,7 +397,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
       unlock(storage.fd)
     },
     status: () => fs.fstatSync(storage.fd),
-    watch: (onchange) => watch(location.path, location.path + '.recovery-point', onchange, clock)
+    watch: (onchange) => watch(location.path, location.path + '.meta', onchange, clock)
   }
 }
 

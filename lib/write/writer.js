@@ -48,7 +48,7 @@ const { promised } = require('../callbacks')
 const { sizeOf } = require('../storage/buffers')
 const { Durability } = require('./durability')
 const { RecordCount } = require('./record-count')
-const { RecoveryPointKeeper } = require('./recovery-point-keeper')
+const { MetadataKeeper } = require('./metadata-keeper')
 const { Appender } = require('./appender')
 const { NO_LENGTH, Packer } = require('./packer')
 const { finish } = require('./closing')
@@ -81,12 +81,11 @@ class Writer {
     this.clock = clock
     this.onacknowledged = onacknowledged
     this.schedule = this.schedule.bind(this)
-    this.packer = new Packer(blocks.tail, options.blockSize, options.checksum, file.point === null)
+    this.packer = new Packer(blocks.tail, options.blockSize, options.checksum, file.metadata === null)
     this.appender = new Appender(this.packer, limits, lastSeq, this.schedule)
     this.waiters = this.appender.waiters
     this.counts = this.appender.counts
     this.recordCount = new RecordCount(options.counted, blocks)
-    this.smallLog = options.smallLog
 
     this.state = 'idle'
     this.written = this.acknowledged = blocks.end
@@ -127,10 +126,10 @@ class Writer {
       onsynced: () => this.onsynced(),
       onfailure: (failure) => this.fail(failure)
     })
-    this.recoveryPoint = new RecoveryPointKeeper(file.point, clock, this.durability)
+    this.metadata = new MetadataKeeper(file, options.blockSize, blocks.start, this.durability)
     this.pointStep = options.syncBytes / 4
     this.deleter = new Deleter(this, options, clock)
-    this.trimmer = this.recoveryPoint.trimmer = new Trimmer(this, options.trimBatch)
+    this.trimmer = this.metadata.trimmer = new Trimmer(this, options.trimBatch)
     this.runStep = this.runStep.bind(this)
     this.onwrite = this.onwrite.bind(this)
   }
@@ -360,7 +359,7 @@ class Writer {
 
   /** Whether the file may be written to. Appends that are made while it is prepared can seal the block with deletions. */
   get isReady () {
-    return !this.recoveryPoint.mustBeWritten && !this.deleter.mustPrecede() && !this.durability.isTruncated
+    return !this.metadata.mustBeWritten && !this.deleter.mustPrecede() && !this.durability.isTruncated
   }
 
   prepare () {
@@ -377,7 +376,7 @@ class Writer {
   async makeReady () {
     if (this.deleter.mustPrecede()) await this.deleter.flush()
     if (this.durability.isTruncated) await promised(cb => this.durability.syncAll(cb))
-    if (this.recoveryPoint.mustBeWritten) await promised(cb => this.recoveryPoint.write(cb))
+    await this.metadata.write()
   }
 
   /** @param {Error | null} err */
@@ -457,7 +456,7 @@ class Writer {
       recordCount.allSynced()
     }
     this.durability.consider()
-    const publication = groups.length > 0 ? this.recoveryPoint.publish() : null
+    const publication = groups.length > 0 ? this.metadata.publish() : null
     if (publication !== null) this.waitForReaders(publication)
     else if (this.state === 'idle') this.mustStep = true
     else this.becomeIdle()
@@ -512,7 +511,7 @@ class Writer {
   }
 
   onsynced () {
-    this.recoveryPoint.considerMove(this.pointStep)
+    this.metadata.considerMove(this.pointStep)
     this.durability.consider()
     this.retention?.consider()
     if (this.isStepping) return
