@@ -9,8 +9,9 @@ const { promised } = require('./callbacks')
 const { openBlocks } = require('./read/open-blocks')
 const { recoverEnd } = require('./recovery/recover-end')
 const { removeJournal } = require('./sharing/journal')
-const { readGeneration, settleGeneration } = require('./space/log-id')
-const { removeUnfinished } = require('./space/compaction-files')
+const { settleMap } = require('./space/offset-map')
+const { removeUnfinished } = require('./space/unfinished-files')
+const { generationOf, readOwn } = require('./recovery/recovery-point')
 const { promises } = require('./storage/promisified-file')
 const { Writer } = require('./write/writer')
 
@@ -66,10 +67,9 @@ async function openShared (context) {
   const { Sharing } = require('./sharing/sharing')
   const sharing = new Sharing(context)
   const { opened, lastSeq } = await sharing.open()
-  const { path } = /** @type {import('./storage/location').Location} */ (context.file.location)
   try {
-    // a client is told of the id, and may not know yet where the log starts
-    const { id, base } = await readGeneration(path, opened.blocks.end)
+    // a client is told of the id
+    const { id, base } = generationOf((await readOwn(promises(context.file)))?.metadata)
     if (id === opened.id) opened.blocks.base = base
   } catch (err) {
     // otherwise it would stay the owner, or a client that may become the owner
@@ -102,14 +102,15 @@ async function openWriter (context, io) {
   const { file, settings, records, limits, listeners, clock } = context
   // before it needs space: the disk may be full
   if (file.location) await removeUnfinished(file.location.path)
-  const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
+  const { blockSize, found, cut, recovered, counted, generation } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
   // what is appended now is not what an earlier owner of the log was about to store there
   if (file.location) await removeJournal(file.location.path)
-  const { id, base } = await settleGeneration(file.location ?? null, found.start)
+  const { id, base } = generation
+  if (file.location) await settleMap(file.location.path, id)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
   Object.assign(blocks, { start: found.start, base })
-  const writer = new Writer(file, blocks, { ...settings, blockSize, counted }, limits, found.lastSeq, listeners.onadvance, clock)
+  const writer = new Writer(file, blocks, { ...settings, blockSize, counted, generation }, limits, found.lastSeq, listeners.onadvance, clock)
   // only then: most logs keep everything
   if (settings.retain !== null) require('./space/retention').retain(writer, settings, records)
   return { opened: { blocks, reader, writer, follower: null, sharing: null, id, cut, recovered }, lastSeq: found.lastSeq }
@@ -144,7 +145,7 @@ async function openFollower (context, io) {
   const { Follower } = require('./read/follower')
   const { followCompaction } = require('./space/follow-compaction')
   const { blockSize, found, point } = await findVisibleEnd(io, io.read, file.filename, { ...settings, isWhole: records.isWhole })
-  const { id, base } = await readGeneration(file.location?.path ?? null, found.start)
+  const { id, base } = generationOf((await readOwn(io))?.metadata)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
   Object.assign(blocks, { start: found.start, base })

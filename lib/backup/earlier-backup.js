@@ -9,13 +9,15 @@ const layout = require('../format/layout')
 const { findProblem } = require('../format/validation')
 const errors = require('../errors')
 const { openExtent } = require('../maintenance/extent')
-const { removeUnfinished } = require('../maintenance/replace-log')
 const { randomUUID } = require('crypto')
 const { deletionOf, patchesOf, wholeDeletionOf } = require('../format/deletions')
 const { tieAt } = require('../recovery/belonging')
+const { generationOf, readOwn } = require('../recovery/recovery-point')
+const { removeUnfinished } = require('../space/unfinished-files')
 const { pagesOf, punchHead } = require('../recovery/punch-head')
 const { recoverEnd } = require('../recovery/recover-end')
 const { pathFile } = require('../storage/path-file')
+const { promises } = require('../storage/promisified-file')
 const { compareBlocks } = require('./compare-blocks')
 const { copyBlocks } = require('./copy-blocks')
 const { isKnownSource, isOfEarlierGeneration } = require('./relation')
@@ -64,6 +66,9 @@ class EarlierBackup {
     this.start = extent.start
     /** Whether there is a recovery point, before which all is durable. */
     this.hasPoint = extent.point !== null
+    /** As those of the log. */
+    this.generation = generationOf(null)
+    this.log = ''
     /** Numbers of blocks in which records have to be deleted. @type {number[]} */
     this.changed = []
   }
@@ -80,6 +85,9 @@ class EarlierBackup {
       throw err.code === 'flumelog:locked' ? errors.backupInUse(target) : err
     })
     const earlier = new EarlierBackup(source, target, file, extent)
+    const own = (await readOwn(promises(source.file)))?.metadata
+    earlier.generation = generationOf(own)
+    earlier.log = own?.log ?? randomUUID()
     await removeUnfinished(earlier.path)
     return earlier
   }
@@ -99,7 +107,7 @@ class EarlierBackup {
   async compare (work) {
     const { source, extent, changed } = this
     const { blockSize } = source
-    if (extent.end > 0 && await isOfEarlierGeneration(source, this.path, extent)) return false
+    if (extent.end > 0 && await isOfEarlierGeneration(source, extent)) return false
     // less than a block does not tell its size
     if (extent.blockSize !== blockSize && extent.end >= Math.min(blockSize, extent.blockSize)) throw this.isOther(`it has blocks of ${extent.blockSize} bytes, the log of ${blockSize}`)
     if (extent.end > source.end) throw this.isOther(`it has ${extent.end} bytes, the log has ${source.end}`)
@@ -125,7 +133,7 @@ class EarlierBackup {
       await new Promise(resolve => setImmediate(resolve))
       onprogress(Math.min(extent.end, (number + count) * blockSize) - first * blockSize, extent.end - first * blockSize)
     }
-    if (!isRelated && !await isKnownSource(source, this.path)) throw this.isOther('nothing in it is in the log any more: all of it was trimmed, or it is from before two compactions, or of another log')
+    if (!isRelated && !await isKnownSource(source, extent)) throw this.isOther('nothing in it is in the log any more: all of it was trimmed, or it is from before two compactions, or of another log')
     return !isOlder && extent.start <= source.start && !this.isTrimmed
   }
 
@@ -265,11 +273,10 @@ class EarlierBackup {
    */
   async open (deletions, freed) {
     deletions.forEach((deletion, i) => { deletion.number = i + 1 })
-    const { metadata, blockSize } = this
+    const { metadata } = this
     this.hasPoint = true
-    const { log = randomUUID() } = metadata.metadata ?? {}
     const place = await this.place(deletions, freed)
-    await metadata.replace({ log, blockSize, writer: randomUUID(), closed: false, deletions, dropped: 0, next: null, ...place })
+    await metadata.replace({ log: this.log, writer: randomUUID(), closed: false, deletions, dropped: 0, next: null, ...place })
   }
 
   /** All that was written is durable. */
@@ -287,7 +294,7 @@ class EarlierBackup {
    */
   async place (deletions, freed) {
     const { end, start, io, blockSize } = this
-    return { end, tie: await tieAt(io.read, end, blockSize, deletions), records: null, start, freed }
+    return { end, tie: await tieAt(io.read, end, blockSize, deletions), records: null, start, freed, blockSize, ...this.generation }
   }
 
   /**

@@ -4,15 +4,16 @@
 
 const fs = require('fs')
 const path = require('path')
-const { randomUUID } = require('crypto')
 const errors = require('../errors')
 const { punchHead } = require('../recovery/punch-head')
-const { namesOf, settleMap } = require('../space/replaced-map')
+const { MAP_SUFFIX, namesOf } = require('../space/unfinished-files')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { inheritByName } = require('../storage/inherit')
 const { ALL_SUFFIXES, inTheWay, mustBeFree } = require('./beside')
-const { copyMap, putMap, removeMap } = require('./copy-map')
-const { replaceLog } = require('./replace-log')
+const { anotherOrigin, originOf, putBeside, replaceLog } = require('./replace-log')
+
+/** Of the files that go with the log that is kept. */
+const BESIDE = [...ALL_SUFFIXES, MAP_SUFFIX]
 
 /** @typedef {{ copy: string, original: string }} Names */
 
@@ -26,13 +27,15 @@ async function targetOf (file) {
 }
 
 /**
+ * @param {import('./extent').Extent} extent of the log
  * @param {string} file
  * @param {string} unfinished
  * @param {boolean} isMoved whether records have other offsets in the copy
  * @returns {Promise<Names>}
  */
-async function linkRepaired (file, unfinished, isMoved) {
-  const copy = await finishAs(unfinished, () => linkAs(unfinished, `${file}.repaired`, name => putMap(file, name, isMoved)))
+async function linkRepaired (extent, file, unfinished, isMoved) {
+  const origin = isMoved ? anotherOrigin() : await originOf(extent.io, file)
+  const copy = await finishAs(unfinished, () => linkAs(unfinished, `${file}.repaired`, name => putBeside(name, unfinished, origin)))
   return { copy, original: file }
 }
 
@@ -49,16 +52,13 @@ async function replace (extent, file, isMoved) {
   inheritByName(unfinished, await fs.promises.stat(file))
   await extent.io.checkPath()
   await completeChanges(extent)
-  const original = await linkAs(file, `${file}.corrupt`, name => copyMap(file, name))
+  const origin = isMoved ? anotherOrigin() : await originOf(extent.io, file)
+  const original = await linkAs(file, `${file}.corrupt`, async () => {})
   try {
-    for (const suffix of ALL_SUFFIXES) await linkOrCopy(file + suffix, original + suffix).catch(nullIfMissing)
+    for (const suffix of BESIDE) await linkOrCopy(file + suffix, original + suffix).catch(nullIfMissing)
     await syncFolder(folder)
-    // what belongs to the old file is removed: applied to the new one, a recovery point would overwrite records
-    await replaceLog(file, isMoved ? { id: randomUUID() } : { of: file })
+    await replaceLog(file, origin)
   } catch (err) {
-    // FILE.unfinished is removed after that
-    await settleMap(file)
-    await removeMap(original)
     await undo(file, original)
     throw err
   }
@@ -85,7 +85,7 @@ async function completeChanges ({ io, patches, trim, blockSize }) {
  * @param {string} original the other name that was given to it
  */
 async function undo (file, original) {
-  for (const suffix of ALL_SUFFIXES) {
+  for (const suffix of BESIDE) {
     // only what could be put back is removed
     await linkOrCopy(original + suffix, file + suffix).catch(err => { if (err.code !== 'EEXIST') throw err })
       .then(() => fs.promises.unlink(original + suffix)).catch(() => {})
@@ -143,8 +143,6 @@ async function linkNew (unfinished, name, target) {
   // again: they may have come while the log was copied
   mustBeFree(name, target)
   try {
-    // that of an earlier log of this name, of which nothing was durable, would be taken for that of any file
-    await fs.promises.rm(name + '.meta', { force: true })
     await linkOrCopy(unfinished, name)
     return name
   } catch (err) {

@@ -44,11 +44,10 @@ function blockBefore (end, blockSize) {
  * @param {Read} read
  * @param {number} size the file's, in bytes
  * @param {Place} place
- * @param {number} blockSize
  * @param {Deletion[]} deletions
  * @returns {Promise<boolean>}
  */
-async function isPlaceOf (read, size, { end, tie }, blockSize, deletions) {
+async function isPlaceOf (read, size, { end, tie, blockSize }, deletions) {
   if (!(Number.isSafeInteger(end) && end >= 0 && end <= size)) return false
   try {
     return await tieAt(read, end, blockSize, deletions) === tie
@@ -67,10 +66,10 @@ async function isPlaceOf (read, size, { end, tie }, blockSize, deletions) {
  * @returns {Promise<Metadata | null>} what is true of this file; null: nothing
  */
 async function ownMetadata (read, size, metadata, isHeld) {
-  const { next, blockSize, deletions, ...rest } = metadata
-  // a compaction was stopped just before or after its file got the log's name
-  if (next !== null && await isPlaceOf(read, size, next, blockSize, [])) return { ...rest, ...next, blockSize, deletions: [], next: null }
-  return isHeld || await isPlaceOf(read, size, metadata, blockSize, deletions) ? metadata : null
+  const { next, deletions } = metadata
+  // a process was stopped just before or after another file got the log's name
+  if (next !== null && await isPlaceOf(read, size, next, [])) return { ...metadata, ...next, deletions: [], next: null }
+  return isHeld || await isPlaceOf(read, size, metadata, deletions) ? metadata : null
 }
 
 module.exports = { blockBefore, ownMetadata, tieAt }

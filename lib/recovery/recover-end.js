@@ -7,7 +7,7 @@ const { findBlockSize } = require('./block-size')
 const { countOnOpening } = require('./count-records')
 const { findEnd } = require('./find-end')
 const { recover } = require('./recover')
-const { pointOf } = require('./recovery-point')
+const { generationOf, pointOf } = require('./recovery-point')
 const { DEFAULT_BLOCK_SIZE } = require('../options')
 
 /**
@@ -16,7 +16,7 @@ const { DEFAULT_BLOCK_SIZE } = require('../options')
  * @param {{ blockSize: number | undefined, checksum: boolean, isWhole: (data: Buffer) => boolean, large?: boolean, smallLog?: number,
  *   retain?: import('../space/retain-options').RetainOptions | null }} options blockSize: what the caller asked for. smallLog: see `countOnOpening`
  * @returns {Promise<{ blockSize: number, found: import('./find-end').Found, cut: import('../types').Cut | null, recovered: number,
- *   counted: import('./count-records').Counted }>}
+ *   counted: import('./count-records').Counted, generation: import('../storage/metadata-text').Generation }>}
  *   cut: what was truncated. recovered: bytes behind the recovery point that were valid
  */
 async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole, large, smallLog, retain }) {
@@ -32,7 +32,7 @@ async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole,
   // with large records, retention counts otherwise
   const counted = await countOnOpening(io, found, blockSize, metadata, smallLog, retain?.records !== undefined && !large)
   if (point !== null) await noteRecovered(io, found, blockSize, counted.records)
-  return { blockSize, found, cut, recovered: mustRecover ? found.recovered : 0, counted }
+  return { blockSize, found, cut, recovered: mustRecover ? found.recovered : 0, counted, generation: generationOf(metadata) }
 }
 
 /**
@@ -61,11 +61,11 @@ async function loadMetadata (io, size) {
 async function noteRecovered (io, { start, kept, damagedTail }, blockSize, records) {
   const metadata = /** @type {import('../storage/metadata-file').MetadataFile} */ (io.metadata)
   const end = await io.size()
-  const place = { end, tie: await tieAt(io.read, end, blockSize, []), records: damagedTail === null && end === kept ? records : null, start, freed: start }
-  const { log } = /** @type {import('../storage/metadata-text').Metadata} */ (metadata.metadata)
-  const closed = { ...place, closed: true, dropped: Number.MAX_SAFE_INTEGER, next: null }
+  const before = /** @type {import('../storage/metadata-text').Metadata} */ (metadata.metadata)
+  const known = damagedTail === null && end === kept ? records : null
+  const closed = { end, tie: await tieAt(io.read, end, blockSize, []), records: known, start, freed: start, blockSize, closed: true, dropped: Number.MAX_SAFE_INTEGER }
   try {
-    if (metadata.mustReplace) await metadata.replace({ ...closed, log, blockSize, writer: '', deletions: [] })
+    if (metadata.mustReplace) await metadata.replace({ ...before, ...closed, deletions: [], next: null })
     else metadata.append(closed, true)
   } catch {
     // on a full disk

@@ -4,6 +4,9 @@
 
 const { ownMetadata } = require('./belonging')
 
+/** Of a log that was never compacted. */
+const FIRST_ID = '0'
+
 /**
  * @typedef {object} RecoveryPoint
  * @property {number} offset up to here everything was durable when this was written
@@ -21,14 +24,29 @@ const { ownMetadata } = require('./belonging')
 
 /**
  * @param {import('../storage/promisified-file').Io} io
+ * @returns {Promise<import('../storage/metadata-reader').Read | null>} null: there is no FILE.meta that belongs to the file
+ */
+async function readOwn (io) {
+  const found = await io.readMetadata()
+  const metadata = found && await ownMetadata(io.read, await io.size(), found.metadata, found.isHeld)
+  return found && metadata && { ...found, metadata }
+}
+
+/**
+ * @param {import('../storage/promisified-file').Io} io
  * @returns {Promise<RecoveryPoint | null>} null: the log was closed, or there is no FILE.meta that belongs to the file
  */
 async function readPoint (io) {
-  const found = await io.readMetadata()
-  if (found === null || (found.metadata.closed && !found.isHeld)) return null
-  const { isHeld, published, version } = found
-  const own = await ownMetadata(io.read, await io.size(), found.metadata, isHeld)
-  return own === null || own.closed ? null : pointOf(own, version, published, isHeld)
+  const own = await readOwn(io)
+  return own === null || own.metadata.closed ? null : pointOf(own.metadata, own.version, own.published, own.isHeld)
+}
+
+/**
+ * @param {import('../storage/metadata-text').Metadata | undefined | null} own of the file
+ * @returns {import('../storage/metadata-text').Generation} which generation of the log it is
+ */
+function generationOf (own) {
+  return { id: own?.id ?? FIRST_ID, base: own?.base ?? 0 }
 }
 
 /**
@@ -44,4 +62,4 @@ function pointOf ({ end, blockSize, records, deletions, start, freed, writer, dr
   return { offset: end, blockSize, records, deletions, start, freed, id: `${version}@${start}`, writer, dropped, acknowledged, isHeld }
 }
 
-module.exports = { pointOf, readPoint }
+module.exports = { FIRST_ID, generationOf, pointOf, readOwn, readPoint }

@@ -10,7 +10,7 @@ const { endOfRecords } = require('../format/validation')
 const { Block } = require('../format/block')
 const { applyPatches } = require('../format/deletions')
 const { ownPatches } = require('../recovery/own-patches')
-const { readPoint } = require('../recovery/recovery-point')
+const { generationOf, readOwn, readPoint } = require('../recovery/recovery-point')
 const { ioOf } = require('../space/follow-compaction')
 const { OffsetMap } = require('../space/offset-map')
 
@@ -33,7 +33,7 @@ async function followCompaction (sharing, replaced) {
   let map = null
   let lastSeq = -1
   try {
-    map = await OffsetMap.open(path)
+    map = await OffsetMap.open(path, generationOf((await readOwn(ioOf(sharing.io, fd)))?.metadata).id)
     if (map === null || map.previousId !== sharing.id) throw replaced
     const tail = await readTail(ioOf(sharing.io, fd), map.end, blocks.blockSize, replaced)
     lastSeq = lastSeqOf(map, tail, blocks.blockSize)

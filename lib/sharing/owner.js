@@ -7,9 +7,9 @@ const errors = require('../errors')
 const { problemOf } = require('../read/get')
 const { openBlocks } = require('../read/open-blocks')
 const { recoverEnd } = require('../recovery/recover-end')
-const { settleGeneration } = require('../space/log-id')
+const { settleMap } = require('../space/offset-map')
 const { retain } = require('../space/retention')
-const { removeUnfinished } = require('../space/compaction-files')
+const { removeUnfinished } = require('../space/unfinished-files')
 const { Writer } = require('../write/writer')
 const { Journal, journalName } = require('./journal')
 const { KnownClients } = require('./known-clients')
@@ -53,7 +53,7 @@ class Owner {
     await removeUnfinished(path)
     const { checksum } = settings
     const wanted = before?.blocks.blockSize ?? settings.blockSize
-    const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole, large: settings.large, retain: settings.retain })
+    const { blockSize, found, cut, recovered, counted, generation } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole, large: settings.large, retain: settings.retain })
     await clients.load(found.kept, io.read, blockSize, found.start)
     const { blocks, reader } = before ?? openBlocks(context, blockSize)
     // the owner before may have told of a trim that it had not recorded: the file has these blocks still
@@ -62,7 +62,7 @@ class Owner {
     blocks.followedPoint = null
     blocks.overrides.clear()
     await moveTail(blocks, found.tail, file.filename)
-    const writer = new Writer(file, blocks, { ...settings, blockSize, counted }, limits, found.lastSeq, (seq) => {
+    const writer = new Writer(file, blocks, { ...settings, blockSize, counted, generation }, limits, found.lastSeq, (seq) => {
       server.advanced()
       listeners.onadvance(seq)
     }, clock)
@@ -74,7 +74,8 @@ class Owner {
     // one that moves to another file reads the block in which the log ended there
     writer.isClientWaitingFor = (start, end) => server.hasBehind || clients.mayAskFor(start, end, blockSize)
     this.writer = writer
-    const { id, base } = await settleGeneration(file.location, found.start)
+    const { id, base } = generation
+    await settleMap(path, id)
     blocks.base = base
     return { blocks, reader, writer, cut, recovered, id }
   }

@@ -7,7 +7,7 @@ const fs = require('fs')
 const { promisify } = require('util')
 const { findVisibleEnd } = require('../read/visible-end')
 const { ownPatches } = require('../recovery/own-patches')
-const { readPoint } = require('../recovery/recovery-point')
+const { generationOf, readOwn, readPoint } = require('../recovery/recovery-point')
 const { OffsetMap } = require('./offset-map')
 
 const fstat = promisify(fs.fstat)
@@ -32,7 +32,7 @@ async function followCompaction (follower, replaced) {
   let map = null
   let isMoved = false
   try {
-    map = await OffsetMap.open(location.path)
+    map = await OffsetMap.open(location.path, generationOf((await readOwn(ioOf(follower.io, fd)))?.metadata).id)
     if (map === null || map.previousId !== follower.id) throw replaced
     const { blockSize, found, point, own } = await findEndNow(follower, fd)
     if (found.start < map.base || follower.closed) throw replaced

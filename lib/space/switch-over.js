@@ -5,12 +5,11 @@
 //
 //     1  the log's file has all that is acknowledged and deleted, fsynced   as it was
 //     2  the rest is copied, the new file and its map are fsynced           as it was
-//     3  the map gets its name                                              as it was: a map is in effect if the log starts at its base or after it;
-//                                                                           otherwise, that of the compaction before gets its name back
+//     3  the directory is fsynced, which has both                          as it was
 //     4  FILE.meta says what is true of the new file once that is the log   as it was
 //     5  the new file is renamed to the log's name                          compacted
 //     6  FILE.meta says what is true of this file only                      compacted
-//     7  the directory is fsynced
+//     7  the directory is fsynced, and the map gets its name                compacted
 //
 // With 5, all that is in memory moves to the new file in one step, and the writer goes on: what it writes is durable after 7.
 
@@ -20,7 +19,7 @@ const { tieAt } = require('../recovery/belonging')
 const { syncFolder } = require('../storage/directory')
 const { MovingTail } = require('./moving-tail')
 const { moveWriter } = require('./move-writer')
-const { filesOf } = require('./compaction-files')
+const { namesOf } = require('./unfinished-files')
 
 /**
  * @param {import('./compaction').Compaction} compaction
@@ -72,12 +71,11 @@ async function completeLog (writer) {
 async function rename (compaction, tail, offsetMap) {
   const { base, file, target, writer, blocks: { blockSize } } = compaction
   const { path, folder } = /** @type {import('../storage/location').Location} */ (file.location)
-  const { unfinished, unfinishedMap, map } = filesOf(path)
+  const { unfinished } = namesOf(path)
   writer.journal?.startMove(writer.acknowledged, compaction.base)
-  await fs.promises.rename(unfinishedMap, map)
   await syncFolder(folder)
   const tie = await tieAt(async (offset, size) => readAt(target.fd, offset, size), target.end, blockSize, [])
-  await writer.metadata.handOver({ end: target.end, tie, records: target.records, start: base, freed: base }, () => {
+  await writer.metadata.handOver({ end: target.end, tie, records: target.records, start: base, freed: base, blockSize, id: offsetMap.id, base }, () => {
     fs.renameSync(unfinished, path)
     compaction.isSwitched = true
     move(compaction, tail, offsetMap)

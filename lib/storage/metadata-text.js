@@ -22,21 +22,27 @@ const HEX = Buffer.from('0123456789abcdef', 'latin1')
 /**
  * @typedef {import('../format/deletions').Deletion} Deletion
  *
- * @typedef {object} Place the recovery point: up to where a file of the log was durable
+ * @typedef {object} Generation
+ * @property {string} id of the log: another one after each compaction
+ * @property {number} base no record is before this offset
+ *
+ * @typedef {object} RecoveredUpTo the recovery point: up to where a file of the log was durable
  * @property {number} end offset: everything before it was durable when this was written, with the deletions that are listed
  * @property {number} tie CRC-32 of the bytes before `end`, by which the file is recognized: see `tieAt`
  * @property {number | null} records before `end` that are not deleted; null: not known
  * @property {number} start of the log
  * @property {number} freed up to here the blocks before `start` are known to be zeros
+ * @property {number} blockSize in bytes
+ *
+ * @typedef {RecoveredUpTo & Generation} Place
  *
  * @typedef {object} OwnMetadata
- * @property {string} log a random id of the log's metadata
- * @property {number} blockSize in bytes
+ * @property {string} log a random id, by which a backup is known to be of this log
  * @property {string} writer another one each time the log is opened for writing
  * @property {boolean} closed whether that writer has closed the log
  * @property {Deletion[]} deletions that the file may not have yet, in the order in which they were made
  * @property {number} dropped the highest number of a deletion of this writer that is not listed any more: the file has it
- * @property {Place | null} next a compaction is about to give the log's name to another file: what is then true of that
+ * @property {(Place & { log?: string }) | null} next another file is about to get the log's name: what is then true of that
  *
  * @typedef {Place & OwnMetadata} Metadata
  *

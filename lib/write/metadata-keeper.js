@@ -30,15 +30,16 @@ class MetadataKeeper {
   /**
    * @param {import('../storage/path-file').LogFile} file of the log
    * @param {number} blockSize
-   * @param {number} start of the log
+   * @param {{ start: number, generation: import('../storage/metadata-text').Generation }} log
    * @param {Progress} progress
    */
-  constructor (file, blockSize, start, progress) {
+  constructor (file, blockSize, { start, generation }, progress) {
     this.file = file
     this.metadata = file.metadata
     this.read = promises(file).read
     this.blockSize = blockSize
     this.start = start
+    this.generation = generation
     this.progress = progress
     /** Whether the file says that the log is open. */
     this.isOpen = false
@@ -102,7 +103,7 @@ class MetadataKeeper {
     const place = await this.place()
     const { dropped } = this
     metadata.acknowledged = progress.acknowledged
-    await metadata.replace({ log, blockSize: this.blockSize, writer, closed: false, deletions: this.after(dropped), dropped, next: null, ...place })
+    await metadata.replace({ log, writer, closed: false, deletions: this.after(dropped), dropped, next: null, ...place })
     this.keepAfter(dropped)
     this.isOpen = true
     this.hasUnsynced = false
@@ -136,8 +137,8 @@ class MetadataKeeper {
   /** @returns {Promise<Place>} what is true now */
   async place () {
     const { end, records } = this.progress.recordCount.durable
-    const { start } = this
-    return { end, tie: await this.tieAt(end), records, start, freed: this.freed }
+    const { start, blockSize } = this
+    return { end, tie: await this.tieAt(end), records, start, freed: this.freed, blockSize, ...this.generation }
   }
 
   /** Up to here the blocks before the start are zeros, durably. */
@@ -315,6 +316,7 @@ class MetadataKeeper {
       const dropped = this.lastNumber
       this.keepOnly([])
       this.start = next.start
+      this.generation = { id: next.id, base: next.base }
       try {
         metadata.append({ ...next, dropped, next: null }, true)
       } catch {

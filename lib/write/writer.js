@@ -55,14 +55,15 @@ const { finish } = require('./closing')
 const { Deleter } = require('./deleter')
 const { Trimmer } = require('./trimmer')
 const { TRANSITIONS, nextStep } = require('./states')
+const { generationOf } = require('../recovery/recovery-point')
 
 /**
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {import('../format/block').Block} Block
  * @typedef {import('./commit-group').CommitGroup} CommitGroup
  * @typedef {{ run: () => Promise<void>, reject: (err: Error) => void }} Operation
- * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, smallLog?: number, trimBatch?: number, holes?: boolean } &
- *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. smallLog: see `countOnOpening`. trimBatch: see `Trimmer`
+ * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, generation?: import('../storage/metadata-text').Generation, trimBatch?: number, holes?: boolean } &
+ *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. generation: default that of a new log. trimBatch: see `Trimmer`
  */
 
 class Writer {
@@ -126,7 +127,7 @@ class Writer {
       onsynced: () => this.onsynced(),
       onfailure: (failure) => this.fail(failure)
     })
-    this.metadata = new MetadataKeeper(file, options.blockSize, blocks.start, this.durability)
+    this.metadata = new MetadataKeeper(file, options.blockSize, { start: blocks.start, generation: options.generation ?? generationOf(null) }, this.durability)
     this.pointStep = options.syncBytes / 4
     this.deleter = new Deleter(this, options, clock)
     this.trimmer = this.metadata.trimmer = new Trimmer(this, options.trimBatch)
