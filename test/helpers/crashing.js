@@ -23,7 +23,7 @@ const MAX_SIZE = 1024 * 1024
 const FRAME_SIZE = 4
 const PADDING_SIZE = 10
 /** Operations of which any may be the last one. Not the reads: there are so many that it would mostly be one of them. */
-const LAST = ['open', 'size', 'write', 'truncate', 'punch', 'sync', 'close', 'point.read', 'point.write', 'point.record', 'point.sync', 'point.remove', 'keepCut']
+const LAST = ['open', 'size', 'write', 'truncate', 'punch', 'sync', 'close', 'metadata.read', 'metadata.replace', 'metadata.rename', 'metadata.append', 'metadata.sync', 'keepCut']
 /** What an append may get from a disk that fails. */
 const WRITE_ERRORS = ['EIO', 'ENOSPC']
 
@@ -79,14 +79,14 @@ class Crashing {
     this.isAligning = random() < 0.3
     this.deletedPart = random.pick([0.1, 0.1, 0.5])
     this.rangePart = random.pick([0, 0.1, 0.3])
-    this.disk = this.wired(new Disk({ random, pageSize: this.pageSize, clock: this.simulation.clock, maxRecorded: random.pick([300, 3000, 32768]), delay: () => random() * 2 }))
+    this.disk = this.wired(new Disk({ random, pageSize: this.pageSize, clock: this.simulation.clock, delay: () => random() * 2 }))
     this.moment = 0
     /** The one that was open before the crash. @type {import('../../lib/log').FlumeLog<any> | null} */
     this.log = null
     /** Writes have failed since the log was last compared. */
     this.hasFailed = false
     /** Deletions could not be recorded. */
-    this.hasFailedPoint = false
+    this.hasFailedMetadata = false
     /** How often the log was opened. */
     this.lives = 0
     /** Where the next record is expected to stand. @type {number | undefined} */
@@ -113,13 +113,13 @@ class Crashing {
     disk.note = (line) => this.simulation.note(line)
     disk.fateOf = (kind) => {
       if (kind === 'sync') isSyncing = true
-      if (!['write', 'punch', 'point.record', 'point.sync'].includes(kind)) return undefined
+      if (!['write', 'punch', 'metadata.append', 'metadata.replace', 'metadata.sync'].includes(kind)) return undefined
       const chance = isSyncing ? this.failing : this.failing / 10
       isSyncing = false
       if (!this.isWorking || !(this.random() < chance)) return undefined
-      if (kind.startsWith('point.')) {
+      if (kind.startsWith('metadata.')) {
         this.count('failed')
-        this.hasFailedPoint = true
+        this.hasFailedMetadata = true
         return this.random.pick(['fail', 'tear'])
       }
       this.hasFailed = true
@@ -164,8 +164,8 @@ class Crashing {
 
   /** Whether the block size is to be found: the first blocks are durable, but may be about to become holes. */
   mayFindBlockSize () {
-    const { disk: { points }, random, settings: { blockSize } } = this
-    return random() < 0.3 && points.every(point => point !== null && point.offset > 2 * blockSize)
+    const { disk, random, settings: { blockSize } } = this
+    return random() < 0.3 && disk.durableMetadata.every(metadata => metadata !== null && metadata.end > 2 * blockSize)
   }
 
   /** The power stays on, and nothing fails. */
@@ -498,7 +498,9 @@ class Crashing {
   }
 
   checkError (err) {
-    if (!WRITE_ERRORS.includes(err.code) || !(this.hasFailed || this.hasFailedPoint)) this.model.violate(err.stack)
+    // the process does not get to know it any more
+    if (this.disk.isOff) return
+    if (!WRITE_ERRORS.includes(err.code) || !(this.hasFailed || this.hasFailedMetadata)) this.model.violate(err.stack)
   }
 }
 
