@@ -93,6 +93,8 @@ class Crashing {
     this.end = undefined
     /** What was deleted before this moment must not come back after a power cut. */
     this.deletionsSynced = this.settings.sync === 'always' ? Infinity : 0
+    /** A power cut must not bring back what is before this offset. */
+    this.durableStart = 0
   }
 
   get history () {
@@ -192,6 +194,7 @@ class Crashing {
     this.simulation.events = []
     this.disk = this.wired(isKill ? disk.afterKill() : disk.afterPowerLoss())
     this.count('crashes')
+    if (!isKill && !this.isStorage) model.trimmedTo = this.durableStart
     for (const record of model.records) {
       // a kill takes nothing, but a power cut before the log has been opened again may
       if (isKill && record.acknowledgedAt < Infinity && !record.isDurable) record.isDurable = record.isOnlyWritten = true
@@ -283,6 +286,7 @@ class Crashing {
     if (log.start > 0) this.count('trimmed')
     reconcile(model, frames, { isCrash: true, isCertain: false, hasFaults: this.hasFailed, start: log.start })
     for (const record of model.records) record.isOnlyWritten = false
+    this.durableStart = model.trimmedTo
     this.hasFailed = false
   }
 
@@ -428,7 +432,7 @@ class Crashing {
   }
 
   del (log) {
-    const { random, model } = this
+    const { random, model, settings } = this
     // one, of all or of the last, or some
     const from = random() < 0.5 ? 0 : Math.max(0, model.records.length - 10)
     const chosen = Array.from({ length: random.pick([1, 1, 1, 30]) }, () => model.records[from + random.below(model.records.length - from)])
@@ -442,7 +446,9 @@ class Crashing {
       resolve()
       model.reached(log.stats().size)
       if (err?.code === 'flumelog:trimmed' && records.some(record => model.mayBeTrimmed(record))) {
+        // as durable as a deletion
         model.trimmedTo = Math.max(model.trimmedTo, err.start)
+        if (settings.sync === 'always') this.durableStart = model.trimmedTo
         return
       }
       if (err) return this.checkError(err)
@@ -464,12 +470,13 @@ class Crashing {
       if (err) return this.checkError(err)
       model.reached(log.stats().size)
       if (start > model.trimmingTo) model.violate(`trimmed to ${start}`)
-      model.trimmedTo = Math.max(model.trimmedTo, start)
+      model.trimmedTo = this.durableStart = Math.max(model.trimmedTo, start)
     }))
   }
 
   sync (log) {
     const madeAt = ++this.moment
+    const { trimmedTo } = this.model
     this.simulation.note('sync')
     return new Promise(resolve => log.sync((err) => {
       this.simulation.note(`  synced ${err?.code ?? ''}`)
@@ -477,6 +484,7 @@ class Crashing {
       if (err) this.checkError(err)
       else {
         this.synced(madeAt)
+        this.durableStart = Math.max(this.durableStart, trimmedTo)
         this.deletionsSynced = Math.max(this.deletionsSynced, madeAt)
       }
     }))
@@ -486,6 +494,7 @@ class Crashing {
     this.simulation.note('close')
     await this.survives(called(cb => log.close(cb)).then(() => {
       this.synced(Infinity)
+      this.durableStart = this.model.trimmedTo
       this.deletionsSynced = Math.max(this.deletionsSynced, ++this.moment)
     }, err => this.checkError(err)))
   }
