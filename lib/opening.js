@@ -8,7 +8,6 @@ const errors = require('./errors')
 const { promised } = require('./callbacks')
 const { openBlocks } = require('./read/open-blocks')
 const { recoverEnd } = require('./recovery/recover-end')
-const { removeJournal } = require('./sharing/journal')
 const { settleMap } = require('./space/offset-map')
 const { removeUnfinished } = require('./space/unfinished-files')
 const { generationOf, readOwn } = require('./recovery/recovery-point')
@@ -103,8 +102,6 @@ async function openWriter (context, io) {
   // before it needs space: the disk may be full
   if (file.location) await removeUnfinished(file.location.path)
   const { blockSize, found, cut, recovered, counted, generation } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
-  // what is appended now is not what an earlier owner of the log was about to store there
-  if (file.location) await removeJournal(file.location.path)
   const { id, base } = generation
   if (file.location) await settleMap(file.location.path, id)
   const { blocks, reader } = openBlocks(context, blockSize)

@@ -276,7 +276,7 @@ class EarlierBackup {
     const { metadata } = this
     this.hasPoint = true
     const place = await this.place(deletions, freed)
-    await metadata.replace({ log: this.log, writer: randomUUID(), closed: false, deletions, dropped: 0, next: null, ...place })
+    await metadata.replace({ log: this.log, writer: randomUUID(), closed: false, deletions, dropped: 0, clients: [], next: null, ...place })
   }
 
   /** All that was written is durable. */

@@ -1,14 +1,12 @@
 'use strict'
 
-// The files beside a log that a process which opens it goes by.
+// The files beside a log that a process goes by that opens it.
 
 const fs = require('fs')
 const errors = require('../errors')
 
-/** Beside a copy, those of an earlier log of its name would count. */
-const SUFFIXES = ['.clients']
-/** Also those that are ignored unless they belong to the file. */
-const ALL_SUFFIXES = ['.meta', ...SUFFIXES]
+/** Of the files that are ignored unless they belong to the log. */
+const ALL_SUFFIXES = ['.meta']
 
 /**
  * @param {string} file
@@ -25,7 +23,6 @@ function inTheWay (file) {
  */
 function mustBeFree (file, given) {
   if (isThere(file)) throw errors.exists(given)
-  for (const suffix of SUFFIXES) if (isThere(file + suffix)) throw errors.existsBeside(given, suffix)
 }
 
 /** @param {string} name */

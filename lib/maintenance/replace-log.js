@@ -25,7 +25,7 @@ const { pathFile } = require('../storage/path-file')
 const { openExtent } = require('./extent')
 
 /** Of files that were made for the log that was there. FILE.meta and cursors say by themselves of which log they are. */
-const STALE_SUFFIXES = ['.clients', '.clients.new', '.meta.new']
+const STALE_SUFFIXES = ['.meta.new']
 
 /**
  * @typedef {import('../storage/metadata-text').Metadata} Metadata
@@ -118,7 +118,7 @@ async function describe (file, { id, base, log }) {
   const { io, blockSize, start, end } = await openExtent(pathFile(file, { readOnly: true, lock: false }))
   try {
     const tie = await tieAt(io.read, end, blockSize, [])
-    return { log, id, base, blockSize, end, tie, records: null, start, freed: start, writer: '', closed: true, deletions: [], dropped: 0, next: null }
+    return { log, id, base, blockSize, end, tie, records: null, start, freed: start, writer: '', closed: true, deletions: [], dropped: 0, clients: [], next: null }
   } finally {
     await io.close()
   }

@@ -11,7 +11,6 @@ const { settleMap } = require('../space/offset-map')
 const { retain } = require('../space/retention')
 const { removeUnfinished } = require('../space/unfinished-files')
 const { Writer } = require('../write/writer')
-const { Journal, journalName } = require('./journal')
 const { KnownClients } = require('./known-clients')
 const { Server } = require('./server')
 
@@ -23,13 +22,12 @@ class Owner {
   /**
    * @param {import('../opening').Context} context
    * @param {import('../storage/promisified-file').Io} io
-   * @param {string} path of the log
    */
-  constructor (context, io, path) {
+  constructor (context, io) {
     const { file, settings, clock } = context
     this.context = context
     this.io = io
-    this.clients = new KnownClients(list => new Journal(journalName(path), () => file.status(), list), clock)
+    this.clients = new KnownClients(/** @type {import('../storage/metadata-file').MetadataFile} */ (file.metadata), clock)
     this.server = new Server({ ackInterval: settings.ackInterval, filename: file.filename }, this.clients, clock)
     /** Set when the log is open. @type {Writer} */
     this.writer = /** @type {any} */ (null)
@@ -74,10 +72,25 @@ class Owner {
     // one that moves to another file reads the block in which the log ended there
     writer.isClientWaitingFor = (start, end) => server.hasBehind || clients.mayAskFor(start, end, blockSize)
     this.writer = writer
+    await this.prepare(writer)
     const { id, base } = generation
     await settleMap(path, id)
     blocks.base = base
     return { blocks, reader, writer, cut, recovered, id }
+  }
+
+  /** @param {Writer} writer FILE.meta says that the log is open, before a client is welcome */
+  async prepare ({ metadata }) {
+    /** @type {Error | null} */
+    let problem = null
+    const write = () => metadata.write().then(() => { problem = null }, err => { problem = err })
+    metadata.listClients = () => this.clients.journal.snapshot()
+    // on a full disk, it is tried again for each client that comes
+    this.clients.problem = () => {
+      if (problem !== null) write()
+      return problem
+    }
+    await write()
   }
 
   /**
@@ -93,16 +106,14 @@ class Owner {
   /** It could not open the log. */
   async giveUp () {
     await this.server.close()
-    // it stays for the next attempt, or the next owner
-    this.clients.journal.close()
   }
 
   /** @param {(err: Error | null) => void} cb everything that was appended is stored and durable */
   close (cb) {
-    this.server.close().then(() => this.writer.close((err) => {
+    this.server.close().then(() => {
       this.clients.close()
-      cb(err ?? null)
-    }))
+      this.writer.close((err) => cb(err ?? null))
+    })
   }
 }
 

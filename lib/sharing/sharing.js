@@ -418,7 +418,7 @@ class Sharing {
    */
   async own (isOpening) {
     const { file, context, io } = this
-    const owner = new Owner(context, io, this.path)
+    const owner = new Owner(context, io)
     try {
       const replaced = await io.checkPath().then(() => null, err => err)
       if (replaced !== null) {

@@ -17,7 +17,9 @@ const PAGE_SIZE = 4096
 /** Bytes behind the entries that only urgent ones use. */
 const RESERVE = 1024
 /** Bytes of the file from which on a snapshot should replace it. */
-const MAX_SIZE = 64 * 1024
+const MAX_SIZE = 256 * 1024
+/** A snapshot does not replace it before it is this many times as large as the last one. */
+const MAX_GROWTH = 4
 /** How often the lock of an existing file is tried: readers hold it for the time of a call. */
 const MAX_LOCKS = 100
 
@@ -26,7 +28,7 @@ const close = promisify(fs.close)
 const write = promisify(fs.write)
 const writeFile = promisify(fs.writeFile)
 
-/** @typedef {import('./metadata-text').Metadata} Metadata */
+/** @typedef {import('./metadata-text').Metadata} Metadata @typedef {import('./metadata-text').Entry} Entry */
 
 class MetadataFile {
   /**
@@ -48,9 +50,11 @@ class MetadataFile {
     this.fd = -1
     /** Bytes of the entries that count, and of the file. */
     this.size = this.allocated = 0
+    /** The same of the last snapshot. */
+    this.snapshotSize = 0
     /** Whether a power cut may bring back the file that was in its place before. */
     this.isNameUnsynced = false
-    /** Entries that were appended since the snapshot in progress was started; null: none is. @type {Array<{ bytes: Buffer, entry: Partial<Metadata> }> | null} */
+    /** Entries that were appended since the snapshot in progress was started; null: none is. @type {Array<{ bytes: Buffer, entry: Entry }> | null} */
     this.since = null
     /** Settled when the snapshot or fsync in progress is done. @type {Promise<unknown>} */
     this.last = Promise.resolve()
@@ -63,7 +67,7 @@ class MetadataFile {
 
   /** Whether entries would make it too long for readers, which read all of them. */
   get isLong () {
-    return this.size > MAX_SIZE
+    return this.size > Math.max(MAX_SIZE, MAX_GROWTH * this.snapshotSize)
   }
 
   /** @returns {ReturnType<typeof readMetadata>} what another process may be writing; null: there is no file, or none that counts */
@@ -111,7 +115,7 @@ class MetadataFile {
 
   /**
    * Synchronous I/O: it goes into the page cache. It is not durable before `sync`. If it fails, the file has to be replaced.
-   * @param {Partial<Metadata>} entry
+   * @param {Entry} entry
    * @param {boolean} [isUrgent] whether it may use the last room on a full disk
    */
   append (entry, isUrgent = false) {
@@ -120,7 +124,8 @@ class MetadataFile {
       this.ensureOpen()
       this.writeEntry(bytes, isUrgent)
     } catch (err) {
-      this.mustReplace = true
+      // what it says of clients does no harm
+      if (Object.keys(entry).some(name => name !== 'clients')) this.mustReplace = true
       throw named(err, this.filename)
     }
     this.size += bytes.length
@@ -176,7 +181,8 @@ class MetadataFile {
       this.takePlace(fd, size, bytes.length, unfinished)
     } catch (err) {
       for (const { entry } of this.since ?? []) if (before.metadata !== null) apply(before.metadata, entry)
-      Object.assign(this, before, { since: null })
+      // there may be room later
+      Object.assign(this, before, { since: null, snapshotSize: this.size })
       if (fd !== -1 && fd !== this.fd) await close(fd).catch(() => {})
       // a partial file would use the remaining space
       await fs.promises.unlink(unfinished).catch(() => {})
@@ -202,6 +208,7 @@ class MetadataFile {
     if (this.fd !== -1) fs.closeSync(this.fd)
     this.fd = fd
     this.size = size + since.length
+    this.snapshotSize = size
     this.allocated = Math.max(allocated, size + added.length)
     this.since = null
     this.isNameUnsynced = true

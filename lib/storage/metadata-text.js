@@ -1,8 +1,8 @@
 'use strict'
 
 // The text of FILE.meta: lines with a checksum (lib/format/lines.js). The first is overwritten in place, and says up to where a writer that is
-// alive has acknowledged appends. The others are JSON objects: the members of a line replace those of the lines before it, `deletions` are
-// added to them. They count up to the first that is not whole. Pure.
+// alive has acknowledged appends. The others are JSON objects: the members of a line replace those of the lines before it, `deletions`
+// and `clients` are added to them. They count up to the first that is not whole. Pure.
 
 const { randomUUID } = require('crypto')
 const { crc32 } = require('zlib')
@@ -42,9 +42,12 @@ const HEX = Buffer.from('0123456789abcdef', 'latin1')
  * @property {boolean} closed whether that writer has closed the log
  * @property {Deletion[]} deletions that the file may not have yet, in the order in which they were made
  * @property {number} dropped the highest number of a deletion of this writer that is not listed any more: the file has it
+ * @property {ClientLine[]} clients for the next owner of a shared log: see lib/sharing/journal-entries.js
  * @property {(Place & { log?: string }) | null} next another file is about to get the log's name: what is then true of that
  *
+ * @typedef {Array<number | string>} ClientLine
  * @typedef {Place & OwnMetadata} Metadata
+ * @typedef {Partial<Omit<Metadata, 'clients'>> & { clients?: ClientLine[] | null }} Entry `clients` and `deletions` are added; null: they are dropped
  *
  * @typedef {object} Lines what is read of a file
  * @property {Metadata} metadata
@@ -94,7 +97,7 @@ function formatMetadata (metadata, acknowledged) {
 }
 
 /**
- * @param {Partial<Metadata> & { version?: number, snapshot?: string }} entry
+ * @param {Entry & { version?: number, snapshot?: string }} entry
  * @returns {string} a line to be appended
  */
 function formatEntry ({ deletions, ...rest }) {
@@ -113,11 +116,13 @@ function parseDeletion ({ records, ...rest }) {
 
 /**
  * @param {Metadata} metadata is changed
- * @param {Partial<Metadata>} entry
+ * @param {Entry} entry
  */
-function apply (metadata, { deletions = [], ...rest }) {
+function apply (metadata, { deletions = [], clients = [], ...rest }) {
   for (const deletion of deletions) if (metadata.records !== null) metadata.records -= deletedBefore(deletion, metadata.end)
   metadata.deletions.push(...deletions)
+  if (clients === null) metadata.clients = []
+  else metadata.clients.push(...clients)
   Object.assign(metadata, rest)
   if (rest.dropped !== undefined) metadata.deletions = metadata.deletions.filter(({ number }) => Number(number) > metadata.dropped)
 }
@@ -167,7 +172,7 @@ function parseEntry (line) {
 
 /**
  * @param {Metadata} before
- * @param {Partial<Metadata>} entry
+ * @param {Entry} entry
  * @returns {boolean} whether readers that have blocks in memory have to know of it
  */
 function isChange (before, { deletions, start, next, writer, closed }) {

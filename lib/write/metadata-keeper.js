@@ -52,6 +52,8 @@ class MetadataKeeper {
     this.hasUnsynced = false
     this.isMoving = false
     this.isStopped = false
+    /** What the next owner of a shared log has to know. @type {() => import('../storage/metadata-text').ClientLine[]} */
+    this.listClients = () => []
     /** Settled when no change is in progress. @type {Promise<unknown>} */
     this.last = Promise.resolve()
   }
@@ -97,13 +99,14 @@ class MetadataKeeper {
   async ensureWritten () {
     const { metadata, progress } = this
     if (metadata === null || !this.mustBeWritten) return
-    if (!this.isOpen && metadata.metadata !== null && !metadata.mustReplace && await this.reopen(metadata)) return
+    const hasClients = metadata.metadata !== null && metadata.metadata.clients.length > 0
+    if (!this.isOpen && metadata.metadata !== null && !metadata.mustReplace && !hasClients && await this.reopen(metadata)) return
     const { log = randomUUID() } = metadata.metadata ?? {}
     const writer = this.isOpen ? this.listed.writer : randomUUID()
     const place = await this.place()
     const { dropped } = this
     metadata.acknowledged = progress.acknowledged
-    await metadata.replace({ log, writer, closed: false, deletions: this.after(dropped), dropped, next: null, ...place })
+    await metadata.replace({ log, writer, closed: false, deletions: this.after(dropped), dropped, clients: this.listClients(), next: null, ...place })
     this.keepAfter(dropped)
     this.isOpen = true
     this.hasUnsynced = false
@@ -162,7 +165,9 @@ class MetadataKeeper {
    * @param {number} step bytes
    */
   considerMove (step) {
-    if (!this.isOpen || this.isMoving || this.isStopped || this.progress.recordCount.durable.end - this.listed.end < step) return
+    if (!this.isOpen || this.isMoving || this.isStopped) return
+    const isLong = this.metadata !== null && this.metadata.isLong
+    if (!isLong && this.progress.recordCount.durable.end - this.listed.end < step) return
     this.isMoving = true
     const done = () => { this.isMoving = false }
     // should it fail, the one that is there still holds
@@ -175,7 +180,7 @@ class MetadataKeeper {
       await this.ensureWritten()
       const place = await this.place()
       const { dropped } = this
-      if (metadata.isLong) await metadata.replace({ ...this.listed, ...place, dropped, deletions: this.after(dropped) })
+      if (metadata.isLong) await metadata.replace({ ...this.listed, ...place, dropped, deletions: this.after(dropped), clients: this.listClients() })
       else metadata.append({ ...place, dropped })
       this.keepAfter(dropped)
     })
@@ -345,11 +350,12 @@ class MetadataKeeper {
     return this.change(async (metadata) => {
       if (!this.isOpen) return
       const place = await this.place()
-      const closed = { ...place, closed: true, dropped: this.lastNumber }
+      const clients = this.listClients()
+      const closed = { ...place, closed: true, dropped: this.lastNumber, ...clients.length === 0 ? { clients: null } : {} }
       this.isOpen = false
       // otherwise, the next opening recovers the log
       if (!metadata.mustReplace) metadata.append(closed, true)
-      else await metadata.replace({ ...this.listed, ...closed, deletions: [], next: null })
+      else await metadata.replace({ ...this.listed, ...closed, deletions: [], clients, next: null })
     })
   }
 }

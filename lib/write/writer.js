@@ -393,6 +393,7 @@ class Writer {
     const { packer, waiters, written } = this
     const problem = this.journal === null ? null : this.journal.flush()
     if (problem !== null) return this.rollBack(problem)
+    if (this.file.metadata?.isLong) this.metadata.considerMove(Infinity)
     // what waits for a moment at which no group is written in part would wait for as long as appends do not pause
     const mustEnd = this.operations.length > 0 || this.trimmer.hasWork
     const buffers = packer.nextWrite(written, mustEnd ? waiters.nextEnd(written) : packer.end)
