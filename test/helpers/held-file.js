@@ -4,6 +4,7 @@
 // them finish, one by one, with success or with an error.
 
 const { readEach, writeJoined } = require('../../lib/storage/buffers')
+const { SimulatedMetadata } = require('./simulated-metadata')
 
 class HeldFile {
   constructor () {
@@ -93,17 +94,21 @@ class HeldFile {
         setImmediate(cb, null)
       },
       checkPath: null,
-      point: {
-        maxRecorded: 32768,
-        read: (cb) => setImmediate(cb, null, null),
-        write: (point, cb) => this.operation('point', () => {}, cb),
-        record: (deletions, cb) => this.operation('record', () => {}, cb),
-        sync: (cb) => this.operation('syncPoint', () => {}, cb),
-        publish: () => null,
-        release: () => {},
-        remove: (cb) => this.operation('removePoint', () => {}, cb)
-      },
-      countFile: null,
+      metadata: new SimulatedMetadata({
+        versions: [null],
+        pageSize: 4096,
+        start: (kind, cb, apply) => {
+          /** @type {any} */
+          let result
+          this.operation(kind, () => { result = apply() }, (err) => cb(err, result))
+        },
+        runNow: (kind, apply) => {
+          this.counts[kind] = (this.counts[kind] ?? 0) + 1
+          apply()
+        },
+        hasRoom: () => true,
+        published: () => {}
+      }),
       keepCut: (offset, end, cb) => setImmediate(cb, null, null),
       watch: null
     }

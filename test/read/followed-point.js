@@ -6,10 +6,11 @@
 const tape = require('tape')
 const { Block } = require('../../lib/format/block')
 const { storedChecksum, writeChecksum } = require('../../lib/format/checksum')
+const { deletionOf } = require('../../lib/format/deletions')
 const layout = require('../../lib/format/layout')
 const { BlockCache } = require('../../lib/read/block-cache')
 const { FollowedPoint } = require('../../lib/read/followed-point')
-const { deletionOf } = require('../../lib/recovery/deletions')
+const { pointOf } = require('../../lib/recovery/recovery-point')
 
 const BLOCK_SIZE = 128
 const BLOCKS = 3
@@ -33,12 +34,13 @@ function clientBlocks (blockSize = BLOCK_SIZE, cacheSize = 0) {
   layout.zeroRecord(without, 0)
   writeChecksum(without)
   const deletion = { ...deletionOf(blockSize, file.subarray(blockSize, 2 * blockSize), [0], storedChecksum(without)), number: 1 }
+  const metadata = { log: 'log', blockSize, writer: 'w', closed: false, end: 0, tie: 0, records: null, start: 0, freed: 0, deletions: [], dropped: 0, next: null }
   /** @type {any} */
-  let recorded = { id: 'a', writer: 'w', offset: 0, deletions: [], dropped: 0, isHeld: true, acknowledged: file.length }
+  let recorded = { metadata, version: 'a', size: 0, isHeld: true, published: file.length }
   /** @type {Array<{ answer: () => void, fail: (err: Error) => void }>} */
   const reads = []
   const io = {
-    readPoint: () => new Promise((resolve, reject) => reads.push({ answer: () => resolve(recorded), fail: reject })),
+    readMetadata: () => new Promise((resolve, reject) => reads.push({ answer: () => resolve(recorded), fail: reject })),
     size: async () => file.length,
     read: async (/** @type {number} */ offset, /** @type {number} */ size) => Buffer.from(file.subarray(offset, offset + size))
   }
@@ -47,12 +49,12 @@ function clientBlocks (blockSize = BLOCK_SIZE, cacheSize = 0) {
     readSmall: (/** @type {number} */ offset, /** @type {number} */ size, /** @type {boolean} */ _, /** @type {Function} */ cb) => io.read(offset, size).then(data => cb(null, data))
   }), { blockSize, checksum: true, cacheSize })
   blocks.tail = new Block(BLOCKS, Buffer.alloc(0), 0, false)
-  const point = blocks.followedPoint = new FollowedPoint(/** @type {any} */ (io), blocks, recorded, () => {})
+  const point = blocks.followedPoint = new FollowedPoint(/** @type {any} */ (io), blocks, pointOf(metadata, 'a', file.length, true), () => {})
   return {
     blocks,
     reads,
     deleteRecord: () => {
-      recorded = { ...recorded, id: 'a+1', deletions: [deletion] }
+      recorded = { ...recorded, version: 'a+1', metadata: { ...metadata, deletions: [deletion] } }
       point.outdate()
       blocks.invalidate(1)
     },

@@ -89,7 +89,7 @@ for (const checksum of [true, false]) {
       const seqs = []
       for (let i = 0; i < 20; i++) seqs.push(await writer.append(data(i)))
       await writer.del([seqs[1], seqs[9], seqs[18], seqs[19]])
-      for (const name of ['log', 'log.recovery-point']) fs.copyFileSync(file(name), file(name.replace('log', 'copy')))
+      for (const name of ['log', 'log.meta']) fs.copyFileSync(file(name), file(name.replace('log', 'copy')))
       const left = upTo(20, [1, 9, 18, 19])
       for (const readOnly of [true, false, true]) {
         const log = promises(FlumeLog(file('copy'), { ...options, readOnly }))
@@ -175,7 +175,7 @@ for (const checksum of [true, false]) {
     t.deepEqual(await indexes(reader), upTo(20))
     sleep()
     await writer.del([seqs[1], seqs[19]])
-    const pointName = file + '.recovery-point'
+    const pointName = file + '.meta'
     const listed = () => fs.readFileSync(pointName, 'latin1').split('\n').length > 3
     const added = []
     while (listed()) {
@@ -204,7 +204,7 @@ for (const checksum of [true, false]) {
     await writer.del(seqs[1])
     await shows(reader, upTo(20, [1]))
     const { misses } = reader.log.stats().cache
-    const point = () => fs.readFileSync(file + '.recovery-point', 'latin1').split('\n')[0]
+    const point = () => fs.readFileSync(file + '.meta', 'latin1').split('\n')[0]
     const before = point()
     // the deletion is dropped, too, which the reader has seen
     while (point() === before) {
