@@ -299,7 +299,7 @@ test('the FILE.meta on the page is valid, says what the page says, and belongs t
   t.equal(acknowledged, bytes.length)
   t.equal(more.length, 0)
   const live = [0, 64].flatMap(start => sealedBlock(bytes.subarray(start, start + 64))).filter(({ data }) => data.some(byte => byte !== 0))
-  t.deepEqual([first.version, first.end, first.closed, first.records], [1, 128, false, live.length])
+  t.deepEqual([first.version, first.end, first.closed, first.records], [1, 128, false, live.length + second.deletions[0].records.length])
   t.equal(first.tie, crc32(bytes.subarray(64, 128)))
   t.equal(second.deletions.length, 1)
   const described = [...page.match(/\| member \| says \|[^]*?\n\n/)[0].matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, names]) => names.match(/\w+/g))
