@@ -9,7 +9,7 @@ const { datasync } = require('./datasync')
 const { nullIfMissing, syncFolder } = require('./directory')
 const { inherit } = require('./inherit')
 const { lockIfPossible } = require('./lock')
-const { named, readMetadata, readVersion } = require('./metadata-reader')
+const { MetadataReader, named } = require('./metadata-reader')
 const { PUBLISHED_SIZE, apply, formatEntry, formatMetadata, setPublished } = require('./metadata-text')
 
 /** The file grows by pages, so that what is appended on a full disk has room in the last one. */
@@ -42,6 +42,7 @@ class MetadataFile {
     this.folder = folder
     this.logStatus = logStatus
     this.blocking = blocking
+    this.reader = new MetadataReader(filename, blocking)
     /** What the file says; null: there is none, or it does not belong to the log. @type {Metadata | null} */
     this.metadata = null
     /** Whether a snapshot has to replace the file before anything is appended: an entry may be in it that must not count, or an fsync has failed. */
@@ -70,14 +71,14 @@ class MetadataFile {
     return this.size > Math.max(MAX_SIZE, MAX_GROWTH * this.snapshotSize)
   }
 
-  /** @returns {ReturnType<typeof readMetadata>} what another process may be writing; null: there is no file, or none that counts */
+  /** @returns {ReturnType<MetadataReader['read']>} what another process may be writing; null: there is no file, or none that counts */
   read () {
-    return readMetadata(this.filename)
+    return this.reader.read()
   }
 
   /** @returns {string | null} what `version` of it is, by synchronous I/O; empty if there is no file. Null: that cannot be known without waiting */
   peek () {
-    return this.blocking ? readVersion(this.filename) : null
+    return this.blocking ? this.reader.readVersion() : null
   }
 
   /**
@@ -86,7 +87,8 @@ class MetadataFile {
    * @param {number} size bytes of the lines that count
    */
   load (metadata, size) {
-    this.metadata = metadata
+    // the reader keeps its own
+    this.metadata = metadata && { ...metadata, deletions: [...metadata.deletions], clients: [...metadata.clients] }
     this.size = size
     this.mustReplace = false
   }
@@ -114,7 +116,7 @@ class MetadataFile {
   }
 
   /**
-   * Synchronous I/O: it goes into the page cache. It is not durable before `sync`. If it fails, the file has to be replaced.
+   * Synchronous I/O: it goes into the page cache. It is not durable before `sync`.
    * @param {Entry} entry
    * @param {boolean} [isUrgent] whether it may use the last room on a full disk
    */
@@ -124,8 +126,6 @@ class MetadataFile {
       this.ensureOpen()
       this.writeEntry(bytes, isUrgent)
     } catch (err) {
-      // what it says of clients does no harm
-      if (Object.keys(entry).some(name => name !== 'clients')) this.mustReplace = true
       throw named(err, this.filename)
     }
     this.size += bytes.length
@@ -140,14 +140,19 @@ class MetadataFile {
   writeEntry (bytes, isUrgent) {
     const { fd, size, allocated } = this
     const end = size + bytes.length
-    if (end + RESERVE <= allocated) return writeFully(fd, bytes, size)
-    const pages = padded(bytes, size)
+    const needed = roundUp(end)
     try {
-      writeFully(fd, pages, size)
-      this.allocated = size + pages.length
+      // first: of an entry for which there is no room, nothing may be in the file
+      if (needed > allocated) writeFully(fd, Buffer.alloc(needed - allocated), allocated)
+      this.allocated = Math.max(needed, allocated)
     } catch (err) {
       if (!isUrgent || end > allocated) throw err
+    }
+    try {
       writeFully(fd, bytes, size)
+    } catch (err) {
+      this.mustReplace = true
+      throw err
     }
   }
 
@@ -295,13 +300,20 @@ class MetadataFile {
 }
 
 /**
+ * @param {number} size of entries, in bytes
+ * @returns {number} of the file: a page has room for the reserve
+ */
+function roundUp (size) {
+  return Math.ceil((size + RESERVE) / PAGE_SIZE) * PAGE_SIZE
+}
+
+/**
  * @param {Buffer} bytes
  * @param {number} offset of them in the file
- * @returns {Buffer} with zeros behind them, up to the end of a page that has room for the reserve
+ * @returns {Buffer} with zeros behind them
  */
 function padded (bytes, offset) {
-  const end = Math.ceil((offset + bytes.length + RESERVE) / PAGE_SIZE) * PAGE_SIZE
-  const all = Buffer.alloc(end - offset)
+  const all = Buffer.alloc(roundUp(offset + bytes.length) - offset)
   bytes.copy(all)
   return all
 }

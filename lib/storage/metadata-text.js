@@ -127,31 +127,60 @@ function apply (metadata, { deletions = [], clients = [], ...rest }) {
   if (rest.dropped !== undefined) metadata.deletions = metadata.deletions.filter(({ number }) => Number(number) > metadata.dropped)
 }
 
+/** What the lines of a file say, read one after the other. */
+class MetadataLines {
+  constructor () {
+    /** @type {Metadata | null} */
+    this.metadata = null
+    this.snapshot = ''
+    this.changes = 0
+    /** Bytes of the lines that count. */
+    this.size = PUBLISHED_SIZE
+  }
+
+  /** Another one when anything has changed that readers of blocks have to know. */
+  get version () {
+    return `${this.snapshot}+${this.changes}`
+  }
+
+  /** @param {string} text that follows `size` */
+  add (text) {
+    let at = 0
+    for (let newline = text.indexOf('\n'); newline !== -1; newline = text.indexOf('\n', at)) {
+      const entry = parseEntry(text.slice(at, newline))
+      if (entry === null || !this.addEntry(entry)) break
+      at = newline + 1
+    }
+    this.size += at
+  }
+
+  /**
+   * @param {any} entry
+   * @returns {boolean} whether it counts
+   */
+  addEntry (entry) {
+    if (this.metadata !== null) {
+      if (isChange(this.metadata, entry)) this.changes++
+      apply(this.metadata, entry)
+      return true
+    }
+    if (entry.version !== VERSION) return false
+    const { version, snapshot, ...first } = entry
+    this.snapshot = String(snapshot)
+    this.metadata = /** @type {Metadata} */ (first)
+    return true
+  }
+}
+
 /**
  * @param {string} text of a file
  * @returns {Lines | null} null: there is no line that counts
  */
 function parseMetadata (text) {
-  /** @type {Metadata | null} */
-  let metadata = null
-  let changes = 0
-  let snapshot = ''
-  let at = PUBLISHED_SIZE
-  for (let newline = text.indexOf('\n', at); newline !== -1; newline = text.indexOf('\n', at)) {
-    const entry = parseEntry(text.slice(at, newline))
-    if (entry === null) break
-    at = newline + 1
-    if (metadata === null) {
-      if (entry.version !== VERSION) return null
-      const { version, snapshot: id, ...first } = entry
-      metadata = /** @type {Metadata} */ (first)
-      snapshot = String(id)
-      continue
-    }
-    if (isChange(metadata, entry)) changes++
-    apply(metadata, entry)
-  }
-  return metadata === null ? null : { metadata, version: `${snapshot}+${changes}`, size: at }
+  const lines = new MetadataLines()
+  lines.add(text.slice(PUBLISHED_SIZE))
+  const { metadata, version, size } = lines
+  return metadata === null ? null : { metadata, version, size }
 }
 
 /**
@@ -179,4 +208,4 @@ function isChange (before, { deletions, start, next, writer, closed }) {
   return deletions !== undefined || next !== undefined || writer !== undefined || closed !== undefined || (start !== undefined && start !== before.start)
 }
 
-module.exports = { PUBLISHED_SIZE, apply, formatEntry, formatMetadata, parseMetadata, parsePublished, setPublished }
+module.exports = { MetadataLines, PUBLISHED_SIZE, apply, formatEntry, formatMetadata, parseMetadata, parsePublished, setPublished }
