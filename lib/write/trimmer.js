@@ -9,7 +9,7 @@
 //     punched      up to here the file has zeros
 //     log.start    here the log starts for readers
 //
-// If a caller waits for it, it is made durable first: what cannot be recorded is not trimmed.
+// What cannot be recorded is not trimmed. A caller that waits for the space is answered when all of it is durable.
 //
 // A storage has no FILE.meta: the zeros are all that tells.
 
@@ -156,9 +156,9 @@ class Trimmer {
     // a log that a power cut shortens must not lose all that is left of it
     if (durability.safeEnd <= start) await promised(cb => durability.syncTo(writer.acknowledged, cb))
     const isCurrent = known !== null && known.generation === blocks.generation
-    if (isCurrent && known.block?.number === start / blockSize) return this.moveTo(known.block, known.records, false)
+    if (isCurrent && known.block?.number === start / blockSize) return this.moveTo(known.block, known.records)
     const block = await this.firstWhole(start, wanted)
-    if (block !== null) await this.moveTo(block, await this.countBefore(block.number), known === null)
+    if (block !== null) await this.moveTo(block, await this.countBefore(block.number))
   }
 
   /**
@@ -232,13 +232,11 @@ class Trimmer {
    * The log starts with this block.
    * @param {Block} block
    * @param {number | null} records in the blocks before it; null: not known
-   * @param {boolean} mustBeDurable before readers see it
    */
-  async moveTo ({ number }, records, mustBeDurable) {
+  async moveTo ({ number }, records) {
     const { blocks, writer } = this
     const start = number * blocks.blockSize
     await writer.metadata.trim(start, records)
-    if (mustBeDurable) await writer.metadata.sync()
     blocks.trim(start)
     writer.deleter.trim(number)
   }
