@@ -10,6 +10,7 @@ const { deletionOf } = require('../../lib/format/deletions')
 const layout = require('../../lib/format/layout')
 const { BlockCache } = require('../../lib/read/block-cache')
 const { FollowedPoint } = require('../../lib/read/followed-point')
+const { metadataOf } = require('../helpers/left-metadata')
 const { pointOf } = require('../../lib/recovery/recovery-point')
 
 const BLOCK_SIZE = 128
@@ -28,13 +29,13 @@ function sealedBlock (size = BLOCK_SIZE) {
 }
 
 /** Blocks that a client reads, whose recovery point is read when the test says so. */
-function clientBlocks (blockSize = BLOCK_SIZE, cacheSize = 0) {
+async function clientBlocks (blockSize = BLOCK_SIZE, cacheSize = 0) {
   const file = Buffer.concat(Array.from({ length: BLOCKS }, () => sealedBlock(blockSize)))
   const without = sealedBlock(blockSize)
   layout.zeroRecord(without, 0)
   writeChecksum(without)
   const deletion = { ...deletionOf(blockSize, file.subarray(blockSize, 2 * blockSize), [0], storedChecksum(without)), number: 1 }
-  const metadata = { log: 'log', blockSize, writer: 'w', closed: false, end: 0, tie: 0, records: null, start: 0, freed: 0, deletions: [], dropped: 0, next: null }
+  const metadata = await metadataOf(file, { blockSize, end: 0 })
   /** @type {any} */
   let recorded = { metadata, version: 'a', size: 0, isHeld: true, published: file.length }
   /** @type {Array<{ answer: () => void, fail: (err: Error) => void }>} */
@@ -65,7 +66,7 @@ function clientBlocks (blockSize = BLOCK_SIZE, cacheSize = 0) {
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
 tape('a block that a client reads while it reads of a deletion is shown without the deleted record', async (t) => {
-  const { reads, deleteRecord, get } = clientBlocks()
+  const { reads, deleteRecord, get } = await clientBlocks()
   deleteRecord()
   const other = get(0)
   await turn()
@@ -86,7 +87,7 @@ tape('a block that a client reads while it reads of a deletion is shown without 
 })
 
 tape('a client that cannot read of a deletion that it was told of shows no block as the file has it', async (t) => {
-  const { reads, deleteRecord, get } = clientBlocks()
+  const { reads, deleteRecord, get } = await clientBlocks()
   deleteRecord()
   const rewritten = get(1).then(() => 'shown', (err) => err.code)
   await turn()
@@ -101,7 +102,7 @@ tape('a client that cannot read of a deletion that it was told of shows no block
 })
 
 tape('a client reads no single record of a block that may lack a deletion that it was told of', async (t) => {
-  const { blocks, reads, deleteRecord } = clientBlocks(65536, 1e6)
+  const { blocks, reads, deleteRecord } = await clientBlocks(65536, 1e6)
   const record = (/** @type {number} */ position) => new Promise(resolve => blocks.readRecord(1, position, (data, block) => resolve(data ?? block)))
   deleteRecord()
   const other = record(104)
@@ -120,7 +121,7 @@ tape('a client reads no single record of a block that may lack a deletion that i
 })
 
 tape('a block that was read while the log was moved to another file, or taken over, is looked at again as it is there', async (t) => {
-  const { blocks, reads } = clientBlocks()
+  const { blocks, reads } = await clientBlocks()
   for (const isWriter of [false, true]) {
     const { followedPoint: before } = blocks
     const same = new Promise((resolve, reject) => before.compare(before.current, (err, isSame) => err ? reject(err) : resolve(isSame)))
