@@ -9,8 +9,8 @@ const path = require('path')
 const errors = require('../errors')
 const { createFolders } = require('./directory')
 
-/** The longest suffix of a file beside the log that a writer cannot do without. */
-const LONGEST_SUFFIX = '.meta.new'
+/** The longest suffix of the files that a writer makes beside the log: see lib/space/unfinished-files.js. */
+const LONGEST_SUFFIX = '.unfinished.offset-map'
 /** Bytes in a file name, on nearly every file system. */
 const MAX_NAME = 255
 /** The number of links to follow; the limit of Linux. */

@@ -170,8 +170,8 @@ class MetadataKeeper {
     if (!isLong && this.progress.recordCount.durable.end - this.listed.end < step) return
     this.isMoving = true
     const done = () => { this.isMoving = false }
-    // should it fail, the one that is there still holds
-    this.move().then(done, done)
+    // durable, so that opening after a power cut reads little more than `step`; should it fail, the one that is there still holds
+    this.move().then(() => this.change(metadata => metadata.sync())).then(done, done)
   }
 
   /** Moves the recovery point up, and drops the deletions that the file has durably. */

@@ -6,6 +6,7 @@
 
 const { systemClock } = require('../../lib/clock')
 const { readEach, writeJoined } = require('../../lib/storage/buffers')
+const { formatMetadata } = require('../../lib/storage/metadata-text')
 const { DiskFile } = require('./disk-file')
 const { randomFrom } = require('./random')
 const { SimulatedMetadata, durableMetadata, linesOf } = require('./simulated-metadata')
@@ -247,6 +248,11 @@ class Disk {
   /** What FILE.meta says; null: there is none. @returns {import('../../lib/storage/metadata-text').Metadata | null} */
   get metadata () {
     return linesOf(this.metadataVersions.at(-1) ?? null)?.metadata ?? null
+  }
+
+  /** @param {import('../../lib/storage/metadata-text').Metadata} metadata as a writer has left it that was killed */
+  leaveMetadata (metadata) {
+    this.metadataVersions = [new DiskFile(Buffer.from(formatMetadata(metadata, metadata.end), 'latin1'))]
   }
 
   /** What a power cut may leave of it, at least. */

@@ -35,7 +35,7 @@ function manualClock () {
 
 function watched (t, folder = testFolder(t)) {
   const log = folder('log')
-  const point = folder('log.recovery-point')
+  const point = folder('log.meta')
   fs.writeFileSync(log, 'log')
   const found = { log, point, folder, changes: 0, clock: manualClock() }
   found.watch = watch(log, point, () => { found.changes++ }, found.clock)
