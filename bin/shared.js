@@ -61,8 +61,8 @@ async function isShared (file) {
   const { path, folder } = locate(file, true)
   const address = new Address(path, folder)
   // the clients of an owner that is gone: one of them is about to become the owner
-  const found = await new MetadataReader(`${path}.meta`, true).read()
-  if (found !== null && found.metadata.clients.length > 0) return true
+  const metadata = await new MetadataReader(`${path}.meta`, true).read()
+  if (metadata !== null && metadata.metadata.clients.length > 0) return true
   if (process.platform === 'win32') return await answers(address)
   const found = await fs.promises.lstat(address.name).catch(() => null)
   return found !== null && (found.isSocket() || found.isSymbolicLink())
