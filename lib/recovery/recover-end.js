@@ -47,7 +47,7 @@ async function loadMetadata (io, size) {
   if (io.metadata !== null) io.metadata.load(own, found?.size ?? 0)
   if (found === null || own === null) return { metadata: null, point: null }
   // the compaction has ended
-  if (io.metadata !== null && found.metadata.next !== null) io.metadata.mustReplace = true
+  if (io.metadata !== null && (found.metadata.next !== null || (!own.closed && io.metadata.hasTornEntries))) io.metadata.mustReplace = true
   return { metadata: own, point: own.closed ? null : pointOf(own, found.version, null, false) }
 }
 
