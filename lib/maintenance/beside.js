@@ -4,6 +4,7 @@
 
 const fs = require('fs')
 const errors = require('../errors')
+const { MetadataReader } = require('../storage/metadata-reader')
 
 /** Of the files that are ignored unless they belong to the log. */
 const ALL_SUFFIXES = ['.meta']
@@ -23,6 +24,8 @@ function inTheWay (file) {
  */
 function mustBeFree (file, given) {
   if (isThere(file)) throw errors.exists(given)
+  // one that an earlier log of this name has left says nothing of another log
+  if (isThere(`${file}.meta`) && !new MetadataReader(`${file}.meta`, true).readVersion()) throw errors.existsBeside(given, '.meta')
 }
 
 /** @param {string} name */

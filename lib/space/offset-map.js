@@ -74,7 +74,8 @@ class OffsetMap {
    */
   static async open (log, id) {
     const { map, unfinishedMap } = namesOf(log)
-    for (const name of [map, unfinishedMap]) {
+    // in this order: the one may be renamed to the other meanwhile
+    for (const name of [unfinishedMap, map]) {
       const found = await OffsetMap.openFile(name)
       if (found !== null && found.id === id) return found
       found?.close()

@@ -14,7 +14,7 @@ const { SourceLog } = require('../../lib/backup/source-log')
 const { createLog, logBehind } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { pathFile } = require('../../lib/storage/path-file')
-const { testFolder } = require('../helpers/folder')
+const { filesIn, testFolder } = require('../helpers/folder')
 const { makeLog, overwrite } = require('../helpers/logs')
 const { noSmallDisk, smallDisk } = require('../helpers/full')
 const { thorough } = require('../helpers/thorough')
@@ -33,7 +33,7 @@ async function recordsIn (file) {
 const lines = (count, from = 0) => Array.from({ length: count }, (_, i) => `record ${from + i} ${'x'.repeat(i % 90)}`)
 
 /** What is in a folder, without what says of which log a backup is. */
-const namesIn = (folder) => fs.readdirSync(folder).filter(name => !name.endsWith('.backup-of'))
+const namesIn = (folder) => filesIn(folder).filter(name => !name.endsWith('.backup-of'))
 
 async function seqsOf (log) {
   const seqs = []
@@ -89,7 +89,7 @@ test('a second backup copies what is new, deletes what was deleted, and writes n
   t.equal(fs.statSync(file('backup')).mtimeMs, mtimeMs, 'it was not touched')
   await log.close()
   t.ok(fs.readFileSync(file('log')).equals(fs.readFileSync(file('backup'))), 'byte for byte')
-  t.deepEqual(namesIn(file('.')).sort(), ['backup', 'log', 'log.record-count'].filter(name => fs.existsSync(file(name))))
+  t.deepEqual(namesIn(file('.')).sort(), ['backup', 'log', 'log.meta'].filter(name => fs.existsSync(file(name))))
 })
 
 test('blocks without checksums are compared as a whole', async (t) => {
@@ -150,7 +150,7 @@ test('a target that is no backup of the log is refused, and left as it is', asyn
   await makeLog(file('longer'), lines(200), { blockSize: 256 })
   await makeLog(file('open'), lines(10), { blockSize: 256 })
   fs.writeFileSync(file('text'), 'not a log at all, but something else'.repeat(10))
-  fs.writeFileSync(file('stale.recovery-point'), 'of an earlier log')
+  fs.writeFileSync(file('stale.meta'), 'of an earlier log')
   fs.mkdirSync(file('folder'))
   fs.symlinkSync(file('log'), file('link'))
   const holder = await open(file('open'))

@@ -47,7 +47,7 @@ test('Ctrl-C appends all complete lines read so far, closes the log and prints t
     t.equal(code, exitCode, signal)
     t.match(stdout, /^.*log: appended 3 records, 11 bytes, in \d+\.\d\d s, [\d,]+ records\/s\n$/)
     t.deepEqual(await textsOf(file), ['one', 'two', 'three'])
-    t.notOk(fs.existsSync(file + '.recovery-point'), 'the log was closed')
+    t.notOk(fs.existsSync(file + '.meta'), 'the log was closed')
   }
 })
 

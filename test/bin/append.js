@@ -109,7 +109,7 @@ test('append stops at a line that cannot be stored and prints its number, and ke
     t.match(summary, new RegExp(`appended ${line - 1} records?, `), 'tells what was stored')
     t.deepEqual(more, [], 'and nothing else')
     t.equal((await readLog(file)).length, line - 1, 'which is all before that line')
-    t.notOk(fs.existsSync(file + '.recovery-point'), 'and the log was closed')
+    t.notOk(fs.existsSync(file + '.meta'), 'and the log was closed')
   }
 })
 

@@ -42,7 +42,7 @@ test('an error at the recovery point names that file, not the log', async (t) =>
   const name = testFolder(t)
   await makeLog(name('log'), ['a'])
   // what cannot be opened for writing, whoever runs this
-  fs.mkdirSync(name('log.recovery-point.new'))
+  fs.mkdirSync(name('log.meta.new'))
   const { code, stderr } = await flumelog(['append', name('log')], { input: 'b\n' })
   t.equal(code, 1)
   t.match(stderr, /log\.recovery-point\.new: is a directory/)

@@ -93,7 +93,7 @@ test('an import that is killed, or stopped by Ctrl-C, starts again with the same
   const { code, stdout } = await run()
   t.equal(code, 0)
   t.match(stdout, /^compared: 200 records/m)
-  t.deepEqual(fs.readdirSync(name('.')).filter(file => !file.endsWith('.record-count')).sort(), ['new', 'new.import-map', 'old'])
+  t.deepEqual(fs.readdirSync(name('.')).filter(file => !file.endsWith('.meta')).sort(), ['new', 'new.import-map', 'old'])
 })
 
 test('export says which fields no record has', async (t) => {
@@ -121,5 +121,5 @@ test('export writes a file beside the log, or where it is told, and overwrites n
   for (const [args, message] of cases) refuses(t, await flumelog(['export', ...args], { cwd: name('.') }), 1, message, args.join(' '))
   const stopped = await flumelog(['export', 'log', 'other', '--to', 'ndjson'], { cwd: name('.'), preload: [SIGNAL], env: { TEST_SIGNAL: 'SIGINT', TEST_NAME: 'write', TEST_CALL: '1' } })
   t.equal(stopped.code, 130)
-  t.deepEqual(fs.readdirSync(name('.')).filter(file => !file.endsWith('.record-count')).sort(), ['log', 'log.flumelog-offset', 'text'])
+  t.deepEqual(fs.readdirSync(name('.')).filter(file => !file.endsWith('.meta')).sort(), ['log', 'log.flumelog-offset', 'text'])
 })

@@ -270,14 +270,14 @@ const staleFor = (file) => fs.writeFileSync(`${file}.recovery-point`, pointLine(
 test('a copy does not come beside the recovery point of an earlier log, by which it would be truncated', async (t) => {
   const name = testFolder(t)
   const seqs = await makeLog(name('log'), RECORDS)
-  for (const suffix of ['.recovery-point', '.clients']) {
+  for (const suffix of ['.meta', '.clients']) {
     fs.writeFileSync(name(`copy${suffix}`), 'of an earlier log')
     const refused = await copy(name('log'), name('copy')).catch(err => err)
     t.deepEqual([refused.code, refused.path], ['EEXIST', name(`copy${suffix}`)])
     fs.rmSync(name(`copy${suffix}`))
     const late = copy(name('log'), name('copy'), { onProgress: () => fs.writeFileSync(name(`copy${suffix}`), 'it came meanwhile') })
     t.equal(await codeOf(late), 'EEXIST', 'nor if it comes meanwhile')
-    t.deepEqual(fs.readdirSync(name('.')).sort(), [`copy${suffix}`, 'log', 'log.record-count'].filter(file => fs.existsSync(name(file))))
+    t.deepEqual(fs.readdirSync(name('.')).sort(), [`copy${suffix}`, 'log', 'log.meta'].filter(file => fs.existsSync(name(file))))
     fs.rmSync(name(`copy${suffix}`))
   }
 
@@ -287,9 +287,9 @@ test('a copy does not come beside the recovery point of an earlier log, by which
   t.equal(file, name('corrupt.repaired.2'), 'repair takes the next name')
   t.ok((await readLog(file)).length > 0)
   staleFor(name('corrupt.corrupt'))
-  const stale = fs.readFileSync(name('corrupt.corrupt.recovery-point'))
+  const stale = fs.readFileSync(name('corrupt.corrupt.meta'))
   t.equal((await repair(name('corrupt'), { inPlace: true })).original, name('corrupt.corrupt.2'))
-  t.ok(fs.readFileSync(name('corrupt.corrupt.recovery-point')).equals(stale))
+  t.ok(fs.readFileSync(name('corrupt.corrupt.meta')).equals(stale))
   t.ok(seqs.length > 0)
 })
 
@@ -312,7 +312,7 @@ test('maintenance works on the files that its arguments led to when it was calle
   await copy('log', 'copy', { onProgress: () => process.chdir(name('other')) })
   t.equal((await readLog(name('copy'))).length, RECORDS.length)
   t.ok(fs.readFileSync(name('other/log')).equals(other))
-  t.deepEqual(fs.readdirSync(name('other')).filter(file => file !== 'log.record-count'), ['log'])
+  t.deepEqual(fs.readdirSync(name('other')).filter(file => file !== 'log.meta'), ['log'])
 })
 
 test('a repair in place that fails leaves the log as it was, and what was being deleted from it is', async (t) => {
@@ -323,7 +323,7 @@ test('a repair in place that fails leaves the log as it was, and what was being 
     const start = seq - seq % BLOCK_SIZE
     const deletion = deletionOf(start, bytes.subarray(start), [seq - start], null)
     const point = pointLine(start) + acknowledgedLine(bytes.length) + deletionsLine([deletion])
-    fs.writeFileSync(name('log.recovery-point'), point)
+    fs.writeFileSync(name('log.meta'), point)
     const call = fs.promises[method]
     fs.promises[method] = async (from, to) => {
       if (matches.test(from)) throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' })
@@ -331,9 +331,9 @@ test('a repair in place that fails leaves the log as it was, and what was being 
     }
     t.equal(await codeOf(repair(name('log'), { inPlace: true })), 'EIO', method)
     fs.promises[method] = call
-    t.deepEqual(fs.readdirSync(name('.')).filter(file => !file.endsWith('.record-count')).sort(), ['log', 'log.recovery-point'])
-    t.equal(fs.readFileSync(name('log.recovery-point'), 'utf8'), point)
-    fs.rmSync(name('log.recovery-point'))
+    t.deepEqual(fs.readdirSync(name('.')).filter(file => !file.endsWith('.meta')).sort(), ['log', 'log.meta'])
+    t.equal(fs.readFileSync(name('log.meta'), 'utf8'), point)
+    fs.rmSync(name('log.meta'))
     t.notOk((await seqsIn(name('log')).catch(() => [])).includes(seq))
     t.equal((await verify(name('log'))).counts.deleted, 1, 'the deletion is complete without the recovery point')
     fs.rmSync(name('log'))
@@ -352,7 +352,7 @@ test('a repair in place that is killed at any moment leaves a log with all of it
     const start = seq - seq % BLOCK_SIZE
     const deletion = deletionOf(start, fs.readFileSync(name('log')).subarray(start), [seq - start], null)
     const end = fs.statSync(name('log')).size
-    fs.writeFileSync(name('log.recovery-point'), pointLine(end) + acknowledgedLine(end) + deletionsLine([deletion]))
+    fs.writeFileSync(name('log.meta'), pointLine(end) + acknowledgedLine(end) + deletionsLine([deletion]))
     const methods = ['link', 'unlink', 'rename']
     const originals = methods.map(method => fs.promises[method])
     let states = 0
@@ -389,7 +389,7 @@ test('copy that fails leaves none of the directories that it has created, nor th
   }
   t.equal(await codeOf(copy(name('log'), name('a/b/c'))), 'EIO')
   fs.promises.unlink = unlink
-  t.deepEqual(fs.readdirSync(name('.')).filter(file => !file.endsWith('.record-count')), ['log'])
+  t.deepEqual(fs.readdirSync(name('.')).filter(file => !file.endsWith('.meta')), ['log'])
 })
 
 test('a log is copied and verified while the block in which it ends fills up and is deleted', async (t) => {

@@ -68,7 +68,7 @@ test(`good clients notice nothing of bad ones that send ${FRAMES} frames`, async
   t.deepEqual(await compare(file, good, counts.deleted), [], 'what they appended is in the log, once, in order')
   for (const { close } of good) await close()
   await owner.close()
-  t.notOk(fs.existsSync(file + '.recovery-point'))
+  t.notOk(fs.existsSync(file + '.meta'))
   t.equal((await verify(pathFile(file, { readOnly: true, lock: false }))).corruptBlocks, 0, 'the closed log is valid')
 })
 

@@ -8,7 +8,7 @@ const tape = require('tape')
 const pull = require('pull-stream')
 const FlumeLog = require('../..')
 const { open } = require('../../promises')
-const { testFolder } = require('../helpers/folder')
+const { filesIn, testFolder } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
 const { collect } = require('../helpers/reading')
 

@@ -6,7 +6,7 @@ const fs = require('fs')
 const path = require('path')
 const tape = require('tape')
 const { open } = require('../../promises')
-const { testFolder } = require('../helpers/folder')
+const { filesIn, testFolder } = require('../helpers/folder')
 const { codeOf } = require('../helpers/reading')
 
 tape('a process that cannot open a shared log is neither its owner nor a client afterwards', async (t) => {
@@ -21,6 +21,6 @@ tape('a process that cannot open a shared log is neither its owner nor a client 
     const log = await open(file, { shared: true })
     t.equal(log.flumelog.role, 'owner')
     await log.close()
-    t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'])
+    t.deepEqual(filesIn(path.dirname(file)), ['log'])
   }
 })

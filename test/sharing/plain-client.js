@@ -9,7 +9,7 @@ const test = require('tape')
 const FlumeLog = require('../..')
 const { PlainClient } = require('../helpers/plain-client')
 const { published } = require('../helpers/followers')
-const { testFolder } = require('../helpers/folder')
+const { filesIn, testFolder } = require('../helpers/folder')
 const { numbered, numberOf, isIntact } = require('../helpers/numbered')
 const { start } = require('../helpers/processes')
 const { promises } = require('../helpers/promises')
@@ -270,7 +270,7 @@ test('it is forgotten after BYE', async (t) => {
   await client.close()
   while (owner.log.stats().clients.length > 0) await event(setImmediate)
   await owner.close()
-  t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'])
+  t.deepEqual(filesIn(path.dirname(file)), ['log'])
 })
 
 test('it finds a socket whose path is too long', async (t) => {

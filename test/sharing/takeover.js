@@ -134,5 +134,5 @@ tape('a process that becomes the owner while it closes the log closes it', async
   t.equal(await inTime(append, 'an append'), 24, 'what was appended before is stored')
   await inTime(closed, 'close')
   t.deepEqual(await numbersIn(file), [1, 2], 'and the log is closed')
-  t.notOk(fs.existsSync(file + '.recovery-point'), 'properly')
+  t.notOk(fs.existsSync(file + '.meta'), 'properly')
 })

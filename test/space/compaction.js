@@ -10,7 +10,7 @@ const { open } = require('../../promises')
 const { Compaction } = require('../../lib/space/compaction')
 const { OffsetMap, headerPage } = require('../../lib/space/offset-map')
 const { Writer } = require('../../lib/write/writer')
-const { testFolder } = require('../helpers/folder')
+const { filesIn, testFolder } = require('../helpers/folder')
 const { codeOf, event } = require('../helpers/reading')
 
 const SMALL = { blockSize: 1024 }
@@ -40,7 +40,7 @@ tape('compaction drops deleted records and keeps all others, in order, under new
   t.ok(next > kept.at(-1).seq)
   await log.close()
 
-  t.deepEqual(fs.readdirSync(file.slice(0, -4)).sort(), ['log', 'log.offset-map'])
+  t.deepEqual(filesIn(file.slice(0, -4)), ['log', 'log.offset-map'])
   const again = await open(file)
   t.deepEqual(await all(again), [...kept, { seq: next, value: 'next' }], 'the same when it is opened again')
   t.equal(again.id, compacted.id)
@@ -270,7 +270,7 @@ tape('a compaction that fails leaves the log as it was', async (t) => {
   const { id } = log
   t.equal((await failing({ keep: () => { throw error } })), error)
   t.deepEqual([log.id, (await all(log)).length], [id, seqs.length])
-  t.deepEqual(fs.readdirSync(folder('')).filter(name => name.includes('compacting')), [])
+  t.deepEqual(filesIn(folder('')).filter(name => name.includes('compacting')), [])
   const closing = log.compact().catch(err => err.code)
   await log.close()
   t.equal(await closing, 'flumelog:closed')
@@ -297,7 +297,7 @@ tape('a corrupt block ends a compaction with its error, and nothing is changed',
   t.ok(fs.readFileSync(folder('log')).equals(bytes))
   t.equal(log.id, '0')
   await log.close()
-  t.deepEqual(fs.readdirSync(folder('')).filter(name => /compacting|map/.test(name)), [])
+  t.deepEqual(filesIn(folder('')).filter(name => /compacting|map/.test(name)), [])
 })
 
 tape('open streams go on at the record that comes next, in either direction, without skipping or repeating one', async (t) => {

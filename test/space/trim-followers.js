@@ -143,13 +143,13 @@ for (const checksum of [true, false]) {
     const seqs = await filled(writer)
     fs.copyFileSync(file('log'), file('copy'))
     await writer.trim({ lt: seqs[40] })
-    fs.copyFileSync(file('log.recovery-point'), file('copy.recovery-point'))
+    fs.copyFileSync(file('log.meta'), file('copy.meta'))
     await writer.close()
     for (const readOnly of [true, false, true]) {
       const log = promises(FlumeLog(file('copy'), { ...options, readOnly }))
       await log.onReady()
       await check(t, log, seqs, 40)
-      t.equal(fs.readFileSync(file('copy')).subarray(BLOCK_SIZE, seqs[40]).every(byte => byte === 0), !(readOnly && fs.existsSync(file('copy.recovery-point'))))
+      t.equal(fs.readFileSync(file('copy')).subarray(BLOCK_SIZE, seqs[40]).every(byte => byte === 0), !(readOnly && fs.existsSync(file('copy.meta'))))
       await log.close()
     }
   })

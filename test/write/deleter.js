@@ -12,7 +12,7 @@ const { settingsOf } = require('../../lib/options')
 const { MetadataKeeper } = require('../../lib/write/metadata-keeper')
 const FlumeLog = require('../..')
 const { Disk, randomFrom } = require('../helpers/disk')
-const { testFolder } = require('../helpers/folder')
+const { filesIn, testFolder } = require('../helpers/folder')
 const { until } = require('../helpers/followers')
 const { promises } = require('../helpers/promises')
 const { codeOf, collect } = require('../helpers/reading')
@@ -165,7 +165,7 @@ tape('what is recorded of deletions stays short, however many there are', async 
     t.ok(most > 10000 && most < 80000, `${most} bytes`)
     t.equal((await collect(log.log)).length, 0)
     await log.close()
-    t.deepEqual(fs.readdirSync(path.dirname(file)), ['log', 'log.meta'])
+    t.deepEqual(filesIn(path.dirname(file)), ['log', 'log.meta'])
   }
 })
 
