@@ -4,7 +4,7 @@
 // them finish, one by one, with success or with an error.
 
 const { readEach, writeJoined } = require('../../lib/storage/buffers')
-const { SimulatedMetadata } = require('./simulated-metadata')
+const { SimulatedMetadata, linesOf } = require('./simulated-metadata')
 
 class HeldFile {
   constructor () {
@@ -18,6 +18,8 @@ class HeldFile {
     /** How often each kind was asked for. @type {Record<string, number>} */
     this.counts = {}
     this.isClosed = false
+    /** @type {Array<import('./disk-file').DiskFile | null>} */
+    this.metadataVersions = [null]
     this.onpending = () => {}
   }
 
@@ -52,6 +54,11 @@ class HeldFile {
       if (found !== undefined) return found
       await new Promise(resolve => { this.onpending = () => resolve(undefined) })
     }
+  }
+
+  /** What FILE.meta says. */
+  get metadata () {
+    return linesOf(this.metadataVersions.at(-1) ?? null)?.metadata
   }
 
   /** @returns {any} the file as `createLog` takes it */
@@ -95,7 +102,7 @@ class HeldFile {
       },
       checkPath: null,
       metadata: new SimulatedMetadata({
-        versions: [null],
+        versions: this.metadataVersions,
         pageSize: 4096,
         start: (kind, cb, apply) => {
           /** @type {any} */

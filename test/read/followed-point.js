@@ -1,6 +1,6 @@
 'use strict'
 
-// A client of a shared log is told that blocks were rewritten, of which only the recovery point says how: until it
+// A client of a shared log is told that blocks were rewritten, of which only FILE.meta says how: until it
 // is read, no block is shown as the file has it.
 
 const tape = require('tape')
@@ -28,7 +28,7 @@ function sealedBlock (size = BLOCK_SIZE) {
   return block
 }
 
-/** Blocks that a client reads, whose recovery point is read when the test says so. */
+/** Blocks that a client reads, whose FILE.meta is read when the test says so. */
 async function clientBlocks (blockSize = BLOCK_SIZE, cacheSize = 0) {
   const file = Buffer.concat(Array.from({ length: BLOCKS }, () => sealedBlock(blockSize)))
   const without = sealedBlock(blockSize)
@@ -70,7 +70,7 @@ tape('a block that a client reads while it reads of a deletion is shown without 
   deleteRecord()
   const other = get(0)
   await turn()
-  t.equal(reads.length, 1, 'another block has it read the recovery point')
+  t.equal(reads.length, 1, 'another block has it read FILE.meta')
   const rewritten = get(1)
   let isShown = false
   rewritten.then(() => { isShown = true })

@@ -87,7 +87,7 @@ tape('a reader that opens while several blocks are written shows none of them', 
   }
 })
 
-tape('a reader without a stream is woken by what is published, also after the recovery point was replaced or removed', async (t) => {
+tape('a reader without a stream is woken by what is published, also after FILE.meta was replaced, or the log was closed', async (t) => {
   const file = testFolder(t)('log')
   const writer = playedWriter(t, file, BLOCK_SIZE)
   fs.writeFileSync(file, frames(1))
@@ -228,7 +228,7 @@ tape('a reader that opens while a writer does shows nothing that is not acknowle
   let isWriting = false
   const values = []
   const log = watched(file, {
-    // the reader has found no recovery point, and looks at the size next
+    // the reader has found no FILE.meta, and looks at the size next
     beforeSize: async () => {
       if (isWriting) return
       isWriting = true

@@ -40,7 +40,7 @@ function deletionIn (file) {
   return { deletion, patches: patchesOf([deletion], BLOCK_SIZE) }
 }
 
-/** A log of which block 0 has no checksum, so that its readers look at the recovery point, and block 2 has one record. */
+/** A log of which block 0 has no checksum, so that its readers look at FILE.meta, and block 2 has one record. */
 async function makeFile (file) {
   for (const [count, checksum] of [[5, false], [4, true]]) {
     const log = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, checksum }))
@@ -70,7 +70,7 @@ for (const isDropped of [false, true]) {
     const writer = playedWriter(t, file, BLOCK_SIZE)
     const offset = BLOCK_SIZE + RECORDS_END
     await writer.write({ end: offset, acknowledged: offset })
-    /** The writer gives the deletion to the file, and drops it; and readers look at the recovery point. */
+    /** The writer gives the deletion to the file, and drops it; and readers look at FILE.meta. */
     const drop = async () => {
       const fd = fs.openSync(file, 'r+')
       for (const { offset, data } of patches) fs.writeSync(fd, data, 0, data.length, offset)
@@ -132,7 +132,7 @@ tape('a follower shows no deleted record of a block that it has found corrupt wh
   await reader.close()
 })
 
-tape('a recovery point that is read slowly does not take back a deletion of a later one', async (t) => {
+tape('a FILE.meta that is read slowly does not take back a deletion of a later one', async (t) => {
   const file = testFolder(t)('log')
   await makeFile(file)
   const { deletion } = deletionIn(file)

@@ -265,7 +265,7 @@ tape("a deletion is done once it is durable, though the log's file cannot be wri
   t.deepEqual(await found(disk.afterKill()), upTo(20, [3, 4, 12]), 'and the next opening puts it there')
 })
 
-tape('a storage without a recovery point gets deletions at once, and tries again after an error', async (t) => {
+tape('a storage, which has no FILE.meta, gets deletions at once, and tries again after an error', async (t) => {
   for (const sync of ['always', 'interval', 'never']) {
     const disk = new Disk()
     const log = promises(createLog(storageFile(disk.storage('log'), { readOnly: false }), settingsOf({ blockSize: BLOCK_SIZE, sync })))

@@ -221,7 +221,7 @@ test('a failed fsync answers everybody who waits, each once, and every later cal
   const names = ['append', 'del', 'late append', 'late del', 'late onDrain', 'late sync', 'onDrain', 'sync', 'synced append']
   t.deepEqual(answers.sort(), names.map(name => `${name} flumelog:failed`))
   t.equal((await log.close().catch(err => err)).code, 'flumelog:failed')
-  t.equal(file.counts.removePoint, undefined, 'the recovery point stays')
+  t.equal(file.metadata.closed, false, 'the log stays open in FILE.meta')
 })
 
 test('a deletion in the tail that is called while a write fails deletes that record and nothing else', async (t) => {
