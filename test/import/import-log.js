@@ -68,7 +68,7 @@ for (const format of FORMATS) {
     t.ok(isSame(valuesOf(await readLog(name('some/new/log'))), kept))
     const report = await verify(name('some/new/log'))
     t.deepEqual([report.valid, report.sealed, report.checksummed, report.counts.deleted], [true, report.sealed, report.sealed, 0])
-    t.deepEqual(filesIn(name('some/new')), ['log', 'log.import-map', 'log.meta'])
+    t.deepEqual(filesIn(name('some/new')), ['log', 'log.import-map'])
     t.ok(fs.readFileSync(name('old')).equals(bytes), 'the old file is as it was')
   })
 

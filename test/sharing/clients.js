@@ -43,7 +43,7 @@ tape('the first process is the owner, the others are clients', async (t) => {
   await alone.onReady()
   t.equal(alone.log.role, null, 'a log that is not shared has no role')
   await alone.close()
-  t.deepEqual(fs.readdirSync(require('path').dirname(file)), ['log'], 'nothing is left beside the log')
+  t.deepEqual(filesIn(require('path').dirname(file)), ['log'], 'nothing is left beside the log')
 })
 
 tape('a client gets the same seqs as the owner would, and reads what it has appended', async (t) => {
