@@ -317,7 +317,7 @@ test('maintenance works on the files that its arguments led to when it was calle
 
 test('a repair in place that fails leaves the log as it was, and what was being deleted from it is', async (t) => {
   const name = testFolder(t)
-  for (const [method, matches] of [['rename', /unfinished/], ['unlink', /log\.meta\.new/], ['link', /log\.meta/]]) {
+  for (const [method, matches] of [['rename', /unfinished/], ['unlink', /log\.meta\.new/], ['copyFile', /log\.meta/]]) {
     const { seqs, bytes } = await makeCorrupt(name('log'))
     const seq = seqs.at(-1)
     const start = seq - seq % BLOCK_SIZE
@@ -351,7 +351,7 @@ test('a repair in place that is killed at any moment leaves a log with all of it
     const start = seq - seq % BLOCK_SIZE
     const deletion = deletionOf(start, fs.readFileSync(name('log')).subarray(start), [seq - start], null)
     await leaveMetadata(name('log'), fs.readFileSync(name('log')), { blockSize: BLOCK_SIZE, deletions: [deletion] })
-    const methods = ['link', 'unlink', 'rename']
+    const methods = ['link', 'copyFile', 'unlink', 'rename']
     const originals = methods.map(method => fs.promises[method])
     let states = 0
     for (const method of methods) {
