@@ -12,8 +12,6 @@ const { parsePoint } = require('./recovery-point-text')
 const MAX_READS = 10
 /** Bytes: more than a recovery point with few deletions has. */
 const SHORT_POINT = 4096
-/** Bytes of the first line of a recovery point that tell it from any other: it starts with a checksum. */
-const PEEK_SIZE = 64
 
 const open = promisify(fs.open)
 const read = promisify(fs.read)
@@ -24,11 +22,12 @@ const fstat = promisify(fs.fstat)
 
 /**
  * @param {string} filename
+ * @param {boolean} blocking whether synchronous I/O may be used
  * @returns {Promise<RecoveryPoint | null>} null: there is none, or none that is whole
  */
-async function readPoint (filename) {
+async function readPoint (filename, blocking) {
   for (let reads = 1; ; reads++) {
-    const { isCurrent, point } = await readOnce(filename)
+    const { isCurrent, point } = blocking ? readOnceSync(filename) : await readOnce(filename)
     const isTorn = point !== null && point.isHeld && point.acknowledged === null
     if (reads === MAX_READS || (isCurrent && !isTorn)) return point
   }
@@ -55,19 +54,20 @@ async function readOnce (filename) {
 }
 
 /**
- * Uses synchronous I/O.
+ * The same with synchronous I/O: some microseconds, since the file is short and in the page cache.
  * @param {string} filename
- * @returns {string | null} see `PointFile`
+ * @returns {{ isCurrent: boolean, point: RecoveryPoint | null }}
  */
-function peekPoint (filename) {
+function readOnceSync (filename) {
   let fd = -1
   try {
     fd = fs.openSync(filename, 'r')
-    const bytes = Buffer.allocUnsafe(PEEK_SIZE)
-    const start = bytes.toString('latin1', 0, fs.readSync(fd, bytes, 0, PEEK_SIZE, 0)).split('\n')[0]
-    return `${start} ${fs.fstatSync(fd).size}`
+    const text = fs.readFileSync(fd, 'latin1')
+    const isHeld = isLocked(fd)
+    return { isCurrent: isHeld || fs.fstatSync(fd).ino === fs.statSync(filename).ino, point: parsePoint(text, isHeld) }
   } catch (err) {
-    return /** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT' ? '' : null
+    if (/** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT') return { isCurrent: fd === -1, point: null }
+    throw named(err, filename)
   } finally {
     if (fd !== -1) fs.closeSync(fd)
   }
@@ -109,4 +109,4 @@ function named (err, filename) {
   return err
 }
 
-module.exports = { isSameFile, named, peekPoint, readPoint }
+module.exports = { isSameFile, named, readPoint }

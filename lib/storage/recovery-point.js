@@ -10,7 +10,7 @@ const { callbackify, promisify } = require('util')
 const { datasync } = require('./datasync')
 const { nullIfMissing, syncFolder } = require('./directory')
 const { lockIfPossible } = require('./lock')
-const { named, peekPoint, readPoint } = require('./recovery-point-reader')
+const { named, readPoint } = require('./recovery-point-reader')
 const { ACKNOWLEDGED_SIZE, acknowledgedLine, deletionsLine, pointLine, setAcknowledged } = require('./recovery-point-text')
 const { inherit } = require('./inherit')
 
@@ -59,8 +59,6 @@ const write = promisify(fs.write)
  * @property {(acknowledged: number) => Promise<void> | null} publish tells readers in other processes how far appends are acknowledged: one
  *   small write, which is not synced and whose errors do not matter. Null: it is done. Does nothing while there is no recovery point
  * @property {(cb: import('./path-file').Done) => void} remove
- * @property {() => string | null} peek the start of the file and its size, one of which is another one after each `write` and `record`;
- *   empty if there is no file. Null: that cannot be known without waiting. Uses synchronous I/O
  * @property {() => void} release the writer is gone, though the file stays
  */
 
@@ -247,20 +245,19 @@ class PathPoint {
  * @param {string} filename
  * @param {string} folder that it is in
  * @param {() => Promise<fs.Stats>} logStatus of the log
- * @param {boolean} [blocking] whether `publish` may use synchronous I/O
+ * @param {boolean} [blocking] whether `publish` and `read` may use synchronous I/O
  * @returns {PointFile}
  */
 function pointFile (filename, folder, logStatus, blocking = true) {
   const point = new PathPoint(filename, folder, logStatus, blocking)
   return {
     maxRecorded: MAX_RECORDED,
-    read: callbackify(async () => isThere(filename) ? readPoint(filename) : null),
+    read: callbackify(async () => isThere(filename) ? readPoint(filename, blocking) : null),
     write: callbackify((/** @type {NewPoint} */ next) => point.write(next)),
     record: callbackify((/** @type {Deletion[]} */ deletions) => point.record(deletions)),
     sync: callbackify(() => point.sync()),
     publish: (acknowledged) => point.publish(acknowledged),
     remove: callbackify(() => point.remove()),
-    peek: () => blocking ? peekPoint(filename) : null,
     release: () => point.release()
   }
 }

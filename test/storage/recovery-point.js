@@ -13,6 +13,7 @@ const { pointFile } = require('../../lib/storage/recovery-point')
 const { testFolder } = require('../helpers/folder')
 const { start } = require('../helpers/processes')
 const { promises } = require('../helpers/promises')
+const { event } = require('../helpers/reading')
 const { isNode } = require('../helpers/runtime')
 
 const PROGRAMS = path.join(__dirname, '..', 'helpers', 'programs')
@@ -44,7 +45,6 @@ function pointIn (t, { mode = 0o644, folder = testFolder(t), blocking = true } =
     write: promisify(point.write),
     record: promisify(point.record),
     sync: promisify(point.sync),
-    peek: point.peek,
     remove: promisify(point.remove),
     publish: point.publish,
     release: point.release
@@ -107,21 +107,17 @@ test('a recovery point with large deletions is read whole', async (t) => {
 
 test('recorded deletions are read in their order, behind those it was written with, and change what tells it from any other', async (t) => {
   for (const blocking of [true, false]) {
-    const { read, write, record, sync, publish, peek } = pointIn(t, { blocking })
+    const { read, write, record, sync, publish } = pointIn(t, { blocking })
     const deletions = [deletion(0, 10), deletion(64, 100, null), deletion(0, 20), deletion(128, 5000)]
     await write({ ...POINT, deletions: deletions.slice(0, 1) })
     const before = await read()
-    const seen = [peek()]
     await record(deletions.slice(1, 3))
-    seen.push(peek())
     publish(201)
     await record(deletions.slice(3))
     await sync()
-    seen.push(peek())
     const after = await read()
     t.deepEqual(after, { ...READ, deletions, acknowledged: 201, id: after.id, writer: after.writer, isHeld: true })
     t.notEqual(after.id, before.id)
-    t.equal(new Set(seen).size, blocking ? 3 : 1)
     await write(POINT)
     t.deepEqual((await read()).deletions, [], 'the next one is without them')
   }
@@ -215,7 +211,8 @@ test('a reader never sees a live writer as dead, or half an offset, while it pub
     const seen = () => process.messages.filter(written).length > round + 1
     while (!seen()) {
       const found = await point.read()
-      reads++
+      // it is read at once, before messages
+      if (reads++ % 10 === 0) await event(setImmediate)
       const isRight = found !== null && found.isHeld && /^(\d)\1{14}$|^200$/.test(String(found.acknowledged))
       if (!isRight) wrong.push(found)
     }
