@@ -40,9 +40,6 @@ class FollowedPoint {
     this.patchedId = undefined
     /** The block size with which they were made. */
     this.patchedSize = 0
-    /** How often blocks were rewritten, as far as this process was told: until now, and before it was read. */
-    this.changes = 0
-    this.knownChanges = 0
     /** The writer whose deletions up to this number are known: listed here, or in the log's file. */
     this.known = { writer: point?.writer, number: lastNumber(point) }
     /** The log's file when there was no recovery point; undefined: not known. @type {string | undefined} */
@@ -53,16 +50,6 @@ class FollowedPoint {
     this.reading = Promise.resolve()
     /** The read that starts then. @type {Promise<RecoveryPoint | null> | null} */
     this.next = null
-  }
-
-  /** Whether blocks were rewritten since it was read. It stays so until what was read is known: a block that comes meanwhile may lack it. */
-  get isOutdated () {
-    return this.changes !== this.knownChanges
-  }
-
-  /** Blocks were rewritten. */
-  outdate () {
-    this.changes++
   }
 
   /**
@@ -82,7 +69,6 @@ class FollowedPoint {
 
   /** @returns {Promise<RecoveryPoint | null>} */
   async readOnce () {
-    const { changes } = this
     const point = await readPoint(this.io)
     const { blockSize } = this.blocks
     const state = point === null ? this.stateOfLog() : undefined
@@ -104,7 +90,6 @@ class FollowedPoint {
     this.known = { writer: point?.writer, number: lastNumber(point) }
     this.knownState = state
     this.current = point
-    this.knownChanges = changes
     if (point?.id !== this.knownId) {
       this.knownId = point?.id
       this.onreplace()
@@ -203,15 +188,15 @@ class FollowedPoint {
   /**
    * For blocks that were read while `point` was there.
    * @param {RecoveryPoint | null} point
-   * @param {(err: Error | null, isSame?: boolean) => void} cb whether it still is, so that nothing was rewritten in between
+   * @param {(isSame: boolean) => void} cb whether it still is, so that nothing was rewritten in between
    */
   compare (point, cb) {
     // another file has the log since, or this process writes it
     const isOver = () => this.blocks.followedPoint !== this
     this.read().then(
-      (after) => process.nextTick(cb, null, after?.id === point?.id && !isOver()),
-      // if it cannot be read, the blocks are as they were found, unless it is known that they are not
-      (err) => this.isOutdated ? process.nextTick(cb, err) : process.nextTick(cb, null, !isOver())
+      (after) => process.nextTick(cb, after?.id === point?.id && !isOver()),
+      // if it cannot be read, the blocks are as they were found
+      () => process.nextTick(cb, !isOver())
     )
   }
 }

@@ -53,9 +53,12 @@ class Owner {
     const wanted = before?.blocks.blockSize ?? settings.blockSize
     const { blockSize, found, cut, recovered, counted, generation } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole, large: settings.large, retain: settings.retain })
     await clients.load(found.kept, io.read, blockSize, found.start)
+    const { id, base } = generation
+    await settleMap(path, id)
     const { blocks, reader } = before ?? openBlocks(context, blockSize)
-    // the owner before may have told of a trim that it had not recorded: the file has these blocks still
+    // from here on, nothing fails after which this process would go on as a client
     if (found.start !== blocks.start) blocks.trim(found.start)
+    blocks.base = base
     // the file has all that was deleted now
     blocks.followedPoint = null
     blocks.overrides.clear()
@@ -66,16 +69,12 @@ class Owner {
     }, clock)
     retain(writer, settings, records)
     writer.journal = clients.journal
-    writer.onrewritten = (numbers) => server.rewritten(numbers)
+    writer.onrewritten = () => server.changed()
     writer.onmoving = (map, distance) => server.moved(map, distance)
     writer.whenFollowed = () => server.whenFollowed(settings.timeout)
-    // one that moves to another file reads the block in which the log ended there
-    writer.isClientWaitingFor = (start, end) => server.hasBehind || clients.mayAskFor(start, end, blockSize)
+    writer.isClientWaitingFor = (start, end) => clients.mayAskFor(start, end, blockSize)
     this.writer = writer
     await this.prepare(writer)
-    const { id, base } = generation
-    await settleMap(path, id)
-    blocks.base = base
     return { blocks, reader, writer, cut, recovered, id }
   }
 

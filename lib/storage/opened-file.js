@@ -150,11 +150,9 @@ class OpenedFile {
     this.successor = fs.fstatSync(fd, { bigint: true })
   }
 
-  /** @returns {Promise<number>} the file that has the log's name by now, open for reading */
-  async openSuccessor () {
-    const fd = await promisify(fs.open)(this.location.path, 'r')
-    this.successor = fs.fstatSync(fd, { bigint: true })
-    return fd
+  /** @returns {Promise<number>} the file that has the log's name by now, open */
+  openSuccessor () {
+    return promisify(fs.open)(this.location.path, this.readOnly ? 'r' : 'r+')
   }
 
   /**

@@ -44,7 +44,7 @@ const STAT_BLOCK_SIZE = 512
  * @property {(offset: number, length: number, cb: Done) => void} punch frees the space of these bytes, which end within the file and read as
  *   zeros afterwards: of their whole pages of 4096 bytes; of others, and where that is not possible, zeros are written. Not durable before `sync`
  * @property {((fd: number) => void) | null} prepareSuccessor gives another open file the log's mode, owner and lock
- * @property {((cb: (err: Error | null, fd?: number) => void) => void) | null} openSuccessor opens the file that has the log's name by now, for reading
+ * @property {((cb: (err: Error | null, fd?: number) => void) => void) | null} openSuccessor opens the file that has the log's name by now
  * @property {((fd: number, base: number) => void) | null} moveTo that file has the log's name by now: what is at `base` or after it is read from there,
  *   what is before it from the file that it has replaced, for as long as reads of that are pending
  * @property {() => number | null} allocated bytes that the file takes; null: not known, or not open. Uses synchronous I/O

@@ -39,12 +39,14 @@ function writerOf (file, options, first = 1, size = undefined) {
 /**
  * A reader whose reads of the file can be delayed.
  * @param {string} file
- * @param {{ [step in 'beforeSize' | 'afterSize' | 'beforeRead' | 'afterRead']?: () => Promise<void> }} steps
+ * @param {{ [step in 'beforePoll' | 'beforeSize' | 'afterSize' | 'beforeRead' | 'afterRead']?: () => Promise<void> }} steps
  */
-function watched (file, { beforeSize = nothing, afterSize = nothing, beforeRead = nothing, afterRead = nothing }, options = {}) {
+function watched (file, { beforePoll = nothing, beforeSize = nothing, afterSize = nothing, beforeRead = nothing, afterRead = nothing }, options = {}) {
   const made = pathFile(file, { readOnly: true, lock: false })
   return createLog({
     ...made,
+    readSmall: (offset, size, isShared, cb) => beforeRead().then(() => made.readSmall(offset, size, false, (err, data) => afterRead().then(() => cb(err, data)))),
+    checkPath: (cb) => beforePoll().then(() => made.checkPath?.(cb)),
     size: (cb) => beforeSize().then(() => made.size((err, size) => afterSize().then(() => cb(err, size)))),
     read: (offset, size, cb) => beforeRead().then(() => made.read(offset, size, (err, data) => afterRead().then(() => cb(err, data))))
   }, settingsOf({ readOnly: true, ...options }))

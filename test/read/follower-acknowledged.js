@@ -36,7 +36,7 @@ function blockFrom (first) {
 /** A live reader, and what it was given. */
 function readerOf (t, file, options = {}) {
   const read = { numbers: [], polls: 0, ended: undefined }
-  const log = watched(file, { afterSize: async () => { read.polls++ } }, options)
+  const log = watched(file, { beforePoll: async () => { read.polls++ } }, options)
   read.log = promises(log)
   pull(log.stream({ live: true, seqs: false }), pull.drain(value => {
     read.numbers.push(isIntact(value) ? numberOf(value) : 'not whole')

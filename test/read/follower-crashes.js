@@ -67,7 +67,7 @@ tape('a follower of a log left by a crash shows nothing that recovery would trun
   await writer.write({ end: 54, acknowledged: 162 })
   writer.release()
   let looks = 0
-  const reader = watched(file, { afterSize: async () => { looks++ } }, { validate: isIntact })
+  const reader = watched(file, { beforePoll: async () => { looks++ } }, { validate: isIntact })
   const values = []
   pull(reader.stream({ live: true, seqs: false }), pull.drain(value => values.push(numberOf(value)), () => {}))
   await promises(reader).onReady()
@@ -127,7 +127,7 @@ tape('a follower sees records that replaced a torn one', async (t) => {
   let looks = 0
   let hold = async () => {}
   const reader = watched(file, {
-    afterSize: async () => {
+    beforePoll: async () => {
       looks++
       await hold()
     }

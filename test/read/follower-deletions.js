@@ -67,7 +67,7 @@ for (const checksum of [true, false]) {
       const writer = promises(FlumeLog(file, options))
       const seqs = [await writer.append(data(0))]
       let gate = Promise.resolve()
-      const reader = promises(watched(file, { beforeSize: () => gate }, options))
+      const reader = promises(watched(file, { beforePoll: () => gate }, options))
       await reader.onReady()
       const shown = []
       pull(reader.log.stream({ live: true, seqs: false }), pull.drain(value => shown.push(value[0] - 1), () => {}))
@@ -230,7 +230,7 @@ for (const checksum of [true, false]) {
       for (let i = 0; i < 10; i++) seqs.push(await writer.append(data(i)))
       await published(file, seqs.at(-1))
       let gate = Promise.resolve()
-      const reader = promises(watched(file, { beforeSize: () => gate }, options))
+      const reader = promises(watched(file, { beforePoll: () => gate }, options))
       await reader.onReady()
       t.deepEqual(await indexes(reader), upTo(10))
       const seen = []

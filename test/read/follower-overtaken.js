@@ -99,39 +99,6 @@ for (const isDropped of [false, true]) {
   })
 }
 
-tape('a follower shows no deleted record of a block that it has found corrupt while the writer rewrote it', async (t) => {
-  const file = testFolder(t)('log')
-  await makeFile(file)
-  const { size } = fs.statSync(file)
-  const { deletion } = deletionIn(file)
-  const writer = playedWriter(t, file, BLOCK_SIZE)
-  const offset = BLOCK_SIZE + RECORDS_END
-  await writer.write({ end: offset, acknowledged: offset })
-  let mustGarble = true
-  const made = pathFile(file, { readOnly: true, lock: false })
-  const read = (offset, length, cb) => made.read(offset, length, (err, data) => {
-    const isRewritten = mustGarble && offset === BLOCK_SIZE && length === BLOCK_SIZE
-    if (isRewritten) {
-      mustGarble = false
-      data = Buffer.from(data).fill(0xee, 8, 16).fill(0xee, SECOND + 2, SECOND + 4)
-      data.writeUInt16LE(1, 0)
-    }
-    cb(err, data)
-  })
-  const reader = promises(createLog({ ...made, read }, settingsOf({ readOnly: true, blockSize: BLOCK_SIZE })))
-  await reader.onReady()
-  t.equal((await reader.get(BLOCK_SIZE + SECOND)).length, RECORD_SIZE)
-  let failure = null
-  const shown = []
-  pull(reader.log.stream({ live: true, gt: offset, seqs: false }), pull.drain(value => shown.push(value[0]), err => { failure = err }))
-  await writer.write({ end: offset, deletions: [deletion], acknowledged: size })
-  await until(() => failure !== null || shown.length > 0)
-  t.equal(failure?.message, undefined)
-  t.notOk(mustGarble, 'it was corrupt once')
-  t.equal(await codeOf(reader.get(BLOCK_SIZE + SECOND)), 'flumelog:deleted')
-  await reader.close()
-})
-
 tape('a FILE.meta that is read slowly does not take back a deletion of a later one', async (t) => {
   const file = testFolder(t)('log')
   await makeFile(file)

@@ -101,7 +101,7 @@ for (const checksum of [true, false]) {
     const seqs = await filled(writer, 2)
     await published(file, seqs.at(-1))
     let gate = Promise.resolve()
-    const reader = promises(watched(file, { beforeSize: () => gate }, options))
+    const reader = promises(watched(file, { beforePoll: () => gate }, options))
     await reader.onReady()
     const shown = { fails: [], jumps: [] }
     const ends = []
