@@ -55,7 +55,8 @@ async function replace (extent, file, isMoved) {
   const origin = isMoved ? anotherOrigin() : await originOf(extent.io, file)
   const original = await linkAs(file, `${file}.corrupt`, async () => {})
   try {
-    for (const suffix of BESIDE) await linkOrCopy(file + suffix, original + suffix).catch(nullIfMissing)
+    // not linked: FILE.meta is going to be changed
+    for (const suffix of BESIDE) await copyFile(file + suffix, original + suffix).catch(nullIfMissing)
     await syncFolder(folder)
     await replaceLog(file, origin)
   } catch (err) {
@@ -125,12 +126,20 @@ async function linkOrCopy (file, name) {
     const { code = '' } = /** @type {NodeJS.ErrnoException} */ (err)
     // not all file systems support links
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(code)) throw err
-    await fs.promises.copyFile(file, name, fs.constants.COPYFILE_EXCL)
-    await syncFile(name).catch(async (err) => {
-      await fs.promises.unlink(name).catch(() => {})
-      throw err
-    })
+    await copyFile(file, name)
   }
+}
+
+/**
+ * @param {string} file
+ * @param {string} name which no file has; the copy is durable, but for its name
+ */
+async function copyFile (file, name) {
+  await fs.promises.copyFile(file, name, fs.constants.COPYFILE_EXCL)
+  await syncFile(name).catch(async (err) => {
+    await fs.promises.unlink(name).catch(() => {})
+    throw err
+  })
 }
 
 /**

@@ -4,7 +4,7 @@
 
 const fs = require('fs')
 const { tieAt } = require('../../lib/recovery/belonging')
-const { formatMetadata } = require('../../lib/storage/metadata-text')
+const { formatMetadata, parseMetadata } = require('../../lib/storage/metadata-text')
 
 /**
  * @param {Buffer} bytes of the log
@@ -28,4 +28,13 @@ async function leaveMetadata (file, bytes, more) {
   fs.writeFileSync(file + '.meta', formatMetadata(metadata, metadata.end), 'latin1')
 }
 
-module.exports = { leaveMetadata, metadataOf }
+/**
+ * @param {string} file
+ * @returns {boolean} whether each writer of this log has closed it
+ */
+function isClosed (file) {
+  const name = `${file}.meta`
+  return !fs.existsSync(name) || parseMetadata(fs.readFileSync(name, 'latin1'))?.metadata.closed === true
+}
+
+module.exports = { isClosed, leaveMetadata, metadataOf }

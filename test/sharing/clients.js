@@ -3,7 +3,6 @@
 // What callers see of a log that is shared, in a client and in the owner. Several logs on one
 // file in this process are as separate as logs in several processes.
 
-const fs = require('fs')
 const tape = require('tape')
 const pull = require('pull-stream')
 const FlumeLog = require('../..')

@@ -14,7 +14,6 @@ const { testFolder } = require('../helpers/folder')
 const { until, published, watched } = require('../helpers/followers')
 const { promises } = require('../helpers/promises')
 const { codeOf, collect, event } = require('../helpers/reading')
-const { sharer } = require('../helpers/sharing')
 
 const BLOCK_SIZE = 512
 const data = (i) => Buffer.alloc(100, i + 1)
