@@ -47,7 +47,7 @@ async function loadMetadata (io, size) {
   if (io.metadata !== null) io.metadata.load(own, found?.size ?? 0)
   if (found === null || own === null) return { metadata: null, point: null }
   // the compaction has ended
-  if (io.metadata !== null && (found.metadata.next !== null || (!own.closed && io.metadata.hasTornEntries))) io.metadata.mustReplace = true
+  if (io.metadata !== null && found.metadata.next !== null) io.metadata.mustReplace = true
   return { metadata: own, point: own.closed ? null : pointOf(own, found.version, null, false) }
 }
 
@@ -63,10 +63,12 @@ async function noteRecovered (io, { start, kept, damagedTail }, blockSize, recor
   const end = await io.size()
   const before = /** @type {import('../storage/metadata-text').Metadata} */ (metadata.metadata)
   const known = damagedTail === null && end === kept ? records : null
-  const closed = { end, tie: await tieAt(io.read, end, blockSize, []), records: known, start, freed: start, blockSize, closed: true, dropped: Number.MAX_SAFE_INTEGER }
+  const place = { end, tie: await tieAt(io.read, end, blockSize, []), records: known, start, freed: start, blockSize, dropped: Number.MAX_SAFE_INTEGER }
   try {
-    if (metadata.mustReplace) await metadata.replace({ ...before, ...closed, deletions: [], next: null })
-    else metadata.append(closed, true)
+    // not appended: of what another process has written, a power cut may have taken a part, and an fsync that failed may leave one out
+    await metadata.replace({ ...before, ...place, deletions: [], next: null })
+    // only once the name is durable: a power cut must not bring back the file before when nobody recovers the log any more
+    metadata.append({ closed: true }, true)
   } catch {
     // on a full disk
   }

@@ -93,11 +93,6 @@ class MetadataFile {
     this.mustReplace = false
   }
 
-  /** Whether a power cut has left more behind the entries that count: it must not follow those of the next writer. Uses synchronous I/O. */
-  get hasTornEntries () {
-    return fs.readFileSync(this.filename).subarray(this.size).some(byte => byte !== 0)
-  }
-
   /**
    * Marks the writer of the log as alive, and keeps the file open.
    * @param {number} acknowledged

@@ -354,8 +354,8 @@ class MetadataKeeper {
       const closed = { ...place, closed: true, dropped: this.lastNumber, ...clients.length === 0 ? { clients: null } : {} }
       this.isOpen = false
       // otherwise, the next opening recovers the log
-      if (!metadata.mustReplace) metadata.append(closed, true)
-      else await metadata.replace({ ...this.listed, ...closed, deletions: [], clients, next: null })
+      if (metadata.mustReplace) await metadata.replace({ ...this.listed, ...place, dropped: this.lastNumber, deletions: [], clients, next: null })
+      metadata.append(closed, true)
     })
   }
 }

@@ -42,10 +42,6 @@ class SimulatedMetadata extends MetadataFile {
     return this.operation('metadata.read', () => linesOf(this.file))
   }
 
-  get hasTornEntries () {
-    return this.file.bytes.subarray(this.size).some(byte => byte !== 0)
-  }
-
   peek () {
     return null
   }

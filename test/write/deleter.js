@@ -165,7 +165,7 @@ tape('what is recorded of deletions stays short, however many there are', async 
     t.ok(most > 10000 && most < 80000, `${most} bytes`)
     t.equal((await collect(log.log)).length, 0)
     await log.close()
-    t.deepEqual(filesIn(path.dirname(file)), ['log', 'log.meta'])
+    t.deepEqual(filesIn(path.dirname(file)), ['log'])
   }
 })
 

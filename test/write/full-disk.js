@@ -99,7 +99,7 @@ onSmallDisk('a deletion on a full disk deletes the record, or leaves it intact',
     t.deepEqual(await numbersIn(log), rest, 'with room every deletion is done')
     await log.close()
     await isWhole(t, file, rest)
-    t.deepEqual(filesIn(path.dirname(file)), ['log', 'log.meta'], 'and nothing else is left beside the log')
+    t.deepEqual(filesIn(path.dirname(file)), ['log'], 'and nothing else is left beside the log')
   }
 })
 
@@ -143,7 +143,7 @@ onSmallDisk('recovery on a full disk keeps all truncated bytes, or does not trun
     disk.leave(room)
     t.equal(await codeOf(promises(FlumeLog(file)).onReady()), 'ENOSPC', `with ${room} bytes of room it cannot be kept, so the log cannot be opened`)
     t.ok(fs.readFileSync(file).equals(before), 'the file is as it was')
-    t.deepEqual(filesIn(path.dirname(file)), ['filler', 'log', 'log.meta'], 'and no part of it lies around')
+    t.deepEqual(filesIn(path.dirname(file)), ['filler', 'log'], 'and no part of it lies around')
     t.deepEqual(await numbersIn(promises(FlumeLog(file, { readOnly: true }))), [1, 2, 3], 'it can be read')
 
     disk.makeRoom()
