@@ -6,7 +6,7 @@
 const { crc32 } = require('zlib')
 const { applyPatches, patchesOf } = require('../format/deletions')
 
-/** Bytes in front of the recovery point that tie it to the file. */
+/** Bytes in front of the recovery point that tie it to the file. Zeros do not: a deleted record is the same in all logs. */
 const TIE_SIZE = 64
 
 /**
@@ -21,14 +21,18 @@ const TIE_SIZE = 64
  * @param {number} end offset of the end of a record or a block
  * @param {number} blockSize in bytes
  * @param {Deletion[]} deletions that the file may not have yet
- * @returns {Promise<number>} CRC-32 of the last bytes in front of `end`, in their block, without what is deleted; 0 at the start of the file
+ * @returns {Promise<number>} CRC-32 of the last bytes in front of `end`, in their block, that are not zero, without what is deleted; 0 at the
+ *   start of the file
  */
 async function tieAt (read, end, blockSize, deletions) {
   if (end === 0) return 0
   const block = blockBefore(end, blockSize)
-  const from = Math.max(block, end - TIE_SIZE)
-  const bytes = Buffer.from(await read(from, end - from))
-  return crc32(applyPatches(bytes, from, patchesOf(deletions.filter(deletion => deletion.block === block), blockSize)))
+  const bytes = Buffer.from(await read(block, end - block))
+  applyPatches(bytes, block, patchesOf(deletions.filter(deletion => deletion.block === block), blockSize))
+  const tie = Buffer.alloc(TIE_SIZE)
+  let from = TIE_SIZE
+  for (let i = bytes.length - 1; i >= 0 && from > 0; i--) if (bytes[i] !== 0) tie[--from] = bytes[i]
+  return crc32(tie.subarray(from))
 }
 
 /**

@@ -105,3 +105,13 @@ test('whichever of two files has the name when a compaction was stopped, what is
   t.deepEqual([found.id, found.records, found.deletions, found.next], ['1', 12, [], null], 'it has all that was deleted')
   t.equal(await ownMetadata(readOf(logOf(50)), files[0].length, metadata, false), null, 'and neither of another')
 })
+
+test('metadata does not belong to a log with other records of the same sizes, though the last ones of its block are deleted', async (t) => {
+  for (const deleted of [[3], [2, 3], [1, 2, 3]]) {
+    const isDeleted = (block, i) => block === 2 && deleted.includes(i)
+    const before = logOf()
+    const metadata = await metadataOf(before, { blockSize: BLOCK_SIZE, deletions: [deletionIn(before, 2, isDeleted)] })
+    t.ok(await isOwn(before, metadata))
+    t.notOk(await isOwn(logOf(101), metadata))
+  }
+})
