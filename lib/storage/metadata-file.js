@@ -76,9 +76,12 @@ class MetadataFile {
     return this.reader.read()
   }
 
-  /** @returns {string | null} what `version` of it is, by synchronous I/O; empty if there is no file. Null: that cannot be known without waiting */
-  peek () {
-    return this.blocking ? this.reader.readVersion() : null
+  /**
+   * @param {string} version of what was read
+   * @returns {boolean} whether that is all still; false also if that cannot be known without waiting
+   */
+  isUnchanged (version) {
+    return this.reader.isUnchanged(version)
   }
 
   /**

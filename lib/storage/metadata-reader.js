@@ -44,6 +44,9 @@ class MetadataReader {
     /** What was read already, of the snapshot that starts with this. */
     this.head = ''
     this.lines = new MetadataLines()
+    /** @type {number | null} */
+    this.published = null
+    this.isHeld = false
     /** Settled when it is not being read. @type {Promise<unknown>} */
     this.last = Promise.resolve()
   }
@@ -75,8 +78,11 @@ class MetadataReader {
     const fd = await open(calls, filename)
     if (fd === null) return { isCurrent: true, found: null }
     try {
-      const published = await this.readLines(fd)
-      const isHeld = isLocked(fd)
+      const { head, published: before } = this
+      const published = this.published = await this.readLines(fd)
+      // a writer that publishes is alive: asking for its lock takes longer than all the rest
+      const isPublishing = this.isHeld && head === this.head && published !== null && published !== before
+      const isHeld = this.isHeld = isPublishing || isLocked(fd)
       // a writer that is alive unlocks the file only after another is in its place
       const isCurrent = isHeld || await isSameFile(fd, filename)
       const { metadata, version, size } = this.lines
@@ -113,6 +119,27 @@ class MetadataReader {
       if (lines.size === before) size *= 2
     }
     return parsePublished(text)
+  }
+
+  /**
+   * Uses synchronous I/O.
+   * @param {string} version
+   * @returns {boolean} whether it was read last, and nothing was appended since; false also if that cannot be known without waiting
+   */
+  isUnchanged (version) {
+    const { lines, head } = this
+    if (this.calls !== now || version !== lines.version || lines.size > READ_SIZE) return false
+    let fd = -1
+    try {
+      fd = now.open(this.filename)
+      const bytes = Buffer.allocUnsafe(READ_SIZE)
+      const bytesRead = now.read(fd, bytes, 0)
+      return bytes.toString('latin1', PUBLISHED_SIZE, PUBLISHED_SIZE + HEAD_SIZE) === head && (bytesRead === lines.size || bytes[lines.size] === 0)
+    } catch {
+      return false
+    } finally {
+      if (fd !== -1) now.close(fd)
+    }
   }
 
   /**
