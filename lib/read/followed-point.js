@@ -190,7 +190,8 @@ class FollowedPoint {
    * @returns {Promise<boolean>} whether it is there still: then nothing has changed what was read since
    */
   async isStill (point) {
-    if (point !== null && this.blocks.file.metadata?.isUnchanged(point.version)) return true
+    const { metadata } = this.blocks.file
+    if (point !== null && metadata && await metadata.currentVersion().catch(() => '') === point.version) return true
     return (await this.read())?.id === point?.id
   }
 

@@ -76,12 +76,9 @@ class MetadataFile {
     return this.reader.read()
   }
 
-  /**
-   * @param {string} version of what was read
-   * @returns {boolean} whether that is all still; false also if that cannot be known without waiting
-   */
-  isUnchanged (version) {
-    return this.reader.isUnchanged(version)
+  /** @returns {Promise<string>} another one after each change that readers of blocks have to know; empty if there is no file */
+  currentVersion () {
+    return this.reader.currentVersion()
   }
 
   /**

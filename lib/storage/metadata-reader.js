@@ -121,25 +121,21 @@ class MetadataReader {
     return parsePublished(text)
   }
 
-  /**
-   * Uses synchronous I/O.
-   * @param {string} version
-   * @returns {boolean} whether it was read last, and nothing was appended since; false also if that cannot be known without waiting
-   */
-  isUnchanged (version) {
-    const { lines, head } = this
-    if (this.calls !== now || version !== lines.version || lines.size > READ_SIZE) return false
-    let fd = -1
-    try {
-      fd = now.open(this.filename)
-      const bytes = Buffer.allocUnsafe(READ_SIZE)
-      const bytesRead = now.read(fd, bytes, 0)
-      return bytes.toString('latin1', PUBLISHED_SIZE, PUBLISHED_SIZE + HEAD_SIZE) === head && (bytesRead === lines.size || bytes[lines.size] === 0)
-    } catch {
-      return false
-    } finally {
-      if (fd !== -1) now.close(fd)
-    }
+  /** @returns {Promise<string>} the version as it is now; empty if there is no file */
+  currentVersion () {
+    const done = this.last.then(async () => {
+      const { calls, filename } = this
+      const fd = await open(calls, filename)
+      if (fd === null) return ''
+      try {
+        await this.readLines(fd)
+        return this.lines.version
+      } finally {
+        await calls.close(fd)
+      }
+    })
+    this.last = done.catch(() => {})
+    return done
   }
 
   /**
