@@ -7,7 +7,7 @@ const fs = require('fs')
 const path = require('path')
 const { OutFile } = require('../lib/export/out-file')
 const { writerOf } = require('../lib/export/writers')
-const { importLog, exportLog } = require('../import')
+const { importLog, exportLog } = require('../packages/convert')
 const { peakRss } = require('./helpers/memory')
 const { recordMaker } = require('./helpers/records')
 
