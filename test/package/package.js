@@ -55,7 +55,7 @@ tape('the package requires exactly its dependencies', (t) => {
 tape('what is installed with the package takes less than 4 MB', (t) => {
   const { packages } = require('../../package-lock.json')
   // optional peers are there only if something else needs them, here the packages for development
-  const isInstalled = ({ dev, devOptional }) => !dev && !devOptional
+  const isInstalled = ({ dev, devOptional, link }) => !dev && !devOptional && !link
   const modules = Object.keys(packages).filter(module => module !== '' && isInstalled(packages[module])).map(module => path.join(ROOT, module))
   // of what is native, only the part for this platform is installed
   const sizes = modules.filter(module => fs.existsSync(module)).map(module => ({ size: sizeOf(module), module: path.relative(ROOT, module) }))
