@@ -70,7 +70,7 @@ class DirectLog {
     return this.#writer.packer.end
   }
 
-  /** Of the last appended record; -1: none. */
+  /** Of the last acknowledged record; -1: none. */
   get lastSeq () {
     return this.#writer.appender.lastSeq
   }
