@@ -9,7 +9,7 @@ const { FileBlocks } = require('./lib/blocks/file-blocks')
 const { LogBlocks } = require('./lib/blocks/log-blocks')
 const newFile = require('./lib/blocks/new-file')
 const { recordsOf, dataOf, startOfLarge } = require('./lib/blocks/stored-records')
-const { closed, createError, copyDiffers, exists, existsBeside, invalid, isDirectory, mapClosed, noRecordStarts, notFound, notRegular, shrunk, trimmed } = require('./lib/errors')
+const { closed, compacted, createError, copyDiffers, deleted, exists, existsBeside, invalid, isDirectory, mapClosed, noMatch, noRecordStarts, notFound, notRegular, overflow, readOnly, shrunk, thrown, trimmed } = require('./lib/errors')
 const { detectBlockSize } = require('./lib/format/block-size')
 const { checksumOf, storedChecksum } = require('./lib/format/checksum')
 const chunk = require('./lib/format/chunk')
@@ -59,7 +59,7 @@ async function openBlocks (file) {
 }
 
 /** What makes the errors that several packages throw, and others. */
-const errors = { closed, createError, copyDiffers, exists, existsBeside, invalid, isDirectory, mapClosed, noRecordStarts, notFound, notRegular, shrunk, trimmed }
+const errors = { closed, compacted, deleted, noMatch, overflow, readOnly, thrown, createError, copyDiffers, exists, existsBeside, invalid, isDirectory, mapClosed, noRecordStarts, notFound, notRegular, shrunk, trimmed }
 
 module.exports = {
   blocksOf,

@@ -10,8 +10,8 @@ const { missingNote } = require('./bin/formats')
 const interrupts = require('./bin/interrupts')
 const { main } = require('./bin/main')
 const numbers = require('./bin/numbers')
-const { close, openToRead } = require('./bin/open')
-const { byteProgress, statusLine } = require('./bin/progress')
+const { close, openToRead, openToWrite } = require('./bin/open')
+const { byteProgress, duration, statusLine } = require('./bin/progress')
 const { rateOf } = require('./bin/rate')
 const { jsonOption, printResult, quietOption } = require('./bin/result')
 const { paint, shownOn } = require('./bin/style')
@@ -19,5 +19,5 @@ const { withProgress } = require('./bin/survey')
 const { helpText } = require('./bin/usage')
 
 module.exports = {
-  ...args, ...errors, ...interrupts, ...numbers, InvalidArgumentError, missingNote, main, close, openToRead, byteProgress, statusLine, rateOf, jsonOption, printResult, quietOption, paint, shownOn, withProgress, helpText
+  ...args, ...errors, ...interrupts, ...numbers, InvalidArgumentError, missingNote, main, close, openToRead, openToWrite, byteProgress, duration, statusLine, rateOf, jsonOption, printResult, quietOption, paint, shownOn, withProgress, helpText
 }

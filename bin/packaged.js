@@ -10,7 +10,9 @@ const WRONG_USAGE = 2
 const PACKAGES = {
   view: { name: 'flumelog-view', summary: 'look into a log in a browser' },
   import: { name: 'flumelog-convert', summary: 'import the file of another log, JSON lines or CSV' },
-  export: { name: 'flumelog-convert', summary: 'write the records to a file of another format' }
+  export: { name: 'flumelog-convert', summary: 'write the records to a file of another format' },
+  mirror: { name: 'flumelog-jetstream', summary: 'copy a log into a JetStream stream, and keep that up to date' },
+  pull: { name: 'flumelog-jetstream', summary: 'keep a copy of a stream of NATS JetStream' }
 }
 
 /**

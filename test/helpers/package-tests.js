@@ -17,6 +17,7 @@ const { exports: entries } = require('../../package.json')
 /**
  * @typedef {object} Options
  * @property {string[]} [modules] other packages that the README's examples require
+ * @property {boolean} [examples] false: another test runs those of the README
  * @property {(t: import('tape').Test, project: string) => void | Promise<void>} [use] uses the installed package by its command
  */
 
@@ -24,7 +25,7 @@ const { exports: entries } = require('../../package.json')
  * @param {string} directory in packages/
  * @param {Options} options
  */
-function testPackage (directory, { modules = [], use }) {
+function testPackage (directory, { modules = [], examples = true, use }) {
   const home = path.join(ROOT, 'packages', directory)
   const { name, bin = {}, dependencies = {}, peerDependencies = {}, engines, license } = manifestOf(directory)
   const sources = ['index.js', 'command.js', ...filesIn(home, 'lib'), ...filesIn(home, 'bin')].filter(file => file.endsWith('.js') && fs.existsSync(path.join(home, file)))
@@ -60,13 +61,13 @@ function testPackage (directory, { modules = [], use }) {
     installPackage(directory, project)
     const { files } = packedPackage(directory)
     const names = files.map(file => file.path)
-    const isWanted = (/** @type {string} */ file) => /^((index|command)\.js|(lib|bin|examples)\/.*\.js|page\/.*|types\/.*\.d\.ts|package\.json|(README|CHANGELOG)\.md)$/.test(file)
+    const isWanted = (/** @type {string} */ file) => /^((index|command)\.js|(lib|bin|examples)\/.*\.js|page\/.*|types\/.*\.d\.ts|package\.json|(README|CHANGELOG|design)\.md)$/.test(file)
     t.deepEqual(names.filter(file => !isWanted(file)), [])
     t.deepEqual([...sources, 'README.md', 'CHANGELOG.md', 'types/index.d.ts'].filter(file => !names.includes(file)), [])
     t.end()
   })
 
-  for (const { code, line } of examplesIn(readme)) {
+  for (const { code, line } of examples ? examplesIn(readme) : []) {
     tape(`the example at README.md:${line} of ${name} runs as it stands in that project`, (t) => {
       const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', code], { cwd: fs.mkdtempSync(path.join(project, 'example-')), encoding: 'utf8' })
       t.equal(status, 0, stderr || 'it exits with code 0')

@@ -128,9 +128,6 @@ tape('counter: it is computed from all events, including those of earlier runs',
   t.deepEqual(await run(t, folder, 'counter.js', folder('log')), ['the counter was at 1', 'it is at 1, and was at 43 before it was reset'])
 })
 
-// it needs a server, and has a test with one: test/jetstream/example.js
-tried.push('two-machines.js')
-
 tape('every example is tested', (t) => {
   t.deepEqual(fs.readdirSync(EXAMPLES).filter(file => !tried.includes(file)), [])
   t.end()

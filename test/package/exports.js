@@ -22,7 +22,9 @@ const EXPORTS = {
     'detectBlockSize', 'endOfRecords', 'findProblem', 'frameProblem', 'isHole', 'isZeros', 'newFile', 'errors', 'format', 'shorten', 'mustBePath', 'optionNames', 'workFor'],
   './json': ['compact', 'pretty', 'finder', 'decodeJson', 'filterOf', 'comparison', 'searchJson', 'cellText', 'rowOf', 'parseDate', 'unitOf'],
   './direct': ['DirectLog', 'found', 'CHECK_INTERVAL', 'rangeOf', 'connect', 'callAll', 'optional', 'rethrowLater', 'syncFolder', 'warnNotOpened'],
-  './jetstream': ['pull', 'mirror']
+  './parts': ['CopiedLog', 'Stream', 'BatchStream', 'OpenStreams', 'NextChange', 'TurnBudget', 'found', 'createSince', 'sink', 'RecordCodec', 'replaceable', 'streamRangeOf', 'scanRangeOf',
+    'deletionRangeOf', 'isDeletionRange', 'checkHighWaterMark', 'checkOverflow', 'mustBeBoolean', 'IDENTITY', 'callAll', 'callBack', 'mustBeFunction', 'optional', 'promised', 'mustBeSignal',
+    'onAbort', 'sizeOf', 'datasync', 'nullIfMissing', 'syncFolder', 'inherit', 'canLock', 'tryLock', 'formatLine', 'parseLine']
 }
 
 const USE = `

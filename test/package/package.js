@@ -54,9 +54,12 @@ tape('the package requires exactly its dependencies', (t) => {
 
 tape('what is installed with the package takes less than 4 MB', (t) => {
   const { packages } = require('../../package-lock.json')
-  // optional peers are there only if something else needs them, here the packages for development
-  const isInstalled = ({ dev, devOptional, link }) => !dev && !devOptional && !link
-  const modules = Object.keys(packages).filter(module => module !== '' && isInstalled(packages[module])).map(module => path.join(ROOT, module))
+  const needed = new Set(Object.keys({ ...dependencies, ...optionalDependencies }))
+  for (const name of needed) {
+    const { dependencies, optionalDependencies } = packages[`node_modules/${name}`] ?? {}
+    for (const other of Object.keys({ ...dependencies, ...optionalDependencies })) needed.add(other)
+  }
+  const modules = [...needed].map(name => path.join(ROOT, 'node_modules', name))
   // of what is native, only the part for this platform is installed
   const sizes = modules.filter(module => fs.existsSync(module)).map(module => ({ size: sizeOf(module), module: path.relative(ROOT, module) }))
   const total = sizes.reduce((sum, { size }) => sum + size, 0)

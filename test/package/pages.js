@@ -19,8 +19,6 @@ const RUN_BY = {
   sh: 'package/pages.js',
   console: 'package/pages.js', // those of docs/command-line.md: bin/docs.js
   ts: 'package/types.js',
-  conf: 'jetstream/page.js',
-  yaml: 'jetstream/page.js',
   hex: 'format/page.js', // and sharing/journal-entries.js
   mermaid: null,
   text: null // grammars, file names; bundling: package/bundle.js; on docs/command-line.md programs that run until Ctrl-C; on docs/speed.md benchmarks, which take minutes
@@ -37,8 +35,6 @@ const pages = [...shipped.filter(file => file.endsWith('.md')), 'CONTRIBUTING.md
 const read = (/** @type {string} */ page) => fs.readFileSync(path.join(ROOT, page), 'utf8')
 /** Pages for users of the core; the examples of packages are run by their tests. */
 const documented = shipped.filter(file => file.endsWith('.md'))
-/** Its examples need a server: see jetstream/page.js. */
-const NEEDS_SERVER = 'docs/jetstream.md'
 
 tape('README starts with how to install the package, and an example that needs no other', (t) => {
   const [first, second] = blocksOf(read('README.md'))
@@ -49,7 +45,7 @@ tape('README starts with how to install the package, and an example that needs n
 })
 
 for (const page of documented) {
-  for (const { language, code, modules, line } of blocksOf(read(page)).filter(({ language }) => language === 'js' && page !== NEEDS_SERVER)) {
+  for (const { language, code, modules, line } of blocksOf(read(page)).filter(({ language }) => language === 'js')) {
     tape(`the example at ${page}:${line} runs as it stands in a project with ${['the package', ...modules].join(', ')}`, (t) => {
       const { status, stdout, stderr } = start(folderIn(projectWith(modules)), process.execPath, ['-e', code])
       t.equal(status, 0, stderr || 'it exits with code 0')
@@ -70,8 +66,8 @@ tape('the commands in README print what it says', (t) => {
   t.end()
 })
 
-/** See test/package/examples.js: the first serves requests until Ctrl-C, the second needs a NATS server. */
-const NOT_RUN_HERE = ['cluster.js', 'two-machines.js']
+/** See test/package/examples.js: it serves requests until Ctrl-C. */
+const NOT_RUN_HERE = ['cluster.js']
 
 for (const example of fs.readdirSync(path.join(ROOT, 'examples')).filter(example => !NOT_RUN_HERE.includes(example))) {
   tape(`examples/${example}, copied into a project, runs with the packages that it names at its top`, (t) => {
