@@ -34,8 +34,11 @@ const reached = new Set(entries)
 for (const file of reached) {
   const text = fs.readFileSync(file, 'utf8')
   // `Buffer` has a type parameter in recent @types/node only: with older ones, `Buffer<…>` would be `any`
-  fs.writeFileSync(file, text.replace(/<ArrayBuffer(Like)?>/g, ''))
-  for (const [, name] of text.matchAll(/\b(?:import\(|from |require\()['"](\..*?)['"]/g)) reached.add(path.join(path.dirname(file), `${name}.d.ts`))
+  const declarations = text.replace(/<ArrayBuffer(Like)?>/g, '')
+    // for a type of the core, the compiler writes the file that declares it, in place of the entry that exports it
+    .replace(/import\("(\.[^"]*)"\)/g, (whole, name) => path.join(path.dirname(file), name).startsWith(TYPES) ? whole : 'import("flumelog-random-access-file")')
+  fs.writeFileSync(file, declarations)
+  for (const [, name] of declarations.matchAll(/\b(?:import\(|from |require\()['"](\..*?)['"]/g)) reached.add(path.join(path.dirname(file), `${name}.d.ts`))
 }
 
 for (const name of fs.readdirSync(TYPES, { recursive: true, encoding: 'utf8' })) {

@@ -24,7 +24,7 @@ const { sizeOf } = require('./lib/storage/buffers')
 const { datasync } = require('./lib/storage/datasync')
 const { nullIfMissing, syncFolder } = require('./lib/storage/directory')
 const { inherit } = require('./lib/storage/inherit')
-const { canLock, tryLock } = require('./lib/storage/lock')
+const lock = require('./lib/storage/lock')
 const { formatLine, parseLine } = require('./lib/storage/recovery-point-text')
 const { sink: startSink } = require('./lib/write/sink')
 
@@ -58,6 +58,11 @@ const NextChange = /** @type {any} */ (Change)
 const deletionRangeOf = deletionRange.deletionRangeOf
 /** @type {(what: unknown) => what is DeletionRange} */
 const isDeletionRange = deletionRange.isDeletionRange
+
+/** Whether files can be locked here. @type {boolean} */
+const canLock = lock.canLock
+/** @type {(fd: number) => boolean} takes the lock of a file, or does not */
+const tryLock = lock.tryLock
 
 /** What `next` of a cursor finds. */
 const found = { RECORD, WAITING, AT_END, PAST_BOUND, FAILED }

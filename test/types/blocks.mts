@@ -5,6 +5,7 @@ import { open } from 'flumelog-random-access-file/promises'
 import { blocksOf, openBlocks, recordsOf, dataOf, newFile, errors, chunk, layout, type Block, type Stored, type WriterState } from 'flumelog-random-access-file/blocks'
 import { filterOf, decodeJson, finder, rowOf } from 'flumelog-random-access-file/json'
 import { DirectLog, found } from 'flumelog-random-access-file/direct'
+import { CopiedLog } from 'flumelog-random-access-file/parts'
 import { statSync } from 'node:fs'
 
 const blocks = blocksOf(await open('log'))
@@ -34,6 +35,10 @@ const row: string = rowOf(['a', null])
 const direct = await DirectLog.open('log', { blockSize: 4096 })
 const seq: number = direct.append(direct.bytesOf('a'))
 if (direct.cursor({ min: 0, max: seq }, () => {}).next() === found.RECORD) direct.log.close()
+
+const copied = new CopiedLog(await open('log'))
+const last: number = await copied.append([copied.bytesOf('a')])
+await copied.makeDurable(last)
 
 // @ts-expect-error a log, not its name
 blocksOf('log')
