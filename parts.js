@@ -25,7 +25,7 @@ const { datasync } = require('./lib/storage/datasync')
 const { nullIfMissing, syncFolder } = require('./lib/storage/directory')
 const { inherit } = require('./lib/storage/inherit')
 const lock = require('./lib/storage/lock')
-const { formatLine, parseLine } = require('./lib/storage/recovery-point-text')
+const { formatLine, parseLine } = require('./lib/format/lines')
 const { sink: startSink } = require('./lib/write/sink')
 
 /**

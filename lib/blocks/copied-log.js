@@ -132,9 +132,12 @@ class CopiedLog {
     return this.#log.compacting.map
   }
 
-  /** @returns {Promise<Map | null>} of the last compaction, from its file; the caller closes it */
-  async openMap () {
-    return OffsetMap.open(/** @type {string} */ (this.path))
+  /**
+   * @param {string} id of the log since the compaction
+   * @returns {Promise<Map | null>} its map, from its file; the caller closes it
+   */
+  async openMap (id) {
+    return OffsetMap.open(/** @type {string} */ (this.path), id)
   }
 
   // Appends

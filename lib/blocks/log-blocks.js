@@ -2,12 +2,13 @@
 
 // The blocks of an open log as its readers see them, corrupt ones too.
 
-const { promisify } = require('util')
 const errors = require('../errors')
 const { format } = require('../format-value')
 const { logBehind } = require('../log')
 const { searchLarge } = require('../read/large-search')
 const { search } = require('../read/search')
+const { readPoint } = require('../recovery/recovery-point')
+const { promises } = require('../storage/promisified-file')
 
 /** Bytes that a scan reads at a time: few, since the log's writer may have the same event loop. */
 const SCAN_BYTES = 512 * 1024
@@ -121,9 +122,9 @@ class LogBlocks {
 
   /** @returns {Promise<number | null>} the same, also of a log that was closed and is read here */
   async findRecordCount () {
-    const { countFile } = this.#log.file
-    if (this.large || this.recordCount !== null || countFile === null) return this.recordCount
-    return await promisify(countFile.read)(this.end).catch(() => null) ?? null
+    if (this.large || this.recordCount !== null) return this.recordCount
+    const found = await this.#log.file.metadata?.read().catch(() => null) ?? null
+    return found !== null && found.metadata.closed && found.metadata.end === this.end ? found.metadata.records : null
   }
 
   /**
@@ -235,12 +236,9 @@ class LogBlocks {
 
   /** @returns {Promise<WriterState | null>} null: the log was closed, or is in a storage */
   async writerState () {
-    const { point } = this.#log.file
+    const point = await readPoint(promises(this.#log.file))
     if (point === null) return null
-    /** @type {import('../storage/recovery-point').RecoveryPoint | null} */
-    const read = await new Promise((resolve, reject) => point.read((err, point) => err ? reject(err) : resolve(point ?? null)))
-    if (read === null) return null
-    const { offset, acknowledged, isHeld, deletions } = read
+    const { offset, acknowledged, isHeld, deletions } = point
     return { offset, acknowledged, held: isHeld, deletions: deletions.length }
   }
 

@@ -27,7 +27,7 @@ tape('a complete file gets its name, with the mode of another, and has no other 
 tape('a file that is there already is not replaced, nor one beside an earlier log put in its place', async (t) => {
   const name = testFolder(t)
   const { unfinished: file, like } = unfinished(name)
-  for (const there of ['target', 'target.recovery-point']) {
+  for (const there of ['target', 'target.meta']) {
     fs.writeFileSync(name(there), 'earlier')
     const placed = newFile.placeFile(file, name('target'), { given: 'target', like })
     t.equal(await codeOf(placed), 'EEXIST', there)
@@ -48,7 +48,7 @@ tape('one process at a time has the lock of a file', async (t) => {
 
 tape('what was not completed is removed with what is beside it', (t) => {
   const name = testFolder(t)
-  for (const file of ['x', 'x.recovery-point', 'x.other']) fs.writeFileSync(name(file), '')
+  for (const file of ['x', 'x.meta', 'x.other']) fs.writeFileSync(name(file), '')
   newFile.removeFile(name('x'))
   t.deepEqual(fs.readdirSync(name('.')), ['x.other'])
   t.end()

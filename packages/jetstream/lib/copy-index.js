@@ -1,7 +1,7 @@
 'use strict'
 
 // Which records of a stream are where in a copy of it: windows, each with the sequence and the offset at which it ends, and the number of its
-// records that are not deleted. They are in the file FILE.pull, in lines, each with a checksum (see recovery-point-text.js), which are appended:
+// records that are not deleted. They are in the file FILE.pull, in lines, each with a checksum (see `formatLine`), which are appended:
 //
 //     { stream, created, id }          the first: which stream is copied, and the log's id
 //     { from, seq, offset, records }   a window: the records after `from`, up to `seq`. It replaces those before it that are in there

@@ -140,7 +140,7 @@ class Pull {
   /** @param {string} id of the log, which was compacted since the index was written */
   async followCompaction (id) {
     const { index, log } = this
-    const map = await log.openMap()
+    const map = await log.openMap(id)
     try {
       if (map === null || map.id !== id || map.previousId !== index.id) throw errors.compacted(log.filename)
       index.move(map)
