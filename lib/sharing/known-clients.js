@@ -208,7 +208,6 @@ class KnownClients {
   /** The log is about to be closed: what the next owner may have to know stays. */
   close () {
     this.dropAbsent()
-    if (this.clients.size > 0) this.journal.flush()
   }
 }
 

@@ -351,7 +351,7 @@ class MetadataKeeper {
       if (!this.isOpen) return
       const place = await this.place()
       const clients = this.listClients()
-      const closed = { ...place, closed: true, dropped: this.lastNumber, ...clients.length === 0 ? { clients: null } : {} }
+      const closed = { ...place, closed: true, dropped: this.lastNumber, clients: clients.length === 0 ? null : clients }
       this.isOpen = false
       // otherwise, the next opening recovers the log
       if (metadata.mustReplace) await metadata.replace({ ...this.listed, ...place, dropped: this.lastNumber, deletions: [], clients, next: null })

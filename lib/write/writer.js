@@ -596,6 +596,8 @@ class Writer {
    */
   dropUnwritten (err) {
     this.forgetUnacknowledged()
+    // not if an fsync has failed: then the file is left as it is, and the next owner finds what is in it
+    this.journal?.voidFrom(this.acknowledged)
     this.appender.countFailed(this.waiters.rollBack(this.acknowledged, err))
     this.settleWaiters()
     this.answer()
@@ -603,7 +605,6 @@ class Writer {
 
   forgetUnacknowledged () {
     this.packer.rollBack()
-    this.journal?.voidFrom(this.acknowledged)
     this.written = this.target = this.acknowledged
     this.durability.rollBack(this.acknowledged)
     this.appender.forced = -1
