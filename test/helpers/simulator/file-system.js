@@ -231,7 +231,9 @@ class Calls {
     const file = this.file(fd, 'write')
     if ((file.flags & 3) === constants.O_RDONLY) throw failure('EBADF', 'write', '')
     if (length === 0) return 0
-    return this.disk.write(file.inode, position ?? file.inode.size, Buffer.from(data.buffer, data.byteOffset + offset, length))
+    const { random, world: { shortWrites } } = this.owner
+    const size = shortWrites > 0 && random() < shortWrites ? 1 + random.below(length) : length
+    return this.disk.write(file.inode, position ?? file.inode.size, Buffer.from(data.buffer, data.byteOffset + offset, size))
   }
 
   writev (fd, buffers, position) {

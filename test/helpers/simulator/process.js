@@ -38,6 +38,8 @@ class Process {
     this.servers = new Set()
     /** @type {Set<any>} */
     this.watchers = new Set()
+    /** What its callbacks have thrown, and nobody has caught yet. */
+    this.thrown = new Set()
     /** Calls of `fs` after which it is killed, in the middle of what it does. */
     this.callsToLive = Infinity
     this.calls = new Calls(this)
