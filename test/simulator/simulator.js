@@ -19,6 +19,7 @@ const { values } = parseArgs({
     runs: { type: 'string' },
     minutes: { type: 'string' },
     steps: { type: 'string', default: String(STEPS) },
+    first: { type: 'boolean', default: false },
     shrink: { type: 'boolean', default: false },
     history: { type: 'boolean', default: false }
   }
@@ -73,6 +74,7 @@ async function explore () {
     if (problems.length > 0) {
       counts.failed++
       console.log(`seed ${seed}: ${problems[0]}`)
+      if (values.first) break
       if (values.shrink) ({ simulation } = await shrink(seed, steps))
     }
     if (values.history) console.log(simulation.world.history.join('\n'))

@@ -186,8 +186,15 @@ class Process {
       trim: (fd, offset, length) => new Promise((resolve, reject) => this.callLater('punch', [fd], () => this.calls.punch(fd, offset, length), (err) => err ? reject(err) : resolve(undefined))),
       sparse: async () => {}
     }
+    // that of Node.js calls back outside of this process
+    const callbackify = (run) => (...args) => {
+      const cb = args.pop()
+      const answer = (err, result) => process.nextTick(() => this.run(() => cb(err, result)))
+      run(...args).then((result) => answer(null, result), (err) => answer(err))
+    }
     const own = {
       fs,
+      util: { ...require('util'), callbackify },
       net: localSockets(this),
       perf_hooks: { performance: { now: () => world.timeline.now() } },
       crypto: {
