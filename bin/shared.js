@@ -6,6 +6,7 @@
 const fs = require('fs')
 const { setTimeout: pause } = require('timers/promises')
 const { Address } = require('../lib/sharing/address')
+const { MetadataReader } = require('../lib/storage/metadata-reader')
 const { locate } = require('../lib/storage/location')
 const { UserError, codeOf } = require('./errors')
 const { openToWrite } = require('./open')
@@ -60,7 +61,8 @@ async function isShared (file) {
   const { path, folder } = locate(file, true)
   const address = new Address(path, folder)
   // the clients of an owner that is gone: one of them is about to become the owner
-  if (fs.existsSync(`${path}.clients`)) return true
+  const metadata = await new MetadataReader(`${path}.meta`, true).read()
+  if (metadata !== null && metadata.metadata.clients.length > 0) return true
   if (process.platform === 'win32') return await answers(address)
   const found = await fs.promises.lstat(address.name).catch(() => null)
   return found !== null && (found.isSocket() || found.isSymbolicLink())

@@ -194,10 +194,8 @@ class Log {
   /** @param {boolean} isWaiting whether streams wait for what another process appends */
   hold (isWaiting) {
     const { sharing = null, follower = null } = this.state.opened ?? {}
-    if (sharing !== null) return sharing.hold(isWaiting)
-    const { watch = null } = /** @type {import('./read/follower').Follower | null} */ (follower) ?? {}
-    if (isWaiting) watch?.hold()
-    else watch?.release()
+    const other = sharing ?? follower
+    other?.hold(isWaiting)
   }
 
   /** @param {number} seq of the last record that readers see */
@@ -224,6 +222,7 @@ class Log {
 
   /** @param {Error} err what a follower has read cannot be relied on */
   fail (err) {
+    if (this.state instanceof Opening) return this.state.whenOpen(() => this.fail(err))
     this.state = new Refusing(err, this.state.opened)
     this.streams.fail(err)
   }

@@ -3,26 +3,20 @@
 // Opens a log: finds its block size and its end, recovers it after a crash, and puts
 // together what an open log consists of.
 
-const { promisify } = require('util')
 const errors = require('./errors')
-const { promised } = require('./callbacks')
 const { openBlocks } = require('./read/open-blocks')
 const { recoverEnd } = require('./recovery/recover-end')
-const { removeJournal } = require('./sharing/journal')
-const { readGeneration, settleGeneration } = require('./space/log-id')
-const { removeUnfinished } = require('./space/compaction-files')
+const { settleMap } = require('./space/offset-map')
+const { removeUnfinished } = require('./space/unfinished-files')
 const { promises } = require('./storage/promisified-file')
 const { Writer } = require('./write/writer')
-
-/** How often a log is opened that is compacted, or replaced, meanwhile. */
-const MAX_OPENS = 100
 
 /**
  * @typedef {object} Opened what an open log consists of
  * @property {import('./read/block-cache').BlockCache} blocks
  * @property {import('./read/get').RecordReader} reader
  * @property {Writer | import('./sharing/remote-writer').RemoteWriter | null} writer null: the log is read-only
- * @property {import('./read/follower').Follower | import('./sharing/client-end').ClientEnd | null} follower null: this process writes the file
+ * @property {import('./read/follower').Follower | null} follower null: this process writes the file
  * @property {import('./sharing/sharing').Sharing | null} sharing null: the log is not shared
  * @property {string} [id] another one after each compaction
  * @property {import('./types').Cut | null} cut what recovery truncated
@@ -35,7 +29,7 @@ const MAX_OPENS = 100
  * @property {(map: import('./space/offset-map').OffsetMap, lastSeq: number) => void} onmoved another process has compacted the log
  * @property {() => Promise<import('./space/types').Compacted>} oncompact another process of a shared log wants it to be compacted
  * @property {() => void} onrole this process of a shared log has another writer now
- * @property {(isFresh: boolean) => void} onfresh whether blocks have all that the owner of a shared log has told of
+ * @property {() => void} onfresh whether blocks have all that was acknowledged to this process has changed
  *
  * @typedef {object} Context what a log is opened with
  * @property {import('./storage/path-file').LogFile} file
@@ -64,21 +58,7 @@ async function openLog (context) {
 async function openShared (context) {
   // only then: it is a third of the code
   const { Sharing } = require('./sharing/sharing')
-  const sharing = new Sharing(context)
-  const { opened, lastSeq } = await sharing.open()
-  const { path } = /** @type {import('./storage/location').Location} */ (context.file.location)
-  try {
-    // a client is told of the id, and may not know yet where the log starts
-    const { id, base } = await readGeneration(path, opened.blocks.end)
-    if (id === opened.id) opened.blocks.base = base
-  } catch (err) {
-    // otherwise it would stay the owner, or a client that may become the owner
-    opened.follower?.close()
-    await promised(cb => sharing.close(cb)).catch(() => {})
-    await promises(context.file).close().catch(() => {})
-    throw err
-  }
-  return { opened, lastSeq }
+  return new Sharing(context).open()
 }
 
 /** @param {Context} context */
@@ -87,7 +67,7 @@ async function openAlone (context) {
   const io = promises(file)
   await io.open()
   try {
-    return await (settings.readOnly ? openReader(context, io) : openWriter(context, io))
+    return await (settings.readOnly ? openReadOnly(context, io) : openWriter(context, io))
   } catch (err) {
     await io.close().catch(() => {})
     throw err
@@ -102,14 +82,14 @@ async function openWriter (context, io) {
   const { file, settings, records, limits, listeners, clock } = context
   // before it needs space: the disk may be full
   if (file.location) await removeUnfinished(file.location.path)
-  const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
-  // what is appended now is not what an earlier owner of the log was about to store there
-  if (file.location) await removeJournal(file.location.path)
-  const { id, base } = await settleGeneration(file.location ?? null, found.start)
+  await file.metadata?.removeUnfinished()
+  const { blockSize, found, cut, recovered, counted, generation } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
+  const { id, base } = generation
+  if (file.location) await settleMap(file.location.path, id)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
   Object.assign(blocks, { start: found.start, base })
-  const writer = new Writer(file, blocks, { ...settings, blockSize, counted }, limits, found.lastSeq, listeners.onadvance, clock)
+  const writer = new Writer(file, blocks, { ...settings, blockSize, counted, generation }, limits, found.lastSeq, listeners.onadvance, clock)
   // only then: most logs keep everything
   if (settings.retain !== null) require('./space/retention').retain(writer, settings, records)
   return { opened: { blocks, reader, writer, follower: null, sharing: null, id, cut, recovered }, lastSeq: found.lastSeq }
@@ -119,49 +99,12 @@ async function openWriter (context, io) {
  * @param {Context} context
  * @param {import('./storage/promisified-file').Io} io
  */
-async function openReader (context, io) {
-  const { openSuccessor, moveTo } = context.file
-  for (let opens = 1; ; opens++) {
-    try {
-      return await openFollower(context, io)
-    } catch (err) {
-      const isReplaced = /** @type {NodeJS.ErrnoException} */ (err).code === 'flumelog:replaced'
-      if (!isReplaced || openSuccessor === null || moveTo === null || opens === MAX_OPENS) throw err
-      // the log is another file by now
-      moveTo(Number(await promisify(openSuccessor)().catch(() => { throw err })), 0)
-    }
-  }
-}
-
-/**
- * @param {Context} context
- * @param {import('./storage/promisified-file').Io} io
- */
-async function openFollower (context, io) {
-  const { file, settings, records, listeners, clock } = context
-  // loaded then: a process that writes a log needs none of it
-  const { findVisibleEnd } = require('./read/visible-end')
-  const { Follower } = require('./read/follower')
-  const { followCompaction } = require('./space/follow-compaction')
-  const { blockSize, found, point } = await findVisibleEnd(io, io.read, file.filename, { ...settings, isWhole: records.isWhole })
-  const { id, base } = await readGeneration(file.location?.path ?? null, found.start)
-  const { blocks, reader } = openBlocks(context, blockSize)
-  blocks.tail = found.tail
-  Object.assign(blocks, { start: found.start, base })
-  let isOpen = false
-  const follow = async (/** @type {import('./read/follower').Follower} */ follower, /** @type {Error} */ replaced) => {
-    if (!isOpen) throw replaced
-    await followCompaction(follower, replaced)
-  }
-  const follower = new Follower(file, io, blocks, found, point, { ...listeners, id, followCompaction: follow, blockSize: settings.blockSize, isWhole: records.isWhole, clock })
-  try {
-    await follower.begin()
-    isOpen = true
-  } catch (err) {
-    follower.close()
-    throw err
-  }
-  return { opened: { blocks, reader, writer: null, follower, sharing: null, id, cut: null, recovered: 0 }, lastSeq: follower.lastSeq }
+async function openReadOnly (context, io) {
+  const { settings, listeners } = context
+  // only then: a process that writes a log needs none of it
+  const { openReader } = require('./space/open-reader')
+  const opened = await openReader(context, io, { blockSize: settings.blockSize, listeners })
+  return { opened: { ...opened, writer: null, sharing: null, cut: null, recovered: 0 }, lastSeq: opened.follower.lastSeq }
 }
 
 module.exports = { openLog }

@@ -27,7 +27,7 @@ old ones to the new ones; views under flumedb are rebuilt when they are opened.
 A log without deleted records stays as it is. On a terminal, compact says
 how much is deleted before it asks.
 
-The log is copied into my.log.compacting, which then takes its place: until
+The log is copied into my.log.unfinished, which then takes its place: until
 then, Ctrl-C, a crash or a full disk leave it as it was, and the same command
 starts again. It needs as much free disk space as the records that stay. If
 programs share the log, the one that owns it compacts it, also after Ctrl-C.

@@ -64,7 +64,7 @@ async function isOldLog (filename, blockSize) {
   const { size } = fs.statSync(filename)
   // quick, and true of nearly all logs: the old one writes whole blocks
   if (size === 0 || (size % blockSize !== 0 && size % LEAST_BLOCK !== 0)) return false
-  if (['.recovery-point', '.offset-map'].some(suffix => fs.existsSync(filename + suffix))) return false
+  if (['.meta', '.offset-map'].some(suffix => fs.existsSync(filename + suffix))) return false
   const { formatOf } = require('../import/formats')
   const { OldFile } = require('../import/old-file')
   const file = await OldFile.open(filename)

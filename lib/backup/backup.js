@@ -12,7 +12,6 @@ const { locate } = require('../storage/location')
 const { callBack, mustBeFunction, promised } = require('../callbacks')
 const { EarlierBackup } = require('./earlier-backup')
 const { makeFullBackup } = require('./full-backup')
-const { rememberSource } = require('./relation')
 const { SourceLog } = require('./source-log')
 
 /**
@@ -97,16 +96,12 @@ async function backUpOnce (log, name, target, options, work) {
     // a symbolic link that leads nowhere, and where it leads
     mustBeFree(name, target)
     mustBeFree(locate(name, true).path, target)
-    const result = await makeFullBackup(source, name, target, null, work)
-    await rememberSource(source, name)
-    return result
+    return makeFullBackup(source, name, target, null, work)
   }
   const earlier = await EarlierBackup.open(source, name, target)
   try {
     const isUsable = !options.full && await earlier.compare(work)
-    const result = isUsable ? await earlier.update(work) : await makeFullBackup(source, earlier.path, target, earlier, work)
-    await rememberSource(source, earlier.path)
-    return result
+    return isUsable ? await earlier.update(work) : await makeFullBackup(source, earlier.path, target, earlier, work)
   } finally {
     await earlier.close()
   }

@@ -8,13 +8,16 @@ const { storedChecksum, writeChecksum } = require('../format/checksum')
 const layout = require('../format/layout')
 const { findProblem } = require('../format/validation')
 const errors = require('../errors')
-const { promised } = require('../callbacks')
 const { openExtent } = require('../maintenance/extent')
-const { removeUnfinished } = require('../maintenance/replace-log')
-const { deletionOf, patchesOf, wholeDeletionOf } = require('../recovery/deletions')
+const { randomUUID } = require('crypto')
+const { deletionOf, patchesOf, wholeDeletionOf } = require('../format/deletions')
+const { tieAt } = require('../recovery/belonging')
+const { generationOf, readOwn } = require('../recovery/recovery-point')
+const { removeUnfinished } = require('../space/unfinished-files')
 const { pagesOf, punchHead } = require('../recovery/punch-head')
 const { recoverEnd } = require('../recovery/recover-end')
 const { pathFile } = require('../storage/path-file')
+const { promises } = require('../storage/promisified-file')
 const { compareBlocks } = require('./compare-blocks')
 const { copyBlocks } = require('./copy-blocks')
 const { isKnownSource, isOfEarlierGeneration } = require('./relation')
@@ -28,7 +31,7 @@ const MAX_BLOCKS = 256
 /**
  * @typedef {import('./source-log').SourceLog} SourceLog
  * @typedef {ReturnType<ReturnType<import('../maintenance/work').workFor>>} Work
- * @typedef {import('../recovery/deletions').Deletion} Deletion
+ * @typedef {import('../format/deletions').Deletion} Deletion
  *
  * @typedef {object} Compared
  * @property {number} offset of the block
@@ -50,6 +53,8 @@ class EarlierBackup {
     this.file = file
     this.extent = extent
     this.io = extent.io
+    this.blockSize = source.blockSize
+    this.metadata = /** @type {import('../storage/metadata-file').MetadataFile} */ (file.metadata)
     this.path = /** @type {import('../storage/location').Location} */ (file.location).path
     /** Its end. What is after the recovery point of a backup that was killed may be incomplete, and is written again. */
     this.end = Math.min(extent.end, extent.point?.offset ?? Infinity)
@@ -61,6 +66,9 @@ class EarlierBackup {
     this.start = extent.start
     /** Whether there is a recovery point, before which all is durable. */
     this.hasPoint = extent.point !== null
+    /** As those of the log. */
+    this.generation = generationOf(null)
+    this.log = ''
     /** Numbers of blocks in which records have to be deleted. @type {number[]} */
     this.changed = []
   }
@@ -77,6 +85,9 @@ class EarlierBackup {
       throw err.code === 'flumelog:locked' ? errors.backupInUse(target) : err
     })
     const earlier = new EarlierBackup(source, target, file, extent)
+    const own = (await readOwn(promises(source.file)))?.metadata
+    earlier.generation = generationOf(own)
+    earlier.log = own?.log ?? randomUUID()
     await removeUnfinished(earlier.path)
     return earlier
   }
@@ -96,7 +107,7 @@ class EarlierBackup {
   async compare (work) {
     const { source, extent, changed } = this
     const { blockSize } = source
-    if (extent.end > 0 && await isOfEarlierGeneration(source, this.path, extent)) return false
+    if (extent.end > 0 && await isOfEarlierGeneration(source, extent)) return false
     // less than a block does not tell its size
     if (extent.blockSize !== blockSize && extent.end >= Math.min(blockSize, extent.blockSize)) throw this.isOther(`it has blocks of ${extent.blockSize} bytes, the log of ${blockSize}`)
     if (extent.end > source.end) throw this.isOther(`it has ${extent.end} bytes, the log has ${source.end}`)
@@ -122,7 +133,7 @@ class EarlierBackup {
       await new Promise(resolve => setImmediate(resolve))
       onprogress(Math.min(extent.end, (number + count) * blockSize) - first * blockSize, extent.end - first * blockSize)
     }
-    if (!isRelated && !await isKnownSource(source, this.path)) throw this.isOther('nothing in it is in the log any more: all of it was trimmed, or it is from before two compactions, or of another log')
+    if (!isRelated && !await isKnownSource(source, extent)) throw this.isOther('nothing in it is in the log any more: all of it was trimmed, or it is from before two compactions, or of another log')
     return !isOlder && extent.start <= source.start && !this.isTrimmed
   }
 
@@ -187,7 +198,7 @@ class EarlierBackup {
     try {
       const deleted = await this.deleteAll(work)
       const copied = this.end < source.end ? await this.append(work) : 0
-      await this.removePoint()
+      await this.closeMetadata()
       return { bytes: source.end - this.start, start: this.start, copied, deleted, trimmed: this.start - before, incremental: true }
     } catch (err) {
       await this.recover(this.end).catch(() => {})
@@ -244,42 +255,46 @@ class EarlierBackup {
    */
   async commit (deletions, start) {
     const { io, source: { blockSize }, start: from } = this
-    const trimming = start === from ? undefined : { from, tie: await this.tieAt(start) }
     this.start = start
-    await this.writePoint(deletions, trimming)
+    await this.open(deletions, from)
     for (const { offset, data } of patchesOf(deletions, blockSize)) await io.write(offset, data)
-    if (trimming !== undefined) await punchHead(io, from, start, blockSize)
+    if (start > from) await punchHead(io, from, start, blockSize)
     await io.sync()
-    for (const { block, whole } of deletions) {
+    for (const { block, live } of deletions) {
       const { offset, length } = pagesOf(block / blockSize, blockSize)
-      if (whole !== undefined && length > 0 && block >= start) await io.punch(offset, length)
+      if (live !== undefined && length > 0 && block >= start) await io.punch(offset, length)
     }
-  }
-
-  /** @param {number} offset of a block */
-  async tieAt (offset) {
-    const block = await this.read(offset, Math.min(this.source.blockSize, this.end - offset))
-    return deletionOf(offset, block, [0], null).records[0]
   }
 
   /**
    * Before the file is changed.
    * @param {Deletion[]} deletions
-   * @param {import('../storage/recovery-point').Trimming} [trimming]
+   * @param {number} freed up to here the blocks before the start are zeros
    */
-  async writePoint (deletions, trimming) {
-    const { end, start } = this
-    const point = /** @type {import('../storage/recovery-point').PointFile} */ (this.file.point)
+  async open (deletions, freed) {
+    deletions.forEach((deletion, i) => { deletion.number = i + 1 })
+    const { metadata } = this
     this.hasPoint = true
-    await promised(cb => point.write({ offset: end, deletions, acknowledged: end, start: start > 0 ? start : undefined, trimming }, cb))
+    const place = await this.place(deletions, freed)
+    await metadata.replace({ log: this.log, writer: randomUUID(), closed: false, deletions, dropped: 0, clients: [], next: null, ...place })
   }
 
   /** All that was written is durable. */
-  async removePoint () {
+  async closeMetadata () {
     if (!this.hasPoint) return
-    await this.io.writeCount(null)
-    await this.io.removePoint()
+    this.end = await this.io.size()
+    this.metadata.append({ ...await this.place([], this.start), closed: true, dropped: Number.MAX_SAFE_INTEGER })
     this.hasPoint = false
+  }
+
+  /**
+   * @param {Deletion[]} deletions
+   * @param {number} freed
+   * @returns {Promise<import('../storage/metadata-text').Place>}
+   */
+  async place (deletions, freed) {
+    const { end, start, io, blockSize } = this
+    return { end, tie: await tieAt(io.read, end, blockSize, deletions), records: null, start, freed, blockSize, ...this.generation }
   }
 
   /**
@@ -291,7 +306,7 @@ class EarlierBackup {
     const onprogress = work.begin('copy')
     const rest = await this.restOfBlock()
     const from = this.end = rest.offset
-    await this.writePoint([])
+    await this.open([], this.start)
     if (from < before) await this.io.truncate(from)
     return copyBlocks(this.piecesAfter(rest), this.file, (done) => onprogress(Math.max(0, done - before), source.end - before))
   }

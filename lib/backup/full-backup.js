@@ -6,12 +6,11 @@ const fs = require('fs')
 const { promisify } = require('util')
 const errors = require('../errors')
 const { holeOf } = require('../format/hole')
-const { copyMap, removeMap } = require('../maintenance/copy-map')
 const { finishAs, linkNew } = require('../maintenance/repaired-files')
-const { removeUnfinished, replaceLog } = require('../maintenance/replace-log')
+const { originOf, putBeside, removeBeside, replaceLog } = require('../maintenance/replace-log')
 const { punchHead } = require('../recovery/punch-head')
 const { onAbort } = require('../signal')
-const { UNFINISHED } = require('../space/replaced-map')
+const { UNFINISHED, removeUnfinished } = require('../space/unfinished-files')
 const { inheritMode } = require('../storage/inherit')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
@@ -49,7 +48,7 @@ async function makeFullBackup (source, name, target, earlier, work) {
       if (source.status !== null) inheritMode(unfinished, source.status)
       work.mustGoOn()
       stopListening()
-      await takeName(source.file.location?.path ?? null, unfinished, name, target, earlier)
+      await takeName(source, unfinished, name, target, earlier)
       return { bytes: source.end - source.start, start: source.start, copied, deleted: 0, trimmed: 0, incremental: false }
     } catch (err) {
       await removeUnfinished(name)
@@ -89,23 +88,24 @@ async function copyAll (source, file, work) {
 }
 
 /**
- * @param {string | null} log path of the log
+ * @param {SourceLog} source
  * @param {string} unfinished complete and durable
  * @param {string} name
  * @param {string} target
  * @param {import('./earlier-backup').EarlierBackup | null} earlier
  */
-async function takeName (log, unfinished, name, target, earlier) {
+async function takeName (source, unfinished, name, target, earlier) {
+  const origin = await originOf(promises(source.file), source.file.location?.path ?? null)
   if (earlier !== null) {
     // it is valid without the files beside it then
     await earlier.recover(Infinity)
-    return replaceLog(name, { of: log })
+    return replaceLog(name, origin)
   }
-  if (log !== null) await copyMap(log, name)
+  await putBeside(name, unfinished, origin)
   try {
     await finishAs(unfinished, () => linkNew(unfinished, name, target))
   } catch (err) {
-    await removeMap(name)
+    await removeBeside(name)
     throw err
   }
 }

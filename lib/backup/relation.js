@@ -2,72 +2,33 @@
 
 // Shows that a file is a backup of a log though none of its records is at the same offset in the log.
 
-const fs = require('fs')
 const layout = require('../format/layout')
 const { findProblem } = require('../format/validation')
-const { readGeneration } = require('../space/log-id')
+const { generationOf, readOwn } = require('../recovery/recovery-point')
 const { OffsetMap } = require('../space/offset-map')
-const { formatLine, parseLine } = require('../storage/recovery-point-text')
-
-/** Of the file beside a backup that says of which file it was made. */
-const SUFFIX = '.backup-of'
+const { promises } = require('../storage/promisified-file')
 
 /**
  * @param {import('./source-log').SourceLog} source
- * @param {string} name of the backup
+ * @param {import('../maintenance/extent').Extent} extent of the backup
+ * @returns {Promise<boolean>} whether it was made as a backup of this log, or of one that is a copy of this one, or of which this one is a copy
  */
-async function rememberSource (source, name) {
-  const line = await lineFor(source, name)
-  if (line === null || await readLine(name) === line) return
-  // if it cannot be written, a later backup may have to be replaced
-  await fs.promises.writeFile(`${name}${SUFFIX}.new`, formatLine(line), { mode: 0o600 })
-    .then(() => fs.promises.rename(`${name}${SUFFIX}.new`, name + SUFFIX)).catch(() => {})
+async function isKnownSource (source, extent) {
+  const [log, backup] = await Promise.all([readOwn(promises(source.file)), readOwn(extent.io)])
+  return log !== null && log.metadata.log === backup?.metadata.log
 }
 
 /**
  * @param {import('./source-log').SourceLog} source
- * @param {string} name of the backup
- * @returns {Promise<boolean>} whether this file was made as a backup of this log's file
- */
-async function isKnownSource (source, name) {
-  const line = await lineFor(source, name)
-  return line !== null && await readLine(name) === line
-}
-
-/**
- * @param {import('./source-log').SourceLog} source
- * @param {string} name
- * @returns {Promise<string | null>} null: the log is in a storage
- */
-async function lineFor ({ file }, name) {
-  if (file.location === null) return null
-  const [log, backup] = await Promise.all([file.location.path, name].map(async (path) => {
-    const { dev, ino, birthtimeNs } = await fs.promises.stat(path, { bigint: true })
-    return [dev, ino, birthtimeNs].map(String)
-  }))
-  return JSON.stringify({ log, backup })
-}
-
-/**
- * @param {string} name
- * @returns {Promise<string | null>}
- */
-async function readLine (name) {
-  const text = await fs.promises.readFile(name + SUFFIX, 'latin1').catch(() => '')
-  return parseLine(text.split('\n')[0])
-}
-
-/**
- * @param {import('./source-log').SourceLog} source
- * @param {string} name of the backup
- * @param {import('../maintenance/extent').Extent} extent of it
+ * @param {import('../maintenance/extent').Extent} extent of the backup
  * @returns {Promise<boolean>} whether the log was compacted since: its offset map leads from a record of the backup to the same record
  */
-async function isOfEarlierGeneration (source, name, extent) {
-  const map = source.file.location === null ? null : await OffsetMap.open(source.file.location.path)
+async function isOfEarlierGeneration (source, extent) {
+  const { id } = generationOf((await readOwn(promises(source.file)))?.metadata)
+  const map = source.file.location === null ? null : await OffsetMap.open(source.file.location.path, id)
   if (map === null) return false
   try {
-    if (map.base > source.start || map.previousId !== (await readGeneration(name, extent.start)).id) return false
+    if (map.base > source.start || map.previousId !== generationOf((await readOwn(extent.io))?.metadata).id) return false
     for await (const { seq, data } of recordsOf(extent)) {
       const now = map.at(seq)
       if (now === null || now < source.start || now >= source.end) continue
@@ -98,4 +59,4 @@ async function * recordsOf ({ start, end, blockSize, read }) {
   }
 }
 
-module.exports = { isKnownSource, isOfEarlierGeneration, rememberSource }
+module.exports = { isKnownSource, isOfEarlierGeneration }

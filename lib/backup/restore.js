@@ -6,14 +6,13 @@ const fs = require('fs')
 const path = require('path')
 const errors = require('../errors')
 const { mustBeFree } = require('../maintenance/beside')
-const { copyMap } = require('../maintenance/copy-map')
 const { openExtent } = require('../maintenance/extent')
 const { finishAs, linkOrCopy } = require('../maintenance/repaired-files')
-const { removeStale, removeUnfinished, replaceLog } = require('../maintenance/replace-log')
+const { originOf, putBeside, removeStale, replaceLog } = require('../maintenance/replace-log')
 const { mustBePath, workFor } = require('../maintenance/work')
 const { writeCopy } = require('../maintenance/write-copy')
 const { recoverEnd } = require('../recovery/recover-end')
-const { namesOf } = require('../space/replaced-map')
+const { namesOf, removeUnfinished } = require('../space/unfinished-files')
 const { createFolders } = require('../storage/directory')
 const { lockForReading } = require('../storage/lock')
 const { pathFile } = require('../storage/path-file')
@@ -98,9 +97,10 @@ async function restoreAs (name, file, extent, source, { force = false }, work) {
     await removeUnfinished(name)
     const { copied } = await writeCopy(extent, unfinished, source, {}, work, async ({ lost }) => {
       if (lost.length > 0) throw errors.corruptBackup(extent.filename ?? source, lost[0])
-      if (replaced !== null) return replace(replaced, name, source)
+      const origin = await originOf(extent.io, source)
+      if (replaced !== null) return replace(replaced, name, origin)
       if (force) await removeStale(name)
-      await copyMap(source, name)
+      await putBeside(name, unfinished, origin)
       await finishAs(unfinished, () => link(unfinished, name, file))
     })
     return { bytes: copied.size - extent.start, start: extent.start, records: copied.counts.records, replaced: replaced !== null }
@@ -129,12 +129,12 @@ async function lockThere (name) {
 /**
  * @param {import('../storage/promisified-file').Io} there the log that is replaced
  * @param {string} name of it
- * @param {string} source the backup
+ * @param {import('../maintenance/replace-log').Origin} origin of the backup
  */
-async function replace (there, name, source) {
+async function replace (there, name, origin) {
   // so that it is valid without the files beside it, if it can be recovered
   await recoverEnd(there, name, { blockSize: undefined, checksum: true, isWhole: () => true }).catch(() => {})
-  await replaceLog(name, { of: source })
+  await replaceLog(name, origin)
 }
 
 /**

@@ -4,7 +4,7 @@
 // with the higher number counts. One of them is always durable while the other is being written, so a crash leaves the
 // position before or the one after.
 
-const { formatLine, parseLine } = require('../storage/recovery-point-text')
+const { formatLine, parseLine } = require('../format/lines')
 
 /** Bytes of a line, with its newline: a page, so that a torn write of one line cannot reach the other. */
 const LINE_SIZE = 4096

@@ -34,11 +34,12 @@ function seqIn (seq, map) {
 /**
  * @template T
  * @param {string} log its path
+ * @param {string} id of the log
  * @param {(map: OffsetMap | null) => T} run given the map of its last compaction, if there was one
  * @returns {Promise<T>}
  */
-async function withMap (log, run) {
-  const map = await OffsetMap.open(log)
+async function withMap (log, id, run) {
+  const map = await OffsetMap.open(log, id)
   try {
     return run(map)
   } finally {

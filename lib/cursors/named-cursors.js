@@ -12,7 +12,7 @@ const { readCursor, syncCursor } = require('./cursor-file')
 const { cursorNames, cursorPath } = require('./cursor-name')
 const { NamedCursor } = require('./named-cursor')
 const { positionIn, withMap } = require('./generation')
-const { FIRST_ID } = require('../space/log-id')
+const { FIRST_ID } = require('../recovery/recovery-point')
 const { OffsetMap } = require('../space/offset-map')
 const { syncFolder } = require('../storage/directory')
 
@@ -53,7 +53,7 @@ class NamedCursors {
 
   /** @param {string} id of the log that a position is in */
   async findMap (id) {
-    if (id !== this.id && this.map === null) this.foundMap = await OffsetMap.open(this.path)
+    if (id !== this.id && this.map === null) this.foundMap = await OffsetMap.open(this.path, this.id)
   }
 
   /**
@@ -104,7 +104,7 @@ class NamedCursors {
   /** @returns {Promise<CursorInfo[]>} */
   async readAll () {
     const files = await this.readFiles()
-    return await withMap(this.path, map => files.map(({ name, position, isHeld }) => (
+    return await withMap(this.path, this.id, map => files.map(({ name, position, isHeld }) => (
       { name, seq: position && positionIn(position, this.id, map).seq, held: isHeld }
     )))
   }

@@ -7,7 +7,7 @@
 const errors = require('../errors')
 const { frameProblem } = require('../format/validation')
 const { FRAME_SIZE, nextPosition, readLength } = require('../format/layout')
-const { formatLine, parseLine } = require('../storage/recovery-point-text')
+const { formatLine, parseLine } = require('../format/lines')
 const { OldFile } = require('./old-file')
 
 const SUFFIX = '.import-map'

@@ -1,7 +1,7 @@
 'use strict'
 
 // Which records of a stream are where in a copy of it: windows, each with the sequence and the offset at which it ends, and the number of its
-// records that are not deleted. They are in the file FILE.pull, in lines, each with a checksum (see recovery-point-text.js), which are appended:
+// records that are not deleted. They are in the file FILE.pull, in lines, each with a checksum (see lib/format/lines.js.js), which are appended:
 //
 //     { stream, created, id }          the first: which stream is copied, and the log's id
 //     { from, seq, offset, records }   a window: the records after `from`, up to `seq`. It replaces those before it that are in there
@@ -15,7 +15,7 @@ const path = require('path')
 const errors = require('../errors')
 const { datasync } = require('../storage/datasync')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
-const { formatLine, parseLine } = require('../storage/recovery-point-text')
+const { formatLine, parseLine } = require('../format/lines')
 const { inherit } = require('../storage/inherit')
 
 const SUFFIX = '.pull'

@@ -143,7 +143,7 @@ class Pull {
   /** @param {string} id of the log, which was compacted since the index was written */
   async followCompaction (id) {
     const { index, log, path } = this
-    const map = await OffsetMap.open(path)
+    const map = await OffsetMap.open(path, id)
     try {
       if (map === null || map.id !== id || map.previousId !== index.id) throw errors.compacted(log.filename)
       index.move(map)

@@ -1,22 +1,20 @@
 'use strict'
 
-// The files beside a log that a process which opens it goes by. Beside a copy, those of an earlier log of its
-// name would truncate it, or overwrite its records.
+// The files beside a log that a process goes by that opens it.
 
 const fs = require('fs')
 const errors = require('../errors')
+const { MetadataReader } = require('../storage/metadata-reader')
 
-/** `.record-count` is not among them: it is believed of no other file than the one it was made for. */
-const SUFFIXES = ['.recovery-point', '.clients']
-/** Also those that only belong to the log. */
-const ALL_SUFFIXES = [...SUFFIXES, '.record-count']
+/** Of the files that are ignored unless they belong to the log. */
+const ALL_SUFFIXES = ['.meta']
 
 /**
  * @param {string} file
- * @returns {string | null} the first file in the way of a new log of this name; null: there is none
+ * @returns {string | null} the first file that has this name, or is named as one beside it; null: there is none
  */
 function inTheWay (file) {
-  return [file, ...SUFFIXES.map(suffix => file + suffix)].find(isThere) ?? null
+  return [file, ...ALL_SUFFIXES.map(suffix => file + suffix)].find(isThere) ?? null
 }
 
 /**
@@ -25,9 +23,9 @@ function inTheWay (file) {
  * @throws EEXIST
  */
 function mustBeFree (file, given) {
-  const found = inTheWay(file)
-  if (found === null) return
-  throw found === file ? errors.exists(given) : errors.existsBeside(given, found.slice(file.length))
+  if (isThere(file)) throw errors.exists(given)
+  // one that an earlier log of this name has left says nothing of another log
+  if (isThere(`${file}.meta`) && !new MetadataReader(`${file}.meta`, true).readVersion()) throw errors.existsBeside(given, '.meta')
 }
 
 /** @param {string} name */

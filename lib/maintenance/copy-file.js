@@ -8,9 +8,9 @@ const { randomBytes } = require('crypto')
 const { createFolders } = require('../storage/directory')
 const { pathFile } = require('../storage/path-file')
 const { mustBeFree } = require('./beside')
-const { putMap, removeMap } = require('./copy-map')
 const { openExtent } = require('./extent')
 const { finishAs, linkNew } = require('./repaired-files')
+const { anotherOrigin, originOf, putBeside, removeBeside } = require('./replace-log')
 const { mustBePath, workFor } = require('./work')
 const { writeCopy } = require('./write-copy')
 
@@ -41,9 +41,11 @@ async function copy (file, target, options) {
       const { copied } = await writeCopy(extent, unfinished, source, options, work, async ({ moved, size }) => {
         // again: it is about to be replaced
         mustBeFree(name, target)
-        await putMap(source, name, moved || size < extent.end)
+        // what is appended to a shorter one would get offsets that deleted records had
+        const isMoved = moved || size < extent.end
+        await putBeside(name, unfinished, isMoved ? anotherOrigin() : await originOf(extent.io, source))
         await finishAs(unfinished, () => linkNew(unfinished, name, target)).catch(async (err) => {
-          await removeMap(name)
+          await removeBeside(name)
           throw err
         })
       })

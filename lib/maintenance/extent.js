@@ -8,7 +8,7 @@ const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
 const { findVisibleEnd } = require('../read/visible-end')
 const { findEnd } = require('../recovery/find-end')
-const { ownTrim } = require('../recovery/find-start')
+const { readPoint } = require('../recovery/recovery-point')
 const { ownPatches, withPatches } = require('../recovery/own-patches')
 
 /** The unit in which a disk reads, or fails to. */
@@ -31,11 +31,11 @@ const BLOCK_RETRIES = 200
  * @property {number} start of the log; nothing before it is read
  * @property {number} trimmed up to here the log is known to have been trimmed since
  * @property {number} end of the log; bytes behind it are no whole record
- * @property {import('../storage/recovery-point').RecoveryPoint | null} point if it was made for this file
+ * @property {import('../recovery/recovery-point').RecoveryPoint | null} point if it was made for this file
  * @property {boolean} closed false: a writer has the log open, or stopped without closing it
  * @property {boolean} open a writer is known to have the log open
  * @property {Read} read as if deletions that were interrupted were complete
- * @property {import('../recovery/deletions').Patch[]} patches what the file lacks of deletions that were interrupted
+ * @property {import('../format/deletions').Patch[]} patches what the file lacks of deletions that were interrupted
  * @property {import('../recovery/find-start').Trim | null} trim what the file lacks of a trim that was interrupted
  * @property {number} retries how often blocks that seem corrupt may still be read again
  * @property {import('../clock').Clock} clock
@@ -139,11 +139,11 @@ async function mustNotShrink (io, filename, size) {
  */
 async function refresh (extent) {
   const { io, blockSize } = extent
-  const found = await io.readPoint()
+  const found = await readPoint(io)
   const size = await io.size()
   // that of the file to which a compaction has moved the log: as if closed, this one has all that was deleted and trimmed by then
   const point = found !== null && found.offset > size ? null : found
-  const { patches } = await ownPatches(io.read, size, point, blockSize)
+  const { patches } = ownPatches(point, blockSize)
   extent.read = withPatches(io.read, patches)
   extent.trimmed = Math.max(extent.trimmed, await startOf(extent, size, point))
   return found !== null
@@ -152,15 +152,13 @@ async function refresh (extent) {
 /**
  * @param {Extent} extent
  * @param {number} size the file's, in bytes
- * @param {import('../storage/recovery-point').RecoveryPoint | null} point
+ * @param {import('../recovery/recovery-point').RecoveryPoint | null} point
  * @returns {Promise<number>} where the log starts
  */
 async function startOf ({ io, filename, blockSize }, size, point) {
-  if (point?.isHeld) return point.start ?? 0
+  if (point !== null) return point.start
   const read = readableParts(io, filename)
-  const trim = await ownTrim(read, size, point, blockSize)
-  if (trim !== null) return trim.start
-  const options = { blockSize, checksum: true, isWhole: () => true, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero }
+  const options = { blockSize, checksum: true, isWhole: () => true, canHavePoint: io.hasMetadata, lastNonZero: io.lastNonZero }
   return (await findEnd(read, size, null, options)).start
 }
 

@@ -5,8 +5,7 @@
 const errors = require('../errors')
 const { format } = require('../format-value')
 const { pathFile } = require('../storage/path-file')
-const { filesOf } = require('../space/compaction-files')
-const { isInEffect } = require('../space/log-id')
+const { generationOf, readOwn } = require('../recovery/recovery-point')
 const { OffsetMap: MapFile } = require('../space/offset-map')
 const { openExtent } = require('./extent')
 
@@ -55,16 +54,10 @@ class OffsetMap {
  */
 async function openOffsetMap (log) {
   const logFile = pathFile(log, { readOnly: true, lock: false })
-  const { io, start } = await openExtent(logFile)
-  await io.close()
-  const { map, earlierMap } = filesOf(/** @type {import('../storage/location').Location} */ (logFile.location).path)
-  // a compaction may have been stopped before its file took the log's place: then the map before counts
-  for (const name of [map, earlierMap]) {
-    const file = await MapFile.openFile(name)
-    if (file !== null && file.previousId !== null && isInEffect(file, start)) return new OffsetMap(file, file.previousId)
-    file?.close()
-  }
-  return null
+  const { io } = await openExtent(logFile)
+  const { id } = generationOf((await readOwn(io).finally(() => io.close()))?.metadata)
+  const file = await MapFile.open(/** @type {import('../storage/location').Location} */ (logFile.location).path, id)
+  return file?.previousId ? new OffsetMap(file, file.previousId) : null
 }
 
 module.exports = { openOffsetMap }

@@ -3,11 +3,10 @@
 // Repairs a corrupt log: writes a valid copy beside it, or in its place.
 
 const path = require('path')
-const { namesOf } = require('../space/replaced-map')
+const { namesOf, removeUnfinished } = require('../space/unfinished-files')
 const { pathFile } = require('../storage/path-file')
 const { mustBeLog, openExtent } = require('./extent')
 const { linkRepaired, replace, targetOf } = require('./repaired-files')
-const { removeUnfinished } = require('./replace-log')
 const { verifyExtent } = require('./verify')
 const { mustBePath, workFor } = require('./work')
 const { writeCopy } = require('./write-copy')
@@ -54,7 +53,7 @@ async function repair (file, options) {
       ({ moved, size }) => {
         // what is appended to a shorter one would get offsets that deleted records had
         const isMoved = moved || size < extent.end
-        return options.inPlace ? replace(extent, target, isMoved) : linkRepaired(target, unfinished, isMoved)
+        return options.inPlace ? replace(extent, target, isMoved) : linkRepaired(extent, target, unfinished, isMoved)
       })
     return { report, copied, file: asGiven(finished.copy), original: asGiven(finished.original) }
   } finally {

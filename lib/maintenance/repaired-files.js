@@ -4,15 +4,16 @@
 
 const fs = require('fs')
 const path = require('path')
-const { randomUUID } = require('crypto')
 const errors = require('../errors')
 const { punchHead } = require('../recovery/punch-head')
-const { namesOf, settleMap } = require('../space/replaced-map')
+const { MAP_SUFFIX, namesOf } = require('../space/unfinished-files')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { inheritByName } = require('../storage/inherit')
 const { ALL_SUFFIXES, inTheWay, mustBeFree } = require('./beside')
-const { copyMap, putMap, removeMap } = require('./copy-map')
-const { replaceLog } = require('./replace-log')
+const { anotherOrigin, originOf, putBeside, replaceLog } = require('./replace-log')
+
+/** Of the files that go with the log that is kept. */
+const BESIDE = [...ALL_SUFFIXES, MAP_SUFFIX]
 
 /** @typedef {{ copy: string, original: string }} Names */
 
@@ -26,13 +27,15 @@ async function targetOf (file) {
 }
 
 /**
+ * @param {import('./extent').Extent} extent of the log
  * @param {string} file
  * @param {string} unfinished
  * @param {boolean} isMoved whether records have other offsets in the copy
  * @returns {Promise<Names>}
  */
-async function linkRepaired (file, unfinished, isMoved) {
-  const copy = await finishAs(unfinished, () => linkAs(unfinished, `${file}.repaired`, name => putMap(file, name, isMoved)))
+async function linkRepaired (extent, file, unfinished, isMoved) {
+  const origin = isMoved ? anotherOrigin() : await originOf(extent.io, file)
+  const copy = await finishAs(unfinished, () => linkAs(unfinished, `${file}.repaired`, name => putBeside(name, unfinished, origin)))
   return { copy, original: file }
 }
 
@@ -49,16 +52,14 @@ async function replace (extent, file, isMoved) {
   inheritByName(unfinished, await fs.promises.stat(file))
   await extent.io.checkPath()
   await completeChanges(extent)
-  const original = await linkAs(file, `${file}.corrupt`, name => copyMap(file, name))
+  const origin = isMoved ? anotherOrigin() : await originOf(extent.io, file)
+  const original = await linkAs(file, `${file}.corrupt`, async () => {})
   try {
-    for (const suffix of ALL_SUFFIXES) await linkOrCopy(file + suffix, original + suffix).catch(nullIfMissing)
+    // not linked: FILE.meta is going to be changed
+    for (const suffix of BESIDE) await copyFile(file + suffix, original + suffix).catch(nullIfMissing)
     await syncFolder(folder)
-    // what belongs to the old file is removed: applied to the new one, a recovery point would overwrite records
-    await replaceLog(file, isMoved ? { id: randomUUID() } : { of: file })
+    await replaceLog(file, origin)
   } catch (err) {
-    // FILE.unfinished is removed after that
-    await settleMap(file)
-    await removeMap(original)
     await undo(file, original)
     throw err
   }
@@ -74,7 +75,7 @@ async function completeChanges ({ io, patches, trim, blockSize }) {
   if (patches.length === 0 && trim === null) return
   // killed in the middle, the next opening must find the rest
   await io.sync()
-  await io.syncPoint()
+  await io.syncMetadata()
   for (const { offset, data } of patches) await io.write(offset, data)
   if (trim !== null) await punchHead(io, trim.from, trim.start, blockSize)
   await io.sync()
@@ -85,7 +86,7 @@ async function completeChanges ({ io, patches, trim, blockSize }) {
  * @param {string} original the other name that was given to it
  */
 async function undo (file, original) {
-  for (const suffix of ALL_SUFFIXES) {
+  for (const suffix of BESIDE) {
     // only what could be put back is removed
     await linkOrCopy(original + suffix, file + suffix).catch(err => { if (err.code !== 'EEXIST') throw err })
       .then(() => fs.promises.unlink(original + suffix)).catch(() => {})
@@ -125,12 +126,20 @@ async function linkOrCopy (file, name) {
     const { code = '' } = /** @type {NodeJS.ErrnoException} */ (err)
     // not all file systems support links
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(code)) throw err
-    await fs.promises.copyFile(file, name, fs.constants.COPYFILE_EXCL)
-    await syncFile(name).catch(async (err) => {
-      await fs.promises.unlink(name).catch(() => {})
-      throw err
-    })
+    await copyFile(file, name)
   }
+}
+
+/**
+ * @param {string} file
+ * @param {string} name which no file has; the copy is durable, but for its name
+ */
+async function copyFile (file, name) {
+  await fs.promises.copyFile(file, name, fs.constants.COPYFILE_EXCL)
+  await syncFile(name).catch(async (err) => {
+    await fs.promises.unlink(name).catch(() => {})
+    throw err
+  })
 }
 
 /**

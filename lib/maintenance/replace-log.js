@@ -1,56 +1,152 @@
 'use strict'
 
-// Gives a complete log the name of another one, with its offset map, by which it has its id. Killed at any step, there is the one or the other:
+// Gives a complete log its name, with what says which log it is: FILE.meta and FILE.offset-map. If another log has the name, it is replaced.
+// Killed at any step, there is the one or the other:
 //
-//     1  FILE.unfinished is the new log, fsynced, and FILE.unfinished.offset-map its map    the old one
-//     2  what only belongs to the old log is removed                                        the old one
-//     3  FILE.unfinished is renamed to FILE                                                 the new one: see lib/space/replaced-map.js
-//     4  FILE.unfinished.offset-map is renamed to FILE.offset-map                           the new one
+//     1  FILE.unfinished is the new log, FILE.unfinished.offset-map its map     the old one
+//     2  FILE.meta says what is true of FILE.unfinished once that is the log    the old one
+//     3  FILE.unfinished is renamed to FILE                                     the new one
+//     4  FILE.meta says what is true of this file only                          the new one
+//     5  the map gets its name                                                  the new one
 //
-// The directory is fsynced after each step.
+// Each step is durable before the next one.
 
 const fs = require('fs')
 const path = require('path')
-const { OffsetMap } = require('../space/offset-map')
-const { FIRST_ID, createIdMap } = require('../space/log-id')
-const { namesOf, settleMap } = require('../space/replaced-map')
+const { randomUUID } = require('crypto')
+const { tieAt } = require('../recovery/belonging')
+const { generationOf, readOwn } = require('../recovery/recovery-point')
+const { OffsetMap, settleMap } = require('../space/offset-map')
+const { namesOf } = require('../space/unfinished-files')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
-const { ALL_SUFFIXES } = require('./beside')
-const { copyMapAs } = require('./copy-map')
+const { inherit } = require('../storage/inherit')
+const { MetadataFile } = require('../storage/metadata-file')
+const { pathFile } = require('../storage/path-file')
+const { openExtent } = require('./extent')
 
-/** Of files that were made for the log that was there. Cursors know by themselves. */
-const STALE_SUFFIXES = [...ALL_SUFFIXES, '.recovery-point.new', '.clients.new', '.compacting', '.compacting.map']
+/** Of files that were made for the log that was there. FILE.meta and cursors say by themselves of which log they are. */
+const STALE_SUFFIXES = ['.meta.new']
 
 /**
- * @param {string} name of the log that is replaced, which is valid without the files beside it, and locked
- * @param {{ of: string | null } | { id: string }} map that of a log of which `FILE.unfinished` is a copy (null: it is in a storage), or one that only has an id
+ * @typedef {import('../storage/metadata-text').Metadata} Metadata
+ *
+ * @typedef {object} Origin what a copy has of the log that was copied
+ * @property {string} id
+ * @property {number} base
+ * @property {string} log
+ * @property {string | null} map path of the log whose offset map it gets; null: it gets none
  */
-async function replaceLog (name, map) {
+
+/**
+ * @param {import('../storage/promisified-file').Io} io of a log that is open
+ * @param {string | null} name its path; null: it is in a storage
+ * @returns {Promise<Origin>} for a copy in which records have the same offsets
+ */
+async function originOf (io, name) {
+  const own = await readOwn(io)
+  return { ...generationOf(own?.metadata), log: own?.metadata.log ?? randomUUID(), map: name }
+}
+
+/** @returns {Origin} for a copy in which records have other offsets: nothing that has offsets of the log is to be used with it */
+const anotherOrigin = () => ({ id: randomUUID(), base: 0, log: randomUUID(), map: null })
+
+/**
+ * @param {string} name of the log that is replaced by FILE.unfinished; it is valid without the files beside it, and locked
+ * @param {Origin} origin of FILE.unfinished
+ */
+async function replaceLog (name, origin) {
   const folder = path.dirname(name)
-  const { unfinished, waiting } = namesOf(name)
-  // otherwise, a power cut could leave its map alone, which would be taken for that of the old log
+  const { unfinished, unfinishedMap } = namesOf(name)
+  const next = await describe(unfinished, origin)
+  await copyMap(origin, unfinishedMap, unfinished)
   await syncFolder(folder)
-  await prepareMap(name, map, waiting)
-  await removeStale(name)
-  await fs.promises.rename(unfinished, name)
+  const metadata = new MetadataFile(`${name}.meta`, folder, () => fs.promises.stat(unfinished), true)
+  try {
+    await announce(metadata, next)
+    await removeStale(name)
+    await fs.promises.rename(unfinished, name)
+    await syncFolder(folder)
+    metadata.logStatus = () => fs.promises.stat(name)
+    await metadata.replace(next)
+  } finally {
+    metadata.release()
+  }
+  await settleMap(name, origin.id)
   await syncFolder(folder)
-  await settleMap(name)
 }
 
 /**
- * @param {string} name
- * @param {{ of: string | null } | { id: string }} map
- * @param {string} waiting name of the map until its log has been renamed
+ * @param {MetadataFile} metadata of the log that is there
+ * @param {Metadata} next
  */
-async function prepareMap (name, map, waiting) {
-  const log = await fs.promises.stat(name)
-  if ('id' in map) return createIdMap(waiting, map.id, log)
-  if (map.of !== null && await copyMapAs(map.of, waiting)) return
-  const before = await OffsetMap.open(name)
-  if (before === null) return
-  before.close()
-  // the new log has none; without this, it would have that of the old one
-  await createIdMap(waiting, FIRST_ID, log)
+async function announce (metadata, next) {
+  const found = await metadata.read()
+  // nothing is known of the file that is there
+  if (found === null) return metadata.replace({ ...next, end: -1, next })
+  metadata.load(found.metadata, found.size)
+  metadata.append({ next })
+  await metadata.sync()
+}
+
+/**
+ * Before a complete log gets a name that no log has.
+ * @param {string} name
+ * @param {string} unfinished the log
+ * @param {Origin} origin
+ */
+async function putBeside (name, unfinished, origin) {
+  await copyMap(origin, namesOf(name).map, unfinished)
+  const metadata = new MetadataFile(`${name}.meta`, path.dirname(name), () => fs.promises.stat(unfinished), true)
+  try {
+    await metadata.replace(await describe(unfinished, origin))
+  } finally {
+    metadata.release()
+  }
+}
+
+/** @param {string} name that the log could not get */
+async function removeBeside (name) {
+  for (const beside of [`${name}.meta`, namesOf(name).map]) await fs.promises.rm(beside, { force: true })
+}
+
+/**
+ * @param {string} file a complete log, which has no metadata yet
+ * @param {Origin} origin
+ * @returns {Promise<Metadata>}
+ */
+async function describe (file, { id, base, log }) {
+  const { io, blockSize, start, end } = await openExtent(pathFile(file, { readOnly: true, lock: false }))
+  try {
+    const tie = await tieAt(io.read, end, blockSize, [])
+    return { log, id, base, blockSize, end, tie, records: null, start, freed: start, writer: '', closed: true, deletions: [], dropped: 0, clients: [], next: null }
+  } finally {
+    await io.close()
+  }
+}
+
+/**
+ * @param {Origin} origin
+ * @param {string} name of the copy of its offset map, which is durable afterwards, but for its name
+ * @param {string} log whose mode and owner it gets
+ */
+async function copyMap ({ id, map: source }, name, log) {
+  const found = source === null ? null : await OffsetMap.open(source, id)
+  if (found === null) return
+  try {
+    await fs.promises.copyFile(found.filename, name)
+    const handle = await fs.promises.open(name, 'r+')
+    try {
+      inherit(handle.fd, await fs.promises.stat(log))
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+  } catch (err) {
+    await fs.promises.rm(name, { force: true })
+    throw err
+  } finally {
+    found.close()
+  }
 }
 
 /** @param {string} name */
@@ -59,14 +155,4 @@ async function removeStale (name) {
   await syncFolder(path.dirname(name))
 }
 
-/**
- * Removes what a process has left that was killed before step 3. Only the process that holds the lock of the log may.
- * @param {string} name
- */
-async function removeUnfinished (name) {
-  // first, and durably: without FILE.unfinished it would be the map of FILE
-  await settleMap(name)
-  await fs.promises.unlink(namesOf(name).unfinished).catch(nullIfMissing)
-}
-
-module.exports = { removeStale, removeUnfinished, replaceLog }
+module.exports = { anotherOrigin, originOf, putBeside, removeBeside, removeStale, replaceLog }

@@ -69,7 +69,7 @@ class BlockCache {
     this.followedPoint = null
     /**
      * What the file does not have yet of deletions, or not all of it, perhaps since the process that deletes was stopped.
-     * @type {Map<number, import('../recovery/deletions').Patch[]>}
+     * @type {Map<number, import('../format/deletions').Patch[]>}
      */
     this.overrides = new Map()
   }

@@ -8,7 +8,7 @@ const layout = require('../format/layout')
 const { storedChecksum } = require('../format/checksum')
 const { findProblem } = require('../format/validation')
 const errors = require('../errors')
-const { applyPatches } = require('../recovery/deletions')
+const { applyPatches } = require('../format/deletions')
 const { callAll } = require('../callbacks')
 const { Block, unreadableBlock } = require('../format/block')
 
@@ -83,13 +83,12 @@ class BlockLoader {
       const bytes = /** @type {Buffer[]} */ (buffers)
       const hadOverrides = blocks.overrides.size > 0
       const loaded = this.parseAll(load, bytes)
-      if (followedPoint === null || (!followedPoint.isOutdated && loaded.every(block => this.isSelfVerified(block)))) {
+      if (followedPoint === null || loaded.every(block => this.isSelfVerified(block))) {
         return this.finish(load, loaded)
       }
       // another process may have rewritten a block while it was read; the recovery point tells
-      followedPoint.compare(before, (err, isSame) => {
-        if (err) this.fail(load, err)
-        else if (!isSame || load.isStale) {
+      followedPoint.compare(before, (isSame) => {
+        if (!isSame || load.isStale) {
           load.isStale = false
           this.read(load)
         } else this.finish(load, hadOverrides || blocks.overrides.size > 0 ? this.parseAll(load, bytes) : loaded)
@@ -151,7 +150,7 @@ class BlockLoader {
    * @returns {Block}
    */
   parse (number, data, index, remembersParts) {
-    const { blockSize, checksum, partChecksums, overrides, followedPoint, file, start } = this.blocks
+    const { blockSize, checksum, partChecksums, overrides, file, start } = this.blocks
     const parts = remembersParts ? partChecksums.newParts() : null
     const buffer = data.subarray(index * blockSize, (index + 1) * blockSize)
     const override = overrides.get(number)
@@ -165,8 +164,7 @@ class BlockLoader {
       block.end = layout.paddingStart(buffer)
     } else block.error = errors.corrupt(file.filename, number, blockSize, problem.position, problem.reason)
     if (parts !== null) {
-      // a block that has to be compared with the recovery point may lack a deletion
-      if (override === undefined && !followedPoint?.isOutdated && this.isSelfVerified(block)) partChecksums.add(number, parts)
+      if (override === undefined && this.isSelfVerified(block)) partChecksums.add(number, parts)
       else partChecksums.release(parts)
     }
     return block

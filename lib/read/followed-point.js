@@ -9,11 +9,12 @@ const layout = require('../format/layout')
 const { isZeros } = require('../format/zeros')
 const { findEnd } = require('../recovery/find-end')
 const { ownPatches } = require('../recovery/own-patches')
+const { readPoint } = require('../recovery/recovery-point')
 
 /**
- * @typedef {import('../storage/recovery-point').RecoveryPoint} RecoveryPoint
- * @typedef {import('../recovery/deletions').Patch} Patch
- * @typedef {Awaited<ReturnType<typeof ownPatches>>} OwnPatches
+ * @typedef {import('../recovery/recovery-point').RecoveryPoint} RecoveryPoint
+ * @typedef {import('../format/deletions').Patch} Patch
+ * @typedef {ReturnType<typeof ownPatches>} OwnPatches
  */
 
 class FollowedPoint {
@@ -39,9 +40,6 @@ class FollowedPoint {
     this.patchedId = undefined
     /** The block size with which they were made. */
     this.patchedSize = 0
-    /** How often blocks were rewritten, as far as this process was told: until now, and before it was read. */
-    this.changes = 0
-    this.knownChanges = 0
     /** The writer whose deletions up to this number are known: listed here, or in the log's file. */
     this.known = { writer: point?.writer, number: lastNumber(point) }
     /** The log's file when there was no recovery point; undefined: not known. @type {string | undefined} */
@@ -52,16 +50,6 @@ class FollowedPoint {
     this.reading = Promise.resolve()
     /** The read that starts then. @type {Promise<RecoveryPoint | null> | null} */
     this.next = null
-  }
-
-  /** Whether blocks were rewritten since it was read. It stays so until what was read is known: a block that comes meanwhile may lack it. */
-  get isOutdated () {
-    return this.changes !== this.knownChanges
-  }
-
-  /** Blocks were rewritten. */
-  outdate () {
-    this.changes++
   }
 
   /**
@@ -81,16 +69,14 @@ class FollowedPoint {
 
   /** @returns {Promise<RecoveryPoint | null>} */
   async readOnce () {
-    const { changes } = this
-    const point = await this.io.readPoint()
+    const point = await readPoint(this.io)
     const { blockSize } = this.blocks
     const state = point === null ? this.stateOfLog() : undefined
     // most of the time, all that has changed is what is acknowledged
     if (point === null || point.id === undefined || point.id !== this.patchedId || blockSize !== this.patchedSize) {
-      const own = await this.patchesOf(point)
       // this process writes the log by now
       if (this.blocks.followedPoint !== this) return point
-      this.patch(point, own, blockSize)
+      this.patch(point, ownPatches(point, point?.blockSize ?? blockSize), blockSize)
     }
     const hasMissed = this.mayHaveMissed(point, state)
     const start = await this.startOf(point, hasMissed)
@@ -104,7 +90,6 @@ class FollowedPoint {
     this.known = { writer: point?.writer, number: lastNumber(point) }
     this.knownState = state
     this.current = point
-    this.knownChanges = changes
     if (point?.id !== this.knownId) {
       this.knownId = point?.id
       this.onreplace()
@@ -117,28 +102,12 @@ class FollowedPoint {
    * @param {OwnPatches} own what the file may not have yet of it
    * @param {number} blockSize with which that was made
    */
-  patch (point, { patches, deleted, isComplete }, blockSize) {
+  patch (point, { patches, deleted }, blockSize) {
     this.patches = patches
     this.deleted = deleted
-    // while the block size is a guess, the others may prove to be this log's own later
-    this.patchedId = isComplete ? point?.id : undefined
+    this.patchedId = point?.id
     this.patchedSize = blockSize
     this.override()
-  }
-
-  /**
-   * @param {RecoveryPoint | null} point
-   * @returns {ReturnType<typeof ownPatches>} without those of another log: the file may have been restored from elsewhere
-   */
-  async patchesOf (point) {
-    for (;;) {
-      try {
-        return await ownPatches(this.io.read, await this.io.size(), point, this.blocks.blockSize)
-      } catch (err) {
-        // a writer has truncated the file since its size was read
-        if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EPARTIALREAD') throw err
-      }
-    }
   }
 
   /**
@@ -149,8 +118,8 @@ class FollowedPoint {
   async startOf (point, hasMissed) {
     const { io, blocks } = this
     if (point !== null && await this.isOfSuccessor(point)) point = null
-    else if (point?.isHeld) return point.start ?? 0
-    else if (!hasMissed && point?.start === undefined) return blocks.start
+    else if (point?.isHeld) return point.start
+    else if (!hasMissed && !point?.start) return blocks.start
     try {
       const size = await io.size()
       const known = Math.min(blocks.start, size)
@@ -158,7 +127,7 @@ class FollowedPoint {
       if (known > 0 && !isZeros(await io.read(known, Math.min(blocks.blockSize, size - known)))) return known
       // two bytes tell it of nearly every log that was not trimmed
       if (size < 2 * blocks.blockSize || !isHoleLength(layout.readLength(await io.read(0, layout.LENGTH_SIZE), 0), blocks.blockSize)) return 0
-      const options = { blockSize: blocks.blockSize, checksum: true, isWhole: () => true, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero }
+      const options = { blockSize: blocks.blockSize, checksum: true, isWhole: () => true, canHavePoint: io.hasMetadata, lastNonZero: io.lastNonZero }
       return (await findEnd(io.read, size, point, options)).start
     } catch (err) {
       // a writer has truncated the file since its size was read
@@ -189,7 +158,7 @@ class FollowedPoint {
     return point.writer !== this.known.writer || Number(point.dropped) > this.known.number
   }
 
-  /** @returns {string} another one after another program has changed the file; see `CountFile` on the ticks of its clock */
+  /** @returns {string} another one after another program has changed the file */
   stateOfLog () {
     const { file } = this.blocks
     if (!file.location) return ''
@@ -219,15 +188,15 @@ class FollowedPoint {
   /**
    * For blocks that were read while `point` was there.
    * @param {RecoveryPoint | null} point
-   * @param {(err: Error | null, isSame?: boolean) => void} cb whether it still is, so that nothing was rewritten in between
+   * @param {(isSame: boolean) => void} cb whether it still is, so that nothing was rewritten in between
    */
   compare (point, cb) {
     // another file has the log since, or this process writes it
     const isOver = () => this.blocks.followedPoint !== this
     this.read().then(
-      (after) => process.nextTick(cb, null, after?.id === point?.id && !isOver()),
-      // if it cannot be read, the blocks are as they were found, unless it is known that they are not
-      (err) => this.isOutdated ? process.nextTick(cb, err) : process.nextTick(cb, null, !isOver())
+      (after) => process.nextTick(cb, after?.id === point?.id && !isOver()),
+      // if it cannot be read, the blocks are as they were found
+      () => process.nextTick(cb, !isOver())
     )
   }
 }

@@ -1,7 +1,8 @@
 'use strict'
 
-// Takes the writer's place in a read-only log: follows the file as another process appends to
-// it, and shows readers what that process has acknowledged.
+// Follows a log that another process writes, and shows readers what that process has acknowledged: all of it is in the
+// file and in the recovery point beside it. When to look there, a read-only log is told by the file system, and the client
+// of a shared log by the owner: what is told late, twice or not at all changes when something is seen, never what.
 
 const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
 const { storedChecksum } = require('../format/checksum')
@@ -10,11 +11,11 @@ const { isHole } = require('../format/hole')
 const layout = require('../format/layout')
 const errors = require('../errors')
 const { systemClock } = require('../clock')
-const { callAll } = require('../callbacks')
+const { callAll, promised } = require('../callbacks')
 const { Block } = require('../format/block')
 const { boundsOf, visibleTail } = require('./visible-tail')
 const { FollowedPoint, acknowledgedByPoint } = require('./followed-point')
-const { applyPatches } = require('../recovery/deletions')
+const { applyPatches } = require('../format/deletions')
 const { lastRecord } = require('../recovery/whole-records')
 
 /** How often a block that is corrupt is read again, in case another process is rewriting it. */
@@ -23,14 +24,17 @@ const CORRUPT_RETRIES = 5
 const RETRY_DELAY = 5
 /** How often a log that is being opened is read, while its writer keeps changing the recovery point. */
 const MAX_READS = 100
+/** Milliseconds after which a poll that has failed, for want of file descriptors for example, is repeated. */
+const FAILURE_DELAY = 50
 
 /**
- * @typedef {import('../storage/recovery-point').RecoveryPoint} RecoveryPoint
+ * @typedef {import('../recovery/recovery-point').RecoveryPoint} RecoveryPoint
  *
  * @typedef {object} Listeners
  * @property {(seq: number) => void} onadvance readers see more; the last record's seq is this
  * @property {(blockSize: number) => void} onblocksize the block size is this; until now it was a guess
  * @property {(map: import('../space/offset-map').OffsetMap, lastSeq: number) => void} [onmoved] the log was compacted
+ * @property {() => void} [onfresh] `isFresh` has changed
  * @property {(err: Error) => void} onfailure records that were shown have changed, or the file cannot be read
  *
  * @typedef {object} FollowerOptions
@@ -38,6 +42,8 @@ const MAX_READS = 100
  * @property {string} [id] of the log
  * @property {(follower: Follower, replaced: Error) => Promise<void>} [followCompaction] goes on in the file that has taken the log's place, or
  *   throws `replaced`; missing: always throw it
+ * @property {boolean} [isClient] whether this process may also write the log: it is told when to poll, and goes on if a poll fails that may
+ *   succeed later. Default: false
  * @property {(data: Buffer) => boolean} [isWhole] whether a record's data seems to be as it was appended
  * @property {typeof acknowledgedByPoint} [acknowledged]
  * @property {import('../clock').Clock} [clock]
@@ -71,8 +77,16 @@ class Follower {
     this.running = false
     this.again = false
     this.closed = false
-    /** Blocks have all that is known to be in the log. */
-    this.isFresh = true
+    /** This process may be about to write the log: nothing is read. */
+    this.isStopped = false
+    /** Called when no poll is in progress. @type {(() => void) | null} */
+    this.onstopped = null
+    /** Whether a reader waits for more. */
+    this.isHeld = false
+    /** Up to here this process was told that its own appends are acknowledged. */
+    this.told = 0
+    /** Whether `onfresh` was told that blocks have less. */
+    this.wasFresh = true
     /** A poll was disturbed by the writer, and has to be repeated. */
     this.isDisturbed = false
     /** Called when a poll that began later is done. @type {Array<(err: Error | null) => void>} */
@@ -89,7 +103,7 @@ class Follower {
     blocks.tail = damagedTail === null ? new Block(blocks.tail.number, Buffer.alloc(0), 0, false) : this.corruptTail(damagedTail)
     blocks.followedPoint = this.point
     this.running = true
-    this.watch = file.watch === null ? null : file.watch(() => this.poll())
+    this.watch = file.watch === null || this.options.isClient ? null : file.watch(() => this.poll())
     await this.advance()
     // a writer has changed the recovery point meanwhile: what was found must be there when the log is open
     for (let reads = 1; this.again && blocks.end < this.found.kept && reads < MAX_READS; reads++) {
@@ -112,14 +126,50 @@ class Follower {
     return block
   }
 
+  /** Where the log ends, as far as this process knows. */
   get end () {
-    return this.blocks.end
+    return Math.max(this.blocks.end, this.told)
   }
 
-  /** @param {(err: Error | null) => void} cb called at once, unless the log was trimmed further than it was read: it would seem empty */
+  /** Whether blocks have what was acknowledged to this process. */
+  get isFresh () {
+    return this.blocks.end >= this.told
+  }
+
+  /**
+   * What this process has appended is acknowledged. The file says so, too: it is read when a reader wants to read it.
+   * @param {number} end of the last record
+   * @param {number} lastSeq its seq
+   */
+  tell (end, lastSeq) {
+    if (end <= this.told) return
+    this.told = end
+    this.lastSeq = Math.max(this.lastSeq, lastSeq)
+    this.updateFresh()
+    if (!this.isFresh && this.isHeld) this.poll()
+  }
+
+  updateFresh () {
+    const { isFresh } = this
+    if (isFresh === this.wasFresh) return
+    this.wasFresh = isFresh
+    this.options.onfresh?.()
+  }
+
+  /** @param {boolean} isHeld whether a reader waits for more */
+  hold (isHeld) {
+    this.isHeld = isHeld
+    if (isHeld) this.watch?.hold()
+    else this.watch?.release()
+    // not on the stack of the reader, which has only just begun to wait
+    if (isHeld && !this.isFresh) process.nextTick(() => this.poll())
+  }
+
+  /** @param {(err: Error | null) => void} cb called at once, unless blocks lack what was acknowledged to this process, or the log was trimmed
+   *   further than it was read: it would seem empty */
   whenFresh (cb) {
-    if (this.blocks.isOvertaken) this.catchUp(cb)
-    else cb(null)
+    if (this.isFresh && !this.blocks.isOvertaken) cb(null)
+    else this.catchUp(cb)
   }
 
   /** @param {(err: Error | null) => void} cb called when everything is shown that the writer has published by now */
@@ -133,27 +183,48 @@ class Follower {
   poll () {
     if (this.closed) return
     this.again = true
-    if (this.running) return
+    if (this.running || this.isStopped) return
     this.running = true
-    this.pollUntilQuiet().catch(err => {
-      if (this.closed) return
-      callAll(this.waiting.splice(0), err)
-      this.close()
-      process.nextTick(this.options.onfailure, err)
-    })
+    this.pollUntilQuiet().catch(err => this.failed(err))
+  }
+
+  /** @param {any} err why a poll has failed */
+  failed (err) {
+    this.pollEnded()
+    if (this.closed) return
+    callAll(this.waiting.splice(0), err)
+    const mayPass = this.options.isClient && !String(err.code).startsWith('flumelog:')
+    if (mayPass) return this.pollIn(FAILURE_DELAY)
+    this.close()
+    process.nextTick(this.options.onfailure, err)
+  }
+
+  /** @param {number} delay milliseconds */
+  pollIn (delay) {
+    this.retryTimer ??= this.clock.setTimeout(() => {
+      this.retryTimer = null
+      this.poll()
+    }, delay)
+    if (!this.isHeld && this.waiting.length === 0) this.retryTimer.unref()
   }
 
   async pollUntilQuiet () {
-    while (this.again && !this.closed) {
+    while (this.again && !this.closed && !this.isStopped) {
       this.again = this.isDisturbed = false
       const { end } = this.blocks
       const { length } = this.waiting
       await this.advance()
+      this.updateFresh()
       if (this.blocks.end !== end && !this.closed) process.nextTick(this.options.onadvance, this.lastSeq)
       // not when it is quiet: a writer may go on and on
-      if (!this.isDisturbed && !(this.blocks.isOvertaken && (this.again || this.retryTimer !== null))) callAll(this.waiting.splice(0, length), null)
+      if (!this.isDisturbed && !this.isStopped && !(this.blocks.isOvertaken && (this.again || this.retryTimer !== null))) callAll(this.waiting.splice(0, length), null)
     }
+    this.pollEnded()
+  }
+
+  pollEnded () {
     this.running = false
+    this.onstopped?.()
   }
 
   async advance () {
@@ -161,13 +232,15 @@ class Follower {
     await io.checkPath().catch(err => this.replaced(err))
     // before the size, which then includes everything that a live writer has acknowledged
     const point = await this.point.read()
-    const size = await io.size()
     const acknowledged = this.acknowledged(point, blocks.end)
+    // the point may be that of the file to which a compaction is about to move the log: then it is far behind this one
+    const isInTail = acknowledged !== null && acknowledged < (blocks.tail.number + 1) * blocks.blockSize
+    const size = isInTail ? Math.max(acknowledged, blocks.end) : await io.size()
     const bounds = boundsOf(point, acknowledged, size, blocks.blockSize, this.found)
     if (size < blocks.end) throw errors.shrunk(file.filename, blocks.end, size)
     if (bounds.limit < blocks.end) throw this.changed(bounds.limit)
     try {
-      while (!this.closed && await this.readTail(point, bounds));
+      while (!this.closed && !this.isStopped && await this.readTail(point, bounds));
     } catch (err) {
       if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EPARTIALREAD') throw err
       // a writer has truncated the file since its size was read
@@ -187,9 +260,12 @@ class Follower {
     const { tail, blockSize, checksum } = blocks
     const start = tail.number * blockSize
     if (start < blocks.start) return this.leaveTrimmed(tail, bounds.limit)
+    if (bounds.limit > start + blockSize && this.isCertain(bounds)) return this.skipFilled(tail, bounds.limit)
     const available = Math.min(blockSize, bounds.limit - start)
     const isOutdated = this.point.isTailOutdated && tail.error === null
     if (available < tail.end || (available === tail.end && !(isOutdated && available > 0))) return false
+    // all that is new is of a live writer
+    if (!isOutdated && tail.error === null && this.isCertain(bounds) && available < blockSize) return this.extendTail(point, available)
     // before the read: it may become outdated again meanwhile
     if (isOutdated) this.point.isTailOutdated = false
     const bytes = await this.readStable(point, start, available)
@@ -215,6 +291,61 @@ class Follower {
     if (isOutdated) blocks.generation++
     if (state === 'sealed') this.startBlock(tail)
     return state === 'sealed'
+  }
+
+  /**
+   * @param {import('./visible-tail').Bounds} bounds
+   * @returns {boolean} whether all that may be shown is acknowledged, or durable, and in blocks of a size that is no guess
+   */
+  isCertain ({ limit, complete }) {
+    return limit <= complete && (this.blocks.tail.number > 0 || this.options.blockSize !== undefined)
+  }
+
+  /**
+   * Readers that are in the tail find all of it. The blocks behind it are read when somebody wants to read them.
+   * @param {Block} tail
+   * @param {number} limit offset up to which the writer has acknowledged appends
+   * @returns {Promise<boolean>} true: to go on with the last block
+   */
+  async skipFilled (tail, limit) {
+    const { blocks } = this
+    if (tail.wasRead) {
+      const [block] = await new Promise(resolve => blocks.load(tail.number, 1, { cacheShare: 1, isSingle: true }, resolve))
+      tail.complete(block)
+    }
+    this.point.isTailOutdated = false
+    blocks.tail = new Block(Math.floor((limit - 1) / blocks.blockSize), Buffer.alloc(0), 0, false)
+    this.corruptReads = 0
+    return true
+  }
+
+  /**
+   * Reads what a live writer has appended to the tail.
+   * @param {RecoveryPoint | null} point that was there before
+   * @param {number} end position up to which it has acknowledged appends
+   * @returns {Promise<boolean>} false: nothing comes behind it
+   */
+  async extendTail (point, end) {
+    const { blocks, file } = this
+    const { tail, blockSize } = blocks
+    const from = tail.end
+    const start = tail.number * blockSize + from
+    if (tail.buffer.length < blockSize) tail.setBuffer(withRoom(tail.buffer, blockSize))
+    await promised(cb => file.readSmall(start, end - from, true, (err, bytes) => {
+      // valid only until the next read
+      bytes?.copy(tail.buffer, from, 0, end - from)
+      cb(err)
+    }))
+    // a deletion may have changed it while it was read
+    const after = await this.point.read()
+    if (after?.id !== point?.id || this.point.isTailOutdated || start < blocks.start) {
+      this.again = this.isDisturbed = true
+      return false
+    }
+    applyPatches(tail.buffer.subarray(from, end), start, this.point.patches).copy(tail.buffer, from)
+    tail.end = endOfRecords(tail.buffer, from, end)
+    this.noteLast(tail)
+    return false
   }
 
   /**
@@ -281,10 +412,16 @@ class Follower {
    */
   extend (tail, bytes, end) {
     if (end === 0) return
-    const last = lastRecord(bytes, end, this.blocks.large)
-    if (last !== -1) this.lastSeq = tail.number * this.blocks.blockSize + last
     tail.setBuffer(bytes)
     tail.end = end
+    this.noteLast(tail)
+  }
+
+  /** @param {Block} tail which has more records */
+  noteLast ({ number, buffer, end }) {
+    const { blockSize, large } = this.blocks
+    const last = lastRecord(buffer, end, large)
+    if (last !== -1) this.lastSeq = Math.max(this.lastSeq, number * blockSize + last)
   }
 
   /** @param {Block} tail which is complete: the next block is the tail */
@@ -324,10 +461,7 @@ class Follower {
    */
   retryCorrupt (tail, { position, reason }) {
     if (this.corruptReads++ < CORRUPT_RETRIES) {
-      this.retryTimer ??= this.clock.setTimeout(() => {
-        this.retryTimer = null
-        this.poll()
-      }, RETRY_DELAY)
+      this.pollIn(RETRY_DELAY)
       return false
     }
     tail.error = errors.corrupt(this.file.filename, tail.number, this.blocks.blockSize, position, reason)
@@ -354,6 +488,7 @@ class Follower {
     this.id = map.id
     this.found = found
     this.lastSeq = found.lastSeq
+    this.told = 0
     this.corruptReads = 0
     this.point = blocks.followedPoint = new FollowedPoint(io, blocks, point, () => this.pointReplaced())
     this.point.patch(point, own, blocks.blockSize)
@@ -369,12 +504,48 @@ class Follower {
       'records that were read before were overwritten or rolled back; open the log again')
   }
 
+  // While this process becomes the writer
+
+  /** @returns {Promise<void>} resolves when the file is not being read any more; readers that wait go on waiting */
+  async stop () {
+    this.isStopped = true
+    if (this.running) await new Promise(resolve => { this.onstopped = () => resolve(null) })
+    this.onstopped = null
+  }
+
+  /** It has not become the writer. */
+  resume () {
+    this.isStopped = false
+    this.poll()
+  }
+
+  /** It is the writer: blocks have everything. */
+  release () {
+    this.finish(null)
+  }
+
   close () {
+    this.finish(errors.closed(this.file.filename))
+  }
+
+  /** @param {Error | null} err for those that wait */
+  finish (err) {
     this.closed = true
     if (this.retryTimer !== null) this.clock.clearTimeout(this.retryTimer)
     this.watch?.stop()
-    callAll(this.waiting.splice(0), errors.closed(this.file.filename))
+    callAll(this.waiting.splice(0), err)
   }
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} size
+ * @returns {Buffer} one of this size that starts with them
+ */
+function withRoom (bytes, size) {
+  const whole = Buffer.allocUnsafeSlow(size)
+  bytes.copy(whole)
+  return whole
 }
 
 module.exports = { Follower }

@@ -5,6 +5,7 @@
 
 const { findBlockSize } = require('../recovery/block-size')
 const { findEnd } = require('../recovery/find-end')
+const { readPoint } = require('../recovery/recovery-point')
 const { DEFAULT_BLOCK_SIZE } = require('../options')
 const { visiblePart } = require('./visible-tail')
 
@@ -13,7 +14,7 @@ const MAX_READS = 100
 
 /**
  * @typedef {import('../storage/promisified-file').Io} Io
- * @typedef {import('../storage/recovery-point').RecoveryPoint} RecoveryPoint
+ * @typedef {import('../recovery/recovery-point').RecoveryPoint} RecoveryPoint
  * @typedef {(offset: number, size: number) => Promise<Buffer>} Read
  *
  * @typedef {object} VisibleEnd
@@ -39,15 +40,15 @@ const MAX_READS = 100
 async function findVisibleEnd (io, read, filename, options) {
   for (let reads = 1; ; reads++) {
     // before the size, which then includes everything that a live writer has acknowledged
-    const point = await io.readPoint()
+    const point = await readPoint(io)
     const size = await io.size()
     try {
       const end = await endOf(io, read, filename, point, size, options)
       // otherwise a writer has opened or closed the log meanwhile, or both: what was read may not be acknowledged
-      if (point?.isHeld || (isSame(point, await io.readPoint()) && await io.size() >= size)) return end
+      if (point?.isHeld || (isSame(point, await readPoint(io)) && await io.size() >= size)) return end
     } catch (err) {
       // a writer's very first write may have been read half-done, or recovery has truncated the file
-      const isUnchanged = isSame(point, await io.readPoint()) && size === await io.size()
+      const isUnchanged = isSame(point, await readPoint(io)) && size === await io.size()
       if (isUnchanged || reads === MAX_READS) throw err
     }
   }
@@ -65,9 +66,9 @@ async function findVisibleEnd (io, read, filename, options) {
 async function endOf (io, read, filename, point, size, options) {
   // one of a log that starts behind it is that of the file to which a compaction has moved the log since: as if
   // closed, this one has all that was acknowledged by then
-  const part = visiblePart((point?.start ?? 0) > size ? null : point, size)
-  const blockSize = await findBlockSize(read, part.size, options.blockSize, DEFAULT_BLOCK_SIZE, filename, point, io.hasPoint)
-  const found = await findEnd(read, part.size, part.point, { ...options, blockSize, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero })
+  const part = visiblePart(point !== null && point.start > size ? null : point, size)
+  const blockSize = await findBlockSize(read, part.size, options.blockSize, DEFAULT_BLOCK_SIZE, filename, point, io.hasMetadata)
+  const found = await findEnd(read, part.size, part.point, { ...options, blockSize, canHavePoint: io.hasMetadata, lastNonZero: io.lastNonZero })
   return { blockSize, size: part.size, point, found }
 }
 

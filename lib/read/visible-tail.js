@@ -10,7 +10,7 @@ const { isHole } = require('../format/hole')
 const { endOfRecords, findProblem } = require('../format/validation')
 
 /**
- * @typedef {import('../storage/recovery-point').RecoveryPoint} RecoveryPoint
+ * @typedef {import('../recovery/recovery-point').RecoveryPoint} RecoveryPoint
  * @typedef {import('../format/validation').Problem} Problem
  */
 

@@ -3,12 +3,11 @@
 // Finds the block size of a file: from its first padding or, if the first block is corrupt,
 // from samples taken elsewhere. Also finds out whether the file is a log at all.
 
-const { FRAME_SIZE, MAX_BLOCK_SIZE, paddingSize } = require('../format/layout')
+const { MAX_BLOCK_SIZE, paddingSize } = require('../format/layout')
 const { blockSizeOfSample, blockSizesUpTo, firstPadding, isSealed } = require('../format/block-size')
 const errors = require('../errors')
-const { blockSizeOfDeletions } = require('./deletions')
 const { looksLikeLog } = require('./likeness')
-const { isUnfinishedBatch, lastFrame } = require('./whole-records')
+const { isUnfinishedBatch } = require('./whole-records')
 
 /** Bytes read in one place of the file. */
 const SAMPLE_SIZE = 2 * MAX_BLOCK_SIZE
@@ -24,22 +23,23 @@ const COMMON_SIZES = Array.from({ length: 12 }, (_, i) => MAX_BLOCK_SIZE >> i)
  * @param {number | undefined} given the caller's, if there is one
  * @param {number} usual the size of a new log
  * @param {string | null} filename for messages
- * @param {import('../storage/recovery-point').RecoveryPoint | null} [point] with which it is a log, though a crash may
- *   have left nothing that looks like one
+ * @param {{ blockSize: number, end?: number, offset?: number } | null} [known] the metadata of the file, or its recovery point: with it, it is a log, though a crash
+ *   may have left nothing that looks like one
  * @param {boolean} [canHavePoint] default true; false for a storage: no name can be mistaken, and a crash leaves no recovery point
  * @returns {Promise<number>}
  * @throws flumelog:block-size if the file contradicts what was given,
  *   flumelog:not-a-log if it is not empty, and nothing shows it to be a log
  */
-async function findBlockSize (read, size, given, usual, filename, point = null, canHavePoint = true) {
+async function findBlockSize (read, size, given, usual, filename, known = null, canHavePoint = true) {
   if (size === 0) return given ?? usual
   const head = await read(0, Math.min(size, SAMPLE_SIZE))
   if (given !== undefined && isSealed(head, given)) return given
-  const recorded = await blockSizeOfDeletions(read, size, point?.deletions ?? [])
-  if (recorded !== undefined) return confirmed(recorded, given, filename)
+  // a deletion of all of the first block may have been interrupted
+  if (known !== null && (known.end ?? known.offset) !== 0) return confirmed(known.blockSize, given, filename)
 
   const { blockSize: found, end } = firstPadding(head)
   if (found !== undefined) return confirmed(found, given, filename)
+  if (known !== null) return confirmed(known.blockSize, given, filename)
   const hasRoom = given === undefined || end <= given - paddingSize(false)
   if (end === size && hasRoom) return given ?? usual
 
@@ -47,7 +47,7 @@ async function findBlockSize (read, size, given, usual, filename, point = null, 
   const elsewhere = await blockSizeElsewhere(read, size, head, given)
   if (elsewhere !== undefined) return confirmed(elsewhere, given, filename)
   const guess = given ?? usual
-  const isLog = end === size || await belongsToFile(read, size, point) || looksLikeLog(head, size, end, guess) ||
+  const isLog = end === size || looksLikeLog(head, size, end, guess) ||
     (!canHavePoint && (end > 0 || isUnfinishedBatch(head.subarray(0, guess), guess)))
   if (!isLog) throw errors.notALog(filename)
   if (hasRoom) return guess
@@ -88,28 +88,6 @@ async function blockSizeElsewhere (read, size, head, given) {
       if (found !== undefined) return found
     }
   }
-}
-
-/**
- * @param {Read} read
- * @param {number} end an offset in the file
- * @returns {Promise<boolean>} whether a whole record ends there
- */
-async function endsWithRecord (read, end) {
-  const start = Math.max(0, end - MAX_BLOCK_SIZE)
-  return end - start > FRAME_SIZE && lastFrame(await read(start, end - start), 0) !== -1
-}
-
-/**
- * @param {Read} read
- * @param {number} size
- * @param {import('../storage/recovery-point').RecoveryPoint | null} point
- * @returns {Promise<boolean>} whether the recovery point belongs to the file: nothing of the log was durable, or a
- *   record ends where it says
- */
-async function belongsToFile (read, size, point) {
-  if (point === null || !(point.offset >= 0 && point.offset <= size)) return false
-  return point.offset === 0 || endsWithRecord(read, point.offset)
 }
 
 module.exports = { findBlockSize }

@@ -7,9 +7,9 @@ const { isZeros } = require('../format/zeros')
 const { endOfRecords, findProblem } = require('../format/validation')
 const { paddingStart } = require('../format/layout')
 const { Block } = require('../format/block')
-const { findStart, ownTrim } = require('./find-start')
+const { findStart } = require('./find-start')
 const { ownPatches, withPatches } = require('./own-patches')
-const { endOfLastBlock, endOfUnsynced, isBoundary, isUnfinishedBatch, lastRecord } = require('./whole-records')
+const { endOfLastBlock, endOfUnsynced, isUnfinishedBatch, lastRecord } = require('./whole-records')
 
 /** Bytes read at a time. */
 const READ_SIZE = 1024 * 1024
@@ -30,8 +30,8 @@ const MAX_FINAL_ZEROS = 3
  * @property {number} recovered bytes behind the recovery point that are whole
  * @property {Block | null} damagedTail the block that ends at `kept`, if it is corrupt in its
  *   middle, so that the log continues in the block after it
- * @property {import('./deletions').Patch[]} patches what is missing of deletions that a crash interrupted
- * @property {import('../storage/recovery-point').RecoveryPoint | null} point if it was made for this file
+ * @property {import('../format/deletions').Patch[]} patches what is missing of deletions that a crash interrupted
+ * @property {import('./recovery-point').RecoveryPoint | null} point
  *
  * @typedef {(offset: number, size: number) => Promise<Buffer>} Read
  * @typedef {import('./whole-records').RecoverOptions & { canHavePoint?: boolean, lastNonZero?: (size: number) => Promise<number>, large?: boolean }} FindOptions
@@ -41,38 +41,36 @@ const MAX_FINAL_ZEROS = 3
 /**
  * @param {Read} read
  * @param {number} size the file's, in bytes
- * @param {import('../storage/recovery-point').RecoveryPoint | null} point
+ * @param {import('./recovery-point').RecoveryPoint | null} point
  * @param {FindOptions} options
  * @returns {Promise<Found>}
  */
 async function findEnd (read, size, point, options) {
   const { blockSize } = options
-  const { patches, deleted } = await ownPatches(read, size, point, blockSize)
+  const { patches, deleted } = ownPatches(point, blockSize)
   const readLast = await withLastBlock(withPatches(read, patches), size, blockSize)
   const lastByte = await lastData(readLast, size, options.lastNonZero)
   // whole blocks of zeros at the end are a hole
   const dataEnd = Math.min(size, Math.ceil((lastByte + 1) / blockSize) * blockSize)
-  const isCrashed = point !== null && await belongsToFile(readLast, size, point.offset, blockSize)
-  const end = isCrashed
-    ? await endAfterCrash(readLast, dataEnd, point.offset, deleted, options)
-    : await endWithoutPoint(readLast, dataEnd, options)
-  const trim = isCrashed ? await ownTrim(readLast, size, point, blockSize) : null
-  const start = trim?.start ?? (point?.isHeld ? point.start : undefined) ?? await findStart(readLast, end, blockSize)
+  const end = point === null
+    ? await endWithoutPoint(readLast, dataEnd, options)
+    : await endAfterCrash(readLast, dataEnd, point.offset, deleted, options)
+  const start = point?.start ?? await findStart(readLast, end, blockSize)
   const tail = await blockAt(readLast, end, blockSize)
   // corruption before the last whole record
   const isCorrupt = endOfRecords(tail.buffer, 0, tail.end) !== tail.end
   return {
     tail: isCorrupt ? new Block(tail.number + 1, Buffer.allocUnsafeSlow(blockSize), 0, false) : tail,
     start,
-    trim,
+    trim: point !== null && point.freed < start ? { from: point.freed, start } : null,
     lastSeq: await lastSeqBefore(readLast, start, end, options),
     kept: end,
     cut: size - end,
     dataEnd: lastByte < end ? end : dataEnd,
-    recovered: isCrashed ? end - point.offset : 0,
+    recovered: point === null ? 0 : end - point.offset,
     damagedTail: isCorrupt ? tail : null,
     patches: patches.filter(({ offset }) => offset < end),
-    point: isCrashed ? point : null
+    point
   }
 }
 
@@ -110,19 +108,6 @@ async function lastData (read, size, lastNonZero) {
     if (!isZeros(bytes)) return start + bytes.findLastIndex(byte => byte !== 0)
   }
   return -1
-}
-
-/**
- * @param {Read} read
- * @param {number} size
- * @param {number} offset of a recovery point
- * @param {number} blockSize
- * @returns {Promise<boolean>} false: no record ends there, so it was made for another file
- */
-async function belongsToFile (read, size, offset, blockSize) {
-  if (!Number.isSafeInteger(offset) || offset < 0 || offset > size) return false
-  const position = offset % blockSize
-  return position === 0 || isBoundary(await read(offset - position, position))
 }
 
 /**

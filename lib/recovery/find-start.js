@@ -7,11 +7,9 @@ const { isHole, isHoleLength } = require('../format/hole')
 const layout = require('../format/layout')
 const { findProblem } = require('../format/validation')
 const { isZeros } = require('../format/zeros')
-const { isThere } = require('./deletions')
 
 /**
- * @typedef {import('./deletions').Read} Read
- * @typedef {import('../storage/recovery-point').RecoveryPoint} RecoveryPoint
+ * @typedef {import('./find-end').Read} Read
  * @typedef {{ from: number, start: number }} Trim blocks that are being trimmed: from the start before, to the start of the log
  */
 
@@ -54,26 +52,6 @@ async function dataBefore (isTrimmed, number) {
 }
 
 /**
- * @param {Read} read
- * @param {number} size the file's, in bytes
- * @param {RecoveryPoint | null} point
- * @param {number} blockSize
- * @returns {Promise<Trim | null>} what has to be trimmed, or is being trimmed, by the recovery point; null: nothing, or it
- *   was made for another file
- */
-async function ownTrim (read, size, point, blockSize) {
-  const { start, trimming, isHeld } = point ?? {}
-  if (start === undefined || trimming === undefined) return null
-  const trim = { from: trimming.from, start }
-  // a live writer made it for the log that it has open
-  if (isHeld) return trim
-  if (start % blockSize !== 0 || trimming.from % blockSize !== 0 || start >= size) return null
-  const block = await read(start, Math.min(blockSize, size - start))
-  // all of the block may have been deleted since
-  return isThere(trimming.tie, block, start) || (block.length === blockSize && isValidHole(block)) ? trim : null
-}
-
-/**
  * @param {Buffer} block a whole block
  * @returns {boolean}
  */
@@ -81,4 +59,4 @@ function isValidHole (block) {
   return findProblem(block, true) === null && isHole(block)
 }
 
-module.exports = { findStart, ownTrim }
+module.exports = { findStart }

@@ -2,34 +2,24 @@
 
 // What a log's file has yet to get, by the recovery point beside it.
 
-const { applyPatches, ownDeletions, patchesOf } = require('./deletions')
+const { applyPatches, patchesOf } = require('../format/deletions')
 
 /**
- * @typedef {import('../storage/recovery-point').RecoveryPoint} RecoveryPoint
- * @typedef {import('./deletions').Patch} Patch
- * @typedef {import('./deletions').Read} Read
+ * @typedef {import('./recovery-point').RecoveryPoint} RecoveryPoint
+ * @typedef {import('../format/deletions').Patch} Patch
+ * @typedef {import('./find-end').Read} Read
  */
 
 /**
- * @param {Read} read
- * @param {number} size the file's, in bytes
  * @param {RecoveryPoint | null} point
  * @param {number} blockSize
- * @returns {Promise<{ patches: Patch[], deleted: Set<number>, isComplete: boolean }>} patches: of deletions that were made for this
- *   file, if it has any others. deleted: seqs of their records. isComplete: all were made for this file
+ * @returns {{ patches: Patch[], deleted: Set<number> }} deleted: seqs of the records that are deleted one by one
  */
-async function ownPatches (read, size, point, blockSize) {
-  if (point === null) return { patches: [], deleted: new Set(), isComplete: true }
-  const { start = 0 } = point
+function ownPatches (point, blockSize) {
+  if (point === null) return { patches: [], deleted: new Set() }
   // of what is trimmed, nothing has to be deleted
-  const listed = point.deletions.filter(({ block }) => block >= start)
-  // a live writer made them for the log that it has open
-  const deletions = point.isHeld ? listed : await ownDeletions(read, size, listed, blockSize)
-  return {
-    patches: patchesOf(deletions, blockSize),
-    deleted: new Set(deletions.flatMap(({ records }) => records.map(({ seq }) => seq))),
-    isComplete: deletions.length === listed.length
-  }
+  const deletions = point.deletions.filter(({ block }) => block >= point.start)
+  return { patches: patchesOf(deletions, blockSize), deleted: new Set(deletions.flatMap(({ records }) => records.map(({ seq }) => seq))) }
 }
 
 /**

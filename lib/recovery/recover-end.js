@@ -1,12 +1,13 @@
 'use strict'
 
-// What a process does with a log's file before it writes to it: finds where the log ends,
-// and recovers it after a crash.
+// What a process does with a log's file before it writes to it: finds where the log ends, and recovers it after a crash.
 
+const { ownMetadata, tieAt } = require('./belonging')
 const { findBlockSize } = require('./block-size')
-const { countOnOpening, countToLeave } = require('./count-records')
+const { countOnOpening } = require('./count-records')
 const { findEnd } = require('./find-end')
 const { recover } = require('./recover')
+const { generationOf, pointOf } = require('./recovery-point')
 const { DEFAULT_BLOCK_SIZE } = require('../options')
 
 /**
@@ -15,25 +16,62 @@ const { DEFAULT_BLOCK_SIZE } = require('../options')
  * @param {{ blockSize: number | undefined, checksum: boolean, isWhole: (data: Buffer) => boolean, large?: boolean, smallLog?: number,
  *   retain?: import('../space/retain-options').RetainOptions | null }} options blockSize: what the caller asked for. smallLog: see `countOnOpening`
  * @returns {Promise<{ blockSize: number, found: import('./find-end').Found, cut: import('../types').Cut | null, recovered: number,
- *   counted: import('./count-records').Counted }>}
+ *   counted: import('./count-records').Counted, generation: import('../storage/metadata-text').Generation }>}
  *   cut: what was truncated. recovered: bytes behind the recovery point that were valid
  */
 async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole, large, smallLog, retain }) {
-  const [size, point] = await Promise.all([io.size(), io.readPoint()])
-  const blockSize = await findBlockSize(io.read, size, wanted, DEFAULT_BLOCK_SIZE, filename, point, io.hasPoint)
-  const found = await findEnd(io.read, size, point, { blockSize, checksum, isWhole, large, canHavePoint: io.hasPoint, lastNonZero: io.lastNonZero })
+  const size = await io.size()
+  const { metadata, point } = await loadMetadata(io, size)
+  const blockSize = await findBlockSize(io.read, size, wanted, DEFAULT_BLOCK_SIZE, filename, metadata, io.hasMetadata)
+  const found = await findEnd(io.read, size, point, { blockSize, checksum, isWhole, large, canHavePoint: io.hasMetadata, lastNonZero: io.lastNonZero })
   const mustRecover = point !== null || found.cut > 0 || found.damagedTail !== null
   const cutName = mustRecover ? await recover(io, found, blockSize) : null
   // of a storage, nothing tells whether it was closed: what a killed process wrote may not be durable
-  if (!io.hasPoint && !mustRecover && size > 0) await io.sync()
+  if (!io.hasMetadata && !mustRecover && size > 0) await io.sync()
   const cut = found.cut > 0 ? { offset: found.kept, bytes: found.cut, filename: cutName } : null
   // with large records, retention counts otherwise
-  const counted = await countOnOpening(io, found, blockSize, smallLog, retain?.records !== undefined && !large)
-  if (mustRecover) {
-    await io.writeCount(countToLeave(counted.records, found.kept - found.start, smallLog))
-    await io.removePoint()
+  const counted = await countOnOpening(io, found, blockSize, metadata, smallLog, retain?.records !== undefined && !large)
+  if (point !== null) await noteRecovered(io, found, blockSize, counted.records)
+  return { blockSize, found, cut, recovered: mustRecover ? found.recovered : 0, counted, generation: generationOf(metadata) }
+}
+
+/**
+ * @param {import('../storage/promisified-file').Io} io
+ * @param {number} size the file's, in bytes
+ * @returns {Promise<{ metadata: import('../storage/metadata-text').Metadata | null, point: import('./recovery-point').RecoveryPoint | null }>}
+ *   metadata: null if there is none that belongs to the file. point: null if the log was closed
+ */
+async function loadMetadata (io, size) {
+  const found = await io.readMetadata()
+  const own = found && await ownMetadata(io.read, size, found.metadata, false)
+  if (io.metadata !== null) io.metadata.load(own, found?.size ?? 0)
+  if (found === null || own === null) return { metadata: null, point: null }
+  // the compaction has ended
+  if (io.metadata !== null && found.metadata.next !== null) io.metadata.mustReplace = true
+  return { metadata: own, point: own.closed ? null : pointOf(own, found.version, null, false) }
+}
+
+/**
+ * The log is as if it had been closed. Without this, the next opening recovers it again.
+ * @param {import('../storage/promisified-file').Io} io
+ * @param {import('./find-end').Found} found
+ * @param {number} blockSize
+ * @param {number | null} records
+ */
+async function noteRecovered (io, { start, kept, damagedTail }, blockSize, records) {
+  const metadata = /** @type {import('../storage/metadata-file').MetadataFile} */ (io.metadata)
+  const end = await io.size()
+  const before = /** @type {import('../storage/metadata-text').Metadata} */ (metadata.metadata)
+  const known = damagedTail === null && end === kept ? records : null
+  const place = { end, tie: await tieAt(io.read, end, blockSize, []), records: known, start, freed: start, blockSize, dropped: Number.MAX_SAFE_INTEGER }
+  try {
+    // not appended: of what another process has written, a power cut may have taken a part, and an fsync that failed may leave one out
+    await metadata.replace({ ...before, ...place, deletions: [], next: null })
+    // only once the name is durable: a power cut must not bring back the file before when nobody recovers the log any more
+    metadata.append({ closed: true }, true)
+  } catch {
+    // on a full disk
   }
-  return { blockSize, found, cut, recovered: mustRecover ? found.recovered : 0, counted }
 }
 
 module.exports = { recoverEnd }

@@ -76,14 +76,6 @@ function endOfLastBlock (block, blockSize) {
 }
 
 /**
- * @param {Buffer} bytes from the start of a block
- * @returns {boolean} whether a record can end with the last of them; corruption before it does not count
- */
-function isBoundary (bytes) {
-  return endOfRecords(bytes, 0, bytes.length) === bytes.length || lastFrame(bytes, 0) !== -1
-}
-
-/**
  * @param {Buffer} bytes
  * @param {number} from
  * @returns {number} where a record starts that ends with the last byte; -1 if none does
@@ -151,4 +143,4 @@ function endOfFirst (block, end) {
   return -1
 }
 
-module.exports = { endOfUnsynced, endOfLastBlock, isBoundary, lastFrame, lastRecord, isUnfinishedBatch }
+module.exports = { endOfUnsynced, endOfLastBlock, lastFrame, lastRecord, isUnfinishedBatch }

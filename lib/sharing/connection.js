@@ -13,12 +13,11 @@ const MAX_FRAME = 16 * 1024 * 1024
 /**
  * @typedef {object} Listeners
  * @property {(welcome: import('./frames').Welcome) => void} onwelcome
- * @property {(end: number, lastSeq: number) => void} onend
+ * @property {() => void} onlook the log may have changed
  * @property {(run: import('./frames').Run) => void} onack
  * @property {(epoch: number, error: Error) => void} onnack
  * @property {(request: number, error: Error | null, result?: import('./requests').Result) => void} onreply
  * @property {(id: string) => void} oncompacted the log is another file from here on
- * @property {(blocks: number[]) => void} ondeleted
  * @property {() => void} oninput everything that has arrived at once was passed on
  * @property {(refusal: Error | null) => void} onclose called once. refusal: the owner has said why
  */
@@ -108,10 +107,8 @@ class Connection {
     if (type === frames.WELCOME) return this.onwelcome(body)
     if (!this.isWelcome) throw errors.protocol(`the owner has sent a frame of type ${type} before WELCOME`)
     if (type === frames.ACK) listeners.onack(bodies.parseAck(body))
-    else if (type === frames.END) {
-      const { end, lastSeq } = bodies.parseEnd(body)
-      listeners.onend(end, lastSeq)
-    } else if (type === frames.NACK) {
+    else if (type === frames.LOOK) listeners.onlook()
+    else if (type === frames.NACK) {
       const { epoch, error } = bodies.parseNack(body)
       listeners.onnack(epoch, error)
     } else if (type === frames.REPLY) {
@@ -126,9 +123,7 @@ class Connection {
     } else if (type === frames.COMPACTION) {
       const { request, compacted } = bodies.parseCompaction(body)
       listeners.onreply(request, null, compacted)
-    } else if (type === frames.COMPACTED) {
-      listeners.oncompacted(body.toString())
-    } else if (type === frames.DELETED) listeners.ondeleted(bodies.parseDeleted(body))
+    } else if (type === frames.COMPACTED) listeners.oncompacted(body.toString())
   }
 
   /** @param {Buffer} body */

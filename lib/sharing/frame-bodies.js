@@ -4,7 +4,7 @@
 // checked. Pure.
 
 const errors = require('../errors')
-const { APPEND_SIZE, CHECKSUM, HEADER_SIZE, ID_SIZE, MAGIC, NO_SEQ, RUN_SIZE, UNKNOWN, VERSION } = require('./frames')
+const { APPEND_SIZE, CHECKSUM, HEADER_SIZE, ID_SIZE, MAGIC, RUN_SIZE, UNKNOWN, VERSION } = require('./frames')
 
 /**
  * @typedef {import('./frames').Hello} Hello
@@ -59,11 +59,10 @@ function parseHello (body) {
  * @returns {Welcome}
  */
 function parseWelcome (body) {
-  mustHave(body, 42, true)
-  const count = body.readUInt32LE(38)
-  const afterRuns = 42 + count * RUN_SIZE
-  mustHave(body, afterRuns + 8, true)
-  const lastSeq = readU64(body, 30)
+  mustHave(body, 26, true)
+  const count = body.readUInt32LE(22)
+  const afterRuns = 26 + count * RUN_SIZE
+  mustHave(body, afterRuns, true)
   return {
     version: body[0],
     checksum: (body[1] & CHECKSUM) !== 0,
@@ -72,11 +71,8 @@ function parseWelcome (body) {
     window: body.readUInt32LE(6),
     epoch: body.readUInt32LE(10),
     stored: readU64(body, 14),
-    end: readU64(body, 22),
-    lastSeq: lastSeq === NO_SEQ ? -1 : lastSeq,
-    runs: Array.from({ length: count }, (_, i) => readRun(body, 42 + i * RUN_SIZE)),
-    start: readU64(body, afterRuns),
-    id: body.toString('utf8', afterRuns + 8)
+    runs: Array.from({ length: count }, (_, i) => readRun(body, 26 + i * RUN_SIZE)),
+    id: body.toString('utf8', afterRuns)
   }
 }
 
@@ -98,16 +94,6 @@ function readRun (body, at) {
 function parseAck (body) {
   mustHave(body, RUN_SIZE)
   return readRun(body, 0)
-}
-
-/**
- * @param {Buffer} body
- * @returns {{ end: number, lastSeq: number }}
- */
-function parseEnd (body) {
-  mustHave(body, 16)
-  const lastSeq = readU64(body, 8)
-  return { end: readU64(body, 0), lastSeq: lastSeq === NO_SEQ ? -1 : lastSeq }
 }
 
 /**
@@ -216,15 +202,6 @@ function parseNack (body) {
 
 /**
  * @param {Buffer} body
- * @returns {number[]}
- */
-function parseDeleted (body) {
-  if (body.length % 8 !== 0) throw errors.protocol(`DELETED has ${body.length} bytes, which is not a multiple of 8`)
-  return Array.from({ length: body.length / 8 }, (_, i) => readU64(body, i * 8))
-}
-
-/**
- * @param {Buffer} body
  * @param {number} size
  * @param {boolean} [orMore]
  */
@@ -238,7 +215,6 @@ module.exports = {
   parseHello,
   parseWelcome,
   parseAck,
-  parseEnd,
   parseAppend,
   parseDelete,
   parseDeleteRange,
@@ -248,6 +224,5 @@ module.exports = {
   parseCompaction,
   parseSync,
   parseReply,
-  parseNack,
-  parseDeleted
+  parseNack
 }

@@ -21,9 +21,6 @@ const APPEND_SIZE = HEADER_SIZE + 4 + 8 + 4 + 8 + 1
 const ID_SIZE = 16
 const RUN_SIZE = 8 + 4 + 8
 
-/** Stands for the seq of the last record of a log that has none. */
-const NO_SEQ = Number.MAX_SAFE_INTEGER
-
 const HELLO = 1
 const APPEND = 2
 const DELETE = 3
@@ -36,11 +33,10 @@ const TRIM = 9
 const COMPACT = 10
 const FOLLOWED = 11
 const WELCOME = 16
-const END = 17
+const LOOK = 17
 const ACK = 18
 const NACK = 19
 const REPLY = 20
-const DELETED = 21
 const PONG = 22
 const REFUSED = 23
 const RECLAIMED = 24
@@ -77,10 +73,7 @@ const UNKNOWN = 2
  * @property {number} window in bytes
  * @property {number} epoch
  * @property {number} stored the highest number that is stored
- * @property {number} end offset
- * @property {number} lastSeq -1 if there is none
  * @property {Run[]} runs
- * @property {number} start of the log
  * @property {string} id of the log; another one after each compaction
  *
  * @typedef {object} AppendHeader
@@ -128,18 +121,16 @@ function hello ({ id, answered, sent, pid }) {
 }
 
 /** @param {Omit<Welcome, 'version'>} welcome */
-function welcome ({ checksum, isUnknown, blockSize, window, epoch, stored, end, lastSeq, runs, start, id }) {
-  const bytes = frame(WELCOME, 2 + 12 + 24 + 4 + runs.length * RUN_SIZE + 8 + Buffer.byteLength(id))
+function welcome ({ checksum, isUnknown, blockSize, window, epoch, stored, runs, id }) {
+  const bytes = frame(WELCOME, 2 + 12 + 8 + 4 + runs.length * RUN_SIZE + Buffer.byteLength(id))
   let at = bytes.writeUInt8(VERSION, HEADER_SIZE)
   at = bytes.writeUInt8((checksum ? CHECKSUM : 0) | (isUnknown ? UNKNOWN : 0), at)
   at = bytes.writeUInt32LE(blockSize, at)
   at = bytes.writeUInt32LE(window, at)
   at = bytes.writeUInt32LE(epoch, at)
   at = writeU64(bytes, stored, at)
-  at = writeEnd(bytes, end, lastSeq, at)
   at = bytes.writeUInt32LE(runs.length, at)
   for (const run of runs) at = writeRun(bytes, run, at)
-  at = writeU64(bytes, start, at)
   bytes.write(id, at)
   return bytes
 }
@@ -153,26 +144,6 @@ function writeRun (bytes, { first, count, seq }, at) {
   at = writeU64(bytes, first + count - 1, at)
   at = bytes.writeUInt32LE(count, at)
   return writeU64(bytes, seq, at)
-}
-
-/**
- * @param {Buffer} bytes
- * @param {number} end
- * @param {number} lastSeq
- * @param {number} at
- */
-function writeEnd (bytes, end, lastSeq, at) {
-  return writeU64(bytes, lastSeq === -1 ? NO_SEQ : lastSeq, writeU64(bytes, end, at))
-}
-
-/**
- * @param {number} end
- * @param {number} lastSeq
- */
-function end (end, lastSeq) {
-  const bytes = frame(END, 16)
-  writeEnd(bytes, end, lastSeq, HEADER_SIZE)
-  return bytes
 }
 
 /** @param {Run} run */
@@ -329,19 +300,11 @@ function refused (err) {
   return bytes
 }
 
-/** @param {Iterable<number>} numbers of blocks */
-function deleted (numbers) {
-  const list = [...numbers]
-  const bytes = frame(DELETED, list.length * 8)
-  let at = HEADER_SIZE
-  for (const number of list) at = writeU64(bytes, number, at)
-  return bytes
-}
-
 const ping = () => frame(PING, 0)
 const pong = () => frame(PONG, 0)
 const bye = () => frame(BYE, 0)
 const followed = () => frame(FOLLOWED, 0)
+const look = () => frame(LOOK, 0)
 
 // Errors
 
@@ -379,7 +342,6 @@ module.exports = {
   APPEND_SIZE,
   ID_SIZE,
   RUN_SIZE,
-  NO_SEQ,
   HELLO,
   APPEND,
   DELETE,
@@ -392,11 +354,10 @@ module.exports = {
   COMPACT,
   FOLLOWED,
   WELCOME,
-  END,
+  LOOK,
   ACK,
   NACK,
   REPLY,
-  DELETED,
   PONG,
   REFUSED,
   RECLAIMED,
@@ -410,7 +371,6 @@ module.exports = {
   UNKNOWN,
   hello,
   welcome,
-  end,
   ack,
   writeAppendHeader,
   del,
@@ -426,9 +386,9 @@ module.exports = {
   reply,
   nack,
   refused,
-  deleted,
   ping,
   pong,
   bye,
-  followed
+  followed,
+  look
 }

@@ -1,18 +1,9 @@
 'use strict'
 
-// The journal beside a shared log: which records of which clients its owner is about to store,
-// and where. It tells the next owner, after the death of this one, what is stored already. It
-// has to survive a process, not the machine.
+// What the owner of a shared log says in FILE.meta of the records of its clients: which it is about to store, and where. It tells the
+// next owner, after the death of this one, what is stored already. It has to survive a process, not the machine: nothing is fsynced.
 
-const fs = require('fs')
-const { nullIfMissing } = require('../storage/directory')
-const { CLIENT, ENTRY_SIZE, FORGET, HEADER_SIZE, MAX_SLOT, MOVE, RUN, VOID } = require('./journal-entries')
-const { JournalFile } = require('./journal-file')
-
-/** Bytes that the file may have before it is replaced by a snapshot. */
-const MAX_SIZE = 1024 * 1024
-/** It is not replaced before it is this many times as large as the last snapshot. */
-const MAX_GROWTH = 4
+const { CLIENT, FORGET, MOVE, RUN, VOID, decodeEntry, encodeEntry } = require('./journal-entries')
 
 /**
  * @typedef {import('./journal-entries').Entry} Entry
@@ -27,49 +18,27 @@ const MAX_GROWTH = 4
 
 /**
  * What is queued is written by `flush`, before the records that it announces are written to the log.
- * While that fails, nothing may be written to the log; nor before `start` has succeeded. The
- * journal does not read the log: after each failed write, the caller says from where on it was rolled back.
+ * While that fails, nothing may be written to the log. The journal does not read the log: after each failed write, the
+ * caller says from where on it was rolled back.
  */
 class Journal {
   /**
-   * @param {string} filename of the journal
-   * @param {() => import('fs').Stats} logStatus of the log, whose mode and owner the file gets
-   * @param {() => Iterable<Client>} listClients all that were added and not forgotten; called by `flush`
-   * @param {number} [maxSize] in bytes
+   * @param {import('../storage/metadata-file').MetadataFile} metadata
+   * @param {() => Iterable<Client>} listClients all that were added and not forgotten
    */
-  constructor (filename, logStatus, listClients, maxSize = MAX_SIZE) {
-    this.file = new JournalFile(filename, logStatus)
+  constructor (metadata, listClients) {
+    this.metadata = metadata
     this.listClients = listClients
-    this.maxSize = maxSize
-    /** The size at which the file is replaced. */
-    this.replaceAt = 0
     /** What is not in the file yet. @type {Entry[]} */
     this.queue = []
-    /** No run in the file reaches beyond this offset. */
-    this.clippedAt = 0
     /** While the log moves to another file. @type {import('./journal-entries').MoveEntry | null} */
     this.move = null
     this.slots = new Slots()
   }
 
-  /**
-   * @returns {Entry[]} what an earlier owner has left; empty if there is no journal, or nothing in it is valid
-   * @throws the system's error if it cannot be read
-   */
+  /** @returns {Entry[]} what an earlier owner has left */
   read () {
-    return this.file.read()
-  }
-
-  /**
-   * Starts a new journal in the place of what an earlier owner has left. If that fails, the earlier one stays.
-   * @param {Iterable<Client>} clients
-   * @returns {Error | null}
-   */
-  start (clients) {
-    this.file.close()
-    this.slots = new Slots()
-    this.queue = []
-    return this.replace(clients)
+    return (this.metadata.metadata?.clients ?? []).map(decodeEntry)
   }
 
   /**
@@ -99,7 +68,7 @@ class Journal {
     this.queue = this.queue.filter(entry => entry.type !== RUN || entry.seq < offset)
     const last = this.queue.at(-1)
     if (last?.type === VOID) last.offset = Math.min(last.offset, offset)
-    else if (offset < this.clippedAt || this.queue.some(({ type }) => type === RUN)) this.queue.push({ type: VOID, offset })
+    else this.queue.push({ type: VOID, offset })
   }
 
   /**
@@ -110,7 +79,6 @@ class Journal {
    */
   startMove (offset, base) {
     this.move = { type: MOVE, offset, base }
-    if (this.file.size === 0) return
     this.queue.push(this.move)
     const err = this.flush()
     if (err !== null) throw err
@@ -122,7 +90,7 @@ class Journal {
     this.move = null
     if (move === null) return
     if (isMoved) this.queue = this.queue.filter(entry => entry.type !== RUN || entry.seq < move.offset)
-    else if (this.file.size > 0) this.queue.push({ ...move, base: 0 })
+    else this.queue.push({ ...move, base: 0 })
   }
 
   /** @param {number} slot of a client that does not come back */
@@ -135,11 +103,6 @@ class Journal {
     return this.move === null ? this.queue : this.queue.filter(({ type }) => type !== RUN)
   }
 
-  /** That was written. */
-  clearDue () {
-    this.queue = this.move === null ? [] : this.queue.filter(({ type }) => type === RUN)
-  }
-
   /**
    * Writes what is queued, at once. If that fails, it stays queued.
    * @returns {Error | null}
@@ -147,90 +110,32 @@ class Journal {
   flush () {
     const { due } = this
     if (due.length === 0) return null
-    const { size } = this.file
-    if (size > 0 && size + due.length * ENTRY_SIZE > this.replaceAt) {
-      if (this.replace(this.listClients()) === null) return null
-      // the disk may be full; there may be room later
-      this.replaceAt = size + this.maxSize
+    try {
+      this.metadata.append({ clients: due.map(encodeEntry) })
+    } catch (err) {
+      return /** @type {Error} */ (err)
     }
-    // though it may fail: a part of it may be in the file then
-    this.noteRuns(due)
-    const err = this.file.append(due)
-    if (err === null) this.clearDue()
-    return err
-  }
-
-  /**
-   * Replaces the file by a snapshot and what is queued.
-   * @param {Iterable<Client>} clients
-   * @returns {Error | null}
-   */
-  replace (clients) {
-    const snapshot = this.snapshot(clients)
-    const entries = [...snapshot, ...this.move === null ? [] : [this.move], ...this.due]
-    const err = this.file.replace(entries)
-    if (err !== null) return err
-    this.replaceAt = Math.max(this.maxSize, MAX_GROWTH * (HEADER_SIZE + snapshot.length * ENTRY_SIZE))
-    this.clippedAt = 0
-    this.noteRuns(entries)
-    this.clearDue()
-    this.slots.reuseForgotten()
+    this.queue = this.move === null ? [] : this.queue.filter(({ type }) => type === RUN)
     return null
   }
 
   /**
-   * @param {Iterable<Client>} clients
-   * @returns {Entry[]} runs are in the order of their seqs, as in any journal
+   * For a snapshot of FILE.meta.
+   * @returns {import('../storage/metadata-text').ClientLine[]} runs are in the order of their seqs, as in any journal
    */
-  snapshot (clients) {
+  snapshot () {
     /** @type {Entry[]} */
     const entries = []
     /** @type {RunEntry[]} */
     const runEntries = []
-    for (const { id, stored, runs } of clients) {
+    for (const { id, stored, runs } of this.listClients()) {
       const slot = this.slots.of(id)
       entries.push({ type: CLIENT, slot, id, stored })
       for (const { first, count, seq } of runs) runEntries.push({ type: RUN, slot, first, count, seq })
     }
-    return [...entries, ...runEntries.sort((a, b) => a.seq - b.seq)]
+    this.slots.reuseForgotten()
+    return [...entries, ...runEntries.sort((a, b) => a.seq - b.seq), ...this.move === null ? [] : [this.move]].map(encodeEntry)
   }
-
-  /** @param {Entry[]} entries that come into the file */
-  noteRuns (entries) {
-    for (const entry of entries) {
-      if (entry.type === RUN) this.clippedAt = Infinity
-      else if (entry.type === VOID) this.clippedAt = Math.min(this.clippedAt, entry.offset)
-    }
-  }
-
-  /**
-   * Removes the file.
-   * @returns {Error | null}
-   */
-  remove () {
-    return this.file.remove()
-  }
-
-  /** Closes the file, which stays for the next owner. */
-  close () {
-    this.file.close()
-  }
-}
-
-/**
- * @param {string} filename of a log
- * @returns {string} of its journal
- */
-function journalName (filename) {
-  return filename + '.clients'
-}
-
-/**
- * For a process that opens the log without sharing it: the clients of earlier owners cannot go on.
- * @param {string} filename of a log
- */
-async function removeJournal (filename) {
-  if (fs.existsSync(journalName(filename))) await fs.promises.unlink(journalName(filename)).catch(nullIfMissing)
 }
 
 /** Numbers that stand for the clients in a journal. */
@@ -243,7 +148,7 @@ class Slots {
     this.next = 0
     /** Those that another client may get. @type {number[]} */
     this.free = []
-    /** Those of clients that were forgotten since the journal was replaced. @type {number[]} */
+    /** Those of clients that were forgotten since the last snapshot. @type {number[]} */
     this.forgotten = []
   }
 
@@ -252,7 +157,6 @@ class Slots {
     const key = id.toString('hex')
     let slot = this.slots.get(key)
     if (slot === undefined) {
-      if (this.free.length === 0 && this.next > MAX_SLOT) throw new RangeError(`a journal has at most ${MAX_SLOT + 1} clients`)
       slot = this.free.pop() ?? this.next++
       this.slots.set(key, slot)
       this.ids.set(slot, key)
@@ -279,4 +183,4 @@ class Slots {
   }
 }
 
-module.exports = { Journal, journalName, removeJournal }
+module.exports = { Journal }

@@ -4,6 +4,7 @@
 // It outlives their connections, and through the journal the owner.
 
 const { MAX_FRAME } = require('./frames')
+const { Journal } = require('./journal')
 const { storedRuns } = require('./stored-runs')
 
 /** Milliseconds after which a client that does not come back is forgotten. */
@@ -50,18 +51,18 @@ class KnownClient {
 
 class KnownClients {
   /**
-   * @param {(listClients: () => Iterable<import('./journal').Client>) => import('./journal').Journal} createJournal
+   * @param {import('../storage/metadata-file').MetadataFile} metadata
    * @param {import('../clock').Clock} clock
    */
-  constructor (createJournal, clock) {
+  constructor (metadata, clock) {
     this.clock = clock
     /** By id, in hex. @type {Map<string, KnownClient>} */
     this.clients = new Map()
-    this.journal = createJournal(() => this.list())
+    this.journal = new Journal(metadata, () => this.list())
     /** Those of this process, from when it was a client, that are with the writer. @type {Run[]} */
     this.own = []
-    /** Whether there is a journal to write to: not before the first client. */
-    this.hasStarted = false
+    /** Makes FILE.meta say that the log is open. @type {() => Error | null} why it does not; null: it does */
+    this.problem = () => null
   }
 
   /**
@@ -70,30 +71,15 @@ class KnownClients {
    * @param {import('./stored-runs').Read} read
    * @param {number} blockSize
    * @param {number} start of the log
-   * @throws the system's error if the journal cannot be read or replaced
    */
   async load (end, read, blockSize, start) {
-    const entries = this.journal.read()
-    if (entries.length === 0) {
-      // a file without a valid entry: no later owner may read it either
-      const err = this.journal.remove()
-      if (err !== null) throw err
-      return
-    }
-    const stored = await storedRuns(entries, end, read, blockSize, start)
+    const stored = await storedRuns(this.journal.read(), end, read, blockSize, start)
     const now = this.clock.now()
     for (const [key, client] of stored) {
-      this.clients.set(key, new KnownClient(client.id, client.stored, client.runs, now))
+      const known = new KnownClient(client.id, client.stored, client.runs, now)
+      known.slot = this.journal.slots.of(client.id)
+      this.clients.set(key, known)
     }
-    this.start()
-  }
-
-  /** @throws the system's error if the journal cannot be written */
-  start () {
-    const err = this.journal.start(this.list())
-    if (err !== null) throw err
-    this.hasStarted = true
-    for (const client of this.clients.values()) client.slot = this.journal.addClient(client.id, client.stored)
   }
 
   /** @returns {Iterable<import('./journal').Client>} */
@@ -115,7 +101,8 @@ class KnownClients {
       this.dropAbsent()
       this.clients.set(key, client)
       try {
-        if (!this.hasStarted) this.start()
+        const problem = this.problem()
+        if (problem !== null) throw problem
         client.slot = this.journal.addClient(client.id, client.stored)
         const err = this.journal.flush()
         if (err !== null) throw err
@@ -218,13 +205,10 @@ class KnownClients {
     })
   }
 
-  /** The log is closed: what the next owner may have to know stays. */
+  /** The log is about to be closed: what the next owner may have to know stays. */
   close () {
     this.dropAbsent()
-    if (!this.hasStarted) return
-    // clients that are absent may come back: it stays for them
-    if (this.clients.size === 0 || this.journal.flush() !== null) this.journal.remove()
-    this.journal.close()
+    if (this.clients.size > 0) this.journal.flush()
   }
 }
 

@@ -7,11 +7,10 @@ const errors = require('../errors')
 const { problemOf } = require('../read/get')
 const { openBlocks } = require('../read/open-blocks')
 const { recoverEnd } = require('../recovery/recover-end')
-const { settleGeneration } = require('../space/log-id')
+const { settleMap } = require('../space/offset-map')
 const { retain } = require('../space/retention')
-const { removeUnfinished } = require('../space/compaction-files')
+const { removeUnfinished } = require('../space/unfinished-files')
 const { Writer } = require('../write/writer')
-const { Journal, journalName } = require('./journal')
 const { KnownClients } = require('./known-clients')
 const { Server } = require('./server')
 
@@ -23,13 +22,12 @@ class Owner {
   /**
    * @param {import('../opening').Context} context
    * @param {import('../storage/promisified-file').Io} io
-   * @param {string} path of the log
    */
-  constructor (context, io, path) {
+  constructor (context, io) {
     const { file, settings, clock } = context
     this.context = context
     this.io = io
-    this.clients = new KnownClients(list => new Journal(journalName(path), () => file.status(), list), clock)
+    this.clients = new KnownClients(/** @type {import('../storage/metadata-file').MetadataFile} */ (file.metadata), clock)
     this.server = new Server({ ackInterval: settings.ackInterval, filename: file.filename }, this.clients, clock)
     /** Set when the log is open. @type {Writer} */
     this.writer = /** @type {any} */ (null)
@@ -53,30 +51,45 @@ class Owner {
     await removeUnfinished(path)
     const { checksum } = settings
     const wanted = before?.blocks.blockSize ?? settings.blockSize
-    const { blockSize, found, cut, recovered, counted } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole, large: settings.large, retain: settings.retain })
+    const { blockSize, found, cut, recovered, counted, generation } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole, large: settings.large, retain: settings.retain })
     await clients.load(found.kept, io.read, blockSize, found.start)
+    const { id, base } = generation
+    await settleMap(path, id)
     const { blocks, reader } = before ?? openBlocks(context, blockSize)
-    // the owner before may have told of a trim that it had not recorded: the file has these blocks still
+    // from here on, nothing fails after which this process would go on as a client
     if (found.start !== blocks.start) blocks.trim(found.start)
+    blocks.base = base
     // the file has all that was deleted now
     blocks.followedPoint = null
     blocks.overrides.clear()
     await moveTail(blocks, found.tail, file.filename)
-    const writer = new Writer(file, blocks, { ...settings, blockSize, counted }, limits, found.lastSeq, (seq) => {
+    const writer = new Writer(file, blocks, { ...settings, blockSize, counted, generation }, limits, found.lastSeq, (seq) => {
       server.advanced()
       listeners.onadvance(seq)
     }, clock)
     retain(writer, settings, records)
     writer.journal = clients.journal
-    writer.onrewritten = (numbers) => server.rewritten(numbers)
+    writer.onrewritten = () => server.changed()
     writer.onmoving = (map, distance) => server.moved(map, distance)
     writer.whenFollowed = () => server.whenFollowed(settings.timeout)
-    // one that moves to another file reads the block in which the log ended there
-    writer.isClientWaitingFor = (start, end) => server.hasBehind || clients.mayAskFor(start, end, blockSize)
+    writer.isClientWaitingFor = (start, end) => clients.mayAskFor(start, end, blockSize)
     this.writer = writer
-    const { id, base } = await settleGeneration(file.location, found.start)
-    blocks.base = base
+    await this.prepare(writer)
     return { blocks, reader, writer, cut, recovered, id }
+  }
+
+  /** @param {Writer} writer FILE.meta says that the log is open, before a client is welcome */
+  async prepare ({ metadata }) {
+    /** @type {Error | null} */
+    let problem = null
+    const write = () => metadata.write().then(() => { problem = null }, err => { problem = err })
+    metadata.listClients = () => this.clients.journal.snapshot()
+    // on a full disk, it is tried again for each client that comes
+    this.clients.problem = () => {
+      if (problem !== null) write()
+      return problem
+    }
+    await write()
   }
 
   /**
@@ -92,16 +105,14 @@ class Owner {
   /** It could not open the log. */
   async giveUp () {
     await this.server.close()
-    // it stays for the next attempt, or the next owner
-    this.clients.journal.close()
   }
 
   /** @param {(err: Error | null) => void} cb everything that was appended is stored and durable */
   close (cb) {
-    this.server.close().then(() => this.writer.close((err) => {
+    this.server.close().then(() => {
       this.clients.close()
-      cb(err ?? null)
-    }))
+      this.writer.close((err) => cb(err ?? null))
+    })
   }
 }
 

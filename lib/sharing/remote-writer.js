@@ -21,6 +21,12 @@ const { Requests } = require('./requests')
  * @typedef {import('./frame-packer').Frame} Frame
  * @typedef {import('./frames').Run} Run
  * @typedef {import('./frames').Welcome} Welcome
+ *
+ * @typedef {object} Listeners
+ * @property {() => void} onpending something begins to wait for the owner, or nothing does any more
+ * @property {(end: number, seq: number) => void} onacknowledged records of this process are acknowledged, the last of which has this seq and ends
+ *   at `end`. Their callers are not answered yet
+ * @property {(cb: () => void) => void} whenSeen calls back when readers of this process see what the owner has done by now
  */
 
 /** @type {import('./requests').SyncAsk} */
@@ -56,14 +62,14 @@ class RemoteWriter {
    * @param {string | null} filename
    * @param {import('../write/appender').Limits} limits
    * @param {boolean} isAlwaysForced whether every append has to be durable before it is acknowledged
-   * @param {() => void} onpending called when something begins to wait for the owner, and when nothing does any more
+   * @param {Listeners} listeners
    * @param {boolean} [large] whether records are sent as chunks that do not fit into a block
    */
-  constructor (filename, limits, isAlwaysForced, onpending, large = false) {
+  constructor (filename, limits, isAlwaysForced, listeners, large = false) {
     this.large = large
     this.filename = filename
     this.isAlwaysForced = isAlwaysForced
-    this.onpending = onpending
+    this.listeners = listeners
     this.flush = this.flush.bind(this)
     this.appender = new RemoteAppender(this, limits, large ? new LargeFramePacker() : new FramePacker())
     this.packer = this.appender.packer
@@ -78,8 +84,10 @@ class RemoteWriter {
     this.acknowledged = 0
     /** The highest number that was ever sent. */
     this.sent = 0
-    /** Of the log's last record. */
+    /** Of the last record in the log, as far as this process knows. */
     this.lastSeq = -1
+    /** Where the last record that was acknowledged to this process ends, and what `onacknowledged` was told of it. */
+    this.end = this.toldEnd = 0
     /** Bytes and number of the frames that are sent and not acknowledged. */
     this.bytesOnTheWay = 0
     this.framesOnTheWay = 0
@@ -91,6 +99,8 @@ class RemoteWriter {
     /** What is stored of the oldest group. */
     this.partStored = { records: 0, bytes: 0 }
     this.requests = new Requests()
+    /** Requests that the owner has answered, though readers of this process do not see that yet. */
+    this.unseen = 0
     /** Of the last compaction: an owner may acknowledge with seqs from before. @type {import('../space/offset-map').OffsetMap | null} */
     this.map = null
     this.isScheduled = false
@@ -280,7 +290,6 @@ class RemoteWriter {
     this.welcome = welcome
     if (this.packer instanceof LargeFramePacker) this.packer.most = layout.maxRecordSize(welcome.blockSize, welcome.checksum)
     this.epoch = welcome.epoch
-    this.lastSeq = welcome.lastSeq
     // what was given up since HELLO needs no answer
     for (const run of welcome.runs) if (run.first > this.acknowledged) this.onack(run)
     const first = this.packer.frames[0]
@@ -323,6 +332,8 @@ class RemoteWriter {
       this.resolve(number, now)
       if (frame.seqs !== null) frame.seqs[frame.acknowledged] = now
       if (!frame.isGivenUp) this.countStored(frame, size)
+      this.end = now + size
+      this.lastSeq = Math.max(this.lastSeq, now)
       position += size
       frame.position += size
       frame.acknowledged++
@@ -336,9 +347,12 @@ class RemoteWriter {
   /**
    * The log is another file now.
    * @param {import('../space/offset-map').OffsetMap} map
+   * @param {number} lastSeq of the last record in it
    */
-  moved (map) {
+  moved (map, lastSeq) {
     this.map = map
+    this.lastSeq = lastSeq
+    this.end = this.toldEnd = 0
     this.requests.move(map)
     // those that are stored, and not told yet, because others of their groups are not
     const { waiters: { groups }, nextGroup, nextCall, batches } = this
@@ -485,7 +499,12 @@ class RemoteWriter {
     // given up
     if (request === undefined) return
     if ('sync' in request.ask && error === null) this.onsynced(request.end)
-    this.waiters.ready.push({ answer: () => request.cb(error, result) })
+    this.unseen++
+    this.listeners.whenSeen(() => {
+      this.unseen--
+      this.waiters.ready.push({ answer: () => request.cb(error, result) })
+      this.settle()
+    })
   }
 
   /** @param {number} end the number of the last record that is durable for certain */
@@ -504,7 +523,8 @@ class RemoteWriter {
 
   /** Answers everybody whose answer has come. */
   settle () {
-    const { waiters, appender, acknowledged } = this
+    const { waiters, appender, acknowledged, end } = this
+    if (end !== this.toldEnd) this.listeners.onacknowledged(this.toldEnd = end, this.lastSeq)
     waiters.settle({ acknowledged, synced: acknowledged, inFlight: appender.ownBytes })
     if (this.isHolding) return
     waiters.answer()
@@ -514,13 +534,13 @@ class RemoteWriter {
 
   /** Whether something waits for the owner. */
   get waits () {
-    return this.packer.end > this.acknowledged || this.requests.size > 0
+    return this.packer.end > this.acknowledged || this.requests.size > 0 || this.unseen > 0
   }
 
   updatePending () {
     if (this.waits === this.isPending) return
     this.isPending = this.waits
-    this.onpending()
+    this.listeners.onpending()
   }
 
   considerClosing () {

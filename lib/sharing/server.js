@@ -1,15 +1,15 @@
 'use strict'
 
 // What the owner of a shared log does for its clients: greets them, hands what they send
-// to the intake, and tells them what is stored and where the log ends.
+// to the intake, and tells them what is stored, and when to look at the file.
 
 const layout = require('../format/layout')
 const errors = require('../errors')
 const { Intake } = require('./intake')
 const { Session, WINDOW } = require('./session')
 
-/** Milliseconds between two ENDs to a client that gets no ACKs. */
-const END_INTERVAL = 2
+/** Milliseconds between two LOOKs for what was appended. */
+const LOOK_INTERVAL = 2
 /** Milliseconds between two looks at what clients and the socket's name are doing. */
 const CHECK_INTERVAL = 1000
 /** Connections at a time. */
@@ -57,17 +57,17 @@ class Server {
     /** Those with something to send. @type {Set<Session>} */
     this.due = new Set()
     this.isFlushing = false
-    this.lastBroadcast = -Infinity
+    this.lastLook = -Infinity
     this.checkedAt = 0
     /** @type {import('../clock').Timer | null} */
-    this.broadcastTimer = null
+    this.lookTimer = null
     /** @type {import('../clock').Timer | null} */
     this.checkTimer = null
     /** @type {import('./address').AnyListener | null} */
     this.listener = null
     this.isClosing = false
     this.flush = this.flush.bind(this)
-    this.broadcast = this.broadcast.bind(this)
+    this.look = this.look.bind(this)
   }
 
   /** @param {import('./address').AnyListener} listener */
@@ -134,7 +134,7 @@ class Server {
   welcome (session, isUnknown) {
     const client = /** @type {import('./known-clients').KnownClient} */ (session.client)
     if (session.isOver || client.session !== session) return
-    const { writer, blocks, id } = /** @type {OpenLog} */ (this.log)
+    const { blocks, id } = /** @type {OpenLog} */ (this.log)
     client.highest = client.stored
     session.welcome({
       checksum: blocks.checksum,
@@ -143,11 +143,7 @@ class Server {
       window: WINDOW,
       epoch: session.epoch,
       stored: client.stored,
-      end: writer.acknowledged,
-      lastSeq: writer.appender.lastSeq,
       runs: client.runs,
-      // what was trimmed and is not recorded would be there again if this process were killed
-      start: Math.min(blocks.start, writer.trimmer.recorded),
       id
     })
   }
@@ -188,9 +184,8 @@ class Server {
 
   /** @param {Session} session which is to be sent everything at once, whatever is held back */
   flushNow (session) {
-    const { writer } = /** @type {Partial<OpenLog>} */ (this.log ?? {})
     this.due.delete(session)
-    session.flush(writer?.acknowledged ?? 0, writer?.appender.lastSeq ?? -1)
+    session.flush()
   }
 
   flush () {
@@ -198,24 +193,23 @@ class Server {
     for (const session of [...this.due]) this.flushNow(session)
   }
 
-  /** The log has another end. Those that get ACKs are told with them, the others soon. */
+  /** More is in the log. */
   advanced () {
-    if (this.isClosing || this.broadcastTimer !== null || this.sessions.size === 0) return
-    const wait = this.lastBroadcast + END_INTERVAL - this.clock.now()
-    this.broadcastTimer = this.clock.setTimeout(this.broadcast, Math.max(0, Math.ceil(wait)))
-    this.broadcastTimer.unref()
+    if (this.isClosing || this.lookTimer !== null || this.sessions.size === 0) return
+    const wait = this.lastLook + LOOK_INTERVAL - this.clock.now()
+    this.lookTimer = this.clock.setTimeout(this.look, Math.max(0, Math.ceil(wait)))
+    this.lookTimer.unref()
   }
 
-  broadcast () {
-    this.broadcastTimer = null
-    this.lastBroadcast = this.clock.now()
-    const { writer } = /** @type {OpenLog} */ (this.log)
-    for (const session of this.sessions) session.tellEnd(writer.acknowledged, writer.appender.lastSeq)
+  /** Records were deleted, or blocks trimmed. */
+  changed () {
+    for (const session of this.sessions) session.look()
   }
 
-  /** @param {number[]} numbers of blocks that were rewritten */
-  rewritten (numbers) {
-    for (const session of this.sessions) session.tellDeleted(numbers)
+  look () {
+    this.lookTimer = null
+    this.lastLook = this.clock.now()
+    this.changed()
   }
 
   /**
@@ -225,10 +219,9 @@ class Server {
    */
   moved (map, distance) {
     const log = /** @type {OpenLog} */ (this.log)
-    const { acknowledged, appender: { lastSeq } } = log.writer
     log.id = map.id
-    for (const session of this.sessions) session.moved(map, acknowledged, lastSeq)
-    this.clients.moved(acknowledged, distance)
+    for (const session of this.sessions) session.moved(map)
+    this.clients.moved(log.writer.acknowledged, distance)
   }
 
   /** Whether a client has not moved to the file where the log is now. */
@@ -301,7 +294,7 @@ class Server {
   async close () {
     this.isClosing = true
     if (this.checkTimer !== null) this.clock.clearTimeout(this.checkTimer)
-    if (this.broadcastTimer !== null) this.clock.clearTimeout(this.broadcastTimer)
+    if (this.lookTimer !== null) this.clock.clearTimeout(this.lookTimer)
     // a socket that cannot be removed is replaced by the next owner
     await this.listener?.close().catch(() => {})
     this.intake?.stop()

@@ -18,8 +18,6 @@ const WINDOW = 1024 * 1024
 const MAX_RUNS = 2 * frames.MAX_APPENDS
 /** Bytes of answers that the client has not taken, beyond which nothing more is read from it. */
 const MAX_UNSENT = 256 * 1024
-/** Blocks to name in a DELETED; with more, it says that any of them may have changed. */
-const MAX_DELETED = 4096
 /** Milliseconds for a frame to arrive, and for the greeting. */
 const FRAME_TIMEOUT = 10_000
 /** Milliseconds until a connection that is over is cut, whether the client has read why or not. */
@@ -83,9 +81,8 @@ class Session {
     this.answers = []
     /** @type {Error | null} */
     this.failure = null
-    /** @type {Set<number>} */
-    this.deleted = new Set()
-    this.toldEnd = -1
+    /** Whether the log has changed since the client was last told to look. */
+    this.mustLook = false
 
     socket.on('data', (chunk) => this.ondata(/** @type {Buffer} */ (chunk)))
     socket.on('drain', () => this.resume())
@@ -234,7 +231,6 @@ class Session {
   /** @param {Omit<import('./frames').Welcome, 'version'>} welcome */
   welcome (welcome) {
     this.isWelcome = true
-    this.toldEnd = welcome.end
     this.greeting = frames.welcome(welcome)
     process.nextTick(() => this.server.flushNow(this))
   }
@@ -295,46 +291,23 @@ class Session {
     this.server.flushSoon(this)
   }
 
-  /** @param {number[]} numbers of blocks that were rewritten */
-  tellDeleted (numbers) {
-    if (!this.isWelcome) return
-    for (const number of numbers) {
-      if (this.deleted.size <= MAX_DELETED) this.deleted.add(number)
-    }
-    this.server.flushSoon(this)
-  }
-
-  /**
-   * @param {number} end of the log
-   * @param {number} lastSeq
-   */
-  flush (end, lastSeq) {
+  flush () {
     // a client that takes nothing gets it later: here it takes less memory
     if (this.isEnded || this.isStalled) return
-    const buffers = this.takeFrames(end, lastSeq)
+    const buffers = this.takeFrames()
     if (buffers.length === 0) return
     this.socket.write(buffers.length === 1 ? buffers[0] : Buffer.concat(buffers))
     if (this.isStalled) this.socket.pause()
   }
 
-  /**
-   * @param {number} end of the log
-   * @param {number} lastSeq
-   * @returns {Buffer[]} all that is to be sent
-   */
-  takeFrames (end, lastSeq) {
+  /** @returns {Buffer[]} all that is to be sent */
+  takeFrames () {
     const buffers = this.first
     this.first = []
     if (this.greeting !== null) buffers.push(this.greeting)
     this.greeting = null
-    if (this.deleted.size > 0) {
-      buffers.push(frames.deleted(this.deleted.size > MAX_DELETED ? [] : this.deleted))
-      this.deleted.clear()
-    }
-    if (this.isWelcome && this.toldEnd !== end) {
-      this.toldEnd = end
-      buffers.push(frames.end(end, lastSeq))
-    }
+    if (this.mustLook && this.isWelcome) buffers.push(frames.look())
+    this.mustLook = false
     for (const run of this.acks) buffers.push(frames.ack(run))
     this.acks = []
     if (this.failure !== null) buffers.push(frames.nack(this.epoch, this.failure))
@@ -347,28 +320,22 @@ class Session {
   /**
    * The log is another file from now on: all that has been said until now, with offsets from before, comes first.
    * @param {import('../space/offset-map').OffsetMap} map
-   * @param {number} end of the log before
-   * @param {number} lastSeq before
    */
-  moved (map, end, lastSeq) {
+  moved (map) {
     this.queue = this.queue.map(item => 'ask' in item ? { ...item, ask: movedAsk(item.ask, map) } : item)
     if (!this.isWelcome || this.isEnded) return
-    this.first = [...this.takeFrames(end, lastSeq), frames.compacted(map.id)]
+    this.first = [...this.takeFrames(), frames.compacted(map.id)]
     this.behind = map
-    this.toldEnd = map.end
     this.server.flushSoon(this)
   }
 
-  /**
-   * Answers may be held back, the end of the log is not.
-   * @param {number} end of the log
-   * @param {number} lastSeq
-   */
-  tellEnd (end, lastSeq) {
+  /** The log has changed. Answers may be held back, this is not. */
+  look () {
+    this.mustLook = true
     // a client that takes nothing is told when it does
-    if (!this.isWelcome || this.isEnded || this.greeting !== null || this.first.length > 0 || this.toldEnd === end || this.isStalled) return
-    this.toldEnd = end
-    this.socket.write(frames.end(end, lastSeq))
+    if (!this.isWelcome || this.isEnded || this.greeting !== null || this.first.length > 0 || this.isStalled) return
+    this.mustLook = false
+    this.socket.write(frames.look())
   }
 
   /** Whether the last bytes for the client were written. */

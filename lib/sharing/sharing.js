@@ -11,16 +11,15 @@
 // What callers see does not depend on it: while there is no owner, calls wait.
 
 const crypto = require('crypto')
+const { promisify } = require('util')
 const errors = require('../errors')
-const { Block } = require('../format/block')
-const { openBlocks } = require('../read/open-blocks')
+const { promised } = require('../callbacks')
+const { openReader } = require('../space/open-reader')
 const { noLockReason } = require('../storage/lock')
 const { promises } = require('../storage/promisified-file')
 const { Address } = require('./address')
 const { adopt, release } = require('./adopt')
-const { ClientEnd } = require('./client-end')
 const { Connection } = require('./connection')
-const { followCompaction } = require('./client-compaction')
 const { ID_SIZE, followed } = require('./frames')
 const { Owner } = require('./owner')
 const { RemoteWriter } = require('./remote-writer')
@@ -29,6 +28,8 @@ const { Silence } = require('./silence')
 /** Milliseconds between two attempts to get the lock or to connect: the first, doubled each time, up to the last. */
 const FIRST_PAUSE = 1
 const LAST_PAUSE = 50
+/** Milliseconds after which a poll is repeated that has failed. */
+const POLL_PAUSE = 50
 
 /**
  * @typedef {import('../opening').Opened} Opened
@@ -49,19 +50,19 @@ class Sharing {
     this.path = path
     this.address = new Address(path, folder)
     this.clientId = crypto.randomBytes(ID_SIZE)
-    /** Of the log, as far as this process has followed its compactions; null: not open yet. @type {string | null} */
-    this.id = null
-    /** Settled when this process goes on in the file where the log is now; null: it is in it. @type {Promise<void> | null} */
-    this.following = null
-    /** Settled when it is in the file of the owner that has welcomed it last. @type {Promise<void>} */
-    this.meeting = Promise.resolve()
+    /** Settled when this process reads the file of the owner that has welcomed it last, or cannot. @type {Promise<void>} */
+    this.entering = Promise.resolve()
     /** @type {'owner' | 'client' | null} */
     this.role = null
     /** @type {Opened | null} */
     this.opened = null
-    this.remote = new RemoteWriter(file.filename, limits, settings.sync === 'always', () => this.updateHold(), settings.large)
-    /** @type {ClientEnd | null} */
-    this.clientEnd = null
+    this.remote = new RemoteWriter(file.filename, limits, settings.sync === 'always', {
+      onpending: () => this.updateHold(),
+      onacknowledged: (end, seq) => this.acknowledged(end, seq),
+      whenSeen: (cb) => this.whenSeen(cb)
+    }, settings.large)
+    /** Of a client. @type {import('../read/follower').Follower | null} */
+    this.follower = null
     /** @type {Connection | null} */
     this.connection = null
     /** @type {Owner | null} */
@@ -78,11 +79,7 @@ class Sharing {
     this.silence = new Silence(clock, settings.timeout, {
       heardAt: () => this.connection?.heardAt ?? -Infinity,
       onquiet: () => this.connection?.ping(),
-      ontimeout: () => {
-        const err = errors.unreachable(file.filename, settings.timeout, this.problem ?? undefined)
-        this.remote.giveUp(err)
-        this.clientEnd?.giveUp(err)
-      }
+      ontimeout: () => this.remote.giveUp(errors.unreachable(file.filename, settings.timeout, this.problem ?? undefined))
     })
   }
 
@@ -95,13 +92,14 @@ class Sharing {
       return { opened: /** @type {Opened} */ (this.opened), lastSeq: this.lastSeq }
     } catch (err) {
       this.isClosed = true
+      this.follower?.close()
       await this.io.close().catch(() => {})
       throw err
     }
   }
 
   get lastSeq () {
-    return this.clientEnd?.lastSeq ?? this.opened?.writer?.appender.lastSeq ?? -1
+    return this.follower?.lastSeq ?? this.opened?.writer?.appender.lastSeq ?? -1
   }
 
   // Joining
@@ -113,14 +111,19 @@ class Sharing {
   async join (deadline = Infinity) {
     const isOpening = deadline !== Infinity
     for (let pause = FIRST_PAUSE; !this.isClosed; pause = Math.min(2 * pause, LAST_PAUSE)) {
-      // otherwise, it would get the lock of a file that is not the log any more
-      await this.meeting
-      await this.following?.catch(() => {})
+      // the connection may be lost before it has
+      await this.entering
+      // or the log might become another file under its lock
+      await this.follower?.stop()
+      if (this.isClosed) return
       if (this.tryLock()) {
         this.takeover = this.own(isOpening)
         const isOwner = await this.takeover.finally(() => { this.takeover = null })
         if (isOwner) return
-      } else if (await this.connect(deadline)) return
+      } else {
+        this.follower?.resume()
+        if (await this.connect(deadline)) return
+      }
       if (isOpening && this.clock.now() >= deadline) throw this.problem ?? errors.lockedUnshared(this.file.filename, this.timeout)
       await this.pause(pause)
     }
@@ -172,7 +175,7 @@ class Sharing {
     const err = await this.io.checkPath().then(() => null, err => err)
     if (err !== null) {
       socket?.destroy()
-      await this.tryToFollow(err)
+      await this.follow(err)
       return false
     }
     if (socket === null || socket.destroyed) return false
@@ -195,39 +198,24 @@ class Sharing {
       const connection = new Connection(socket, { id: this.clientId, answered: remote.acknowledged, sent: remote.sent, pid: process.pid }, clock, {
         onwelcome: (welcome) => {
           stopTimer()
-          const enter = () => {
-            if (connection.isOver) return
-            this.welcomed(connection, welcome)
+          // what follows is about the file that the owner has open
+          connection.keep()
+          this.entering = this.enter(connection, welcome).then((isReady) => {
+            if (!isReady) return connection.close()
             isWelcome = true
             resolve(true)
-          }
-          const refuse = (/** @type {unknown} */ err) => {
+            connection.release()
+          }).catch((err) => {
             // without onclose, which would have it try again
             connection.leave()
             reject(err)
-          }
-          try {
-            if (this.id === welcome.id) return enter()
-          } catch (err) {
-            return refuse(err)
-          }
-          // what follows is about the file in which the log is now
-          connection.keep()
-          this.meeting = this.meet(welcome).then((isReady) => {
-            if (!isReady) return connection.close()
-            enter()
-            connection.release()
-          }).catch(refuse)
+          })
         },
-        onend: (end, lastSeq) => this.told(end, lastSeq),
+        onlook: () => this.follower?.poll(),
         onack: (run) => remote.onack(run),
         onnack: (epoch, error) => remote.onnack(epoch, error),
-        onreply: (request, error, result) => {
-          if (typeof result === 'number') this.clientEnd?.trimmed(result)
-          remote.onreply(request, error, result)
-        },
+        onreply: (request, error, result) => remote.onreply(request, error, result),
         oncompacted: (id) => this.compacted(connection, id),
-        ondeleted: (blocks) => /** @type {ClientEnd} */ (this.clientEnd).rewritten(blocks),
         oninput: () => remote.inputDone(),
         onclose: (refusal) => {
           stopTimer()
@@ -272,42 +260,103 @@ class Sharing {
   }
 
   /**
-   * The owner knows the log by another id than this process.
+   * @param {Connection} connection
    * @param {Welcome} welcome
-   * @returns {Promise<boolean>} false: this process was about to open another file than the owner's; it is to connect again
+   * @returns {Promise<boolean>} false: it is to connect again
+   * @throws flumelog:block-size, flumelog:protocol
    */
-  async meet ({ id }) {
-    const err = await this.io.checkPath().then(() => null, err => err)
-    if (err !== null && (!await this.tryToFollow(err) || this.opened === null)) return false
-    // it is the same file, of which this process is told the id, or the file with the id is gone
-    if (err === null) this.id = id
+  async enter (connection, welcome) {
+    const { context: { file, settings }, remote } = this
+    // or seqs would follow other rules when another process takes over
+    if (welcome.checksum !== settings.checksum) throw errors.otherChecksum(file.filename, welcome.checksum)
+    if (this.opened === null) await this.openAsClient(welcome)
+    else if (welcome.blockSize !== this.opened.blocks.blockSize) {
+      throw errors.blockSize(file.filename, this.opened.blocks.blockSize, `the owner has blocks of ${welcome.blockSize} bytes`, welcome.blockSize)
+    }
+    const isReady = await this.reach(welcome.id).catch((err) => {
+      if (this.role !== null) throw err
+      this.problem = err
+      return false
+    })
+    if (!isReady && this.role === null) this.forgetOpened()
+    if (!isReady || connection.isOver || this.isClosed) return false
+    this.problem = null
+    this.role = 'client'
+    this.follower?.poll()
+    remote.connected(welcome, connection.send)
+    this.updateHold()
     return true
   }
 
-  /**
-   * The log has its name from another file now.
-   * @param {Error} replaced what to throw if it was not compacted
-   * @returns {Promise<void>}
-   */
-  follow (replaced) {
-    if (/** @type {any} */ (replaced).code !== 'flumelog:replaced') return Promise.reject(replaced)
-    this.following ??= followCompaction(this, replaced).finally(() => { this.following = null })
-    return this.following
+  /** @param {Welcome} welcome */
+  async openAsClient ({ blockSize }) {
+    const { file, io, context } = this
+    const { settings, listeners } = context
+    if (settings.blockSize !== undefined && settings.blockSize !== blockSize) {
+      throw errors.blockSize(file.filename, settings.blockSize, `the file has blocks of ${blockSize} bytes`, blockSize)
+    }
+    const opened = await openReader(context, io, {
+      blockSize,
+      isClient: true,
+      listeners: {
+        ...listeners,
+        onadvance: (seq) => this.advance(seq),
+        onmoved: (map, lastSeq) => this.moved(map, lastSeq),
+        // nobody has read anything yet
+        onfailure: (err) => this.role === null ? this.forgetOpened() : this.fail(err)
+      }
+    })
+    this.follower = opened.follower
+    this.remote.lastSeq = opened.follower.lastSeq
+    this.opened = { ...opened, writer: this.remote, sharing: this, cut: null, recovered: 0 }
+  }
+
+  /** The log was replaced, or compacted, while it was opened: it is to be opened again. */
+  forgetOpened () {
+    if (!this.follower?.closed) return
+    this.opened = null
+    this.follower = null
   }
 
   /**
-   * @param {Error} replaced see `follow`
-   * @returns {Promise<boolean>} false: it is to be tried again. Rejects if that is pointless
+   * @param {string} id of the log
+   * @returns {Promise<boolean>} whether this process reads the file of the log with this id; false: not yet. Rejects if it never will
    */
-  async tryToFollow (replaced) {
+  async reach (id) {
+    const follower = /** @type {import('../read/follower').Follower} */ (this.follower)
+    if (follower.id !== id) await this.catchUp(follower)
+    return follower.id === id && !follower.closed
+  }
+
+  /**
+   * @param {import('../read/follower').Follower} follower
+   * @returns {Promise<void>} rejects if trying again is pointless
+   */
+  async catchUp (follower) {
     try {
-      await this.follow(replaced)
-      return true
+      await promised(cb => follower.catchUp(cb))
     } catch (err) {
+      if (isFinal(err)) throw err
       // no more file descriptors, for example
       this.problem = err
-      if (err === replaced || String(/** @type {any} */ (err).code).startsWith('flumelog:')) throw err
-      return false
+    }
+  }
+
+  /**
+   * The log's name leads to another file.
+   * @param {any} replaced
+   * @returns {Promise<void>} rejects if this process cannot go on in that
+   */
+  async follow (replaced) {
+    const { file, follower } = this
+    if (follower !== null) return this.catchUp(follower)
+    const { openSuccessor, moveTo } = /** @type {{ [name in 'openSuccessor' | 'moveTo']: NonNullable<typeof file[name]> }} */ (file)
+    try {
+      if (replaced.code !== 'flumelog:replaced') throw replaced
+      moveTo(Number(await promisify(openSuccessor)()), 0)
+    } catch (err) {
+      if (/** @type {any} */ (err).code === 'ENOENT') throw replaced
+      this.problem = err
     }
   }
 
@@ -318,89 +367,55 @@ class Sharing {
    */
   compacted (connection, id) {
     connection.keep()
-    const replaced = errors.replaced(this.file.filename, 'replaced by another file')
-    const ended = this.id === id ? Promise.resolve() : this.follow(replaced)
-    ended.then(() => {
+    this.reach(id).then((isReached) => {
       if (connection.isOver) return
+      // it is tried again
+      if (!isReached) return connection.close()
       connection.send([followed()])
       connection.release()
-    }, (err) => {
-      if (String(err.code).startsWith('flumelog:')) this.fail(err)
-      // no more file descriptors, for example: it is tried again
-      else connection.close()
-    })
+    }, (err) => this.fail(err))
   }
 
   /**
-   * This process has followed a compaction: file and blocks are those of the compacted log.
+   * This process has followed a compaction.
    * @param {import('../space/offset-map').OffsetMap} map
    * @param {number} lastSeq
    */
   moved (map, lastSeq) {
-    const { remote, context: { listeners } } = this
-    const clientEnd = /** @type {ClientEnd} */ (this.clientEnd)
-    this.id = map.id
     Object.assign(/** @type {Opened} */ (this.opened), { id: map.id })
-    remote.lastSeq = lastSeq
-    remote.moved(map)
-    clientEnd.moved(map.end, lastSeq)
-    listeners.onmoved(map, lastSeq)
-    clientEnd.resume()
+    this.remote.moved(map, lastSeq)
+    this.context.listeners.onmoved(map, lastSeq)
+  }
+
+  /** @param {number} seq of the last record that readers see */
+  advance (seq) {
+    // another file has the log since, or this process writes it
+    if (seq !== this.follower?.lastSeq) return
+    this.remote.lastSeq = seq
+    this.context.listeners.onadvance(seq)
   }
 
   /**
-   * @param {Connection} connection
-   * @param {Welcome} welcome
-   * @throws flumelog:block-size, flumelog:protocol
+   * Appends of this process are acknowledged.
+   * @param {number} end of the last one
+   * @param {number} seq
    */
-  welcomed (connection, welcome) {
-    const { context, remote } = this
-    // or seqs would follow other rules when another process takes over
-    if (welcome.checksum !== context.settings.checksum) throw errors.otherChecksum(this.file.filename, welcome.checksum)
-    if (this.opened === null) this.openAsClient(welcome)
-    else if (welcome.blockSize !== this.opened.blocks.blockSize) {
-      throw errors.blockSize(this.file.filename, this.opened.blocks.blockSize, `the owner has blocks of ${welcome.blockSize} bytes`, welcome.blockSize)
-    }
-    const clientEnd = /** @type {ClientEnd} */ (this.clientEnd)
-    this.problem = null
-    this.role = 'client'
-    // deletions and trims may have been missed
-    clientEnd.trimmed(welcome.start)
-    clientEnd.rewritten([])
-    this.told(welcome.end, welcome.lastSeq)
-    remote.connected(welcome, connection.send)
-    this.updateHold()
+  acknowledged (end, seq) {
+    const { follower } = this
+    if (follower === null || this.role !== 'client') return
+    follower.tell(end, seq)
+    this.advance(follower.lastSeq)
   }
 
-  /** @param {Welcome} welcome */
-  openAsClient ({ blockSize, end, start }) {
-    const { file, context } = this
-    const { settings, listeners } = context
-    if (settings.blockSize !== undefined && settings.blockSize !== blockSize) {
-      throw errors.blockSize(file.filename, settings.blockSize, `the file has blocks of ${blockSize} bytes`, blockSize)
-    }
-    const { blocks, reader } = openBlocks(context, blockSize)
-    blocks.tail = new Block(Math.floor(end / blockSize), Buffer.allocUnsafeSlow(blockSize), 0, false)
-    blocks.start = start
-    const clientEnd = new ClientEnd(file, this.io, blocks, this.clock, {
-      onfresh: listeners.onfresh,
-      onread: () => listeners.onadvance(this.lastSeq),
-      onwait: () => this.updateHold(),
-      onfailure: (err) => this.fail(err)
+  /** @param {() => void} cb called when readers of this process see what the owner has done by now */
+  whenSeen (cb) {
+    const { follower } = this
+    if (follower === null || this.role !== 'client') return cb()
+    follower.catchUp((err) => {
+      // a log that is closing shows nothing any more
+      if (err === null || isFinal(err) || this.remote.onclosed !== null) cb()
+      else this.clock.setTimeout(() => this.whenSeen(cb), POLL_PAUSE)
     })
-    this.clientEnd = clientEnd
-    this.opened = { blocks, reader, writer: this.remote, follower: clientEnd, sharing: this, id: String(this.id), cut: null, recovered: 0 }
-  }
-
-  /**
-   * @param {number} end
-   * @param {number} lastSeq
-   */
-  told (end, lastSeq) {
-    const clientEnd = /** @type {ClientEnd} */ (this.clientEnd)
-    this.remote.lastSeq = lastSeq
-    clientEnd.tell(end, lastSeq)
-    this.context.listeners.onadvance(lastSeq)
   }
 
   lost () {
@@ -418,26 +433,25 @@ class Sharing {
    */
   async own (isOpening) {
     const { file, context, io } = this
-    const owner = new Owner(context, io, this.path)
+    const owner = new Owner(context, io)
     try {
       const replaced = await io.checkPath().then(() => null, err => err)
       if (replaced !== null) {
         file.unlock?.()
-        await this.tryToFollow(replaced)
+        this.follower?.resume()
+        await this.follow(replaced)
         return false
       }
       // first, so that the others find the new owner and wait
       await owner.listen(this.address)
-      await this.clientEnd?.stop()
       this.become(owner, await owner.open(this.opened))
       return true
     } catch (err) {
       await owner.giveUp().catch(() => {})
       file.unlock?.()
-      const isFinal = String(/** @type {any} */ (err).code).startsWith('flumelog:')
-      if (isOpening || isFinal) throw err
+      if (isOpening || isFinal(err)) throw err
       // a full disk, for example
-      this.clientEnd?.resume()
+      this.follower?.resume()
       this.problem = err
       return false
     }
@@ -448,20 +462,19 @@ class Sharing {
    * @param {Awaited<ReturnType<Owner['open']>>} opened
    */
   become (owner, { blocks, reader, writer, cut, recovered, id }) {
-    const { remote, clientEnd, context } = this
+    const { remote, follower, context } = this
     const { listeners, settings } = context
-    this.id ??= id
-    this.opened = Object.assign(this.opened ?? {}, { blocks, reader, writer, follower: null, sharing: this, id: this.id, cut, recovered })
+    this.opened = Object.assign(this.opened ?? {}, { blocks, reader, writer, follower: null, sharing: this, id, cut, recovered })
     adopt(remote, writer, owner.clients.find(this.clientId), { blockSize: blocks.blockSize, checksum: settings.checksum, own: owner.clients.own, compact: listeners.oncompact })
     owner.clients.dropOwn(this.clientId)
-    owner.serve(this.id)
+    owner.serve(id)
     this.owner = owner
     this.role = 'owner'
-    this.clientEnd = null
+    this.follower = null
     this.updateHold()
     listeners.onrole()
     release(remote)
-    clientEnd?.release()
+    follower?.release()
     listeners.onadvance(writer.appender.lastSeq)
   }
 
@@ -470,18 +483,13 @@ class Sharing {
   /** @param {boolean} isHeld whether a reader waits for what others append */
   hold (isHeld) {
     this.isHeld = isHeld
-    this.clientEnd?.hold(isHeld)
+    this.follower?.hold(isHeld)
     this.updateHold()
   }
 
   /** Whether this process has to stay alive for its callers. */
   get mustHold () {
-    return this.isHeld || this.awaitsOwner || this.opened === null
-  }
-
-  /** Whether calls wait for an answer of the owner, or for what it says next. */
-  get awaitsOwner () {
-    return this.remote.isPending || (this.clientEnd?.awaitsOwner ?? false)
+    return this.isHeld || this.remote.isPending || this.opened === null
   }
 
   updateHold () {
@@ -490,7 +498,7 @@ class Sharing {
     this.owner?.server.hold(this.isHeld)
     if (mustHold) this.pauseTimer?.ref()
     else this.pauseTimer?.unref()
-    this.silence.watch(this.awaitsOwner && this.role !== 'owner')
+    this.silence.watch(this.remote.isPending && this.role !== 'owner')
   }
 
   // Ends
@@ -500,14 +508,15 @@ class Sharing {
     if (this.isClosed || this.role === 'owner') return
     this.isClosed = true
     this.remote.fail(err)
+    this.follower?.close()
     this.connection?.close()
     this.context.listeners.onfailure(err)
   }
 
   /** @param {() => void} cb called when no call waits for the end of the log to be read; at once, if none does */
   whenRead (cb) {
-    const { clientEnd } = this
-    if (clientEnd !== null && clientEnd.waiting.length > 0) clientEnd.whenFresh(cb)
+    const { follower } = this
+    if (follower !== null && follower.waiting.length > 0) follower.catchUp(() => cb())
     else cb()
   }
 
@@ -545,6 +554,11 @@ class Sharing {
     const owner = /** @type {Owner} */ (this.owner)
     owner.close(cb)
   }
+}
+
+/** @param {any} err */
+function isFinal (err) {
+  return String(err.code).startsWith('flumelog:')
 }
 
 module.exports = { Sharing }

@@ -3,7 +3,7 @@
 // `compact`, `onCompact` and `id` of a log: one compaction at a time, and who is told of it.
 
 const errors = require('../errors')
-const { callAll, mustBeFunction, rethrowLater } = require('../callbacks')
+const { callAll, mustBeFunction, promised, rethrowLater } = require('../callbacks')
 const { format } = require('../format-value')
 const { optionNames } = require('../option-names')
 const { mustBeSignal } = require('../signal')
@@ -102,6 +102,8 @@ class Compacting {
   async compactForOther () {
     // not on the stack of what is being received
     await new Promise(resolve => setImmediate(resolve))
+    // clients are let in before
+    await promised(cb => this.log.whenOpen(cb))
     while (this.current !== null) await this.current.ended.catch(() => {})
     return this.compact({})
   }

@@ -19,14 +19,20 @@ const { MAX_WRITE } = require('../write/packer')
 const { OffsetMapWriter } = require('./offset-map-writer')
 const { mustHaveRoom } = require('./disk-space')
 const { REPEAT_COST, repeatDeletions } = require('./repeat-deletions')
-const { settleGeneration } = require('./log-id')
 const { switchOver } = require('./switch-over')
-const { syncFolder } = require('../storage/directory')
-const { MIN_HEADROOM, MORE_HEADROOM, filesOf, keepMap, removeUnfinished } = require('./compaction-files')
+const { settleMap } = require('./offset-map')
+const { namesOf, removeUnfinished } = require('./unfinished-files')
 
 // Work is measured in bytes that are copied; repeating the deletions of a block counts as REPEAT_COST. In each round, the writer may add
 // a third of what is done, and half a step; then it is held until more is done. It adds a step at a time: a write, or the deletions in
 // up to 64 blocks. So a round leaves at most a third of what the one before has left, and 1.5 steps: rounds shrink to less than 3 steps.
+
+/**
+ * Offsets for what is appended meanwhile: seqs from before the compaction are in front of all since. At least so many, or as many as the
+ * log has bytes; if that is not enough, the compaction starts again with so many times as many.
+ */
+const MIN_HEADROOM = 4 * 1024 * 1024
+const MORE_HEADROOM = 8
 
 /** A round that leaves so many steps at most, and not less than this share of what the one before has left, is the last one. */
 const MOST_STEPS = 3
@@ -104,8 +110,11 @@ class Compaction {
         const compacted = await writer.exclusively(() => switchOver(this))
         await writer.durability.named
         if (writer.failure !== null) throw writer.failure
-        // the next opening does it otherwise
-        if (compacted !== null) return await fs.promises.unlink(filesOf(path).earlierMap).then(() => compacted, () => compacted)
+        if (compacted !== null) {
+          // the next opening does it otherwise
+          await settleMap(path, compacted.id).catch(() => {})
+          return compacted
+        }
         await this.undo(path)
       }
     } catch (err) {
@@ -132,14 +141,14 @@ class Compaction {
    */
   async create (path, factor) {
     const { blocks, writer, keep, file } = this
-    if (await keepMap(path)) await syncFolder(/** @type {import('../storage/location').Location} */ (file.location).folder)
+    await settleMap(path, String(this.compacting.id))
     const { blockSize, checksum } = blocks
     const headroom = factor * Math.max(MIN_HEADROOM, blocks.end - blocks.start)
     const base = this.base = Math.ceil((writer.packer.end + headroom) / blockSize) * blockSize
     this.next = this.requested = this.trimmed = blocks.start / blockSize
     this.changed.clear()
     this.copied = 0
-    const { unfinished, unfinishedMap } = filesOf(path)
+    const { unfinished, unfinishedMap } = namesOf(path)
     this.map = await OffsetMapWriter.create(unfinishedMap, { id: randomUUID(), previousId: String(this.compacting.id), base }, file.status())
     this.fds.push(this.map.fd)
     const File = keep !== null && blocks.large ? LargeCompactedFile : CompactedFile
@@ -152,7 +161,7 @@ class Compaction {
   async undo (path) {
     for (const fd of this.fds.splice(0)) fs.closeSync(fd)
     await removeUnfinished(path)
-    await settleGeneration(/** @type {import('../storage/location').Location} */ (this.file.location), this.blocks.start)
+    await settleMap(path, String(this.compacting.id))
   }
 
   /** @param {number[]} numbers of blocks that were rewritten */

@@ -7,6 +7,7 @@ const fs = require('fs')
 const { promisify } = require('util')
 const { findVisibleEnd } = require('../read/visible-end')
 const { ownPatches } = require('../recovery/own-patches')
+const { generationOf, readOwn, readPoint } = require('../recovery/recovery-point')
 const { OffsetMap } = require('./offset-map')
 
 const fstat = promisify(fs.fstat)
@@ -31,7 +32,7 @@ async function followCompaction (follower, replaced) {
   let map = null
   let isMoved = false
   try {
-    map = await OffsetMap.open(location.path)
+    map = await OffsetMap.open(location.path, generationOf((await readOwn(ioOf(follower.io, fd)))?.metadata).id)
     if (map === null || map.previousId !== follower.id) throw replaced
     const { blockSize, found, point, own } = await findEndNow(follower, fd)
     if (found.start < map.base || follower.closed) throw replaced
@@ -60,9 +61,9 @@ async function findEndNow (follower, fd) {
   for (;;) {
     // not the block size that it has: of a log of less than a block, that is a guess
     const end = await findVisibleEnd(successor, successor.read, file.filename, { blockSize: options.blockSize, checksum, large, isWhole })
-    const own = await ownPatches(successor.read, await successor.size(), end.point, end.blockSize)
+    const own = ownPatches(end.point, end.blockSize)
     // otherwise the tail may have been read in the middle of a deletion
-    if ((await io.readPoint())?.id === end.point?.id || follower.closed) return { ...end, own }
+    if ((await readPoint(successor))?.id === end.point?.id || follower.closed) return { ...end, own }
   }
 }
 

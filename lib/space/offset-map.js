@@ -5,20 +5,20 @@
 // verifies a few of them, whatever the size of the log. The first page is the header; the others hold
 // runs of records that follow each other in both files, in their order:
 //
-//     header := line (see recovery-point-text.js) with { id, previousId, base, end, pages }, spaces
+//     header := line (see lib/format/lines.js) with { id, previousId, base, end, pages }, spaces
 //     page   := run{1,170} zeros count:LE32 checksum:LE32
 //     run    := old:LE64 new:LE64 length:LE32 last:LE32      last: where its last record starts, from its start
 //
 // `id` is that of the log since the compaction, `previousId` from before. All records of the compacted log are at `base` or
-// after it, and those of the log before it are in front of it: so a map is in effect if the log starts at `base` or after it.
+// after it, and those of the log before it are in front of it. A map counts if FILE.meta has its id. While its log is not in place, and for a
+// moment after that, it has another name (unfinished-files.js).
 
 const fs = require('fs')
 const { crc32 } = require('zlib')
 const errors = require('../errors')
-const { formatLine, parseLine } = require('../storage/recovery-point-text')
-const { mapOf } = require('./replaced-map')
+const { formatLine, parseLine } = require('../format/lines')
+const { namesOf } = require('./unfinished-files')
 
-const SUFFIX = '.offset-map'
 const PAGE_SIZE = 4096
 const RUN_SIZE = 24
 const RUNS_PER_PAGE = Math.floor((PAGE_SIZE - 8) / RUN_SIZE)
@@ -69,10 +69,18 @@ class OffsetMap {
 
   /**
    * @param {string} log its path
+   * @param {string} id of the log
    * @returns {Promise<OffsetMap | null>} null: the log has none, since it was never compacted
    */
-  static async open (log) {
-    return OffsetMap.openFile(mapOf(log))
+  static async open (log, id) {
+    const { map, unfinishedMap } = namesOf(log)
+    // in this order: the one may be renamed to the other meanwhile
+    for (const name of [unfinishedMap, map]) {
+      const found = await OffsetMap.openFile(name)
+      if (found !== null && found.id === id) return found
+      found?.close()
+    }
+    return null
   }
 
   /**
@@ -292,4 +300,20 @@ function openIfThere (filename, flags) {
   }
 }
 
-module.exports = { OffsetMap, SUFFIX, PAGE_SIZE, RUNS_PER_PAGE, headerPage, sealPage, writeRun }
+/**
+ * Gives the map of a log that has taken its place the name of a map, or removes what a process has left that was killed before that. Only the
+ * process that holds the lock of the log may.
+ * @param {string} log its path
+ * @param {string} id of the log
+ */
+async function settleMap (log, id) {
+  const { map, unfinishedMap } = namesOf(log)
+  // every opening asks, and hardly ever is one there
+  if (!fs.existsSync(unfinishedMap)) return
+  const found = await OffsetMap.openFile(unfinishedMap)
+  found?.close()
+  if (found?.id === id) await fs.promises.rename(unfinishedMap, map)
+  else await fs.promises.unlink(unfinishedMap)
+}
+
+module.exports = { OffsetMap, PAGE_SIZE, RUNS_PER_PAGE, headerPage, sealPage, settleMap, writeRun }

@@ -44,7 +44,7 @@ async function reclaim (writer, { onProgress, signal }) {
   const { start } = blocks
   const end = blocks.tail.number * blocks.blockSize
   // where nothing can be freed, nothing is read
-  if (file.point !== null && file.canPunch() !== false) {
+  if (file.metadata !== null && file.canPunch() !== false) {
     for await (const bytes of emptyBlocks(writer, start, end)) {
       onProgress?.({ bytes: bytes - start, total: end - start })
       if (signal?.aborted) throw signal.reason

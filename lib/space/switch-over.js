@@ -5,36 +5,29 @@
 //
 //     1  the log's file has all that is acknowledged and deleted, fsynced   as it was
 //     2  the rest is copied, the new file and its map are fsynced           as it was
-//     3  the map gets its name                                              as it was: a map is in effect if the log starts at its base or after it;
-//                                                                           otherwise, that of the compaction before gets its name back
-//     4  the recovery point, if there is one, is that of the new file       as it was: this point lies behind the end of the log, which is as if closed
+//     3  the directory is fsynced, which has both                          as it was
+//     4  FILE.meta says what is true of the new file once that is the log   as it was
 //     5  the new file is renamed to the log's name                          compacted
-//     6  the directory is fsynced
+//     6  FILE.meta says what is true of this file only                      compacted
+//     7  the directory is fsynced, and the map gets its name                compacted
 //
-// After 5, all that is in memory moves to the new file in one step, and the writer goes on: what it writes is durable after 6.
+// With 5, all that is in memory moves to the new file in one step, and the writer goes on: what it writes is durable after 7.
 
 const fs = require('fs')
 const { promised } = require('../callbacks')
-const { tieOf } = require('../recovery/count-records')
+const { tieAt } = require('../recovery/belonging')
 const { syncFolder } = require('../storage/directory')
 const { MovingTail } = require('./moving-tail')
 const { moveWriter } = require('./move-writer')
-const { filesOf } = require('./compaction-files')
+const { namesOf } = require('./unfinished-files')
 
 /**
  * @param {import('./compaction').Compaction} compaction
  * @returns {Promise<import('./compaction').Compacted | null>} null: so much was appended that offsets are in use which the new file has
  */
 async function switchOver (compaction) {
-  const { recoveryPoint, acknowledged } = compaction.writer
   compaction.mustGoOn()
-  if (acknowledged > compaction.base) return null
-  recoveryPoint.setHandingOver(true)
-  try {
-    return await copyAndMove(compaction)
-  } finally {
-    recoveryPoint.setHandingOver(false)
-  }
+  return compaction.writer.acknowledged > compaction.base ? null : copyAndMove(compaction)
 }
 
 /**
@@ -76,21 +69,28 @@ async function completeLog (writer) {
  * @param {import('./offset-map').OffsetMap} offsetMap
  */
 async function rename (compaction, tail, offsetMap) {
-  const { file, target, writer } = compaction
-  const { block } = tail
+  const { base, file, target, writer, blocks: { blockSize } } = compaction
   const { path, folder } = /** @type {import('../storage/location').Location} */ (file.location)
-  const { unfinished, unfinishedMap, map } = filesOf(path)
+  const { unfinished } = namesOf(path)
   writer.journal?.startMove(writer.acknowledged, compaction.base)
-  await fs.promises.rename(unfinishedMap, map)
-  // otherwise, the recovery point is renamed and the directory fsynced
-  if (writer.recoveryPoint.offset === -1) await syncFolder(folder)
-  const counted = { end: target.end, records: target.records, tie: tieOf(block.buffer, block.end) }
-  const takePlace = async () => {
-    await fs.promises.rename(unfinished, path)
+  await syncFolder(folder)
+  const tie = await tieAt(async (offset, size) => readAt(target.fd, offset, size), target.end, blockSize, [])
+  await writer.metadata.handOver({ end: target.end, tie, records: target.records, start: base, freed: base, blockSize, id: offsetMap.id, base }, () => {
+    fs.renameSync(unfinished, path)
     compaction.isSwitched = true
     move(compaction, tail, offsetMap)
-  }
-  await promised(cb => writer.recoveryPoint.handOver({ offset: target.end, acknowledged: target.end, counted }, takePlace, cb))
+  })
+}
+
+/**
+ * @param {number} fd
+ * @param {number} offset
+ * @param {number} size
+ */
+function readAt (fd, offset, size) {
+  const bytes = Buffer.alloc(size)
+  fs.readSync(fd, bytes, 0, size, offset)
+  return bytes
 }
 
 /**

@@ -9,8 +9,8 @@ const path = require('path')
 const errors = require('../errors')
 const { createFolders } = require('./directory')
 
-/** The longest suffix of a file beside the log that a writer cannot do without. */
-const LONGEST_SUFFIX = '.recovery-point.new'
+/** The longest suffix of the files that a writer makes beside the log: see lib/space/unfinished-files.js. */
+const LONGEST_SUFFIX = '.unfinished.offset-map'
 /** Bytes in a file name, on nearly every file system. */
 const MAX_NAME = 255
 /** The number of links to follow; the limit of Linux. */
@@ -45,7 +45,7 @@ function locate (filename, readOnly) {
 }
 
 /**
- * Before anything is created: with a longer name, the recovery point could not be written.
+ * Before anything is created: with a longer name, the metadata could not be written.
  * @param {string} filename
  * @param {string} resolved
  * @param {boolean} readOnly
@@ -58,7 +58,7 @@ function checkName (filename, resolved, readOnly) {
 
 /**
  * @param {string} filename
- * @returns {boolean} whether there can be a recovery point beside it
+ * @returns {boolean} whether there can be metadata beside it
  */
 function hasRoomForSuffix (filename) {
   return Buffer.byteLength(path.basename(filename)) <= MAX_NAME - LONGEST_SUFFIX.length

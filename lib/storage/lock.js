@@ -53,12 +53,14 @@ function unlock (fd) {
  * Locks a file to show other processes that this one is alive. Does nothing where files
  * cannot be locked.
  * @param {number} fd
+ * @returns {boolean} false: another process has it locked
  */
 function lockIfPossible (fd) {
   try {
-    locking.tryLock?.(fd)
+    return locking.tryLock?.(fd) !== false
   } catch {
     // the file system has no locks
+    return true
   }
 }
 
@@ -67,7 +69,19 @@ function lockIfPossible (fd) {
  * @returns {boolean} whether another open file has it locked by `lockIfPossible`; false if that cannot be known here
  */
 function isLocked (fd) {
-  return !lockForReading(fd)
+  if (!lockForReading(fd)) return true
+  // a writer may be about to lock it
+  quietly(() => unlock(fd))
+  return false
+}
+
+/** @param {() => void} call */
+function quietly (call) {
+  try {
+    call()
+  } catch {
+    // the file system has no locks
+  }
 }
 
 /**

@@ -17,13 +17,11 @@ const { promisify } = require('util')
  * @property {() => Promise<void>} close
  * @property {() => Promise<void>} checkPath throws if the path no longer leads to the open file
  * @property {(offset: number, end: number) => Promise<string | null>} keepCut
- * @property {() => Promise<import('./recovery-point').RecoveryPoint | null>} readPoint
- * @property {() => Promise<void>} syncPoint makes durable what was read
- * @property {() => Promise<void>} removePoint
- * @property {(size: number) => Promise<number | null>} readCount see `CountFile`
- * @property {(records: number | null) => Promise<void>} writeCount
+ * @property {import('./metadata-file').MetadataFile | null} metadata null: the storage has none
+ * @property {() => Promise<import('./metadata-reader').Read | null>} readMetadata null: there is none, or none that counts
+ * @property {() => Promise<void>} syncMetadata makes durable what was read
  * @property {((size: number) => Promise<number>) | undefined} lastNonZero see `LogFile`
- * @property {boolean} hasPoint whether there can be a recovery point
+ * @property {boolean} hasMetadata whether there can be metadata
  */
 
 /**
@@ -31,7 +29,7 @@ const { promisify } = require('util')
  * @returns {Io}
  */
 function promises (file) {
-  const { point, countFile, checkPath } = file
+  const { metadata, checkPath } = file
   return {
     open: promisify(file.open),
     size: /** @type {() => Promise<number>} */ (promisify(file.size)),
@@ -43,13 +41,11 @@ function promises (file) {
     close: promisify(file.close),
     checkPath: checkPath ? promisify(checkPath) : async () => {},
     keepCut: async (offset, end) => (await promisify(file.keepCut)(offset, end)) ?? null,
-    readPoint: async () => point === null ? null : (await promisify(point.read)()) ?? null,
-    syncPoint: async () => point === null ? undefined : promisify(point.sync)(),
-    removePoint: async () => point === null ? undefined : promisify(point.remove)(),
-    readCount: async (size) => countFile === null ? null : (await promisify(countFile.read)(size)) ?? null,
-    writeCount: async (records) => countFile === null ? undefined : promisify(countFile.write)(records),
+    metadata,
+    readMetadata: async () => metadata === null ? null : metadata.read(),
+    syncMetadata: async () => metadata === null ? undefined : metadata.sync(),
     lastNonZero: file.lastNonZero && /** @type {(size: number) => Promise<number>} */ (promisify(file.lastNonZero)),
-    hasPoint: point !== null
+    hasMetadata: metadata !== null
   }
 }
 

@@ -1,7 +1,7 @@
 'use strict'
 
-// A log in a random-access-storage that the caller created. It has no lock and no recovery
-// point, and bytes that recovery truncates are not kept.
+// A log in a random-access-storage that the caller created. It has no lock and no metadata,
+// and bytes that recovery truncates are not kept.
 
 const fs = require('fs')
 const { callbackify, promisify } = require('util')
@@ -73,8 +73,7 @@ function storageFile (storage, { readOnly }) {
       else process.nextTick(cb, null)
     },
     close: (cb) => storage.close(cb),
-    point: null,
-    countFile: null,
+    metadata: null,
     keepCut: (offset, end, cb) => process.nextTick(cb, null),
     checkPath: null,
     watch: null,

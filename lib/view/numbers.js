@@ -3,6 +3,8 @@
 // What a log consists of, counted.
 
 const { tally, noCounts } = require('../maintenance/counts')
+const { readPoint } = require('../recovery/recovery-point')
+const { promises } = require('../storage/promisified-file')
 const { recordsOf } = require('./records')
 const { ScanProgress } = require('./scan-progress')
 
@@ -67,11 +69,9 @@ function histogramOf (sizes) {
  * @returns {Promise<{ offset: number, acknowledged: number | null, held: boolean, deletions: number } | null>}
  */
 async function recoveryPointOf (log) {
-  const { point } = log.log.file
+  const point = await readPoint(promises(log.log.file))
   if (point === null) return null
-  const read = await new Promise((resolve, reject) => point.read((err, point) => err ? reject(err) : resolve(point)))
-  if (read === null) return null
-  const { offset, acknowledged, isHeld, deletions } = /** @type {import('../storage/recovery-point').RecoveryPoint} */ (read)
+  const { offset, acknowledged, isHeld, deletions } = point
   return { offset, acknowledged, held: isHeld, deletions: deletions.length }
 }
 

@@ -2,7 +2,6 @@
 
 // The JSON interface of the page: docs/view.md in code.
 
-const { promisify } = require('util')
 const { findAt, findValue } = require('./find')
 const { summaries, wholeBlock } = require('./blocks')
 const { EventStream } = require('./events')
@@ -132,10 +131,11 @@ async function stream ({ log }, response, send) {
  * @returns {Promise<number | null>} records of a log that was closed; null: not known without counting
  */
 async function countOf ({ log, end, blocks }) {
-  const { countFile } = log.file
+  const { metadata } = log.file
   // it counts the chunks of large records
   if (blocks.large) return null
-  return countFile === null ? null : await promisify(countFile.read)(end).catch(() => null) ?? null
+  const found = metadata === null ? null : await metadata.read().catch(() => null)
+  return found !== null && found.metadata.closed && found.metadata.end === end ? found.metadata.records : null
 }
 
 module.exports = { ANSWERS, SCANS, LIVE }

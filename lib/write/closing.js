@@ -1,18 +1,17 @@
 'use strict'
 
 // The last thing that a writer does with its file: everything acknowledged is durable,
-// nothing else is in it, and the recovery point is gone, which says so.
+// nothing else is in it, and FILE.meta says that the log is closed.
 
 const { promised } = require('../callbacks')
-const { countToLeave } = require('../recovery/count-records')
 
 /**
  * @param {import('./writer').Writer} writer of which no operation is in progress
  * @returns {Promise<void>}
  */
 async function finish (writer) {
-  const { durability, recoveryPoint, deleter, trimmer } = writer
-  // if any of this fails the recovery point stays, so that opening looks at what the file holds
+  const { durability, metadata, deleter, trimmer } = writer
+  // if any of this fails the log stays open in FILE.meta, so that opening looks at what the file holds
   try {
     if (writer.failure !== null) throw writer.failure
     await settleFile(writer)
@@ -21,20 +20,16 @@ async function finish (writer) {
   } finally {
     durability.stopTimer()
     deleter.stopTimer()
-    recoveryPoint.stop()
     await promised(cb => durability.whenQuiet(cb))
-    await promised(cb => recoveryPoint.whenQuiet(cb))
+    await metadata.stop()
   }
-  const { file: { countFile }, recordCount, blocks, smallLog } = writer
-  // the log has changed
-  if ((recoveryPoint.offset !== -1 || deleter.holes.hasPunched) && countFile !== null) {
-    await promised(cb => countFile.write(countToLeave(recordCount.records, blocks.end - blocks.start, smallLog), cb))
-  }
-  await promised(cb => recoveryPoint.remove(cb))
+  if (writer.synced >= writer.acknowledged) writer.recordCount.allSynced()
+  // on a full disk, it stays open there, too
+  await metadata.close().catch(() => {})
 }
 
 /**
- * Everything acknowledged is durable in the log's file, and nothing else is in it: it needs no recovery point.
+ * Everything acknowledged is durable in the log's file, and nothing else is in it: it would be valid without FILE.meta.
  * @param {import('./writer').Writer} writer of which no other operation is in progress
  */
 async function settleFile (writer) {

@@ -21,7 +21,7 @@ const { storedChecksum, writeChecksum } = require('../format/checksum')
 const { holeOf } = require('../format/hole')
 const errors = require('../errors')
 const { Block } = require('../format/block')
-const { deletionOf, patchesOf, wholeDeletionOf } = require('../recovery/deletions')
+const { deletionOf, patchesOf, wholeDeletionOf } = require('../format/deletions')
 const { promised } = require('../callbacks')
 const { HoleMaker } = require('./hole-maker')
 const { RangeDeletion } = require('./range-deletion')
@@ -38,7 +38,7 @@ const MAX_PATCHES = 8
 /**
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {{ seq: number, cb: Done } | import('./range-deletion').RangeRequest} Request
- * @typedef {import('../recovery/deletions').Deletion} Deletion
+ * @typedef {import('../format/deletions').Deletion} Deletion
  *
  * @typedef {object} Change a block of which records are being deleted
  * @property {Block} block as readers have it
@@ -86,7 +86,7 @@ class Deleter {
 
   /** Whether a power cut may undo deletions. */
   get hasUnsynced () {
-    if (this.file.point !== null) return this.writer.recoveryPoint.hasUnsynced
+    if (this.file.metadata !== null) return this.writer.metadata.hasUnsynced
     return this.pending.size > 0 || this.hasUnsyncedZeros
   }
 
@@ -113,17 +113,19 @@ class Deleter {
     const first = Math.max(min, blocks.start)
     const done = (/** @type {Error | null | undefined} */ err) => {
       if (err || min >= blocks.start) cb(err)
-      else this.whenTrimIsRecorded(cb)
+      else this.whenTrimIsDurable(cb)
     }
     if (first > max) process.nextTick(done, null)
     else this.ranges.push(new RangeDeletion(first, max, blocks.blockSize, done))
   }
 
-  /** @param {Done} cb called when no crash brings back what was trimmed */
-  whenTrimIsRecorded (cb) {
-    const { blocks, writer } = this
-    if (writer.trimmer.isDurable) return cb(null)
-    writer.trimmer.request(blocks.start, cb)
+  /** @param {Done} cb called when what was trimmed is as durable as what was deleted has to be */
+  whenTrimIsDurable (cb) {
+    const { file, options: { sync }, writer } = this
+    if (file.metadata !== null && sync === 'always') return writer.metadata.sync().then(() => cb(null), cb)
+    if (file.metadata !== null || writer.trimmer.isDurable) return cb(null)
+    // only zeros tell of it
+    writer.trimmer.request(this.blocks.start, cb)
     writer.schedule()
   }
 
@@ -257,7 +259,7 @@ class Deleter {
       if (!isTrimmed) answer([request.cb], err)
       // nothing of the range is left in this block
       else if (!('seq' in request)) answer([request.cb], null)
-      else this.whenTrimIsRecorded(failure => answer([request.cb], failure ?? blocks.trimmedAt(request.seq)))
+      else this.whenTrimIsDurable(failure => answer([request.cb], failure ?? blocks.trimmedAt(request.seq)))
     }
   }
 
@@ -315,7 +317,7 @@ class Deleter {
     }
     // a storage may have failed to get the zeros, or to make them durable
     const isInDoubt = this.pending.has(block.number) || (this.options.sync === 'always' && this.hasUnsyncedZeros)
-    const mustRetry = this.file.point === null && isInDoubt
+    const mustRetry = this.file.metadata === null && isInDoubt
     if (positions.size === 0 && !mustRetry) {
       if (isHole && !this.pending.has(block.number)) this.holes.considerHole(block.number)
       return answer(callbacks, null)
@@ -332,27 +334,27 @@ class Deleter {
   /** @param {Change[]} changes */
   async commit (changes) {
     const { writer } = this
-    const { recoveryPoint, durability } = writer
+    const { metadata, durability } = writer
     const deletions = changes.map(({ deletion }) => deletion)
     const isAlways = this.options.sync === 'always'
     /** @type {Error | null} */
     let failure = null
     try {
-      if (recoveryPoint.isLong) await this.settle()
-      await promised(cb => recoveryPoint.record(deletions, cb))
+      if (metadata.isLong) await this.settle()
+      await metadata.record(deletions)
       try {
-        if (isAlways) await Promise.all([promised(cb => recoveryPoint.sync(cb)), promised(cb => durability.confirmPath(cb))])
+        if (isAlways) await Promise.all([metadata.sync(), promised(cb => durability.confirmPath(cb))])
       } catch (err) {
-        recoveryPoint.withdraw(deletions)
+        metadata.withdraw(deletions)
         // other processes read it; if that fails, too, the next operation tries again
-        await promised(cb => recoveryPoint.write(cb)).catch(() => {})
+        await metadata.write().catch(() => {})
         throw err
       }
       for (const change of changes) this.take(change)
-      if (this.file.point === null) await this.writeZeros(Infinity)
+      if (this.file.metadata === null) await this.writeZeros(Infinity)
       // it is done without that: readers of the file get it patched until this succeeds
       else if (isAlways) await this.writeZeros(MAX_BLOCKS).catch(() => {})
-      if (isAlways && this.file.point === null) await promised(cb => durability.syncAll(cb))
+      if (isAlways && this.file.metadata === null) await promised(cb => durability.syncAll(cb))
     } catch (err) {
       failure = /** @type {Error} */ (err)
     }
@@ -374,10 +376,9 @@ class Deleter {
     blocks.overrides.set(number, patchesOf(deletions, blocks.blockSize))
     blocks.invalidate(number)
     const whole = after ?? copyWithout(block.buffer, deletion.records.map(({ seq }) => seq - deletion.block))
-    this.writer.recordCount.remove(deletion, whole)
     this.writer.retention?.deleted(number)
     // a hole has nothing that anybody reads
-    if (deletion.whole !== undefined) return
+    if (deletion.live !== undefined) return
     if (block !== blocks.tail) return blocks.add(new Block(number, whole, block.end, true))
     const isFull = block !== this.writer.packer.filling
     if (isFull && after === null && blocks.checksum) writeChecksum(whole)
@@ -405,11 +406,11 @@ class Deleter {
   }
 
   async makeDurable () {
-    const { recoveryPoint, durability, written } = this.writer
+    const { metadata, durability, written } = this.writer
     // the records that were deleted first: zeros in the place of one that is not durable would seem torn
     await promised(cb => durability.syncTo(written, cb))
-    if (this.file.point !== null) {
-      if (recoveryPoint.hasUnsynced) await Promise.all([promised(cb => recoveryPoint.sync(cb)), promised(cb => durability.confirmPath(cb))])
+    if (this.file.metadata !== null) {
+      if (metadata.hasUnsynced) await Promise.all([metadata.sync(), promised(cb => durability.confirmPath(cb))])
       return
     }
     await this.writeZeros(Infinity)
@@ -431,11 +432,11 @@ class Deleter {
   /** Moves the recovery point up to where the log ends, without what was recorded: that is durable in the log's file first. */
   async settle () {
     const { writer } = this
-    const { recoveryPoint, durability } = writer
+    const { metadata, durability } = writer
     await this.flush()
     if (this.hasUnsyncedZeros) await promised(cb => durability.syncAll(cb))
     if (writer.synced >= writer.acknowledged) writer.recordCount.allSynced()
-    await promised(cb => recoveryPoint.write(cb))
+    await metadata.move()
   }
 
   /** @param {number} most blocks */
@@ -444,10 +445,10 @@ class Deleter {
     for (const [number, deletions] of [...this.pending].slice(0, most)) {
       for (const { offset, data } of this.writesFor(number, deletions)) await promised(cb => file.write(offset, data, cb))
       this.coveredBy = writer.durability.startedSync + 1
-      writer.recoveryPoint.applied(deletions, this.coveredBy)
+      writer.metadata.applied(deletions, this.coveredBy)
       this.pending.delete(number)
       blocks.overrides.delete(number)
-      if (deletions.some(({ whole }) => whole !== undefined)) this.holes.rewritten(number, this.coveredBy)
+      if (deletions.some(({ live }) => live !== undefined)) this.holes.rewritten(number, this.coveredBy)
       // what is being read of it may be half old
       blocks.loader.invalidate(number)
     }
@@ -456,7 +457,7 @@ class Deleter {
   /**
    * @param {number} number
    * @param {Deletion[]} deletions in this block
-   * @returns {import('../recovery/deletions').Patch[]}
+   * @returns {import('../format/deletions').Patch[]}
    */
   writesFor (number, deletions) {
     const { blocks } = this
@@ -478,21 +479,14 @@ class Deleter {
   }
 
   /**
-   * A crash does not bring back trimmed blocks any more: the log's file need not get their deletions.
-   * @param {number} first number of the first block that is not among them
+   * Blocks were trimmed: the log's file need not get their deletions.
+   * @param {number} first number of the first that is not
    */
-  trimRecorded (first) {
+  trim (first) {
     for (const number of [...this.pending.keys()].filter(number => number < first)) {
       this.pending.delete(number)
       this.blocks.overrides.delete(number)
     }
-  }
-
-  /**
-   * Blocks were trimmed. Until that is recorded, a crash can bring them back, so their deletions stay pending.
-   * @param {number} first number of the first that is not
-   */
-  trim (first) {
     for (const range of this.ranges) range.skipTo(first)
     this.ranges = this.ranges.filter(({ hasNext }) => hasNext)
     this.holes.trim(first)
@@ -501,7 +495,7 @@ class Deleter {
   /** The log's file was truncated. */
   truncated () {
     const { blocks, writer } = this
-    writer.recoveryPoint.truncated(writer.acknowledged, blocks.blockSize)
+    writer.metadata.truncated(writer.acknowledged)
     const deletions = this.pending.get(blocks.tail.number)
     if (deletions !== undefined) blocks.overrides.set(blocks.tail.number, patchesOf(deletions, blocks.blockSize))
   }

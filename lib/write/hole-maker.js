@@ -38,8 +38,6 @@ class HoleMaker {
     this.failure = null
     /** Holes in the log's file, with the number of the fsync that makes them durable. @type {Map<number, number>} */
     this.unpunched = new Map()
-    /** The log's file was changed. */
-    this.hasPunched = false
     /** What was freed since the log was opened. */
     this.freed = { blocks: 0, bytes: 0 }
     /** They are to be made now. */
@@ -59,20 +57,18 @@ class HoleMaker {
 
   /** Offsets of blocks that the log's file does not have durably without all their deleted records. */
   get unsettled () {
-    return (this.knownUnsettled ??= this.writer.recoveryPoint.blocksInDoubt())
+    return (this.knownUnsettled ??= this.writer.metadata.blocksInDoubt())
   }
 
   /**
-   * A block becomes a hole only in front of the recovery point, and of the number of records in it: recovery finds its
-   * way behind these by the lengths of records. And only if there is one thing that it can have been before.
+   * A block becomes a hole only in front of the recovery point: recovery finds its way behind that by the lengths of records. And only if there is one thing that it can have been before.
    * @param {number} number
    */
   canBecomeHole (number) {
     const { file, writer, blockSize } = this
-    const { offset, countedEnd } = writer.recoveryPoint
     const start = number * blockSize
     const end = start + blockSize
-    if (!this.isOn || file.point === null || end >= offset || end > countedEnd || this.unsettled.has(start)) return false
+    if (!this.isOn || file.metadata === null || end >= writer.metadata.end || this.unsettled.has(start)) return false
     // the next owner of a shared log may have to count records there
     return !writer.isClientWaitingFor(start, end)
   }
@@ -84,15 +80,14 @@ class HoleMaker {
    */
   mustSettle (start, end) {
     const { file, writer } = this
-    const { offset, countedEnd } = writer.recoveryPoint
-    if (file.point === null || end <= start) return false
-    const isBehind = end < writer.acknowledged && (end >= offset || end > countedEnd)
+    if (file.metadata === null || end <= start) return false
+    const isBehind = end < writer.acknowledged && end >= writer.metadata.end
     return isBehind || [...this.unsettled].some(block => block >= start && block < end)
   }
 
   /** @param {number} number of a block in which all records may be deleted now */
   consider (number) {
-    if (this.isOn && this.file.point !== null) this.emptied.add(number)
+    if (this.isOn && this.file.metadata !== null) this.emptied.add(number)
   }
 
   /** @param {number} number of a hole, in the log's file or recorded, which may take space */
@@ -127,7 +122,7 @@ class HoleMaker {
   /** Before the log is closed. */
   finishAll () {
     const mayHave = this.hasSome || this.postponed.size > 0 || this.deleter.pending.size > 0
-    if (this.file.point !== null && mayHave) this.isDue = true
+    if (this.file.metadata !== null && mayHave) this.isDue = true
   }
 
   /** @param {Done} cb called when all blocks known to be empty are holes, and punched */
@@ -169,11 +164,9 @@ class HoleMaker {
   }
 
   async punchSome () {
-    const { writer: { durability, recoveryPoint }, unpunched } = this
+    const { writer: { durability }, unpunched } = this
     const isDurable = (/** @type {number} */ coveredBy) => coveredBy <= durability.lastSync
     if (![...unpunched.values()].every(isDurable)) await promised(cb => durability.syncAll(cb))
-    // it keeps the number of records, which is known beside a closed log only while that is as it was; a full disk has no room for it
-    if (recoveryPoint.mustBeWritten) await promised(cb => recoveryPoint.write(cb)).catch(() => {})
     const { clock } = this.deleter
     const until = clock.now() + MAX_PUNCH_TIME
     let count = 0
@@ -191,7 +184,6 @@ class HoleMaker {
     // it was found to be impossible meanwhile
     if (file.canPunch() === false) return
     const before = file.allocated()
-    this.hasPunched = true
     await promised(cb => file.punch(offset, length, cb))
     const freed = (before ?? 0) - (file.allocated() ?? 0)
     if (freed <= 0) return

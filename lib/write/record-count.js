@@ -3,14 +3,15 @@
 // The number of records in the log, deleted ones not counted, while it is open for writing. Kept
 // with every write and deletion, not with every record. Pure.
 
-const { tieOf } = require('../recovery/count-records')
+const { deletedBefore } = require('../format/deletions')
 
 /**
- * @typedef {import('../recovery/count-records').CountMark} CountMark
- * @typedef {import('../recovery/deletions').Deletion} Deletion
+ * @typedef {import('../format/deletions').Deletion} Deletion
+ *
+ * @typedef {object} CountMark
+ * @property {number} end offset
+ * @property {number | null} records in front of it; null: not known
  */
-
-const NO_TRIM = { start: -1, records: 0 }
 
 class RecordCount {
   /**
@@ -23,8 +24,6 @@ class RecordCount {
     /** The same number, if it is known. */
     this.estimate = estimate
     this.blocks = blocks
-    /** Deletions that the numbers do not count any more. @type {WeakSet<Deletion>} */
-    this.removed = new WeakSet()
     /** What is known to be durable. @type {CountMark} */
     this.durable = this.mark()
     /** What is, when the fsync in progress succeeds. */
@@ -33,8 +32,7 @@ class RecordCount {
 
   /** @returns {CountMark} up to where the log ends now */
   mark () {
-    const { records, blocks } = this
-    return { end: blocks.end, records, tie: tieOf(blocks.tail.buffer, blocks.tail.end) }
+    return { end: this.blocks.end, records: this.records }
   }
 
   /** @param {number} count of acknowledged records */
@@ -43,17 +41,24 @@ class RecordCount {
     this.estimate += count
   }
 
+  /** @param {Deletion} deletion of records that were there */
+  remove (deletion) {
+    this.change(deletion, -1)
+  }
+
+  /** @param {Deletion} deletion that is taken back */
+  restore (deletion) {
+    this.change(deletion, 1)
+  }
+
   /**
-   * @param {Deletion} deletion of records that were there
-   * @param {Buffer} block its bytes without them
+   * @param {Deletion} deletion
+   * @param {1 | -1} sign
    */
-  remove (deletion, block) {
-    this.removed.add(deletion)
-    this.add(-recordsBefore(Infinity, deletion))
+  change (deletion, sign) {
+    this.add(sign * deletedBefore(deletion, Infinity))
     for (const mark of new Set([this.durable, this.syncing])) {
-      if (mark.records !== null) mark.records -= recordsBefore(mark.end, deletion)
-      const position = mark.end - deletion.block
-      if (position > 0 && position < this.blocks.blockSize) mark.tie = tieOf(block, position)
+      if (mark.records !== null) mark.records += sign * deletedBefore(deletion, mark.end)
     }
   }
 
@@ -74,20 +79,6 @@ class RecordCount {
     }
   }
 
-  /**
-   * For a recovery point with deletions, which recovery subtracts from the number in it.
-   * @param {Deletion[]} deletions
-   * @param {import('./trimmer').Proposed | null} [trim] that it also tells of
-   * @returns {CountMark | undefined} undefined: the number is not known
-   */
-  markWithout (deletions, trim) {
-    const { end, records, tie } = this.durable
-    const { start, records: trimmed } = trim ?? NO_TRIM
-    if (records === null || trimmed === null || end <= start) return
-    const removed = deletions.filter(deletion => this.removed.has(deletion))
-    return { end, tie, records: removed.reduce((sum, deletion) => sum + recordsBefore(end, deletion), records - trimmed) }
-  }
-
   /** An fsync is started. */
   startSync () {
     this.syncing = this.mark()
@@ -102,17 +93,6 @@ class RecordCount {
   allSynced () {
     this.durable = this.syncing = this.mark()
   }
-}
-
-/**
- * @param {number} end
- * @param {Deletion} deletion
- * @returns {number} deleted records in front of it
- */
-function recordsBefore (end, { records, whole }) {
-  // the block lies in front of every mark: see `HoleMaker.canBecomeHole`
-  if (whole !== undefined) return whole.live
-  return records.filter(({ seq }) => seq < end).length
 }
 
 module.exports = { RecordCount }

@@ -1,26 +1,21 @@
 'use strict'
 
-// Trims a log: blocks at its head are gone for readers at once, all of them together, and
-// the file gets zeros for them when the recovery point tells durably where the log
-// starts. Opening the log after a crash repeats that.
+// Trims a log: blocks at its head are gone for readers at once, all of them together, when FILE.meta says where the log starts.
+// The file gets zeros for them later, when that is durable. Opening the log after a crash repeats that.
 //
-//     punched <= recorded, log.start        all of them offsets of blocks
+//     durable <= punched <= log.start        all of them offsets of blocks
 //
-//     punched      up to here the file has zeros (block 0: a hole)
-//     recorded     up to here the recovery point says that it has to
+//     durable      up to here the file has zeros (block 0: a hole), after a power cut, too
+//     punched      up to here the file has zeros
 //     log.start    here the log starts for readers
 //
-// If a caller waits for it, it is recorded first: what cannot be recorded is not trimmed. For retention it is recorded
-// later, many blocks together: until then, a crash brings them back.
+// What cannot be recorded is not trimmed. A caller that waits for the space is answered when all of it is durable.
 //
-// A storage has no recovery point: the zeros are all that tells.
+// A storage has no FILE.meta: the zeros are all that tells.
 
-const errors = require('../errors')
 const { promised } = require('../callbacks')
-const { settleFile } = require('./closing')
 const chunk = require('../format/chunk')
 const layout = require('../format/layout')
-const { deletionOf } = require('../recovery/deletions')
 const { punchHead } = require('../recovery/punch-head')
 
 /** Bytes that are freed at a time, so that appends do not wait long. */
@@ -32,18 +27,12 @@ const MAX_COUNTED = 64
 
 /**
  * @typedef {import('../format/block').Block} Block
- * @typedef {import('../recovery/deletions').DeletedRecord} DeletedRecord
  * @typedef {(err: Error | null, start?: any) => void} Trimmed
  *
  * @typedef {object} Request
  * @property {number} start records before it may go: the log is to start there, at most
  * @property {Trimmed} cb
  * @property {Known | null} known null: the caller waits for the space
- *
- * @typedef {object} Proposed
- * @property {number} start
- * @property {DeletedRecord} tie the record there
- * @property {number | null} records in the blocks before it; null: not known
  *
  * @typedef {object} Known what was read already
  * @property {Block | null} block that starts there; null: it cannot be read
@@ -63,13 +52,7 @@ class Trimmer {
     this.file = writer.file
     this.blocks = writer.blocks
     this.batchSize = batchSize
-    /** The record at the log's start, by which recovery knows the file. @type {DeletedRecord | null} */
-    this.tie = null
-    /** Where the log is about to start. @type {Proposed | null} */
-    this.proposed = null
-    this.recorded = this.punched = this.blocks.start
-    /** Up to here the file has zeros after a power cut, too. */
-    this.durable = this.punched
+    this.punched = this.zeros = this.blocks.start
     /** Number of the fsync that makes durable what is punched. */
     this.coveredBy = 0
     /** @type {Request[]} */
@@ -91,10 +74,15 @@ class Trimmer {
     return this.coveredBy > this.writer.durability.lastSync
   }
 
-  /** Whether no crash brings back what was trimmed. Without a recovery point, only zeros in the file tell of it. */
+  /** Up to here the file has zeros after a power cut, too. */
+  get durable () {
+    if (!this.hasUnsynced) this.zeros = this.punched
+    return this.zeros
+  }
+
+  /** Whether the zeros of all that was trimmed are durable. */
   get isDurable () {
-    const { start } = this.blocks
-    return this.file.point === null ? this.punched === start && !this.hasUnsynced : this.recorded === start
+    return this.durable === this.blocks.start
   }
 
   /**
@@ -142,7 +130,7 @@ class Trimmer {
       if (this.waiting.length > 0 || this.blocks.start - this.punched >= (this.isUrgent ? 1 : this.batchSize)) this.mustPunch = true
       if (this.mustPunch) await this.punchSome()
       if (this.punched < this.blocks.start) return
-      if (this.waiting.length > 0 && !this.isDurable) await promised(cb => this.writer.durability.syncAll(cb))
+      if (this.waiting.length > 0 && this.file.metadata === null && !this.isDurable) await promised(cb => this.writer.durability.syncAll(cb))
       this.mustPunch = this.isUrgent = false
       this.answer(null)
     } catch (err) {
@@ -170,41 +158,7 @@ class Trimmer {
     const isCurrent = known !== null && known.generation === blocks.generation
     if (isCurrent && known.block?.number === start / blockSize) return this.moveTo(known.block, known.records)
     const block = await this.firstWhole(start, wanted)
-    if (block === null) return
-    const records = await this.countBefore(block.number)
-    if (known === null) await this.record(block, records)
-    this.moveTo(block, records)
-  }
-
-  /**
-   * From then on, no crash undoes that the log starts with this block.
-   * @param {Block} block
-   * @param {number | null} records in the blocks before it; null: not known
-   */
-  async record ({ number, buffer }, records) {
-    const start = number * this.blocks.blockSize
-    this.proposed = { start, tie: tieOf(start, buffer), records }
-    try {
-      await this.writePoint()
-    } finally {
-      this.proposed = null
-    }
-  }
-
-  /** On a full disk, the new recovery point gets the room of the one before, and of the number of records that is out of date anyway. */
-  async writePoint () {
-    const { writer, file: { countFile } } = this
-    const { recoveryPoint } = writer
-    const write = () => promised(cb => recoveryPoint.write(cb))
-    await write().catch(async (err) => {
-      if (!errors.isNoRoom(err)) throw err
-      // as if the log were closed: then it is valid without one
-      while (this.punched < this.recorded) await this.punchSlice()
-      await settleFile(writer)
-      await promised(cb => recoveryPoint.remove(cb))
-      if (countFile !== null) await promised(cb => countFile.write(null, cb))
-      await write()
-    })
+    if (block !== null) await this.moveTo(block, await this.countBefore(block.number))
   }
 
   /**
@@ -230,9 +184,8 @@ class Trimmer {
    * @param {(offset: number) => number} move where a record is now, or the next one
    */
   moveFile (start, move) {
-    this.recorded = this.punched = this.durable = start
+    this.punched = this.zeros = start
     this.coveredBy = 0
-    this.tie = null
     this.requests = this.requests.map(({ start, cb, known }) => ({ start: move(start), cb, known }))
   }
 
@@ -276,15 +229,14 @@ class Trimmer {
   }
 
   /**
-   * From now on the log starts with this block.
+   * The log starts with this block.
    * @param {Block} block
    * @param {number | null} records in the blocks before it; null: not known
    */
-  moveTo ({ number, buffer }, records) {
+  async moveTo ({ number }, records) {
     const { blocks, writer } = this
     const start = number * blocks.blockSize
-    this.tie = tieOf(start, buffer)
-    writer.recordCount.trim(records, blocks.start, start)
+    await writer.metadata.trim(start, records)
     blocks.trim(start)
     writer.deleter.trim(number)
   }
@@ -293,19 +245,14 @@ class Trimmer {
 
   /** Frees blocks in front of the log's start: all of them, or as many as do not take long. */
   async punchSome () {
-    const { blocks, file } = this
-    if (this.recorded < blocks.start && file.point !== null) await this.writePoint()
-    if (file.point === null) this.isRecorded(blocks.start)
-    if (this.punched < this.recorded) await this.punchSlice()
-  }
-
-  /** A part of what is recorded. */
-  async punchSlice () {
     const { blocks, file, punched, writer } = this
     const { durability } = writer
+    if (punched === blocks.start) return
+    await writer.metadata.sync()
     // clients that have the first block take it for a hole
     writer.onrewritten([0])
-    const to = Math.min(this.recorded, punched + SLICE_SIZE - SLICE_SIZE % blocks.blockSize)
+    const to = Math.min(blocks.start, punched + SLICE_SIZE - SLICE_SIZE % blocks.blockSize)
+    this.zeros = this.durable
     await punchHead({
       write: (offset, data) => promised(cb => file.write(offset, data, cb)),
       punch: (offset, length) => promised(cb => file.punch(offset, length, cb)),
@@ -320,37 +267,11 @@ class Trimmer {
     while (this.punched < this.blocks.start) await this.punchSome()
   }
 
-  /**
-   * @param {number} lastSync number of the last fsync that has succeeded
-   * @returns {import('../storage/recovery-point').PointStart} what a recovery point that is written now says
-   */
-  forPoint (lastSync) {
-    const { start, tie } = this.proposed ?? { start: this.blocks.start, tie: this.tie }
-    if (this.coveredBy <= lastSync) this.durable = this.punched
-    if (start === 0) return {}
-    return this.durable === start || tie === null ? { start } : { start, trimming: { from: this.durable, tie } }
-  }
-
-  /** @param {number} start that the recovery point has durably; of a storage, the start from which on it gets zeros next */
-  isRecorded (start) {
-    this.recorded = Math.max(this.recorded, start)
-    this.writer.deleter.trimRecorded(this.recorded / this.blocks.blockSize)
-  }
-
   /** @param {Error | null} err */
   answer (err) {
     const { start } = this.blocks
     for (const cb of this.waiting.splice(0)) process.nextTick(() => err === null ? cb(null, start) : cb(err))
   }
-}
-
-/**
- * @param {number} start of a block
- * @param {Buffer} block
- * @returns {DeletedRecord} its first record, by which recovery knows the file
- */
-function tieOf (start, block) {
-  return deletionOf(start, block, [0], null).records[0]
 }
 
 /**

@@ -48,21 +48,22 @@ const { promised } = require('../callbacks')
 const { sizeOf } = require('../storage/buffers')
 const { Durability } = require('./durability')
 const { RecordCount } = require('./record-count')
-const { RecoveryPointKeeper } = require('./recovery-point-keeper')
+const { MetadataKeeper } = require('./metadata-keeper')
 const { Appender } = require('./appender')
 const { NO_LENGTH, Packer } = require('./packer')
 const { finish } = require('./closing')
 const { Deleter } = require('./deleter')
 const { Trimmer } = require('./trimmer')
 const { TRANSITIONS, nextStep } = require('./states')
+const { generationOf } = require('../recovery/recovery-point')
 
 /**
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {import('../format/block').Block} Block
  * @typedef {import('./commit-group').CommitGroup} CommitGroup
  * @typedef {{ run: () => Promise<void>, reject: (err: Error) => void }} Operation
- * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, smallLog?: number, trimBatch?: number, holes?: boolean } &
- *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. smallLog: see `countOnOpening`. trimBatch: see `Trimmer`
+ * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, generation?: import('../storage/metadata-text').Generation, trimBatch?: number, holes?: boolean } &
+ *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. generation: default that of a new log. trimBatch: see `Trimmer`
  */
 
 class Writer {
@@ -81,12 +82,11 @@ class Writer {
     this.clock = clock
     this.onacknowledged = onacknowledged
     this.schedule = this.schedule.bind(this)
-    this.packer = new Packer(blocks.tail, options.blockSize, options.checksum, file.point === null)
+    this.packer = new Packer(blocks.tail, options.blockSize, options.checksum, file.metadata === null)
     this.appender = new Appender(this.packer, limits, lastSeq, this.schedule)
     this.waiters = this.appender.waiters
     this.counts = this.appender.counts
     this.recordCount = new RecordCount(options.counted, blocks)
-    this.smallLog = options.smallLog
 
     this.state = 'idle'
     this.written = this.acknowledged = blocks.end
@@ -127,10 +127,10 @@ class Writer {
       onsynced: () => this.onsynced(),
       onfailure: (failure) => this.fail(failure)
     })
-    this.recoveryPoint = new RecoveryPointKeeper(file.point, clock, this.durability)
+    this.metadata = new MetadataKeeper(file, options.blockSize, { start: blocks.start, generation: options.generation ?? generationOf(null) }, this.durability)
     this.pointStep = options.syncBytes / 4
     this.deleter = new Deleter(this, options, clock)
-    this.trimmer = this.recoveryPoint.trimmer = new Trimmer(this, options.trimBatch)
+    this.trimmer = this.metadata.trimmer = new Trimmer(this, options.trimBatch)
     this.runStep = this.runStep.bind(this)
     this.onwrite = this.onwrite.bind(this)
   }
@@ -360,7 +360,7 @@ class Writer {
 
   /** Whether the file may be written to. Appends that are made while it is prepared can seal the block with deletions. */
   get isReady () {
-    return !this.recoveryPoint.mustBeWritten && !this.deleter.mustPrecede() && !this.durability.isTruncated
+    return !this.metadata.mustBeWritten && !this.deleter.mustPrecede() && !this.durability.isTruncated
   }
 
   prepare () {
@@ -377,7 +377,7 @@ class Writer {
   async makeReady () {
     if (this.deleter.mustPrecede()) await this.deleter.flush()
     if (this.durability.isTruncated) await promised(cb => this.durability.syncAll(cb))
-    if (this.recoveryPoint.mustBeWritten) await promised(cb => this.recoveryPoint.write(cb))
+    await this.metadata.write()
   }
 
   /** @param {Error | null} err */
@@ -393,6 +393,7 @@ class Writer {
     const { packer, waiters, written } = this
     const problem = this.journal === null ? null : this.journal.flush()
     if (problem !== null) return this.rollBack(problem)
+    if (this.file.metadata?.isLong) this.metadata.considerMove(Infinity)
     // what waits for a moment at which no group is written in part would wait for as long as appends do not pause
     const mustEnd = this.operations.length > 0 || this.trimmer.hasWork
     const buffers = packer.nextWrite(written, mustEnd ? waiters.nextEnd(written) : packer.end)
@@ -457,7 +458,7 @@ class Writer {
       recordCount.allSynced()
     }
     this.durability.consider()
-    const publication = groups.length > 0 ? this.recoveryPoint.publish() : null
+    const publication = groups.length > 0 ? this.metadata.publish() : null
     if (publication !== null) this.waitForReaders(publication)
     else if (this.state === 'idle') this.mustStep = true
     else this.becomeIdle()
@@ -512,7 +513,7 @@ class Writer {
   }
 
   onsynced () {
-    this.recoveryPoint.considerMove(this.pointStep)
+    this.metadata.considerMove(this.pointStep)
     this.durability.consider()
     this.retention?.consider()
     if (this.isStepping) return

@@ -87,7 +87,7 @@ async function check (left, all, log) {
   if (!ours.equals(theirs)) throw new Error('the completed backup is not the same as the log')
   const { valid, closed } = await verify(backup)
   if (!valid || !closed) throw new Error('the completed backup is not valid, or not closed')
-  const others = fs.readdirSync(left).filter(name => !/^backup(\.offset-map|\.backup-of(\.new)?)?$|^copy/.test(name))
+  const others = fs.readdirSync(left).filter(name => !/^backup(\.offset-map|\.meta)?$|^copy/.test(name))
   if (others.length > 0) throw new Error(`${others} is left`)
 }
 

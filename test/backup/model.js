@@ -108,7 +108,7 @@ class Model {
   async contents (target) {
     const { valid, closed } = await verify(this.file(target))
     if (!valid || !closed) throw new Error(`${target} is not a valid log that was closed`)
-    const others = fs.readdirSync(this.folder).filter(name => name.startsWith(`${target}.`) && !/\.(backup-of|offset-map)$/.test(name))
+    const others = fs.readdirSync(this.folder).filter(name => name.startsWith(`${target}.`) && !/\.(meta|offset-map)$/.test(name))
     if (others.length > 0) throw new Error(`${others} is left`)
     const log = await open(this.file(target), { readOnly: true })
     const values = (await recordsOf(log)).map(({ value }) => value)

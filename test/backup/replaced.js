@@ -46,7 +46,7 @@ async function makeGenerations () {
 async function makeCrashed () {
   const log = await open(file('running'), { blockSize: 256, sync: 'never' })
   await log.append(lines(40))
-  for (const suffix of ['', '.recovery-point']) fs.copyFileSync(file('running' + suffix), file('generation-3' + suffix))
+  for (const suffix of ['', '.meta']) fs.copyFileSync(file('running' + suffix), file('generation-3' + suffix))
   await log.close()
 }
 

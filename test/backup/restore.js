@@ -8,7 +8,7 @@ const test = require('tape')
 const { restore, verify } = require('../../maintenance')
 const { canLock, tryLock } = require('../../lib/storage/lock')
 const { open } = require('../../promises')
-const { testFolder } = require('../helpers/folder')
+const { filesIn, testFolder } = require('../helpers/folder')
 const { makeLog, overwrite, readLog } = require('../helpers/logs')
 const { noSmallDisk, smallDisk } = require('../helpers/full')
 
@@ -36,7 +36,7 @@ test('a log is restored from a backup, in a folder that was not there', async (t
   t.deepEqual(result, { bytes: fs.statSync(file('backup')).size - result.start, start: seqs[0] - seqs[0] % 256, records: seqs.length, replaced: false })
   t.deepEqual([...steps], ['copy', 'check'])
   t.ok(fs.readFileSync(file('new/log')).equals(fs.readFileSync(file('backup'))), 'byte for byte')
-  t.deepEqual(fs.readdirSync(file('new')), ['log'])
+  t.deepEqual(filesIn(file('new')), ['log'])
   t.deepEqual((await readLog(file('new/log'))).map(({ seq }) => seq), seqs)
 })
 
@@ -58,7 +58,7 @@ test('a log that is there is not replaced, unless that is asked for, and never w
   t.deepEqual(await valuesIn(file('log')), ['other'], 'the log is as it was')
   t.ok((await restore(file('backup'), file('log'), { force: true })).replaced)
   t.deepEqual(await valuesIn(file('log')), lines(10))
-  t.deepEqual(fs.readdirSync(file('.')).sort(), ['backup', 'folder', 'log'])
+  t.deepEqual(filesIn(file('.')), ['backup', 'folder', 'log'])
 })
 
 test('what a program has open for writing is not restored, since it is not a backup', { skip: !canLock && 'files cannot be locked here' }, async (t) => {
@@ -69,7 +69,7 @@ test('what a program has open for writing is not restored, since it is not a bac
     await rejects(t, restore(file('log'), file('new')), 'flumelog:locked', /\/log: .*open for writing, so it is not a backup; close it there first/, `an open log, ${JSON.stringify(options)}`)
     await log.close()
   }
-  t.deepEqual(fs.readdirSync(file('.')), ['log'])
+  t.deepEqual(filesIn(file('.')), ['log'])
   const fd = fs.openSync(file('log'), 'r+')
   const onProgress = ({ step }) => t.notOk(tryLock(fd), `no writer can open it during the step ${step}`)
   t.equal((await restore(file('log'), file('new'), { onProgress })).records, 20, 'a log that was closed is')
@@ -85,19 +85,16 @@ test('nothing that was beside an earlier log changes what is restored', async (t
   await log.append(lines(10, 10))
   await log.del(0)
   // as after a crash: the recovery point says that the first record is deleted
-  for (const suffix of ['', '.recovery-point']) fs.copyFileSync(file('log' + suffix), file('crashed' + suffix))
+  for (const suffix of ['', '.meta']) fs.copyFileSync(file('log' + suffix), file('crashed' + suffix))
   await log.close()
-  fs.copyFileSync(file('crashed.recovery-point'), file('gone.recovery-point'))
-  fs.writeFileSync(file('gone.clients'), 'a journal')
-  await rejects(t, restore(file('backup'), file('gone')), 'EEXIST', /recovery-point/, 'without force')
-  await restore(file('backup'), file('gone'), { force: true })
+  fs.copyFileSync(file('crashed.meta'), file('gone.meta'))
+  await restore(file('backup'), file('gone'))
   await restore(file('backup'), file('crashed'), { force: true })
   for (const name of ['gone', 'crashed']) {
     t.deepEqual(await valuesIn(file(name)), lines(10), name)
     const again = await open(file(name))
     await again.close()
     t.deepEqual(await valuesIn(file(name)), lines(10), `${name}, opened for writing`)
-    t.notOk(fs.existsSync(file(`${name}.recovery-point`)) || fs.existsSync(file(`${name}.clients`)))
   }
 })
 
@@ -106,7 +103,7 @@ test('a backup that was killed while it was brought up to date is restored as fa
   await makeLog(file('backup'), lines(10))
   const log = await open(file('backup'))
   await log.append(lines(10, 10))
-  for (const suffix of ['', '.recovery-point']) fs.copyFileSync(file('backup' + suffix), file('killed' + suffix))
+  for (const suffix of ['', '.meta']) fs.copyFileSync(file('backup' + suffix), file('killed' + suffix))
   await log.close()
   fs.appendFileSync(file('killed'), 'half a record')
   await restore(file('killed'), file('log'))
@@ -120,7 +117,7 @@ test('of a corrupt backup nothing is restored', async (t) => {
   overwrite(file('backup'), 600, 'XX')
   await rejects(t, restore(file('backup'), file('log'), { force: true }), 'flumelog:corrupt', /backup is corrupt at offset 5\d\d/, 'a corrupt one')
   t.deepEqual(await valuesIn(file('log')), ['other'])
-  t.deepEqual(fs.readdirSync(file('.')).sort(), ['backup', 'log'])
+  t.deepEqual(filesIn(file('.')), ['backup', 'log'])
 })
 
 test('a signal, or a full disk, leaves the log as it was', { skip: noSmallDisk && `no disk: ${noSmallDisk}` }, async (t) => {
@@ -136,6 +133,6 @@ test('a signal, or a full disk, leaves the log as it was', { skip: noSmallDisk &
     await rejects(t, restore(file('backup'), file('new'), { onProgress, signal: stop.signal }), undefined, /enough/, wanted)
   }
   t.deepEqual(fs.readdirSync(path.dirname(file('x'))).filter(name => !name.startsWith('backup')), [])
-  t.deepEqual(fs.readdirSync(path.dirname(disk.file('x'))), ['log'])
+  t.deepEqual(filesIn(path.dirname(disk.file('x'))), ['log'])
   t.ok((await verify(disk.file('log'))).valid)
 })

@@ -6,7 +6,7 @@ const fs = require('fs')
 const path = require('path')
 const test = require('tape')
 const FlumeLog = require('../..')
-const { testFolder } = require('../helpers/folder')
+const { filesIn, testFolder } = require('../helpers/folder')
 const { flumelog, start, until } = require('../helpers/command-line')
 const { makeLog, readLog } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
@@ -74,7 +74,7 @@ test('with --shared, the first append owns the log, and others go through it', a
   t.equal(code, 0)
   t.match(stdout, /log: appended 2 records, 8 bytes, in \d+\.\d\d s, [\d,]+ records\/s\n$/, 'the owner does not count those of others')
   t.deepEqual(await textsOf(file), ['one', 'two', 'three'])
-  t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'], 'no socket and no recovery point is left')
+  t.deepEqual(filesIn(path.dirname(file)), ['log'], 'no socket and no recovery point is left')
 })
 
 test('append goes on when the owner closes the log or is killed: it takes over, and loses no line', async (t) => {

@@ -5,7 +5,7 @@
 const fs = require('fs')
 const test = require('tape')
 const FlumeLog = require('../..')
-const { testFolder } = require('../helpers/folder')
+const { filesIn, testFolder } = require('../helpers/folder')
 const { refuses } = require('../helpers/command-line')
 const { makeLog, readLog, deleteFrom } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
@@ -63,7 +63,7 @@ test('a log without deleted records is left as it is', async (t) => {
   const { code, stdout, stderr } = await flumelog(['compact', 'log', '--yes'], { cwd: name('.') })
   t.deepEqual([code, stdout, stderr], [0, 'log: nothing to drop: no record is deleted; the log is as it was\n', ''])
   t.ok(fs.readFileSync(name('log')).equals(before))
-  t.deepEqual(fs.readdirSync(name('.')), ['log'])
+  t.deepEqual(filesIn(name('.')), ['log'])
 })
 
 test('compact asks first, and creates no log', async (t) => {
@@ -71,5 +71,5 @@ test('compact asks first, and creates no log', async (t) => {
   await makeLog(name('log'), RECORDS)
   refuses(t, await flumelog(['compact', name('log')]), 2, /--yes is required/, 'without a terminal')
   refuses(t, await flumelog(['compact', name('missing'), '--yes']), 1, /missing: no such file; check the name$/m, 'no file')
-  t.deepEqual(fs.readdirSync(name('.')), ['log'])
+  t.deepEqual(filesIn(name('.')), ['log'])
 })

@@ -4,7 +4,7 @@
 
 const fs = require('fs')
 const test = require('tape')
-const { testFolder } = require('../helpers/folder')
+const { filesIn, testFolder } = require('../helpers/folder')
 const { start, refuses, inTurns } = require('../helpers/command-line')
 const { makeLog } = require('../helpers/logs')
 const { flumelog } = require('../helpers/warm-flumelog')
@@ -35,17 +35,17 @@ test('a file that cannot be opened is reported in one line that names it and say
     refuses(t, await run(command, name('.')), 1, /: (is a directory|not a regular file)/, `${command} folder`)
     refuses(t, await run(command, name('text/log')), 1, /text\/log: a part of this path is not a directory; check the name$/m, `${command} text/log`)
   })
-  t.deepEqual(fs.readdirSync(name('.')), ['text'], 'no file was left behind')
+  t.deepEqual(filesIn(name('.')), ['text'], 'no file was left behind')
 })
 
 test('an error at the recovery point names that file, not the log', async (t) => {
   const name = testFolder(t)
   await makeLog(name('log'), ['a'])
   // what cannot be opened for writing, whoever runs this
-  fs.mkdirSync(name('log.recovery-point.new'))
+  fs.mkdirSync(name('log.meta.new'))
   const { code, stderr } = await flumelog(['append', name('log')], { input: 'b\n' })
   t.equal(code, 1)
-  t.match(stderr, /log\.recovery-point\.new: is a directory/)
+  t.match(stderr, /log\.meta\.new: is a directory/)
 })
 
 test('a file of random bytes is not a log', async (t) => {

@@ -5,7 +5,7 @@
 const fs = require('fs')
 const path = require('path')
 const test = require('tape')
-const { testFolder } = require('../helpers/folder')
+const { filesIn, testFolder } = require('../helpers/folder')
 const { flumelog } = require('../helpers/command-line')
 const { makeLog, deleteFrom, overwrite } = require('../helpers/logs')
 
@@ -32,7 +32,7 @@ test('a command that is interrupted says what is left and how to go on, and leav
   fs.copyFileSync(name('log'), name('corrupt'))
   overwrite(name('corrupt'), 100000, 'XX')
   await deleteFrom(name('log'), [seqs[0]])
-  const contents = () => Object.fromEntries(fs.readdirSync(name('.')).filter(file => !file.endsWith('.record-count')).map(file => [file, fs.readFileSync(name(file))]))
+  const contents = () => Object.fromEntries(filesIn(name('.')).map(file => [file, fs.readFileSync(name(file))]))
   const before = contents()
   for (const [i, [args, call, said]] of COMMANDS.entries()) {
     // one of them for each, since starting a program takes long

@@ -6,7 +6,8 @@ const fs = require('fs')
 const path = require('path')
 const test = require('tape')
 const FlumeLog = require('../..')
-const { testFolder } = require('../helpers/folder')
+const { filesIn, testFolder } = require('../helpers/folder')
+const { isClosed } = require('../helpers/left-metadata')
 const { start, refuses } = require('../helpers/command-line')
 const { makeLog, readLog, deleteFrom, overwrite } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
@@ -54,7 +55,7 @@ test('repair writes a copy in which every record of a valid block keeps its offs
   t.match(lines[5], /^Views may still contain omitted records; delete these views to have them rebuilt\.$/)
   t.equal(lines.length, 6)
 
-  t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'log.repaired'])
+  t.deepEqual(filesIn(name('.')), ['log', 'log.repaired'])
   t.ok(fs.readFileSync(name('log')).equals(bytes), 'the log was not changed')
   t.ok(await isValid(name('log.repaired')), 'the copy is valid')
   t.equal(fs.statSync(name('log.repaired')).size, bytes.length, 'and as large')
@@ -82,7 +83,7 @@ test('--in-place replaces the log with the copy, and keeps the old file', async 
   const { code, stdout } = await flumelog(['repair', '--in-place', 'log'], { cwd: name('.') })
   t.equal(code, 0)
   t.match(stdout, /^log: valid: \d+ records; the old file is log\.corrupt$/m)
-  t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'log.corrupt'])
+  t.deepEqual(filesIn(name('.')), ['log', 'log.corrupt'])
   t.ok(fs.readFileSync(name('log.corrupt')).equals(bytes), 'byte for byte')
   t.equal(fs.statSync(name('log')).mode & 0o777, 0o640, 'the copy may be read and written by those who could before')
   t.ok(await isValid(name('log')))
@@ -151,7 +152,7 @@ test('a valid log is not copied', async (t) => {
   const { code, stdout } = await flumelog(['repair', 'log', '--in-place'], { cwd: name('.') })
   t.equal(code, 0)
   t.equal(stdout, 'log: valid; nothing to repair, nothing written\n')
-  t.deepEqual(fs.readdirSync(name('.')), ['log'])
+  t.deepEqual(filesIn(name('.')), ['log'])
 })
 
 test('the copy of a log with a torn tail ends with the last whole record', async (t) => {
@@ -163,7 +164,7 @@ test('the copy of a log with a torn tail ends with the last whole record', async
   t.equal(code, 0)
   t.match(stdout, new RegExp(`^truncated ${whole.length} to ${whole.length + 4}, 4 bytes: `))
   t.ok(fs.readFileSync(name('log.repaired')).equals(whole))
-  t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'log.repaired'], 'nothing else was written')
+  t.deepEqual(filesIn(name('.')), ['log', 'log.repaired'], 'nothing else was written')
 })
 
 test('a tail that is corrupt in its middle keeps its size', async (t) => {
@@ -185,19 +186,19 @@ test('repair after a crash respects the recovery point, and keeps it with the ol
   await makeDamaged(name('first'))
   const open = promises(FlumeLog(name('first')))
   await open.append(['one more', 'and another'])
-  for (const rest of ['', '.recovery-point']) fs.copyFileSync(name('first' + rest), name('log' + rest))
+  for (const rest of ['', '.meta']) fs.copyFileSync(name('first' + rest), name('log' + rest))
   await open.close()
   const { size } = fs.statSync(name('log'))
   overwrite(name('log'), size - 3, 'XXX')
   const bytes = fs.readFileSync(name('log'))
-  const point = fs.readFileSync(name('log.recovery-point'))
+  const point = fs.readFileSync(name('log.meta'))
 
   const { code, stdout } = await flumelog(['repair', 'log', '--in-place'], { cwd: name('.') })
   t.equal(code, 0)
   t.match(stdout, new RegExp(`^truncated ${size - 15} to ${size}, 15 bytes: `, 'm'))
   t.ok(fs.readFileSync(name('log.corrupt')).equals(bytes))
-  t.ok(fs.readFileSync(name('log.corrupt.recovery-point')).equals(point))
-  t.notOk(fs.existsSync(name('log.recovery-point')))
+  t.ok(fs.readFileSync(name('log.corrupt.meta')).equals(point))
+  t.ok(isClosed(name('log')))
   t.ok(await isValid(name('log')))
   t.equal((await found(name('log'))).at(-1)[1], 'one more')
 })
@@ -206,15 +207,14 @@ test('repair of a symbolic link repairs its target', async (t) => {
   const name = testFolder(t)
   fs.mkdirSync(name('real'))
   const { bytes } = await makeDamaged(name('real/log'))
-  fs.writeFileSync(name('real/log.recovery-point'), 'a recovery point')
-  fs.writeFileSync(name('real/log.clients'), 'a journal')
+  fs.writeFileSync(name('real/log.meta'), 'a recovery point')
   fs.symlinkSync(path.join('real', 'log'), name('link'))
   const { code } = await flumelog(['repair', name('link'), '--in-place'])
   t.equal(code, 0)
   t.ok(fs.lstatSync(name('link')).isSymbolicLink())
   t.ok(fs.readFileSync(name('real/log.corrupt')).equals(bytes))
   t.ok(await isValid(name('link')))
-  t.deepEqual(fs.readdirSync(name('real')).sort(), ['log', 'log.corrupt', 'log.corrupt.clients', 'log.corrupt.recovery-point'], 'what belongs to the old file stays with it')
+  t.equal(fs.readFileSync(name('real/log.corrupt.meta'), 'utf8'), 'a recovery point', 'what belongs to the old file stays with it')
 })
 
 test('repair fails while another program has the log open for writing', async (t) => {
@@ -226,7 +226,7 @@ test('repair fails while another program has the log open for writing', async (t
   refuses(t, refused, 1, /log: another program has this log open for writing; repair needs it for itself: close it there first$/m, 'repair')
   await log.close()
   t.ok(fs.readFileSync(name('log')).equals(bytes))
-  t.deepEqual(fs.readdirSync(name('.')), ['log'])
+  t.deepEqual(filesIn(name('.')), ['log'])
 })
 
 test('repair fails while processes share the log, whichever of them owns it, and says that it needs it for itself', async (t) => {
@@ -255,7 +255,7 @@ test('a full disk while the copy is written leaves everything unchanged', async 
       env: { TEST_DISK_SIZE: '1000' }
     })
     refuses(t, ended, 1, /the disk is full; free some space and try again$/m, args.join() || 'repair')
-    t.deepEqual(fs.readdirSync(name('.')), ['log'])
+    t.deepEqual(filesIn(name('.')), ['log'])
     t.ok(fs.readFileSync(name('log')).equals(bytes))
   }
 })
@@ -269,7 +269,7 @@ test('Ctrl-C while the copy is written leaves everything unchanged; a partial co
   const { code, stderr } = await interrupted.kill('SIGINT')
   t.equal(code, 130, 'it does not wait for the disk')
   t.match(stderr, /log: interrupted; it is unchanged, and nothing is left of a copy; the same command starts over\n$/)
-  t.deepEqual(fs.readdirSync(name('.')), ['log'])
+  t.deepEqual(filesIn(name('.')), ['log'])
 
   const killed = stuck()
   await isThere(name('log.unfinished'))
@@ -277,7 +277,7 @@ test('Ctrl-C while the copy is written leaves everything unchanged; a partial co
   await killed.kill('SIGKILL')
   t.ok(fs.readFileSync(name('log')).equals(bytes))
   t.equal((await flumelog(['repair', name('log')])).code, 0)
-  t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'log.repaired'])
+  t.deepEqual(filesIn(name('.')), ['log', 'log.repaired'])
   t.ok(await isValid(name('log.repaired')))
 })
 

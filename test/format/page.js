@@ -280,49 +280,63 @@ test('a reader written from the page alone notices every flipped bit of a sealed
 
 // What stands beside the file
 
-function readPoint (name) {
-  const lines = fs.readFileSync(name, 'utf8').match(/^([0-9a-f]{8}) (.*)\n([0-9a-f]{8}) (\d{16})\n$/)
-  const [json, acknowledged] = [lines[2], lines[4]]
-  const isWhole = [[lines[1], json], [lines[3], acknowledged]].every(([digits, text]) => parseInt(digits, 16) === crc32(Buffer.from(text)))
-  const { offset } = JSON.parse(json)
-  return { isWhole, offset, acknowledged: Number(acknowledged) }
+/** The lines of a FILE.meta, as the page describes them. */
+function readMetadata (text) {
+  const lines = []
+  for (const line of text.split('\n')) {
+    const match = line.match(/^([0-9a-f]{8}) (.*)$/)
+    if (match === null || parseInt(match[1], 16) !== crc32(Buffer.from(match[2]))) break
+    lines.push(match[2])
+  }
+  return { acknowledged: Number(lines[0]), entries: lines.slice(1).map(line => JSON.parse(line)) }
 }
 
-test('the recovery point on the page is valid, and that of an open log is as described', async (t) => {
-  const [, digits, json] = page.match(/^([0-9a-f]{8}) (\{.*\})$/m)
-  t.equal(parseInt(digits, 16), crc32(Buffer.from(json)))
-  t.deepEqual(JSON.parse(json), { offset: 128 })
-  const [, lineDigits, line] = page.match(/^([0-9a-f]{8}) (\d{16})$/m)
-  t.equal(parseInt(lineDigits, 16), crc32(Buffer.from(line)))
-  t.equal(Number(line), exampleBytes(t).length, 'and so is its second line')
+const exampleMetadata = () => readMetadata(page.match(/### FILE\.meta[^]*?```text\n([^]*?)```/)[1])
 
+test('the FILE.meta on the page is valid, says what the page says, and belongs to its log', async (t) => {
+  const { acknowledged, entries: [first, second, ...more] } = exampleMetadata()
+  const bytes = exampleBytes(t)
+  t.equal(acknowledged, bytes.length)
+  t.equal(more.length, 0)
+  const live = [0, 64].flatMap(start => sealedBlock(bytes.subarray(start, start + 64))).filter(({ data }) => data.some(byte => byte !== 0))
+  t.deepEqual([first.version, first.end, first.closed, first.records], [1, 128, false, live.length + second.deletions[0].records.length])
+  t.equal(first.tie, crc32(bytes.subarray(64, 128).filter(byte => byte !== 0)))
+  t.equal(second.deletions.length, 1)
+  const described = [...page.match(/\| member \| says \|[^]*?\n\n/)[0].matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, names]) => names.match(/\w+/g))
+  t.deepEqual(described.sort(), Object.keys(first).sort(), 'each member is described')
+})
+
+test('the FILE.meta of an open log is as described, and says that the log is closed when it is', async (t) => {
   const file = testFolder(t)
   const log = promises(FlumeLog(file('log'), { blockSize: 64 }))
   await log.append('before')
   // readers are told in the next turn of the event loop
   await event(setImmediate)
   await event(setImmediate)
-  t.deepEqual(readPoint(file('log.recovery-point')), { isWhole: true, offset: 0, acknowledged: 10 })
+  const read = () => readMetadata(fs.readFileSync(file('log.meta'), 'utf8'))
+  const { acknowledged, entries: [first] } = read()
+  t.deepEqual([acknowledged, first.end, first.closed, first.blockSize], [10, 0, false, 64])
+  t.deepEqual(Object.keys(first).sort(), Object.keys(exampleMetadata().entries[0]).sort())
   await log.close()
-  t.notOk(fs.existsSync(file('log.recovery-point')), 'it is removed by close')
-  t.notOk(fs.existsSync(file('log.recovery-point.new')))
+  const { end, records, closed, tie } = read().entries.at(-1)
+  t.deepEqual([end, records, closed, tie], [10, 1, true, crc32(fs.readFileSync(file('log')).filter(byte => byte !== 0))])
+  t.notOk(fs.existsSync(file('log.meta.new')))
 })
 
 test('the deletion on the page is recorded like that, and repeated when the log is opened', async (t) => {
   const file = testFolder(t)
-  const [, digits, json] = page.match(/^([0-9a-f]{8}) (\[\{.*\}\])$/m)
-  t.equal(parseInt(digits, 16), crc32(Buffer.from(json)))
+  const { deletions: [expected] } = exampleMetadata().entries[1]
   const after = exampleBytes(t)
   const values = exampleRecords()
   const log = promises(FlumeLog(file('log'), { blockSize: 64, sync: 'never' }))
   for (const value of values) await log.append(value)
   await log.sync()
   await log.del(exampleSeqs()[1])
-  const point = fs.readFileSync(file('log.recovery-point'), 'utf8')
-  t.equal(point.split('\n')[2], `${digits} ${json}`)
+  const text = fs.readFileSync(file('log.meta'), 'utf8')
+  t.deepEqual(readMetadata(text).entries.at(-1).deletions, [expected])
   fs.copyFileSync(file('log'), file('copy'))
   t.notOk(fs.readFileSync(file('copy')).equals(after), 'the file does not have it yet')
-  fs.writeFileSync(file('copy.recovery-point'), point)
+  fs.writeFileSync(file('copy.meta'), text)
   const copy = promises(FlumeLog(file('copy')))
   await copy.close()
   t.ok(fs.readFileSync(file('copy')).equals(after))

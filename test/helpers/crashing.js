@@ -23,7 +23,7 @@ const MAX_SIZE = 1024 * 1024
 const FRAME_SIZE = 4
 const PADDING_SIZE = 10
 /** Operations of which any may be the last one. Not the reads: there are so many that it would mostly be one of them. */
-const LAST = ['open', 'size', 'write', 'truncate', 'punch', 'sync', 'close', 'point.read', 'point.write', 'point.record', 'point.sync', 'point.remove', 'keepCut']
+const LAST = ['open', 'size', 'write', 'truncate', 'punch', 'sync', 'close', 'metadata.read', 'metadata.replace', 'metadata.rename', 'metadata.append', 'metadata.sync', 'keepCut']
 /** What an append may get from a disk that fails. */
 const WRITE_ERRORS = ['EIO', 'ENOSPC']
 
@@ -79,20 +79,22 @@ class Crashing {
     this.isAligning = random() < 0.3
     this.deletedPart = random.pick([0.1, 0.1, 0.5])
     this.rangePart = random.pick([0, 0.1, 0.3])
-    this.disk = this.wired(new Disk({ random, pageSize: this.pageSize, clock: this.simulation.clock, maxRecorded: random.pick([300, 3000, 32768]), delay: () => random() * 2 }))
+    this.disk = this.wired(new Disk({ random, pageSize: this.pageSize, clock: this.simulation.clock, delay: () => random() * 2 }))
     this.moment = 0
     /** The one that was open before the crash. @type {import('../../lib/log').FlumeLog<any> | null} */
     this.log = null
     /** Writes have failed since the log was last compared. */
     this.hasFailed = false
     /** Deletions could not be recorded. */
-    this.hasFailedPoint = false
+    this.hasFailedMetadata = false
     /** How often the log was opened. */
     this.lives = 0
     /** Where the next record is expected to stand. @type {number | undefined} */
     this.end = undefined
     /** What was deleted before this moment must not come back after a power cut. */
     this.deletionsSynced = this.settings.sync === 'always' ? Infinity : 0
+    /** A power cut must not bring back what is before this offset. */
+    this.durableStart = 0
   }
 
   get history () {
@@ -113,13 +115,13 @@ class Crashing {
     disk.note = (line) => this.simulation.note(line)
     disk.fateOf = (kind) => {
       if (kind === 'sync') isSyncing = true
-      if (!['write', 'punch', 'point.record', 'point.sync'].includes(kind)) return undefined
+      if (!['write', 'punch', 'metadata.append', 'metadata.replace', 'metadata.sync'].includes(kind)) return undefined
       const chance = isSyncing ? this.failing : this.failing / 10
       isSyncing = false
       if (!this.isWorking || !(this.random() < chance)) return undefined
-      if (kind.startsWith('point.')) {
+      if (kind.startsWith('metadata.')) {
         this.count('failed')
-        this.hasFailedPoint = true
+        this.hasFailedMetadata = true
         return this.random.pick(['fail', 'tear'])
       }
       this.hasFailed = true
@@ -164,8 +166,8 @@ class Crashing {
 
   /** Whether the block size is to be found: the first blocks are durable, but may be about to become holes. */
   mayFindBlockSize () {
-    const { disk: { points }, random, settings: { blockSize } } = this
-    return random() < 0.3 && points.every(point => point !== null && point.offset > 2 * blockSize)
+    const { disk, random, settings: { blockSize } } = this
+    return random() < 0.3 && disk.durableMetadata.every(metadata => metadata !== null && metadata.end > 2 * blockSize)
   }
 
   /** The power stays on, and nothing fails. */
@@ -192,6 +194,7 @@ class Crashing {
     this.simulation.events = []
     this.disk = this.wired(isKill ? disk.afterKill() : disk.afterPowerLoss())
     this.count('crashes')
+    if (!isKill && !this.isStorage) model.trimmedTo = this.durableStart
     for (const record of model.records) {
       // a kill takes nothing, but a power cut before the log has been opened again may
       if (isKill && record.acknowledgedAt < Infinity && !record.isDurable) record.isDurable = record.isOnlyWritten = true
@@ -283,6 +286,7 @@ class Crashing {
     if (log.start > 0) this.count('trimmed')
     reconcile(model, frames, { isCrash: true, isCertain: false, hasFaults: this.hasFailed, start: log.start })
     for (const record of model.records) record.isOnlyWritten = false
+    this.durableStart = model.trimmedTo
     this.hasFailed = false
   }
 
@@ -428,7 +432,7 @@ class Crashing {
   }
 
   del (log) {
-    const { random, model } = this
+    const { random, model, settings } = this
     // one, of all or of the last, or some
     const from = random() < 0.5 ? 0 : Math.max(0, model.records.length - 10)
     const chosen = Array.from({ length: random.pick([1, 1, 1, 30]) }, () => model.records[from + random.below(model.records.length - from)])
@@ -442,7 +446,9 @@ class Crashing {
       resolve()
       model.reached(log.stats().size)
       if (err?.code === 'flumelog:trimmed' && records.some(record => model.mayBeTrimmed(record))) {
+        // as durable as a deletion
         model.trimmedTo = Math.max(model.trimmedTo, err.start)
+        if (settings.sync === 'always') this.durableStart = model.trimmedTo
         return
       }
       if (err) return this.checkError(err)
@@ -464,12 +470,13 @@ class Crashing {
       if (err) return this.checkError(err)
       model.reached(log.stats().size)
       if (start > model.trimmingTo) model.violate(`trimmed to ${start}`)
-      model.trimmedTo = Math.max(model.trimmedTo, start)
+      model.trimmedTo = this.durableStart = Math.max(model.trimmedTo, start)
     }))
   }
 
   sync (log) {
     const madeAt = ++this.moment
+    const { trimmedTo } = this.model
     this.simulation.note('sync')
     return new Promise(resolve => log.sync((err) => {
       this.simulation.note(`  synced ${err?.code ?? ''}`)
@@ -477,6 +484,7 @@ class Crashing {
       if (err) this.checkError(err)
       else {
         this.synced(madeAt)
+        this.durableStart = Math.max(this.durableStart, trimmedTo)
         this.deletionsSynced = Math.max(this.deletionsSynced, madeAt)
       }
     }))
@@ -486,6 +494,7 @@ class Crashing {
     this.simulation.note('close')
     await this.survives(called(cb => log.close(cb)).then(() => {
       this.synced(Infinity)
+      this.durableStart = this.model.trimmedTo
       this.deletionsSynced = Math.max(this.deletionsSynced, ++this.moment)
     }, err => this.checkError(err)))
   }
@@ -498,7 +507,9 @@ class Crashing {
   }
 
   checkError (err) {
-    if (!WRITE_ERRORS.includes(err.code) || !(this.hasFailed || this.hasFailedPoint)) this.model.violate(err.stack)
+    // the process does not get to know it any more
+    if (this.disk.isOff) return
+    if (!WRITE_ERRORS.includes(err.code) || !(this.hasFailed || this.hasFailedMetadata)) this.model.violate(err.stack)
   }
 }
 

@@ -15,6 +15,8 @@ class DiskFile {
     this.lengths = [{ version: 0, value: bytes.length }]
     /** Appended bytes up to here were in the file when an fsync that has succeeded was called. */
     this.syncedLength = bytes.length
+    /** An fsync has failed: what it has not made durable, none does. */
+    this.isBroken = false
   }
 
   page (number, pageSize) {
@@ -102,6 +104,7 @@ class DiskFile {
     copy.pages = new Map([...this.pages].map(([number, versions]) => [number, [...versions]]))
     copy.lengths = [...this.lengths]
     copy.syncedLength = this.syncedLength
+    copy.isBroken = this.isBroken
     return copy
   }
 

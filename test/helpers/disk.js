@@ -6,11 +6,11 @@
 
 const { systemClock } = require('../../lib/clock')
 const { readEach, writeJoined } = require('../../lib/storage/buffers')
+const { formatMetadata } = require('../../lib/storage/metadata-text')
 const { DiskFile } = require('./disk-file')
 const { randomFrom } = require('./random')
+const { SimulatedMetadata, durableMetadata, linesOf } = require('./simulated-metadata')
 
-/** Bytes that a recovery point takes on a disk that may be full. */
-const POINT_SIZE = 512
 /** Operations of which at most one may be in progress at a time. */
 const CHANGES = ['write', 'truncate', 'punch']
 
@@ -20,24 +20,18 @@ class Disk {
    * @param {ReturnType<typeof randomFrom>} [options.random]
    * @param {number} [options.pageSize]
    * @param {import('../../lib/clock').Clock} [options.clock]
-   * @param {number} [options.maxRecorded]
    * @param {() => number} [options.delay] milliseconds that an operation takes; -1: it calls back before it returns;
    *   default: until the next turn of the event loop
    */
-  constructor ({ random = randomFrom(1), pageSize = 4096, clock = systemClock, maxRecorded = 32768, delay } = {}) {
+  constructor ({ random = randomFrom(1), pageSize = 4096, clock = systemClock, delay } = {}) {
     this.random = random
     this.pageSize = pageSize
     this.clock = clock
     this.delay = delay
     /** name -> DiskFile */
     this.files = new Map()
-    /** a recovery point's versions since it was last certain, the certain one first */
-    this.points = [null]
-    this.pointsWritten = 0
-    /** @type {{ records: number, version: number } | null} */
-    this.counted = null
-    /** Bytes of deletions beyond which a recovery point is written anew. */
-    this.maxRecorded = maxRecorded
+    /** what a power cut may leave of FILE.meta, what processes see last @type {Array<DiskFile | null>} */
+    this.metadataVersions = [null]
     this.operations = 0
     this.isOff = false
     /** resolves when the disk goes off */
@@ -94,6 +88,31 @@ class Disk {
     }
     const { err, result } = outcomeOf(apply)
     this.answer(cb, err, result)
+  }
+
+  /**
+   * The same by synchronous I/O.
+   * @param {string} kind
+   * @param {() => void} apply
+   * @param {() => void} applyPart
+   */
+  runNow (kind, apply, applyPart) {
+    // nothing that the process does from now on counts
+    if (this.isOff) throw failure('EOFF')
+    const planned = this.kinds === null || this.kinds.includes(kind) ? this.plan.get(++this.operations) : undefined
+    const fate = planned ?? this.fateOf(kind)
+    this.note(`  ${kind}${fate === undefined ? '' : `: ${fate}`}`)
+    if (fate === 'fail') throw failure('EIO')
+    if (fate === 'tear') {
+      applyPart()
+      throw failure('ENOSPC')
+    }
+    if (fate === 'off') {
+      outcomeOf(this.random.pick([() => {}, applyPart, apply]))
+      this.turnOff()
+      throw failure('EOFF')
+    }
+    if (fate !== 'drop') apply()
   }
 
   answer (cb, err, result) {
@@ -193,8 +212,7 @@ class Disk {
     return {
       ...file,
       filename: name,
-      point: this.pointFile(name, state, start),
-      countFile: this.countFile(name, start),
+      metadata: this.metadataFile(name, state, start),
       keepCut: (offset, end, cb) => start('keepCut', cb, () => {
         const cut = `${name}.cut-${offset}`
         this.files.set(cut, new DiskFile(Buffer.from(this.get(name).bytes.subarray(offset, end))))
@@ -209,60 +227,37 @@ class Disk {
     }
   }
 
-  /** The number of records that closing leaves: of the file as it is then, and of no other state. */
-  countFile (name, start) {
-    return {
-      read: (size, cb) => start('count.read', cb, () => {
-        const { bytes, version } = this.get(name)
-        return this.counted !== null && size === bytes.length && version === this.counted.version ? this.counted.records : null
-      }),
-      write: (records, cb) => start('count.write', cb, () => { this.counted = records === null ? null : { records, version: this.get(name).version } })
-    }
-  }
-
-  /** The recovery point beside the file. */
-  pointFile (name, state, start) {
-    return {
-      maxRecorded: this.maxRecorded,
-      read: (cb) => start('point.read', cb, () => shown(this.points[this.points.length - 1])),
-      write: (point, cb) => {
-        const kept = { ...clone(point), recorded: [], synced: 0, id: `point ${++this.pointsWritten}`, isHeld: false }
-        start('point.write', cb, () => {
-          // it is written beside the one that it replaces
-          const taken = this.points.at(-1) === null ? 0 : POINT_SIZE
-          if (this.get(name).bytes.length + taken + POINT_SIZE > this.capacity) throw failure(this.fullCode)
-          this.points = [kept]
-        }, () => { if (this.random() < 0.5) this.points.push(kept) })
+  /** FILE.meta beside the file. */
+  metadataFile (name, state, start) {
+    return new SimulatedMetadata({
+      versions: this.metadataVersions,
+      pageSize: this.pageSize,
+      start,
+      runNow: (kind, apply, applyPart) => {
+        if (state.isClosed) this.misuses.push(`${kind} after close`)
+        this.runNow(kind, apply, applyPart)
       },
-      record: (deletions, cb) => {
-        const line = structuredClone(deletions)
-        const latest = this.points[this.points.length - 1]
-        start('point.record', cb, () => {
-          if (this.get(name).bytes.length + POINT_SIZE > this.capacity) throw failure(this.fullCode)
-          latest.recorded.push(line)
-        }, () => { if (this.random() < 0.5) latest.recorded.push(line) })
-      },
-      sync: (cb) => {
-        const latest = this.points[this.points.length - 1]
-        const covered = latest.recorded.length
-        start('point.sync', (err) => {
-          // what an fsync has failed to write, the next one does not write either
-          if (err) latest.isBroken = true
-          cb(err)
-        }, () => {
-          if (latest.isBroken) return
-          latest.synced = Math.max(latest.synced, covered)
-          if (latest === this.points[this.points.length - 1]) this.points = [latest]
-        })
-      },
-      publish: (acknowledged) => {
+      hasRoom: (size) => this.get(name).bytes.length + size <= this.capacity,
+      published: (acknowledged) => {
         if (state.isClosed) this.misuses.push('publish after close')
         this.note(`  publish ${acknowledged}`)
-        return null
-      },
-      release: () => {},
-      remove: (cb) => start('point.remove', cb, () => { this.points = [null] }, () => { this.points.push(null) })
-    }
+      }
+    })
+  }
+
+  /** What FILE.meta says; null: there is none. @returns {import('../../lib/storage/metadata-text').Metadata | null} */
+  get metadata () {
+    return linesOf(this.metadataVersions.at(-1) ?? null)?.metadata ?? null
+  }
+
+  /** @param {import('../../lib/storage/metadata-text').Metadata} metadata as a writer has left it that was killed */
+  leaveMetadata (metadata) {
+    this.metadataVersions = [new DiskFile(Buffer.from(formatMetadata(metadata, metadata.end), 'latin1'))]
+  }
+
+  /** What a power cut may leave of it, at least. */
+  get durableMetadata () {
+    return this.metadataVersions.map(file => durableMetadata(file, this.pageSize))
   }
 
   /**
@@ -276,31 +271,20 @@ class Disk {
 
   /** The process was killed, the machine goes on: everything the system was given is there, though a power cut may still take it. */
   afterKill () {
-    return this.next((file) => file.copy(), this.points.map(clone))
+    return this.next((file) => file.copy(), this.metadataVersions)
   }
 
   /** The power went. */
   afterPowerLoss () {
-    const point = clone(this.random.pick(this.points))
-    // appended lines reach the disk in any order, and count up to the first that is missing
-    if (point !== null) {
-      point.recorded.length = point.synced + this.random.below(point.recorded.length - point.synced + 1)
-      point.synced = point.recorded.length
-    }
-    return this.next((file) => new DiskFile(file.afterPowerLoss(this.random, this.pageSize)), [point])
+    return this.next((file) => new DiskFile(file.afterPowerLoss(this.random, this.pageSize)), [this.random.pick(this.metadataVersions)])
   }
 
-  next (fileOf, points) {
+  next (fileOf, metadataVersions) {
     this.turnOff()
-    const { random, pageSize, clock, maxRecorded, delay } = this
-    const disk = new Disk({ random, pageSize, clock, maxRecorded, delay })
-    for (const [name, file] of this.files) {
-      const left = fileOf(file)
-      disk.files.set(name, left)
-      if (this.counted?.version === file.version) disk.counted = { ...this.counted, version: left.version }
-    }
-    disk.points = points
-    disk.pointsWritten = this.pointsWritten
+    const { random, pageSize, clock, delay } = this
+    const disk = new Disk({ random, pageSize, clock, delay })
+    for (const [name, file] of this.files) disk.files.set(name, fileOf(file))
+    disk.metadataVersions = metadataVersions.map(file => file === null ? null : fileOf(file))
     disk.note = this.note
     return disk
   }
@@ -318,25 +302,4 @@ function failure (code) {
   return Object.assign(new Error(`${code}: made to fail`), { code })
 }
 
-function clone (point) {
-  return point === null ? null : structuredClone(point)
-}
-
-/** As it is read. */
-function shown (point) {
-  if (point === null) return null
-  const { recorded, synced, isBroken, deletions, trimming, ...rest } = structuredClone(point)
-  const trim = trimming === undefined ? {} : { trimming: { ...trimming, tie: withBuffers({ records: [trimming.tie] }).records[0] } }
-  return { ...rest, ...trim, deletions: [...deletions, ...recorded.flat()].map(withBuffers), id: `${rest.id}+${recorded.length}` }
-}
-
-/** A copy by structuredClone has no Buffers. */
-function withBuffers ({ records, whole, ...deletion }) {
-  return {
-    ...deletion,
-    records: records.map(({ replaces, ...record }) => ({ ...record, replaces: Buffer.from(replaces) })),
-    ...(whole === undefined ? {} : { whole: { ...whole, replaces: Buffer.from(whole.replaces) } })
-  }
-}
-
-module.exports = { Disk, POINT_SIZE, randomFrom }
+module.exports = { Disk, randomFrom }

@@ -16,6 +16,14 @@ function testFolder (t) {
   return (name) => path.join(folder, name)
 }
 
+/**
+ * @param {string} folder
+ * @returns {string[]} names of its files, sorted, without the FILE.meta that each log has
+ */
+function filesIn (folder) {
+  return fs.readdirSync(folder).filter(name => !name.endsWith('.meta')).sort()
+}
+
 /** @returns {string} the path of a directory that is deleted when the process exits */
 function processFolder () {
   const folder = make()
@@ -53,4 +61,4 @@ function remove (folder) {
   fs.rmSync(folder, { recursive: true, force: true })
 }
 
-module.exports = { testFolder, processFolder, madeOnce }
+module.exports = { filesIn, testFolder, processFolder, madeOnce }

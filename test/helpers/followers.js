@@ -5,13 +5,13 @@
 
 const fs = require('fs')
 const path = require('path')
-const { promisify } = require('util')
 const FlumeLog = require('../..')
 const layout = require('../../lib/format/layout')
 const { createLog } = require('../../lib/log')
 const { pathFile } = require('../../lib/storage/path-file')
-const { pointFile } = require('../../lib/storage/recovery-point')
+const { MetadataFile } = require('../../lib/storage/metadata-file')
 const { settingsOf } = require('../../lib/options')
+const { metadataOf } = require('./left-metadata')
 const { start } = require('./processes')
 const { numbered, sizeOf } = require('./numbered')
 const { promises } = require('./promises')
@@ -39,32 +39,42 @@ function writerOf (file, options, first = 1, size = undefined) {
 /**
  * A reader whose reads of the file can be delayed.
  * @param {string} file
- * @param {{ [step in 'beforeSize' | 'afterSize' | 'beforeRead' | 'afterRead']?: () => Promise<void> }} steps
+ * @param {{ [step in 'beforePoll' | 'beforeSize' | 'afterSize' | 'beforeRead' | 'afterRead']?: () => Promise<void> }} steps
  */
-function watched (file, { beforeSize = nothing, afterSize = nothing, beforeRead = nothing, afterRead = nothing }, options = {}) {
+function watched (file, { beforePoll = nothing, beforeSize = nothing, afterSize = nothing, beforeRead = nothing, afterRead = nothing }, options = {}) {
   const made = pathFile(file, { readOnly: true, lock: false })
   return createLog({
     ...made,
+    readSmall: (offset, size, isShared, cb) => beforeRead().then(() => made.readSmall(offset, size, false, (err, data) => afterRead().then(() => cb(err, data)))),
+    checkPath: (cb) => beforePoll().then(() => made.checkPath?.(cb)),
     size: (cb) => beforeSize().then(() => made.size((err, size) => afterSize().then(() => cb(err, size)))),
     read: (offset, size, cb) => beforeRead().then(() => made.read(offset, size, (err, data) => afterRead().then(() => cb(err, data))))
   }, settingsOf({ readOnly: true, ...options }))
 }
 
 /**
- * The recovery point of a writer that the test plays itself: what it writes to the log, it
- * writes with `fs`.
+ * FILE.meta of a writer that the test plays itself: what it writes to the log, it writes with `fs`.
  * @param {import('tape').Test} t when it ends, the writer is gone
  * @param {string} file
+ * @param {number} [blockSize]
  */
-function pointOf (t, file) {
-  const point = pointFile(file + '.recovery-point', path.dirname(file), () => fs.promises.stat(file))
-  t.teardown(() => point.release())
+function playedWriter (t, file, blockSize) {
+  const metadata = new MetadataFile(file + '.meta', path.dirname(file), () => fs.promises.stat(file), true)
+  t.teardown(() => metadata.release())
+  const current = (more) => metadataOf(fs.readFileSync(file), { blockSize, ...more })
   return {
-    write: promisify(point.write),
-    record: promisify(point.record),
-    remove: promisify(point.remove),
-    publish: point.publish,
-    release: point.release
+    async write ({ acknowledged, ...more }) {
+      metadata.acknowledged = acknowledged
+      await metadata.replace(await current(more))
+    },
+    record: (deletions) => metadata.append({ deletions }),
+    publish: (acknowledged) => metadata.publish(acknowledged),
+    async close () {
+      const { end, tie } = await current()
+      metadata.append({ end, tie, closed: true })
+      metadata.release()
+    },
+    release: () => metadata.release()
   }
 }
 
@@ -116,4 +126,4 @@ function summary ({ messages }) {
   }
 }
 
-module.exports = { writerOf, watched, pointOf, until, published, frame, follow, isAt, summary }
+module.exports = { writerOf, watched, playedWriter, until, published, frame, follow, isAt, summary }

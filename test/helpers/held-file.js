@@ -4,6 +4,7 @@
 // them finish, one by one, with success or with an error.
 
 const { readEach, writeJoined } = require('../../lib/storage/buffers')
+const { SimulatedMetadata, linesOf } = require('./simulated-metadata')
 
 class HeldFile {
   constructor () {
@@ -17,6 +18,8 @@ class HeldFile {
     /** How often each kind was asked for. @type {Record<string, number>} */
     this.counts = {}
     this.isClosed = false
+    /** @type {Array<import('./disk-file').DiskFile | null>} */
+    this.metadataVersions = [null]
     this.onpending = () => {}
   }
 
@@ -51,6 +54,11 @@ class HeldFile {
       if (found !== undefined) return found
       await new Promise(resolve => { this.onpending = () => resolve(undefined) })
     }
+  }
+
+  /** What FILE.meta says. */
+  get metadata () {
+    return linesOf(this.metadataVersions.at(-1) ?? null)?.metadata
   }
 
   /** @returns {any} the file as `createLog` takes it */
@@ -93,17 +101,21 @@ class HeldFile {
         setImmediate(cb, null)
       },
       checkPath: null,
-      point: {
-        maxRecorded: 32768,
-        read: (cb) => setImmediate(cb, null, null),
-        write: (point, cb) => this.operation('point', () => {}, cb),
-        record: (deletions, cb) => this.operation('record', () => {}, cb),
-        sync: (cb) => this.operation('syncPoint', () => {}, cb),
-        publish: () => null,
-        release: () => {},
-        remove: (cb) => this.operation('removePoint', () => {}, cb)
-      },
-      countFile: null,
+      metadata: new SimulatedMetadata({
+        versions: this.metadataVersions,
+        pageSize: 4096,
+        start: (kind, cb, apply) => {
+          /** @type {any} */
+          let result
+          this.operation(kind, () => { result = apply() }, (err) => cb(err, result))
+        },
+        runNow: (kind, apply) => {
+          this.counts[kind] = (this.counts[kind] ?? 0) + 1
+          apply()
+        },
+        hasRoom: () => true,
+        published: () => {}
+      }),
       keepCut: (offset, end, cb) => setImmediate(cb, null, null),
       watch: null
     }

@@ -8,7 +8,7 @@ const fs = require('fs')
 const net = require('net')
 
 const HELLO = 1; const APPEND = 2; const DELETE = 3; const SYNC = 4; const PING = 5; const BYE = 6
-const WELCOME = 16; const END = 17; const ACK = 18; const NACK = 19; const REPLY = 20; const DELETED = 21; const PONG = 22; const REFUSED = 23
+const WELCOME = 16; const LOOK = 17; const ACK = 18; const NACK = 19; const REPLY = 20; const PONG = 22; const REFUSED = 23
 const DURABLE = 1; const ATOMIC = 2
 const CHECKSUMS = 1; const UNKNOWN = 2
 const MAX_FRAMES = 256
@@ -27,8 +27,8 @@ const asError = (bytes) => { const { message, ...details } = JSON.parse(bytes.to
 class PlainClient {
   /** @param {string} filename of the log */
   constructor (filename) {
-    Object.assign(this, { filename, id: crypto.randomBytes(16), number: 0, highestSent: 0, request: 0, waiting: [], sent: [], pongs: [], deleted: [] })
-    Object.assign(this, { end: -1, last: -1, connections: 0, resent: 0, frames: 0, largestWindow: 0, largestCount: 0, ackedBeforeEnd: 0, refused: null, isWelcome: false, isClosed: false })
+    Object.assign(this, { filename, id: crypto.randomBytes(16), number: 0, highestSent: 0, request: 0, waiting: [], sent: [], pongs: [], looks: 0 })
+    Object.assign(this, { connections: 0, resent: 0, frames: 0, largestWindow: 0, largestCount: 0, ackedBeforePublished: 0, refused: null, isWelcome: false, isClosed: false })
     this.connect()
   }
 
@@ -104,8 +104,8 @@ class PlainClient {
 
   receive (type, body) {
     if (type === WELCOME) this.welcome(body)
-    if (type === END) [this.end, this.last] = [readU64(body, 0), readU64(body, 8)]
-    if (type === ACK) this.stored(body)
+    if (type === LOOK) this.looks++
+    if (type === ACK && this.stored(body) > this.published()) this.ackedBeforePublished++
     if (type === NACK) {
       this.epoch = body.readUInt32LE(0)
       this.fail(asError(body.subarray(4)), this.sent)
@@ -116,7 +116,6 @@ class PlainClient {
       if (body.length > 4) item.reject(asError(body.subarray(4)))
       else item.resolve()
     }
-    if (type === DELETED) this.deleted.push(Array.from({ length: body.length / 8 }, (_, i) => readU64(body, i * 8)))
     if (type === PONG) this.pongs.shift()()
     if (type === REFUSED) this.refused = asError(body)
     this.pump()
@@ -124,11 +123,11 @@ class PlainClient {
 
   welcome (body) {
     const flags = body[1]
-    Object.assign(this, { blockSize: body.readUInt32LE(2), window: body.readUInt32LE(6), epoch: body.readUInt32LE(10), end: readU64(body, 22), last: readU64(body, 30) })
+    Object.assign(this, { blockSize: body.readUInt32LE(2), window: body.readUInt32LE(6), epoch: body.readUInt32LE(10) })
     this.limit = this.blockSize - ((flags & CHECKSUMS) !== 0 ? 10 : 6)
     const stored = readU64(body, 14)
     if ((flags & UNKNOWN) !== 0) this.fail(new Error('it is unknown whether this was stored'), this.sent)
-    for (let i = 0; i < body.readUInt32LE(38); i++) this.stored(body.subarray(42 + i * 20, 62 + i * 20))
+    for (let i = 0; i < body.readUInt32LE(22); i++) this.stored(body.subarray(26 + i * 20, 46 + i * 20))
     this.fail(new Error('this was not stored'), this.sent.filter(({ type, first, lengths }) => type === APPEND && first + lengths.length - 1 <= stored))
     this.resent += this.sent.length
     this.waiting = [...this.sent, ...this.waiting]
@@ -136,7 +135,7 @@ class PlainClient {
     this.isWelcome = true
   }
 
-  /** ACK, or a run in WELCOME: the first record is at `seq`, the others follow as they are packed. */
+  /** ACK, or a run in WELCOME: the first record is at `seq`, the others follow as they are packed. Returns where the last one ends. */
   stored (run) {
     const number = readU64(run, 0)
     let [next, seq, position] = [number - run.readUInt32LE(8) + 1, readU64(run, 12), 0]
@@ -148,13 +147,18 @@ class PlainClient {
         item.seqs[i] = seq
         position = seq % this.blockSize + length
         seq += length
-        if (seq > this.end) this.ackedBeforeEnd++
       }
     }
     if (next !== number + 1) throw new Error(`the owner acknowledged ${next} to ${number}, which was not sent`)
     const isDone = (item) => item.type === APPEND && Object.keys(item.seqs).length === item.lengths.length
     for (const item of this.sent.filter(isDone)) item.resolve(item.seqs)
     this.sent = this.sent.filter(item => !isDone(item))
+    return seq
+  }
+
+  /** Where the log ends, by the second line of the recovery point. */
+  published () {
+    return Number(fs.readFileSync(this.filename + '.recovery-point', 'latin1').split('\n')[1].slice(9))
   }
 
   fail (error, items) {

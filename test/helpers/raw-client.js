@@ -7,7 +7,7 @@ const crypto = require('crypto')
 const { once } = require('events')
 const { frame, u32, u64 } = require('./plain-client')
 
-const NAMES = { 16: 'WELCOME', 17: 'END', 18: 'ACK', 19: 'NACK', 20: 'REPLY', 21: 'DELETED', 22: 'PONG', 23: 'REFUSED', 24: 'RECLAIMED', 26: 'COMPACTED', 27: 'COMPACTION' }
+const NAMES = { 16: 'WELCOME', 17: 'LOOK', 18: 'ACK', 19: 'NACK', 20: 'REPLY', 22: 'PONG', 23: 'REFUSED', 24: 'RECLAIMED', 26: 'COMPACTED', 27: 'COMPACTION' }
 
 class RawClient {
   /**

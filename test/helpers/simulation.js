@@ -12,7 +12,7 @@ const TURN = 0.001
 /** Events after which a run that has not ended never will. */
 const MOST_EVENTS = 1e6
 /** Lines of the trace that are kept for a report. */
-const RECENT_LINES = 60
+const RECENT_LINES = Number(process.env.RECENT ?? 60)
 
 class Simulation {
   /** @param {number} seed */

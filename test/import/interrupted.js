@@ -119,7 +119,7 @@ test('what lies under the temporary name is removed, whatever it is', async (t) 
   const name = testFolder(t)
   makeOld(name('old'), 1)
   fs.writeFileSync(name('log.importing'), 'no log')
-  fs.writeFileSync(name('log.importing.recovery-point'), 'no point')
+  fs.writeFileSync(name('log.importing.meta'), 'no point')
   fs.writeFileSync(name('log.importing.skipped'), 'a record of another file')
   fs.writeFileSync(name('log.import-map'), 'a map that got its name before the log did')
   const { records } = await importSmall(name('old'), name('log'))
@@ -157,5 +157,5 @@ test('a log that differs when it is read back gets no name', async (t) => {
 
 /** On Deno there is none. */
 function withoutCount (files) {
-  return files.filter(file => !file.endsWith('.record-count')).sort()
+  return files.filter(file => !file.endsWith('.meta')).sort()
 }

@@ -56,7 +56,7 @@ for (const [format, make] of Object.entries(MAKERS)) {
     t.equal(ended.code, 0, ended.stderr)
     t.ok(kills > 0, `${kills} kills`)
     t.match(ended.stdout, new RegExp(`^compared: ${made.records.toLocaleString('en')} records .* \\(CRC-32 ${made.digest.toString(16).padStart(8, '0')}\\)$`, 'm'))
-    t.deepEqual(fs.readdirSync(folder).filter(file => file !== 'old.stats').sort(), ['new', 'new.import-map', 'new.record-count', 'old'])
+    t.deepEqual(fs.readdirSync(folder).filter(file => file !== 'old.stats').sort(), ['new', 'new.import-map', 'new.meta', 'old'])
     const { importLog } = require('../../import')
     const { records, digest } = await importLog(path.join(folder, 'old'), path.join(folder, 'anew'))
     t.deepEqual({ records, digest }, { records: made.records, digest: made.digest })

@@ -9,11 +9,11 @@ const { verify, repair, copy } = require('../../maintenance')
 const { open } = require('../../promises')
 const { copyInPlace, copyPacked } = require('../../lib/maintenance/copy')
 const { openExtent, verifyExtent } = require('../../lib/maintenance/verify')
-const { deletionOf } = require('../../lib/recovery/deletions')
+const { deletionOf } = require('../../lib/format/deletions')
 const { pathFile } = require('../../lib/storage/path-file')
 const { promises: promisedFile } = require('../../lib/storage/promisified-file')
-const { acknowledgedLine, deletionsLine, pointLine } = require('../../lib/storage/recovery-point-text')
-const { testFolder } = require('../helpers/folder')
+const { filesIn, testFolder } = require('../helpers/folder')
+const { leaveMetadata } = require('../helpers/left-metadata')
 const { published } = require('../helpers/followers')
 const { makeLog, readLog, deleteFrom, overwrite } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
@@ -48,7 +48,7 @@ test('verify says what a log consists of, and which ranges are corrupt', async (
   fs.writeFileSync(name('text'), 'this is no log')
   t.equal(await codeOf(verify(name('text'))), 'flumelog:not-a-log')
   t.equal(await codeOf(verify(name('missing'))), 'ENOENT')
-  t.deepEqual(fs.readdirSync(name('.')).sort(), ['log', 'other', 'text'])
+  t.deepEqual(filesIn(name('.')), ['log', 'other', 'text'])
 })
 
 test('repair says what it found, what it wrote, and where', async (t) => {
@@ -162,7 +162,7 @@ test('a copy with the same offsets has the same id, and one with others another 
   ids.add(await idOf('log'))
   t.equal(await idOf('log.corrupt'), id, 'the old file keeps its id')
   t.equal(ids.size, 6, 'each of the others has one of its own')
-  t.deepEqual(fs.readdirSync(name('.')).filter(file => /unfinished|compacting/.test(file)), [])
+  t.deepEqual(filesIn(name('.')).filter(file => /unfinished|compacting/.test(file)), [])
   const repaired = await open(name('log'))
   const held = await repaired.cursor('mailer')
   const err = await held.stream().next().catch(err => err)
@@ -200,7 +200,7 @@ test('copy overwrites nothing, and only those who can read the log can read the 
   t.equal(await codeOf(late), 'EEXIST')
   t.equal(fs.readFileSync(name('there'), 'utf8'), 'something else')
   t.equal(fs.readFileSync(name('late'), 'utf8'), 'it came meanwhile')
-  t.deepEqual(fs.readdirSync(name('.')).sort(), ['late', 'link', 'log', 'there'])
+  t.deepEqual(filesIn(name('.')), ['late', 'link', 'log', 'there'])
   for (const mode of [0o600, 0o640, 0o666, 0o444]) {
     fs.chmodSync(name('log'), mode)
     await copy(name('log'), name(`${mode}`))
@@ -236,7 +236,7 @@ for (const [called, call] of Object.entries(FUNCTIONS)) {
       t.equal(await aborted.catch(err => err), reason, `aborted in ${at}`)
       const thrown = call(name('log'), { onProgress: ({ step }) => { if (step === at) throw reason } })
       t.equal(await thrown.catch(err => err), reason, `thrown in ${at}`)
-      t.deepEqual(fs.readdirSync(name('.')), ['log'])
+      t.deepEqual(filesIn(name('.')), ['log'])
     }
     t.equal(await call(name('log'), { signal: AbortSignal.abort(reason) }).catch(err => err), reason, 'aborted before')
     t.ok(fs.readFileSync(name('log')).equals(bytes))
@@ -253,7 +253,7 @@ for (const [called, call] of Object.entries(FUNCTIONS)) {
     const wrong = await call(name('log'), { onprogress: () => {} }).catch(err => err.message)
     t.equal(wrong, `unknown option \`onprogress\` of ${called}: did you mean \`onProgress\`?`)
     if (called !== 'verify') t.equal(await codeOf(call(name('log'), { compact: 'yes' })), 'flumelog:invalid')
-    t.deepEqual(fs.readdirSync(name('.')), ['log'])
+    t.deepEqual(filesIn(name('.')), ['log'])
   })
 }
 
@@ -262,34 +262,34 @@ test('copy refuses an invalid target', async (t) => {
   await makeLog(name('log'), RECORDS)
   for (const target of [undefined, '', 5]) t.equal(await codeOf(copy(name('log'), target)), 'flumelog:invalid')
   t.equal(await codeOf(copy(name('missing'), name('copy'))), 'ENOENT')
-  t.deepEqual(fs.readdirSync(name('.')), ['log'])
+  t.deepEqual(filesIn(name('.')), ['log'])
 })
 
-const staleFor = (file) => fs.writeFileSync(`${file}.recovery-point`, pointLine(11) + acknowledgedLine(11))
+const staleFor = (file) => leaveMetadata(file, Buffer.alloc(11))
 
-test('a copy does not come beside the recovery point of an earlier log, by which it would be truncated', async (t) => {
+test('a copy does not replace a file beside its name that another program has made, nor a repair the metadata of another log', async (t) => {
   const name = testFolder(t)
   const seqs = await makeLog(name('log'), RECORDS)
-  for (const suffix of ['.recovery-point', '.clients']) {
-    fs.writeFileSync(name(`copy${suffix}`), 'of an earlier log')
+  for (const suffix of ['.meta']) {
+    fs.writeFileSync(name(`copy${suffix}`), 'not of a log')
     const refused = await copy(name('log'), name('copy')).catch(err => err)
     t.deepEqual([refused.code, refused.path], ['EEXIST', name(`copy${suffix}`)])
     fs.rmSync(name(`copy${suffix}`))
     const late = copy(name('log'), name('copy'), { onProgress: () => fs.writeFileSync(name(`copy${suffix}`), 'it came meanwhile') })
     t.equal(await codeOf(late), 'EEXIST', 'nor if it comes meanwhile')
-    t.deepEqual(fs.readdirSync(name('.')).sort(), [`copy${suffix}`, 'log', 'log.record-count'].filter(file => fs.existsSync(name(file))))
+    t.deepEqual(filesIn(name('.')), ['log'])
     fs.rmSync(name(`copy${suffix}`))
   }
 
   await makeCorrupt(name('corrupt'))
-  staleFor(name('corrupt.repaired'))
+  await staleFor(name('corrupt.repaired'))
   const { file } = await repair(name('corrupt'))
   t.equal(file, name('corrupt.repaired.2'), 'repair takes the next name')
   t.ok((await readLog(file)).length > 0)
-  staleFor(name('corrupt.corrupt'))
-  const stale = fs.readFileSync(name('corrupt.corrupt.recovery-point'))
+  await staleFor(name('corrupt.corrupt'))
+  const stale = fs.readFileSync(name('corrupt.corrupt.meta'))
   t.equal((await repair(name('corrupt'), { inPlace: true })).original, name('corrupt.corrupt.2'))
-  t.ok(fs.readFileSync(name('corrupt.corrupt.recovery-point')).equals(stale))
+  t.ok(fs.readFileSync(name('corrupt.corrupt.meta')).equals(stale))
   t.ok(seqs.length > 0)
 })
 
@@ -312,18 +312,17 @@ test('maintenance works on the files that its arguments led to when it was calle
   await copy('log', 'copy', { onProgress: () => process.chdir(name('other')) })
   t.equal((await readLog(name('copy'))).length, RECORDS.length)
   t.ok(fs.readFileSync(name('other/log')).equals(other))
-  t.deepEqual(fs.readdirSync(name('other')).filter(file => file !== 'log.record-count'), ['log'])
+  t.deepEqual(filesIn(name('other')), ['log'])
 })
 
 test('a repair in place that fails leaves the log as it was, and what was being deleted from it is', async (t) => {
   const name = testFolder(t)
-  for (const [method, matches] of [['rename', /unfinished/], ['unlink', /log\.recovery-point/], ['link', /recovery-point/]]) {
+  for (const [method, matches] of [['rename', /unfinished/], ['unlink', /log\.meta\.new/], ['copyFile', /log\.meta/]]) {
     const { seqs, bytes } = await makeCorrupt(name('log'))
     const seq = seqs.at(-1)
     const start = seq - seq % BLOCK_SIZE
     const deletion = deletionOf(start, bytes.subarray(start), [seq - start], null)
-    const point = pointLine(start) + acknowledgedLine(bytes.length) + deletionsLine([deletion])
-    fs.writeFileSync(name('log.recovery-point'), point)
+    await leaveMetadata(name('log'), bytes, { end: start, blockSize: BLOCK_SIZE, deletions: [deletion] })
     const call = fs.promises[method]
     fs.promises[method] = async (from, to) => {
       if (matches.test(from)) throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' })
@@ -331,9 +330,9 @@ test('a repair in place that fails leaves the log as it was, and what was being 
     }
     t.equal(await codeOf(repair(name('log'), { inPlace: true })), 'EIO', method)
     fs.promises[method] = call
-    t.deepEqual(fs.readdirSync(name('.')).filter(file => !file.endsWith('.record-count')).sort(), ['log', 'log.recovery-point'])
-    t.equal(fs.readFileSync(name('log.recovery-point'), 'utf8'), point)
-    fs.rmSync(name('log.recovery-point'))
+    t.deepEqual(filesIn(name('.')), ['log'])
+    t.ok(fs.existsSync(name('log.meta')))
+    fs.rmSync(name('log.meta'))
     t.notOk((await seqsIn(name('log')).catch(() => [])).includes(seq))
     t.equal((await verify(name('log'))).counts.deleted, 1, 'the deletion is complete without the recovery point')
     fs.rmSync(name('log'))
@@ -351,9 +350,8 @@ test('a repair in place that is killed at any moment leaves a log with all of it
     const seq = seqs.at(-2)
     const start = seq - seq % BLOCK_SIZE
     const deletion = deletionOf(start, fs.readFileSync(name('log')).subarray(start), [seq - start], null)
-    const end = fs.statSync(name('log')).size
-    fs.writeFileSync(name('log.recovery-point'), pointLine(end) + acknowledgedLine(end) + deletionsLine([deletion]))
-    const methods = ['link', 'unlink', 'rename']
+    await leaveMetadata(name('log'), fs.readFileSync(name('log')), { blockSize: BLOCK_SIZE, deletions: [deletion] })
+    const methods = ['link', 'copyFile', 'unlink', 'rename']
     const originals = methods.map(method => fs.promises[method])
     let states = 0
     for (const method of methods) {
@@ -367,7 +365,7 @@ test('a repair in place that is killed at any moment leaves a log with all of it
     }
     await repair(name('log'), { inPlace: true, compact })
     methods.forEach((method, i) => { fs.promises[method] = originals[i] })
-    t.ok(states >= 4, `${states} states`)
+    t.ok(states >= 3, `${states} states`)
     for (let i = 0; i < states; i++) {
       const log = promises(FlumeLog(name(`${i}/log`), { blockSize: BLOCK_SIZE }))
       await log.onReady()
@@ -389,7 +387,7 @@ test('copy that fails leaves none of the directories that it has created, nor th
   }
   t.equal(await codeOf(copy(name('log'), name('a/b/c'))), 'EIO')
   fs.promises.unlink = unlink
-  t.deepEqual(fs.readdirSync(name('.')).filter(file => !file.endsWith('.record-count')), ['log'])
+  t.deepEqual(filesIn(name('.')), ['log'])
 })
 
 test('a log is copied and verified while the block in which it ends fills up and is deleted', async (t) => {

@@ -13,7 +13,7 @@ const { createLog } = require('../../lib/log')
 const { pathFile } = require('../../lib/storage/path-file')
 const { settingsOf } = require('../../lib/options')
 const { testFolder } = require('../helpers/folder')
-const { watched, pointOf, until, frame } = require('../helpers/followers')
+const { watched, playedWriter, until, frame } = require('../helpers/followers')
 const { numbered, numberOf, isIntact } = require('../helpers/numbered')
 const { promises } = require('../helpers/promises')
 const { event } = require('../helpers/reading')
@@ -36,7 +36,7 @@ function blockFrom (first) {
 /** A live reader, and what it was given. */
 function readerOf (t, file, options = {}) {
   const read = { numbers: [], polls: 0, ended: undefined }
-  const log = watched(file, { afterSize: async () => { read.polls++ } }, options)
+  const log = watched(file, { beforePoll: async () => { read.polls++ } }, options)
   read.log = promises(log)
   pull(log.stream({ live: true, seqs: false }), pull.drain(value => {
     read.numbers.push(isIntact(value) ? numberOf(value) : 'not whole')
@@ -56,19 +56,19 @@ const upTo = (last) => Array.from({ length: last }, (_, i) => i + 1)
 
 tape('what is in the file behind the acknowledged offset is not shown, and shown when that moves', async (t) => {
   const file = testFolder(t)('log')
-  const point = pointOf(t, file)
+  const writer = playedWriter(t, file, BLOCK_SIZE)
   fs.writeFileSync(file, frames(1, 2, 3))
-  await point.write({ offset: 0, deletions: [], acknowledged: 54 })
+  await writer.write({ end: 0, acknowledged: 54 })
   const reader = readerOf(t, file)
   await reader.polled()
   t.deepEqual(reader.numbers, [1])
   fs.appendFileSync(file, frames(4))
   await reader.polled()
   t.deepEqual(reader.numbers, [1], 'nor when the file grows')
-  point.publish(162)
+  writer.publish(162)
   await until(() => reader.numbers.length > 1)
   t.deepEqual(reader.numbers, [1, 2, 3], 'though nothing was written to the log')
-  await point.remove()
+  await writer.close()
   await until(() => reader.numbers.length > 3)
   t.deepEqual(reader.numbers, [1, 2, 3, 4], 'once the log is closed, all of it')
   t.equal(reader.ended, undefined)
@@ -76,10 +76,10 @@ tape('what is in the file behind the acknowledged offset is not shown, and shown
 
 tape('a reader that opens while several blocks are written shows none of them', async (t) => {
   const file = testFolder(t)('log')
-  const point = pointOf(t, file)
+  const writer = playedWriter(t, file, BLOCK_SIZE)
   fs.writeFileSync(file, Buffer.concat([blockFrom(1), blockFrom(10), blockFrom(19), frames(28)]))
   for (const [acknowledged, shown] of [[0, 0], [54, 1], [BLOCK_SIZE, 9], [BLOCK_SIZE + 108, 11], [3 * BLOCK_SIZE + 54, 28]]) {
-    await point.write({ offset: 0, deletions: [], acknowledged })
+    await writer.write({ end: 0, acknowledged })
     const reader = readerOf(t, file)
     await reader.polled()
     t.deepEqual(reader.numbers, upTo(shown), `up to ${acknowledged}`)
@@ -87,24 +87,24 @@ tape('a reader that opens while several blocks are written shows none of them', 
   }
 })
 
-tape('a reader without a stream is woken by what is published, also after the recovery point was replaced or removed', async (t) => {
+tape('a reader without a stream is woken by what is published, also after FILE.meta was replaced, or the log was closed', async (t) => {
   const file = testFolder(t)('log')
-  const point = pointOf(t, file)
+  const writer = playedWriter(t, file, BLOCK_SIZE)
   fs.writeFileSync(file, frames(1))
   const { log } = promises(FlumeLog(file, { readOnly: true }))
   t.teardown(() => promises(log).close())
   const isAt = (seq) => until(() => log.since.value === seq)
   await isAt(0)
   for (let number = 1; number < 9; number += 2) {
-    await point.write({ offset: 0, deletions: [], acknowledged: number * 54 })
+    await writer.write({ end: 0, acknowledged: number * 54 })
     fs.appendFileSync(file, frames(number + 1, number + 2))
     for (const last of [number + 1, number + 2]) {
       // long enough that all events before it have been told
       for (let i = 0; i < 20; i++) await event(setImmediate)
-      point.publish(last * 54)
+      writer.publish(last * 54)
       await isAt((last - 1) * 54)
     }
-    if (number === 5) await point.remove()
+    if (number === 5) await writer.close()
   }
   t.equal(log.since.value, 8 * 54)
 })
@@ -115,11 +115,11 @@ tape('an atomic batch whose first length is not written yet is waited for, not c
   const unfinished = Buffer.from(batch).fill(0, 0, layout.LENGTH_SIZE)
   for (const isHeld of [true, false]) {
     const file = inFolder(isHeld ? 'held' : 'not held')
-    const point = pointOf(t, file)
+    const writer = playedWriter(t, file, BLOCK_SIZE)
     fs.writeFileSync(file, blockFrom(1))
-    await point.write({ offset: BLOCK_SIZE, deletions: [], acknowledged: BLOCK_SIZE })
+    await writer.write({ end: BLOCK_SIZE, acknowledged: BLOCK_SIZE })
     // as where there are no locks
-    if (!isHeld) point.release()
+    if (!isHeld) writer.release()
     const live = readerOf(t, file)
     await until(() => live.numbers.length === 9)
     fs.appendFileSync(file, Buffer.concat([unfinished, blockFrom(19), frames(28)]))
@@ -129,7 +129,7 @@ tape('an atomic batch whose first length is not written yet is waited for, not c
     const fd = fs.openSync(file, 'r+')
     fs.writeSync(fd, batch, 0, layout.LENGTH_SIZE, BLOCK_SIZE)
     fs.closeSync(fd)
-    point.publish(3 * BLOCK_SIZE + 54)
+    writer.publish(3 * BLOCK_SIZE + 54)
     for (const reader of [live, late]) {
       await until(() => reader.numbers.length === 28 || reader.ended)
       t.deepEqual([reader.numbers, reader.ended], [upTo(28), undefined], 'all of it is seen once it is there')
@@ -139,10 +139,10 @@ tape('an atomic batch whose first length is not written yet is waited for, not c
 
 tape('records that are rolled back are never shown, and those of the same sizes in their place are', async (t) => {
   const file = testFolder(t)('log')
-  const point = pointOf(t, file)
+  const writer = playedWriter(t, file, BLOCK_SIZE)
   const start = blockFrom(1)
   fs.writeFileSync(file, start)
-  await point.write({ offset: 0, deletions: [], acknowledged: BLOCK_SIZE })
+  await writer.write({ end: 0, acknowledged: BLOCK_SIZE })
   const reader = readerOf(t, file)
   await until(() => reader.numbers.length === 9)
   for (const [failed, stored] of [[frames(100, 101), frames(10, 11)], [Buffer.concat([blockFrom(100), blockFrom(109)]), Buffer.concat([blockFrom(10), blockFrom(19)])]]) {
@@ -155,7 +155,7 @@ tape('records that are rolled back are never shown, and those of the same sizes 
     await reader.polled()
     t.deepEqual(reader.numbers, upTo(9), 'nothing is shown before it is acknowledged')
   }
-  point.publish(3 * BLOCK_SIZE)
+  writer.publish(3 * BLOCK_SIZE)
   await until(() => reader.numbers.length === 27 || reader.ended)
   t.deepEqual([reader.numbers, reader.ended], [upTo(27), undefined])
 })
@@ -179,13 +179,13 @@ tape('a failed append is never shown to a reader, and what follows is not skippe
 
 tape('where there are no locks, an atomic batch in the middle of a block is shown when its first length is written', async (t) => {
   const file = testFolder(t)('log')
-  const point = pointOf(t, file)
+  const writer = playedWriter(t, file, BLOCK_SIZE)
   const bytes = Buffer.concat([blockFrom(1), blockFrom(10), frames(19)])
   const at = BLOCK_SIZE + 3 * 54
   const unfinished = Buffer.from(bytes).fill(0, at, at + layout.LENGTH_SIZE)
   fs.writeFileSync(file, unfinished.subarray(0, BLOCK_SIZE))
-  await point.write({ offset: BLOCK_SIZE, deletions: [], acknowledged: BLOCK_SIZE })
-  point.release()
+  await writer.write({ end: BLOCK_SIZE, acknowledged: BLOCK_SIZE })
+  writer.release()
   const live = readerOf(t, file)
   await until(() => live.numbers.length === 9)
   fs.appendFileSync(file, unfinished.subarray(BLOCK_SIZE))
@@ -223,16 +223,16 @@ tape('a reader that opens while an atomic batch is synced sees it once it is ack
 
 tape('a reader that opens while a writer does shows nothing that is not acknowledged', async (t) => {
   const file = testFolder(t)('log')
-  const point = pointOf(t, file)
+  const writer = playedWriter(t, file, BLOCK_SIZE)
   fs.writeFileSync(file, blockFrom(1))
   let isWriting = false
   const values = []
   const log = watched(file, {
-    // the reader has found no recovery point, and looks at the size next
+    // the reader has found no FILE.meta, and looks at the size next
     beforeSize: async () => {
       if (isWriting) return
       isWriting = true
-      await point.write({ offset: 0, deletions: [], acknowledged: BLOCK_SIZE })
+      await writer.write({ end: 0, acknowledged: BLOCK_SIZE })
       fs.appendFileSync(file, Buffer.concat([blockFrom(100), blockFrom(109), frames(118)]))
     }
   })
@@ -241,7 +241,7 @@ tape('a reader that opens while a writer does shows nothing that is not acknowle
   t.equal(log.since.value, 8 * 54)
   fs.truncateSync(file, BLOCK_SIZE)
   fs.appendFileSync(file, frames(10))
-  point.publish(BLOCK_SIZE + 54)
+  writer.publish(BLOCK_SIZE + 54)
   await until(() => values.length === 10)
   t.deepEqual(values, upTo(10))
   await promises(log).close()
@@ -258,15 +258,15 @@ tape('what a writer that died had written and not acknowledged is shown as far a
   }
   for (const [title, [left, last]] of Object.entries(cases)) {
     const file = inFolder(title)
-    const point = pointOf(t, file)
+    const writer = playedWriter(t, file, BLOCK_SIZE)
     fs.writeFileSync(file, blockFrom(1))
-    await point.write({ offset: BLOCK_SIZE, deletions: [], acknowledged: BLOCK_SIZE })
+    await writer.write({ end: BLOCK_SIZE, acknowledged: BLOCK_SIZE })
     const reader = readerOf(t, file, { validate: isIntact })
     await until(() => reader.numbers.length === 9)
     fs.appendFileSync(file, left)
     await reader.polled()
     t.deepEqual(reader.numbers, upTo(9), 'not while it is alive')
-    point.release()
+    writer.release()
     for (let i = 0; i < 8; i++) await reader.polled()
     t.deepEqual([reader.numbers, reader.ended], [upTo(last), undefined], title)
     const { log } = writerOn(file, { validate: isIntact })
@@ -307,11 +307,11 @@ tape('records that were shown without a writer to be seen, and overwritten, are 
 
 tape('a writer whose acknowledged offset is before what was shown has rolled that back: an error', async (t) => {
   const file = testFolder(t)('log')
-  const point = pointOf(t, file)
+  const writer = playedWriter(t, file, BLOCK_SIZE)
   fs.writeFileSync(file, frames(1, 2))
   const reader = readerOf(t, file)
   await until(() => reader.numbers.length === 2)
-  await point.write({ offset: 0, deletions: [], acknowledged: 54 })
+  await writer.write({ end: 0, acknowledged: 54 })
   fs.appendFileSync(file, frames(3))
   await until(() => reader.ended)
   t.equal(reader.ended.code, 'flumelog:corrupt')

@@ -6,10 +6,10 @@ const tape = require('tape')
 const fs = require('fs')
 const pull = require('pull-stream')
 const FlumeLog = require('../..')
-const { deletionOf } = require('../../lib/recovery/deletions')
+const { deletionOf } = require('../../lib/format/deletions')
 const { testFolder } = require('../helpers/folder')
 const { start } = require('../helpers/processes')
-const { writerOf, watched, pointOf, until, frame, follow, isAt, summary } = require('../helpers/followers')
+const { writerOf, watched, playedWriter, until, frame, follow, isAt, summary } = require('../helpers/followers')
 const { numbered, numberOf, isIntact, codec } = require('../helpers/numbered')
 const { promises } = require('../helpers/promises')
 const { collect, event } = require('../helpers/reading')
@@ -20,8 +20,8 @@ tape('a follower that reads during a deletion sees the record whole, or not at a
   const seqs = []
   for (let i = 0; i < 2; i++) seqs.push(await writer.append(1))
   await writer.close()
-  const point = pointOf(t, file)
-  await point.write({ offset: 0, deletions: [], acknowledged: 2008 })
+  const played = playedWriter(t, file, 4096)
+  await played.write({ end: 0, acknowledged: 2008 })
   let step = 'idle'
   const reader = watched(file, {
     // a writer appends a record and deletes it; the follower reads while half of it is zeros
@@ -31,7 +31,7 @@ tape('a follower that reads during a deletion sees the record whole, or not at a
       const before = fs.readFileSync(file)
       const position = seqs[2]
       const after = Buffer.from(before).fill(0, position + 2, position + 1002)
-      await point.record([deletionOf(0, before, [position], null)])
+      played.record([deletionOf(0, before, [position], null)])
       fs.writeFileSync(file, Buffer.concat([after.subarray(0, position + 500), before.subarray(position + 500)]))
       step = 'half'
     },
@@ -40,7 +40,7 @@ tape('a follower that reads during a deletion sees the record whole, or not at a
       step = 'done'
       const after = fs.readFileSync(file).fill(0, seqs[2] + 2, seqs[2] + 1002)
       fs.writeFileSync(file, after)
-      await point.write({ offset: seqs[2] + 1004, deletions: [], acknowledged: 4016 })
+      await played.write({ end: seqs[2] + 1004, acknowledged: 4016 })
     }
   })
   const values = []
@@ -50,7 +50,7 @@ tape('a follower that reads during a deletion sees the record whole, or not at a
   step = 'appended'
   const records = [3, 4].map(number => numbered(number, 1000))
   fs.appendFileSync(file, Buffer.concat(records.map(record => frame(record))))
-  point.publish(4016)
+  played.publish(4016)
   await event(resolve => reader.since(since => { if (since === seqs[2] + 1004) resolve() }))
   await event(setImmediate)
   t.equal(step, 'done', 'the follower read while the block was being rewritten')
@@ -63,11 +63,11 @@ tape('a follower of a log left by a crash shows nothing that recovery would trun
   const record = numbered(3, 50)
   record[30]++
   fs.writeFileSync(file, Buffer.concat([frame(numbered(1, 50)), frame(numbered(2, 50)), frame(record)]))
-  const point = pointOf(t, file)
-  await point.write({ offset: 54, deletions: [], acknowledged: 162 })
-  point.release()
+  const writer = playedWriter(t, file)
+  await writer.write({ end: 54, acknowledged: 162 })
+  writer.release()
   let looks = 0
-  const reader = watched(file, { afterSize: async () => { looks++ } }, { validate: isIntact })
+  const reader = watched(file, { beforePoll: async () => { looks++ } }, { validate: isIntact })
   const values = []
   pull(reader.stream({ live: true, seqs: false }), pull.drain(value => values.push(numberOf(value)), () => {}))
   await promises(reader).onReady()
@@ -127,7 +127,7 @@ tape('a follower sees records that replaced a torn one', async (t) => {
   let looks = 0
   let hold = async () => {}
   const reader = watched(file, {
-    afterSize: async () => {
+    beforePoll: async () => {
       looks++
       await hold()
     }

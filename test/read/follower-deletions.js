@@ -8,6 +8,7 @@ const pull = require('pull-stream')
 const FlumeLog = require('../..')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
+const { parseMetadata } = require('../../lib/storage/metadata-text')
 const { pathFile } = require('../../lib/storage/path-file')
 const { testFolder } = require('../helpers/folder')
 const { until, published, watched } = require('../helpers/followers')
@@ -66,7 +67,7 @@ for (const checksum of [true, false]) {
       const writer = promises(FlumeLog(file, options))
       const seqs = [await writer.append(data(0))]
       let gate = Promise.resolve()
-      const reader = promises(watched(file, { beforeSize: () => gate }, options))
+      const reader = promises(watched(file, { beforePoll: () => gate }, options))
       await reader.onReady()
       const shown = []
       pull(reader.log.stream({ live: true, seqs: false }), pull.drain(value => shown.push(value[0] - 1), () => {}))
@@ -89,7 +90,7 @@ for (const checksum of [true, false]) {
       const seqs = []
       for (let i = 0; i < 20; i++) seqs.push(await writer.append(data(i)))
       await writer.del([seqs[1], seqs[9], seqs[18], seqs[19]])
-      for (const name of ['log', 'log.recovery-point']) fs.copyFileSync(file(name), file(name.replace('log', 'copy')))
+      for (const name of ['log', 'log.meta']) fs.copyFileSync(file(name), file(name.replace('log', 'copy')))
       const left = upTo(20, [1, 9, 18, 19])
       for (const readOnly of [true, false, true]) {
         const log = promises(FlumeLog(file('copy'), { ...options, readOnly }))
@@ -123,13 +124,18 @@ for (const checksum of [true, false]) {
   }
 }
 
+/** What FILE.meta says. */
+const metadataIn = (file) => parseMetadata(fs.readFileSync(file + '.meta', 'latin1')).metadata
+
 /** A reader that notices nothing between `sleep` and `wake`, like one whose process is busy. */
 function sleeper (file, options) {
   const made = pathFile(file, { readOnly: true, lock: false })
   let awake = Promise.resolve()
   let wake = () => {}
-  const read = (cb) => awake.then(() => made.point.read(cb))
-  const log = promises(createLog({ ...made, point: { ...made.point, read } }, settingsOf({ ...options, readOnly: true })))
+  const { metadata } = made
+  const read = metadata.read.bind(metadata)
+  metadata.read = () => awake.then(read)
+  const log = promises(createLog(made, settingsOf({ ...options, readOnly: true })))
   const sleep = () => { awake = new Promise(resolve => { wake = resolve }) }
   return { log, sleep, wake: () => wake() }
 }
@@ -169,16 +175,14 @@ for (const checksum of [true, false]) {
     await reader.close()
   })
 
-  tape(`a busy reader learns of a deletion that was dropped from the recovery point meanwhile: ${how}`, async (t) => {
+  tape(`a busy reader learns of a deletion that was dropped from FILE.meta meanwhile: ${how}`, async (t) => {
     const { file, writer, seqs } = await opened(t)
     const { log: reader, sleep, wake } = sleeper(file, options)
     t.deepEqual(await indexes(reader), upTo(20))
     sleep()
     await writer.del([seqs[1], seqs[19]])
-    const pointName = file + '.recovery-point'
-    const listed = () => fs.readFileSync(pointName, 'latin1').split('\n').length > 3
     const added = []
-    while (listed()) {
+    while (metadataIn(file).deletions.length > 0) {
       added.push(20 + added.length)
       await writer.append(data(added.at(-1)))
     }
@@ -204,10 +208,9 @@ for (const checksum of [true, false]) {
     await writer.del(seqs[1])
     await shows(reader, upTo(20, [1]))
     const { misses } = reader.log.stats().cache
-    const point = () => fs.readFileSync(file + '.recovery-point', 'latin1').split('\n')[0]
-    const before = point()
+    const before = metadataIn(file).end
     // the deletion is dropped, too, which the reader has seen
-    while (point() === before) {
+    while (metadataIn(file).end === before) {
       const seq = await writer.append(data(20))
       await until(() => reader.log.since.value === seq)
     }
@@ -227,7 +230,7 @@ for (const checksum of [true, false]) {
       for (let i = 0; i < 10; i++) seqs.push(await writer.append(data(i)))
       await published(file, seqs.at(-1))
       let gate = Promise.resolve()
-      const reader = promises(watched(file, { beforeSize: () => gate }, options))
+      const reader = promises(watched(file, { beforePoll: () => gate }, options))
       await reader.onReady()
       t.deepEqual(await indexes(reader), upTo(10))
       const seen = []

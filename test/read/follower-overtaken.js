@@ -12,10 +12,12 @@ const layout = require('../../lib/format/layout')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { FollowedPoint } = require('../../lib/read/followed-point')
-const { deletionOf, patchesOf } = require('../../lib/recovery/deletions')
+const { deletionOf, patchesOf } = require('../../lib/format/deletions')
+const { pointOf } = require('../../lib/recovery/recovery-point')
 const { pathFile } = require('../../lib/storage/path-file')
 const { testFolder } = require('../helpers/folder')
-const { frame, pointOf, until } = require('../helpers/followers')
+const { frame, playedWriter, until } = require('../helpers/followers')
+const { metadataOf } = require('../helpers/left-metadata')
 const { promises } = require('../helpers/promises')
 const { codeOf } = require('../helpers/reading')
 
@@ -38,7 +40,7 @@ function deletionIn (file) {
   return { deletion, patches: patchesOf([deletion], BLOCK_SIZE) }
 }
 
-/** A log of which block 0 has no checksum, so that its readers look at the recovery point, and block 2 has one record. */
+/** A log of which block 0 has no checksum, so that its readers look at FILE.meta, and block 2 has one record. */
 async function makeFile (file) {
   for (const [count, checksum] of [[5, false], [4, true]]) {
     const log = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, checksum }))
@@ -65,15 +67,15 @@ for (const isDropped of [false, true]) {
     await makeFile(file)
     const { size } = fs.statSync(file)
     const { deletion, patches } = deletionIn(file)
-    const point = pointOf(t, file)
+    const writer = playedWriter(t, file, BLOCK_SIZE)
     const offset = BLOCK_SIZE + RECORDS_END
-    await point.write({ offset, deletions: [], acknowledged: offset })
-    /** The writer gives the deletion to the file, and drops it; and readers look at the recovery point. */
+    await writer.write({ end: offset, acknowledged: offset })
+    /** The writer gives the deletion to the file, and drops it; and readers look at FILE.meta. */
     const drop = async () => {
       const fd = fs.openSync(file, 'r+')
       for (const { offset, data } of patches) fs.writeSync(fd, data, 0, data.length, offset)
       fs.closeSync(fd)
-      await point.write({ offset, deletions: [], acknowledged: size, dropped: 1 })
+      await writer.write({ end: offset, acknowledged: size, dropped: 1 })
       await reader.get(0)
     }
     let isDue = isDropped
@@ -86,9 +88,9 @@ for (const isDropped of [false, true]) {
     pull(reader.log.stream({ live: true, gte: offset, seqs: false }), pull.drain(value => shown.push(value[0]), err => { failure = err }))
 
     // what is acknowledged is published in a later turn of the event loop
-    await point.record([deletion])
+    writer.record([deletion])
     while (await codeOf(reader.get(BLOCK_SIZE + SECOND)) !== 'flumelog:deleted') await new Promise(resolve => setImmediate(resolve))
-    point.publish(size)
+    writer.publish(size)
     await until(() => failure !== null || shown.length > 0)
     t.equal(failure?.message, undefined)
     t.deepEqual(shown, [4])
@@ -97,51 +99,19 @@ for (const isDropped of [false, true]) {
   })
 }
 
-tape('a follower shows no deleted record of a block that it has found corrupt while the writer rewrote it', async (t) => {
-  const file = testFolder(t)('log')
-  await makeFile(file)
-  const { size } = fs.statSync(file)
-  const { deletion } = deletionIn(file)
-  const point = pointOf(t, file)
-  const offset = BLOCK_SIZE + RECORDS_END
-  await point.write({ offset, deletions: [], acknowledged: offset })
-  let mustGarble = true
-  const made = pathFile(file, { readOnly: true, lock: false })
-  const read = (offset, length, cb) => made.read(offset, length, (err, data) => {
-    const isRewritten = mustGarble && offset === BLOCK_SIZE && length === BLOCK_SIZE
-    if (isRewritten) {
-      mustGarble = false
-      data = Buffer.from(data).fill(0xee, 8, 16).fill(0xee, SECOND + 2, SECOND + 4)
-      data.writeUInt16LE(1, 0)
-    }
-    cb(err, data)
-  })
-  const reader = promises(createLog({ ...made, read }, settingsOf({ readOnly: true, blockSize: BLOCK_SIZE })))
-  await reader.onReady()
-  t.equal((await reader.get(BLOCK_SIZE + SECOND)).length, RECORD_SIZE)
-  let failure = null
-  const shown = []
-  pull(reader.log.stream({ live: true, gt: offset, seqs: false }), pull.drain(value => shown.push(value[0]), err => { failure = err }))
-  await point.write({ offset, deletions: [deletion], acknowledged: size })
-  await until(() => failure !== null || shown.length > 0)
-  t.equal(failure?.message, undefined)
-  t.notOk(mustGarble, 'it was corrupt once')
-  t.equal(await codeOf(reader.get(BLOCK_SIZE + SECOND)), 'flumelog:deleted')
-  await reader.close()
-})
-
-tape('a recovery point that is read slowly does not take back a deletion of a later one', async (t) => {
+tape('a FILE.meta that is read slowly does not take back a deletion of a later one', async (t) => {
   const file = testFolder(t)('log')
   await makeFile(file)
   const { deletion } = deletionIn(file)
-  const before = { offset: 0, deletions: [], id: 'a', writer: 'w', dropped: 0, acknowledged: 0, isHeld: true }
-  const after = { ...before, deletions: [deletion], id: 'a+1' }
+  const metadata = await metadataOf(fs.readFileSync(file), { blockSize: BLOCK_SIZE, end: 0 })
+  const before = { metadata, version: 'a', size: 0, published: 0, isHeld: true }
+  const after = { ...before, metadata: { ...metadata, deletions: [deletion] }, version: 'a+1' }
   /** Reads of the file in progress, which are answered with what it had when they were started. */
   const reads = []
   const answers = [before, after]
-  const io = { size: async () => 4 * BLOCK_SIZE, readPoint: () => new Promise(resolve => reads.push({ resolve, point: answers.shift() })) }
+  const io = { size: async () => 4 * BLOCK_SIZE, readMetadata: () => new Promise(resolve => reads.push({ resolve, found: answers.shift() })) }
   const blocks = { blockSize: BLOCK_SIZE, overrides: new Map(), tail: { number: 2 }, followedPoint: null, invalidate () {}, forget () {} }
-  const point = new FollowedPoint(io, blocks, before, () => {})
+  const point = new FollowedPoint(io, blocks, pointOf(metadata, 'a', 0, true), () => {})
   blocks.followedPoint = point
   const turn = () => new Promise(resolve => setImmediate(resolve))
   const first = point.read()
@@ -152,11 +122,11 @@ tape('a recovery point that is read slowly does not take back a deletion of a la
     // the one that was started last comes first
     const read = reads.pop()
     if (read === undefined) continue
-    read.resolve(read.point)
+    read.resolve(read.found)
     answered++
   }
   await Promise.all([first, second])
-  t.equal(point.current.id, 'a+1')
+  t.equal(point.current.id, 'a+1@0')
   t.deepEqual([...blocks.overrides.keys()], [1], 'the block is patched')
 })
 

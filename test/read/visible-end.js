@@ -21,9 +21,9 @@ function changingFile (before, after, calls) {
   const state = () => file.calls++ < calls ? before : after
   const file = {
     calls: 0,
-    hasPoint: true,
+    hasMetadata: true,
     lastNonZero: undefined,
-    readPoint: async () => state().point ?? null,
+    readMetadata: async () => state().point ?? null,
     size: async () => state().bytes.length,
     read: async (offset, size) => {
       const { bytes } = state()
@@ -34,7 +34,8 @@ function changingFile (before, after, calls) {
   return file
 }
 
-const heldPoint = (acknowledged) => ({ offset: 0, deletions: [], id: 'held', acknowledged, isHeld: true })
+const METADATA = { log: 'log', blockSize: 512, writer: 'w', closed: false, end: 0, tie: 0, records: 0, start: 0, freed: 0, deletions: [], dropped: 0, clients: [], next: null }
+const heldPoint = (published) => ({ metadata: METADATA, version: 'held', published, isHeld: true })
 
 const find = (file, blockSize) => findVisibleEnd(file, file.read, 'log', { blockSize, checksum: true, isWhole: () => true })
 
@@ -57,12 +58,12 @@ tape('a log is found while its writer makes its very first write', async (t) => 
   t.equal(await errorOf(find(changingFile(before, before, 0))), 'flumelog:not-a-log', 'though its first record is torn')
   // the last one has been closed again: only its size has changed
   for (const after of [{ bytes: TORN, point: heldPoint(0) }, { bytes: RECORD, point: heldPoint(RECORD.length) }, { bytes: RECORD }]) {
-    await isFound(t, before, after, undefined, after.point?.acknowledged ?? RECORD.length)
+    await isFound(t, before, after, undefined, after.point?.published ?? RECORD.length)
   }
 })
 
-tape('a file with a recovery point that is not its own is an error if it is no log', async (t) => {
-  const state = { bytes: TORN, point: { offset: 1, deletions: [], id: 'left', acknowledged: null, isHeld: false } }
+tape('a file with metadata of another one is an error if it is no log', async (t) => {
+  const state = { bytes: TORN, point: { metadata: { ...METADATA, end: 1, tie: 1 }, version: 'left', published: null, isHeld: false } }
   t.equal(await errorOf(find(changingFile(state, state, 0))), 'flumelog:not-a-log')
 })
 

@@ -5,17 +5,17 @@
 
 const tape = require('tape')
 const fs = require('fs')
-const { crc32 } = require('zlib')
 const pull = require('pull-stream')
 const FlumeLog = require('../..')
 const layout = require('../../lib/format/layout')
 const { createLog } = require('../../lib/log')
-const { deletionOf } = require('../../lib/recovery/deletions')
-const { pathFile } = require('../../lib/storage/path-file')
-const { acknowledgedLine, deletionsLine } = require('../../lib/storage/recovery-point-text')
+const { deletionOf } = require('../../lib/format/deletions')
+const { formatLine } = require('../../lib/format/lines')
+const { formatMetadata } = require('../../lib/storage/metadata-text')
 const { settingsOf } = require('../../lib/options')
 const { testFolder } = require('../helpers/folder')
 const { Disk, randomFrom } = require('../helpers/disk')
+const { leaveMetadata, metadataOf } = require('../helpers/left-metadata')
 const { promises } = require('../helpers/promises')
 const { collect, codeOf, event } = require('../helpers/reading')
 const { sealedBlock, tailOf } = require('../helpers/bytes')
@@ -112,7 +112,7 @@ tape('arbitrary bytes and mutilated logs end in an error with a code, after a bo
     const point = random() < 0.3 ? random.below(bytes.length + 10) : null
     const blockSize = random() < 0.5 ? undefined : random.pick([32, 33, 64, 128, 1000, 4096, 65536])
     const options = { blockSize, checksum: random() < 0.7, readOnly: random() < 0.5 }
-    const disk = diskOf(bytes, point)
+    const disk = await diskOf(bytes, point)
     try {
       const log = open(disk, options)
       const code = await log.onReady().then(() => 'opened', codeOrThrow)
@@ -206,7 +206,7 @@ tape('a wrong length, pair of lengths or mark is detected even without checksums
     const bytes = Buffer.concat(sound)
     damage(bytes.subarray(BLOCK_SIZE, 2 * BLOCK_SIZE))
     for (const readOnly of [false, true]) {
-      const log = open(diskOf(bytes), { blockSize: BLOCK_SIZE, checksum: false, readOnly })
+      const log = open(await diskOf(bytes), { blockSize: BLOCK_SIZE, checksum: false, readOnly })
       await log.onReady()
       const err = await log.get(BLOCK_SIZE).catch(err => err)
       t.equal(err.code, 'flumelog:corrupt', what)
@@ -220,24 +220,26 @@ tape('a wrong length, pair of lengths or mark is detected even without checksums
   }
 })
 
-tape('a recovery point that contradicts the file is ignored', async (t) => {
+tape('metadata that contradicts the file is ignored', async (t) => {
   const inFolder = testFolder(t)
   const { bytes, records } = smallLog({ blocks: 2, hasTail: true, checksum: true })
   const numbers = records.filter(({ deleted }) => !deleted).map(({ number }) => number)
   const other = smallLog({ blocks: 2, hasTail: true, checksum: true, first: 500 })
-  const pointOf = (json) => `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`
+  const own = await metadataOf(bytes, { blockSize: BLOCK_SIZE })
+  const textOf = (more) => formatMetadata({ ...own, ...more }, 0)
   const contents = {
-    'one beyond the end': pointOf(JSON.stringify({ offset: bytes.length + 1 })),
-    'one far beyond it': pointOf(JSON.stringify({ offset: 1e15 })),
-    'one in the middle of a record': pointOf(JSON.stringify({ offset: records[1].seq + 3 })),
-    'one in a padding': pointOf(JSON.stringify({ offset: records[2].end + 4 })),
-    'a negative one': pointOf(JSON.stringify({ offset: -1 })),
-    'one that is no number': pointOf(JSON.stringify({ offset: 'here' })),
-    'deletions in another log': pointOf(JSON.stringify({ offset: records[4].end })) + acknowledgedLine(0) + deletionsLine([deletionOf(0, other.bytes, [0], null)]),
-    'deletions beyond the end': pointOf(JSON.stringify({ offset: 0 })) + acknowledgedLine(0) + deletionsLine([{ ...deletionOf(0, other.bytes, [0], null), block: bytes.length }]),
-    'something else': pointOf(JSON.stringify({ some: 'thing' })),
-    'no JSON': pointOf('offset 5'),
-    'a wrong checksum': pointOf(JSON.stringify({ offset: 0 })).replace(/^./, hex => hex === '0' ? '1' : '0'),
+    'a recovery point beyond the end': textOf({ end: bytes.length + 1 }),
+    'one far beyond it': textOf({ end: 1e15 }),
+    'one in the middle of a record': textOf({ end: records[1].seq + 3 }),
+    'one in a padding': textOf({ end: records[2].end + 4 }),
+    'a negative one': textOf({ end: -1 }),
+    'one that is no number': textOf({ end: 'here' }),
+    'deletions in another log': formatMetadata(await metadataOf(other.bytes, { blockSize: BLOCK_SIZE, end: records[4].end, deletions: [deletionOf(0, other.bytes, [0], null)] }), 0),
+    'something else': formatLine('acknowledged') + formatLine(JSON.stringify({ some: 'thing' })),
+    'another version': textOf().replace(/\{.*\}/, json => json.replace('"version":1', '"version":2')),
+    'no JSON': formatLine('0000000000000000') + formatLine('offset 5'),
+    'JSON of another type': formatLine('0000000000000000') + formatLine('null'),
+    'a wrong checksum': textOf().replace(/\n./, hex => hex === '\n0' ? '\n1' : '\n0'),
     'no text at all': Buffer.from([0, 255, 3, 200, 128, 9, 0, 0, 0, 0, 0, 77]),
     'an empty file': '',
     'nothing but a zero checksum': '00000000 \n'
@@ -246,14 +248,14 @@ tape('a recovery point that contradicts the file is ignored', async (t) => {
     for (const readOnly of [true, false]) {
       const file = inFolder('log')
       fs.writeFileSync(file, bytes)
-      fs.writeFileSync(file + '.recovery-point', content)
+      fs.writeFileSync(file + '.meta', content)
       const log = promises(FlumeLog(file, { codec, readOnly }))
       t.equal(await log.onReady(), null, `${what}: nothing is cut off`)
       t.deepEqual((await collect(log.log)).map(({ value }) => numberOf(value)), numbers, 'every record is there')
       t.ok(fs.readFileSync(file).equals(bytes), 'the file is as it was')
       if (!readOnly) await log.append(numbered(1000, 20))
       await log.close()
-      t.equal(fs.existsSync(file + '.recovery-point'), readOnly, readOnly ? 'a reader leaves it' : 'a writer leaves none when it closes')
+      t.equal(fs.readFileSync(file + '.meta').equals(Buffer.from(content)), readOnly, readOnly ? 'a reader leaves it' : 'a writer replaces it')
     }
   }
 })
@@ -274,9 +276,7 @@ tape('a valid recovery point is used: torn writes after it are truncated, corrup
   for (const [what, [point, wanted, cutAt]] of Object.entries(cases)) {
     const file = inFolder(`log-${point}`)
     fs.writeFileSync(file, damaged)
-    const { point: pointFile } = pathFile(file, { readOnly: true, lock: false })
-    if (point !== null) await event(resolve => pointFile.write({ offset: point, deletions: [], acknowledged: damaged.length }, resolve))
-    pointFile.release()
+    if (point !== null) await leaveMetadata(file, damaged, { end: point, blockSize: BLOCK_SIZE })
     for (const readOnly of [true, false]) {
       const log = promises(FlumeLog(file, { codec, readOnly }))
       const cut = await log.onReady()
@@ -294,7 +294,7 @@ tape('after a crash, a record with a hole is detected even in a full block witho
   const values = [1, 2, 3].map(number => numbered(number, 300))
   const bytes = Buffer.concat([sealedBlock(1024, values, { checksum: false }), sealedBlock(1024, values, { checksum: false })])
   bytes.fill(0, 1024 + 304 + 100, 1024 + 304 + 200)
-  const log = open(diskOf(bytes, 0), { blockSize: 1024, checksum: false, codec: undefined, validate: isIntact })
+  const log = open(await diskOf(bytes, 0, 1024), { blockSize: 1024, checksum: false, codec: undefined, validate: isIntact })
   t.equal((await log.onReady()).offset, 1024 + 304, 'the log is cut in front of it')
   t.deepEqual((await collect(log.log)).map(({ seq }) => seq), [0, 304, 608, 1024])
   await log.close()
@@ -337,7 +337,7 @@ async function judge (original, damaged, { at, point, blockSize, checksum }) {
   // with a crash behind it, what comes from the damage on may be a torn write
   const lost = point === null || (isSealed && number < Math.floor(point / BLOCK_SIZE)) ? Infinity : Math.min(hurt?.seq ?? at, ...(at < point ? [point] : []))
 
-  const disk = diskOf(damaged, point)
+  const disk = await diskOf(damaged, point)
   const reader = open(disk, { blockSize, checksum, readOnly: true })
   await reader.onReady()
   const seen = await look(reader, records)
@@ -464,10 +464,10 @@ function smallLog ({ blocks, hasTail, checksum, first = 1 }) {
   return { bytes: Buffer.concat(parts), records, blocks }
 }
 
-function diskOf (bytes, offset = null) {
+async function diskOf (bytes, offset = null, blockSize = BLOCK_SIZE) {
   const disk = new Disk()
   disk.file('log').write(0, bytes, () => {})
-  disk.points = [offset === null ? null : { offset, deletions: [], recorded: [], synced: 0 }]
+  if (offset !== null) disk.leaveMetadata(await metadataOf(bytes, { end: offset, blockSize }))
   return disk
 }
 

@@ -60,7 +60,7 @@ async function oneSet (t, folder, set, counts) {
     // so far only what was new was looked at
     log.checked = 0
     await checked(log, () => compare(log, [], counts))
-    for (const suffix of ['', '.recovery-point']) fs.rmSync(log.file + suffix, { force: true })
+    for (const suffix of ['', '.meta']) fs.rmSync(log.file + suffix, { force: true })
   }
 }
 

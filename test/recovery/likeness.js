@@ -16,7 +16,7 @@ const { thorough } = require('../helpers/thorough')
 
 const RUNS = Number(process.env.RUNS ?? (thorough ? 300 : 30))
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
-const POINT = '.recovery-point'
+const METADATA = '.meta'
 
 /** Bytes that compress as little as those of any program. */
 const noise = (random, size) => Buffer.from(Uint8Array.from({ length: size }, () => random.below(256)))
@@ -102,14 +102,14 @@ test('whatever bytes come before it, a log that was killed in its first write is
   const random = randomFrom(SEED)
   const first = promises(FlumeLog(inFolder('first')))
   await first.append('first')
-  const point = fs.readFileSync(inFolder('first') + POINT)
+  const metadata = fs.readFileSync(inFolder('first') + METADATA)
   await first.close()
   for (const [what, make] of Object.entries(OTHERS)) {
     const bytes = make(random)
     if (endOfRecords(bytes, 0, bytes.length) > 0) continue
     const file = inFolder(what)
     fs.writeFileSync(file, bytes)
-    fs.writeFileSync(file + POINT, point)
+    fs.writeFileSync(file + METADATA, metadata)
     const reader = promises(FlumeLog(file, { readOnly: true }))
     await reader.onReady()
     t.equal(reader.log.since.value, -1, what)
@@ -121,7 +121,7 @@ test('whatever bytes come before it, a log that was killed in its first write is
   }
 })
 
-test('a log without its recovery point is opened if its first record is whole, and what follows was torn', async (t) => {
+test('a log without its FILE.meta is opened if its first record is whole, and what follows was torn', async (t) => {
   const inFolder = testFolder(t)
   const whole = tailOf([dataOf(100)])
   const squares = Buffer.from(Uint8Array.from({ length: 60000 }, (_, i) => i * i >> 4))

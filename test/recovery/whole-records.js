@@ -5,7 +5,7 @@
 
 const test = require('tape')
 const layout = require('../../lib/format/layout')
-const { endOfLastBlock, endOfUnsynced, isBoundary, isUnfinishedBatch } = require('../../lib/recovery/whole-records')
+const { endOfLastBlock, endOfUnsynced, isUnfinishedBatch } = require('../../lib/recovery/whole-records')
 const { dataOf, sealedBlock, tailOf } = require('../helpers/bytes')
 
 const BLOCK_SIZE = 64
@@ -62,14 +62,6 @@ test('without a recovery point, the last block ends behind its whole records, an
   t.equal(endOfLastBlock(corrupt, BLOCK_SIZE), 42)
   t.equal(endOfLastBlock(sealedBlock(BLOCK_SIZE, RECORDS), BLOCK_SIZE), BLOCK_SIZE)
   t.equal(endOfLastBlock(Buffer.alloc(BLOCK_SIZE, 7), BLOCK_SIZE), BLOCK_SIZE, 'a corrupt block is a block')
-  t.end()
-})
-
-test('a recovery point can be where a record ends, whatever is in front of that record', (t) => {
-  const tail = tailOf(RECORDS)
-  for (let end = 0; end <= tail.length; end++) t.equal(isBoundary(tail.subarray(0, end)), [0, 14, 30, 42].includes(end), `${end}`)
-  tail[0] = 99
-  t.ok(isBoundary(tail))
   t.end()
 })
 

@@ -5,7 +5,6 @@
 // `node test/sharing/bad-clients.js --frames 1000000 --seed 1` runs longer, and tells how
 // much memory the owner takes.
 
-const fs = require('fs')
 const test = require('tape')
 const { parseArgs } = require('util')
 const FlumeLog = require('../..')
@@ -13,6 +12,7 @@ const { verify } = require('../../lib/maintenance/verify')
 const { pathFile } = require('../../lib/storage/path-file')
 const { badConversation } = require('../helpers/bad-conversations')
 const { testFolder } = require('../helpers/folder')
+const { isClosed } = require('../helpers/left-metadata')
 const { numbered, numberOf, isIntact } = require('../helpers/numbered')
 const { PlainClient } = require('../helpers/plain-client')
 const { start } = require('../helpers/processes')
@@ -68,7 +68,7 @@ test(`good clients notice nothing of bad ones that send ${FRAMES} frames`, async
   t.deepEqual(await compare(file, good, counts.deleted), [], 'what they appended is in the log, once, in order')
   for (const { close } of good) await close()
   await owner.close()
-  t.notOk(fs.existsSync(file + '.recovery-point'))
+  t.ok(isClosed(file))
   t.equal((await verify(pathFile(file, { readOnly: true, lock: false }))).corruptBlocks, 0, 'the closed log is valid')
 })
 

@@ -3,12 +3,11 @@
 // What callers see of a log that is shared, in a client and in the owner. Several logs on one
 // file in this process are as separate as logs in several processes.
 
-const fs = require('fs')
 const tape = require('tape')
 const pull = require('pull-stream')
 const FlumeLog = require('../..')
 const { open } = require('../../promises')
-const { testFolder } = require('../helpers/folder')
+const { filesIn, testFolder } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
 const { collect } = require('../helpers/reading')
 
@@ -43,7 +42,7 @@ tape('the first process is the owner, the others are clients', async (t) => {
   await alone.onReady()
   t.equal(alone.log.role, null, 'a log that is not shared has no role')
   await alone.close()
-  t.deepEqual(fs.readdirSync(require('path').dirname(file)), ['log'], 'nothing is left beside the log')
+  t.deepEqual(filesIn(require('path').dirname(file)), ['log'], 'nothing is left beside the log')
 })
 
 tape('a client gets the same seqs as the owner would, and reads what it has appended', async (t) => {

@@ -88,7 +88,7 @@ tape('a client that waits for a compaction gets it from the next owner if this o
   const seqs = await Promise.all(Array.from({ length: 2000 }, (_, n) => owner.append(`record ${n}`)))
   await owner.del(seqs[0])
   const compacted = client.compact()
-  await until(() => fs.existsSync(file + '.compacting') || client.flumelog.id !== '0')
+  await until(() => fs.existsSync(file + '.unfinished') || client.flumelog.id !== '0')
   await owner.close()
   t.equal((await compacted).records, 1999)
   t.equal(client.flumelog.role, 'owner')
@@ -296,7 +296,7 @@ async function problemsOf (file, workers, { blockSize, checksum, large }) {
   await log.close()
   // the chunks of large records count
   const problems = records === found.length || large ? [] : [`${records} records are counted, ${found.length} are there`]
-  if (fs.existsSync(file + '.compacting')) problems.push('a copy is left')
+  if (fs.existsSync(file + '.unfinished')) problems.push('a copy is left')
   for (const { name, acknowledged, deleting, deleted } of workers) {
     const own = found.filter(value => value.startsWith(`${name} `))
     const numbers = own.map(value => Number(value.split(' ')[1]))

@@ -43,7 +43,7 @@ tape('without the journal of a dead owner, what was sent is given up, and nothin
   owner.signal('SIGSTOP')
   const unread = codeOf(client.append(numbered(5, 20)))
   await event(setImmediate)
-  fs.rmSync(file + '.clients')
+  fs.rmSync(file + '.meta')
   await owner.kill()
   t.deepEqual(await inTime(Promise.all([...appends, unread]), 'an append'), Array(4).fill('flumelog:unreachable'), 'nobody knows what became of it')
   await inTime(client.append(numbered(6, 20)), 'an append')

@@ -15,7 +15,6 @@ const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 const u32 = fc.integer({ min: 0, max: 2 ** 32 - 1 })
 const u64 = fc.maxSafeNat()
 const id = fc.uint8Array({ minLength: 16, maxLength: 16 }).map(bytes => Buffer.from(bytes))
-const lastSeq = fc.oneof(fc.constant(-1), fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER - 1 }))
 const record = (fields) => fc.record(fields, { noNullPrototype: true })
 /** Its last number is below 2^53, too. */
 const run = record({ first: fc.integer({ min: 1, max: 2 ** 52 }), count: fc.integer({ min: 1, max: 2 ** 32 - 1 }), seq: u64 })
@@ -42,7 +41,7 @@ const propertiesOf = (err) => err && told(err)
 
 const hello = record({ id, answered: u64, sent: u64, pid: u32 })
 const welcome = record({
-  checksum: fc.boolean(), isUnknown: fc.boolean(), blockSize: u32, window: u32, epoch: u32, stored: u64, end: u64, lastSeq, runs: fc.array(run), start: u64, id: fc.string({ maxLength: 40 }).filter(text => Buffer.from(text).toString() === text)
+  checksum: fc.boolean(), isUnknown: fc.boolean(), blockSize: u32, window: u32, epoch: u32, stored: u64, runs: fc.array(run), id: fc.string({ maxLength: 40 }).filter(text => Buffer.from(text).toString() === text)
 })
 const append = record({ epoch: u32, first: u64, count: u32, answered: u64, flags: fc.nat(255) })
 const records = fc.array(fc.uint8Array({ minLength: 1, maxLength: 100 }).map(bytes => Buffer.from(bytes)), { maxLength: 10 })
@@ -51,7 +50,6 @@ const records = fc.array(fc.uint8Array({ minLength: 1, maxLength: 100 }).map(byt
 const CODECS = {
   HELLO: [hello, frames.hello, (bytes) => { const { version, ...rest } = bodies.parseHello(bytes); return version === 3 && rest }],
   WELCOME: [welcome, frames.welcome, (bytes) => { const { version, ...rest } = bodies.parseWelcome(bytes); return version === 3 && rest }],
-  END: [record({ end: u64, lastSeq }), ({ end, lastSeq }) => frames.end(end, lastSeq), bodies.parseEnd],
   ACK: [run, frames.ack, bodies.parseAck],
   APPEND: [
     fc.tuple(append, records),
@@ -79,8 +77,7 @@ const CODECS = {
     bodies.parseCompaction
   ],
   COMPACTED: [fc.uuid(), frames.compacted, String],
-  SYNC: [u32, frames.sync, bodies.parseSync],
-  DELETED: [fc.array(u64), frames.deleted, bodies.parseDeleted]
+  SYNC: [u32, frames.sync, bodies.parseSync]
 }
 
 function recordsIn (bytes) {
@@ -202,7 +199,7 @@ test('a frame that is announced takes memory only as it arrives', (t) => {
 
 test('decoders of any bytes give a value or flumelog:protocol', (t) => {
   const decoders = Object.entries(bodies)
-  t.equal(decoders.length, 16)
+  t.equal(decoders.length, 14)
   const text = fc.oneof(fc.json(), fc.string()).map(text => Buffer.from(text))
   const bytes = fc.oneof(fc.uint8Array({ maxLength: 80 }).map(bytes => Buffer.from(bytes)), text, text.map(text => Buffer.concat([Buffer.alloc(4), text])))
   fc.assert(fc.property(bytes, (bytes) => {

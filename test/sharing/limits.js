@@ -18,8 +18,14 @@ function maxOpenFiles () {
 
 test('a client that has said HELLO waits as long as opening the log takes', async (t) => {
   let release
-  const { file, owner, clock, stats } = await openOwner(t, { waits: false, steps: (made) => ({ size: (cb) => { release = () => made.size(cb) } }) })
-  await until(() => release !== undefined)
+  const released = new Promise(resolve => { release = resolve })
+  let isAsked = false
+  const size = (made) => (cb) => {
+    isAsked = true
+    released.then(() => made.size(cb))
+  }
+  const { file, owner, clock, stats } = await openOwner(t, { waits: false, steps: (made) => ({ size: size(made) }) })
+  await until(() => isAsked)
   const client = new RawClient(file)
   client.send(hello(client.id), ping())
   await client.frame('PONG')

@@ -4,8 +4,6 @@
 
 const fs = require('fs')
 const tape = require('tape')
-const { systemClock } = require('../../lib/clock')
-const { Owner } = require('../../lib/sharing/owner')
 const { testFolder } = require('../helpers/folder')
 const { inTime, numbersIn, shared } = require('../helpers/sharing')
 
@@ -25,16 +23,4 @@ tape('an owner closes though its socket cannot be removed, and the next one repl
   await next.number(2)[0]
   await next.close()
   t.deepEqual(await numbersIn(file), [1, 2])
-})
-
-tape('an owner that gives up closes the journal, and leaves it to the next one', async (t) => {
-  const filename = testFolder(t)('log')
-  fs.writeFileSync(filename, '')
-  const file = { filename, status: () => fs.statSync(filename) }
-  const owner = new Owner(/** @type {any} */ ({ file, settings: { ackInterval: 0 }, clock: systemClock }), /** @type {any} */ ({}), filename)
-  owner.clients.start()
-  const { fd } = owner.clients.journal.file
-  await owner.giveUp()
-  t.throws(() => fs.fstatSync(fd), /EBADF/)
-  t.ok(fs.existsSync(`${filename}.clients`))
 })

@@ -55,7 +55,11 @@ const CASES = {
 if (runtime === 'bun') delete CASES['more than the window']
 
 test('whatever is not as the protocol says ends that connection, with a reason, and is counted', async (t) => {
-  const { file, stats } = await openOwner(t)
+  // otherwise, what comes first would be answered while the rest is sent
+  let isHeld = true
+  const held = []
+  const hold = (call) => (offset, data, cb) => isHeld ? held.push(() => call(offset, data, cb)) : call(offset, data, cb)
+  const { file, stats } = await openOwner(t, { steps: ({ write, writeMany }) => ({ write: hold(write), writeMany: hold(writeMany) }) })
   const good = new RawClient(file)
   await good.greet()
   let refused = 0
@@ -67,6 +71,8 @@ test('whatever is not as the protocol says ends that connection, with a reason, 
     t.equal(stats().refused, ++refused)
   }
   t.equal(stats().clients.length, 1, 'only those connections are gone')
+  isHeld = false
+  for (const write of held.splice(0)) write()
   good.send(ping())
   t.ok(await good.frame('PONG'))
   good.socket.destroy()
@@ -124,8 +130,14 @@ test('numbers may jump', async (t) => {
 
 test('a client that sends HELLO twice before the log is open is refused', async (t) => {
   let release
-  const { file, owner, stats } = await openOwner(t, { waits: false, steps: (made) => ({ size: (cb) => { release = () => made.size(cb) } }) })
-  await until(() => release !== undefined)
+  const released = new Promise(resolve => { release = resolve })
+  let isAsked = false
+  const size = (made) => (cb) => {
+    isAsked = true
+    released.then(() => made.size(cb))
+  }
+  const { file, owner, stats } = await openOwner(t, { waits: false, steps: (made) => ({ size: size(made) }) })
+  await until(() => isAsked)
   const client = new RawClient(file)
   client.send(hello(Buffer.alloc(16, 1)), hello(Buffer.alloc(16, 2)), ping())
   await client.frame('PONG').then(() => release())

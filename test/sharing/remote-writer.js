@@ -6,11 +6,13 @@ const tape = require('tape')
 const { RemoteWriter } = require('../../lib/sharing/remote-writer')
 const { event } = require('../helpers/reading')
 
-const WELCOME = { version: 1, checksum: true, isUnknown: false, blockSize: 65536, window: 1 << 20, epoch: 1, stored: 0, end: 0, lastSeq: -1, runs: [], start: 0, id: '0' }
+const WELCOME = { version: 1, checksum: true, isUnknown: false, blockSize: 65536, window: 1 << 20, epoch: 1, stored: 0, runs: [], id: '0' }
+/** @type {import('../../lib/sharing/remote-writer').Listeners} */
+const LISTENERS = { onpending: () => {}, onacknowledged: () => {}, whenSeen: (cb) => cb() }
 const LIMITS = { highWaterMark: 1 << 24, overflow: 'queue' }
 
 tape('of the calls of a turn, those that are stored have not failed if the others do', async (t) => {
-  const remote = new RemoteWriter('log', LIMITS, false, () => {})
+  const remote = new RemoteWriter('log', LIMITS, false, LISTENERS)
   remote.connected(WELCOME, () => {})
   const told = []
   const append = (name, records) => remote.appender.appendBatch(records, false, (err, seq) => told.push([name, err?.code ?? seq]))
@@ -31,7 +33,7 @@ tape('of the calls of a turn, those that are stored have not failed if the other
 })
 
 tape('a call is stored, though a later one of the same turn, in another frame, is not', async (t) => {
-  const remote = new RemoteWriter('log', LIMITS, false, () => {})
+  const remote = new RemoteWriter('log', LIMITS, false, LISTENERS)
   remote.connected(WELCOME, () => {})
   const told = []
   const append = (name, records) => remote.appender.appendBatch(records, false, (err, seq) => told.push([name, err?.code ?? seq]))
@@ -46,7 +48,7 @@ tape('a call is stored, though a later one of the same turn, in another frame, i
 
 tape('a call is answered when its frame is stored, though a batch of the same turn is in the next one', async (t) => {
   for (const call of ['appendBatch', 'appendAtomic']) {
-    const remote = new RemoteWriter('log', LIMITS, false, () => {})
+    const remote = new RemoteWriter('log', LIMITS, false, LISTENERS)
     remote.connected(WELCOME, () => {})
     const told = []
     const keep = (name) => (err, seq) => told.push([name, err?.code ?? seq])
@@ -63,7 +65,7 @@ tape('a call is answered when its frame is stored, though a batch of the same tu
 })
 
 tape('a call that is answered after a compaction gets the seq since, though its record was stored before', async (t) => {
-  const remote = new RemoteWriter('log', LIMITS, false, () => {})
+  const remote = new RemoteWriter('log', LIMITS, false, LISTENERS)
   remote.connected(WELCOME, () => {})
   const told = []
   for (const size of [10, 20, 30]) remote.appender.appendBatch([Buffer.alloc(size)], false, (err, seq) => told.push(err?.code ?? seq))

@@ -9,12 +9,11 @@ const { Server } = require('../../lib/sharing/server')
 const { Session } = require('../../lib/sharing/session')
 const { FrameReader } = require('../../lib/sharing/frame-reader')
 const frames = require('../../lib/sharing/frames')
-const bodies = require('../../lib/sharing/frame-bodies')
 const { systemClock } = require('../../lib/clock')
 const { event } = require('../helpers/reading')
 const { uncaughtDuring } = require('../helpers/uncaught')
 
-const WELCOME = { checksum: true, isUnknown: false, blockSize: 65536, window: 1, epoch: 1, stored: 0, end: 100, lastSeq: 76, runs: [], start: 0, id: '0' }
+const WELCOME = { checksum: true, isUnknown: false, blockSize: 65536, window: 1, epoch: 1, stored: 0, runs: [], id: '0' }
 
 function openServer () {
   const server = new Server({ ackInterval: 0, filename: 'log' }, /** @type {any} */ ({ clients: new Map() }), systemClock)
@@ -43,10 +42,10 @@ function sessionOf (server) {
   return { session, socket, calls }
 }
 
-tape('a client that has taken nothing for a while is told of the end of the log when it does', async (t) => {
-  const { server, log } = openServer()
-  const ends = []
-  const reader = new FrameReader((type, body) => { if (type === frames.END) ends.push(bodies.parseEnd(body).end) })
+tape('a client that has taken nothing for a while is told to look at the file when it does', async (t) => {
+  const { server } = openServer()
+  let looks = 0
+  const reader = new FrameReader((type) => { if (type === frames.LOOK) looks++ })
   const socket = Object.assign(new EventEmitter(), { writableLength: 0, write: bytes => reader.push(bytes), pause () {}, resume () {} })
   const session = new Session(server, socket)
   server.sessions.add(session)
@@ -54,13 +53,12 @@ tape('a client that has taken nothing for a while is told of the end of the log 
   await event(setImmediate)
 
   socket.writableLength = 1 << 20
-  log.writer.acknowledged = 200
-  server.broadcast()
-  t.deepEqual(ends, [], 'not while it takes nothing')
+  server.look()
+  t.equal(looks, 0, 'not while it takes nothing')
   socket.writableLength = 0
   socket.emit('drain')
   await event(setImmediate)
-  t.deepEqual(ends, [200])
+  t.equal(looks, 1)
 })
 
 tape('a client has one turn per round, also after its appends have failed', (t) => {
@@ -88,16 +86,15 @@ tape('a client that is gone before the log is open is not remembered', (t) => {
 })
 
 tape('nothing is sent to a client once the owner has ended its connection', async (t) => {
-  const { server, log } = openServer()
+  const { server } = openServer()
   const { session, socket, calls } = sessionOf(server)
   session.welcome(WELCOME)
   await event(setImmediate)
   const closed = server.close()
   while (!socket.writableEnded) await event(setImmediate)
-  log.writer.acknowledged = 200
   server.advanced()
-  t.equal(server.broadcastTimer, null)
-  server.broadcast()
+  t.equal(server.lookTimer, null)
+  server.look()
   session.answer(frames.pong())
   await event(setImmediate)
   session.onbye()

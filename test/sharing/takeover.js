@@ -6,6 +6,7 @@ const tape = require('tape')
 const fs = require('fs')
 const path = require('path')
 const { testFolder } = require('../helpers/folder')
+const { isClosed } = require('../helpers/left-metadata')
 const { sharer, shared, following, inTime, numbersIn, upTo } = require('../helpers/sharing')
 const { event } = require('../helpers/reading')
 const { until } = require('../helpers/followers')
@@ -53,7 +54,7 @@ tape('a program whose last call is to close a log that others use closes it', as
   t.equal((await owner.over).code, 0, 'the program ends by itself')
   await client.append(numbered(2, 20))
   await client.close()
-  t.deepEqual(fs.readdirSync(path.dirname(file)).filter(name => name.endsWith('recovery-point')), [], 'and the log is closed')
+  t.deepEqual(fs.readdirSync(path.dirname(file)).filter(name => name.endsWith('.new')), [], 'and the log is closed')
 })
 
 tape('records that the owner stored and did not acknowledge before it was killed keep their seqs', async (t) => {
@@ -134,5 +135,5 @@ tape('a process that becomes the owner while it closes the log closes it', async
   t.equal(await inTime(append, 'an append'), 24, 'what was appended before is stored')
   await inTime(closed, 'close')
   t.deepEqual(await numbersIn(file), [1, 2], 'and the log is closed')
-  t.notOk(fs.existsSync(file + '.recovery-point'), 'properly')
+  t.ok(isClosed(file), 'properly')
 })

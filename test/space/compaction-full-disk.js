@@ -42,11 +42,11 @@ for (const shared of [false, true]) {
     const log = await open(file, { blockSize: 4096 })
     await log.append(Array.from({ length: 2000 }, (_, n) => `${n} `.padEnd(1000, '.')))
     await log.close()
-    fs.writeFileSync(`${file}.compacting`, Buffer.alloc(1024 * 1024))
+    fs.writeFileSync(`${file}.unfinished`, Buffer.alloc(1024 * 1024))
     disk.leave(0)
     const again = await open(file, { shared })
     await again.append('one more')
-    t.notOk(fs.existsSync(`${file}.compacting`))
+    t.notOk(fs.existsSync(`${file}.unfinished`))
     await again.close()
   })
 }

@@ -29,7 +29,7 @@ for (const [i, variant] of SETTINGS.entries()) {
     const run = await prepared(folder('log'), settings, random)
     const snapshots = []
     hooks.before = (name) => unnoticed(() => {
-      if (name !== 'promises.rename' && random.below(EVERY) > 0) return
+      if (!/rename/.test(name) && random.below(EVERY) > 0) return
       const copy = folder(`copy-${snapshots.length}`)
       copyFiles(folder('.'), copy)
       snapshots.push({ copy, name, state: run.state() })
@@ -96,7 +96,7 @@ tape('killed at any step of its second compaction, or if any step fails, a log h
     snapshots.push({ name, copy: folder(`copy-${snapshots.length}`) })
     copyFiles(folder('.'), snapshots.at(-1).copy)
   })
-  hooks.before = (name) => { if (name.startsWith('promises.')) snapshot(name) }
+  hooks.before = (name) => { if (/^(promises\.|renameSync)/.test(name)) snapshot(name) }
   await log.compact()
   hooks.before = null
   snapshot('the end')
@@ -111,14 +111,14 @@ tape('killed at any step of its second compaction, or if any step fails, a log h
     copyFiles(snapshots[0].copy, path.dirname(copy))
     const log = await open(copy, settings)
     let left = n
-    hooks.before = (name) => { if (name.startsWith('promises.') && --left === 0) throw Object.assign(new Error(`EIO: ${name}`), { code: 'EIO' }) }
+    hooks.before = (name) => { if (/^(promises\.|renameSync)/.test(name) && --left === 0) throw Object.assign(new Error(`EIO: ${name}`), { code: 'EIO' }) }
     await log.compact().catch(() => failures++)
     hooks.before = null
     isHit = left <= 0
     await log.close().catch(() => {})
     await mustHaveMap(t, copy, `call ${n} fails`)
   }
-  t.ok(failures > 3, `${failures} failed`)
+  t.ok(failures >= 2, `${failures} failed`)
 
   async function mustHaveMap (t, file, what) {
     // also before a writer has opened it
@@ -136,7 +136,7 @@ tape('killed at any step of its second compaction, or if any step fails, a log h
       await map.close()
       await log.close()
     }
-    const left = fs.readdirSync(path.dirname(file)).filter(name => name.includes('compacting'))
+    const left = fs.readdirSync(path.dirname(file)).filter(name => name.includes('unfinished'))
     t.deepEqual(left, [], `${what}: nothing is left`)
     return id
   }

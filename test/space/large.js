@@ -117,7 +117,7 @@ test('a range that was trimmed, but not durably, does not come back after it was
     const log = open(disk)
     const seqs = []
     for (let i = 1; i <= 20; i++) seqs.push(await log.append(numbered(i, 500)))
-    disk.fateOf = (kind) => kind === 'point.write' ? 'fail' : undefined
+    disk.fateOf = (kind) => kind === 'metadata.append' ? 'fail' : undefined
     t.equal(await codeOf(log.trim({ lt: seqs[10] })), 'EIO')
     disk.fateOf = () => undefined
     await log.del({ lte: seqs[2] })
@@ -266,13 +266,13 @@ test('a large record that is being deleted while a compaction moves it is delete
   await log.del(seqs[0])
   // a small one, and large ones with many chunks
   const deleted = [2, 6, 9, 14]
-  const { rename } = fs.promises
-  t.teardown(() => { fs.promises.rename = rename })
+  const { renameSync } = fs
+  t.teardown(() => { fs.renameSync = renameSync })
   const deleting = []
-  fs.promises.rename = async (from, to) => {
-    await rename(from, to)
+  fs.renameSync = (from, to) => {
+    renameSync(from, to)
     // their chunks are looked for in the file that the log moves away from
-    if (from.endsWith('.compacting')) for (const i of deleted) deleting.push(codeOf(log.del(seqs[i])))
+    if (from.endsWith('.unfinished')) for (const i of deleted) deleting.push(codeOf(log.del(seqs[i])))
   }
   await called(cb => log.log.compact(cb))
   t.deepEqual(await Promise.all(deleting), deleted.map(() => 'no error, but undefined'))

@@ -14,7 +14,6 @@ const { testFolder } = require('../helpers/folder')
 const { until, published, watched } = require('../helpers/followers')
 const { promises } = require('../helpers/promises')
 const { codeOf, collect, event } = require('../helpers/reading')
-const { sharer } = require('../helpers/sharing')
 
 const BLOCK_SIZE = 512
 const data = (i) => Buffer.alloc(100, i + 1)
@@ -102,7 +101,7 @@ for (const checksum of [true, false]) {
     const seqs = await filled(writer, 2)
     await published(file, seqs.at(-1))
     let gate = Promise.resolve()
-    const reader = promises(watched(file, { beforeSize: () => gate }, options))
+    const reader = promises(watched(file, { beforePoll: () => gate }, options))
     await reader.onReady()
     const shown = { fails: [], jumps: [] }
     const ends = []
@@ -143,13 +142,14 @@ for (const checksum of [true, false]) {
     const seqs = await filled(writer)
     fs.copyFileSync(file('log'), file('copy'))
     await writer.trim({ lt: seqs[40] })
-    fs.copyFileSync(file('log.recovery-point'), file('copy.recovery-point'))
+    fs.copyFileSync(file('log.meta'), file('copy.meta'))
     await writer.close()
+    let isOpened = false
     for (const readOnly of [true, false, true]) {
       const log = promises(FlumeLog(file('copy'), { ...options, readOnly }))
       await log.onReady()
       await check(t, log, seqs, 40)
-      t.equal(fs.readFileSync(file('copy')).subarray(BLOCK_SIZE, seqs[40]).every(byte => byte === 0), !(readOnly && fs.existsSync(file('copy.recovery-point'))))
+      t.equal(fs.readFileSync(file('copy')).subarray(BLOCK_SIZE, seqs[40]).every(byte => byte === 0), isOpened ||= !readOnly)
       await log.close()
     }
   })
@@ -385,35 +385,6 @@ for (const [when, hasRead, append] of [
     await owner.close()
   })
 }
-
-tape('what a killed owner has trimmed and not recorded is there for a client, also when it takes over and trims all of it', async (t) => {
-  const file = testFolder(t)('log')
-  const options = { blockSize: BLOCK_SIZE, retain: { bytes: 10000 } }
-  const owner = sharer(t, file, options)
-  await owner.opened()
-  // one after the other: retention looks at what was filled and fsynced
-  for (let from = 1; from <= 400; from += 100) {
-    await owner.call('append', { from, count: 100, size: 100 })
-    await owner.call('sync')
-  }
-  const client = promises(FlumeLog(file, { ...options, shared: true }))
-  await client.onReady()
-  let start = 0
-  while (start === 0) start = (await owner.call('stats')).stats.start
-  t.equal(client.log.start, 0)
-  t.equal((await collect(client.log)).length, 400)
-  // an earlier version told of it
-  logBehind(client.log).state.opened.follower.trimmed(start)
-  t.equal(await codeOf(client.get(0)), 'flumelog:trimmed')
-  await owner.kill()
-  await until(() => client.log.role === 'owner')
-  await client.append(data(1))
-  const trimmed = await client.trim({ lt: Infinity })
-  t.ok(trimmed > start)
-  await client.close()
-  const { valid, start: found } = await maintenance.verify(file)
-  t.deepEqual([valid, found], [true, trimmed])
-})
 
 tape('a client that waits to be told what came behind a block that is gone does not wait for an owner that is silent', async (t) => {
   const file = testFolder(t)('log')

@@ -30,10 +30,10 @@ test('a log opened by a relative path stays where it is when the working directo
   const log = promises(FlumeLog('log'))
   process.chdir(file('b'))
   await log.append('one')
-  t.deepEqual(fs.readdirSync(file('a')), ['log', 'log.recovery-point'])
+  t.deepEqual(fs.readdirSync(file('a')), ['log', 'log.meta'])
   t.equal(log.log.filename, 'log', 'filename stays what was given')
   await log.close()
-  t.deepEqual(fs.readdirSync(file('a')), ['log'])
+  t.deepEqual(fs.readdirSync(file('a')), ['log', 'log.meta'])
   t.deepEqual(fs.readdirSync(file('b')), [])
 })
 
@@ -44,7 +44,7 @@ test('the files beside a log that is opened through a symbolic link are beside t
   fs.symlinkSync('../real/log', file('links/log'))
   const log = promises(FlumeLog(file('links/log')))
   await log.append('one')
-  t.deepEqual(fs.readdirSync(file('real')), ['log', 'log.recovery-point'], 'a link to nothing creates its target')
+  t.deepEqual(fs.readdirSync(file('real')), ['log', 'log.meta'], 'a link to nothing creates its target')
   t.deepEqual(fs.readdirSync(file('links')), ['log'])
   await log.close()
   fs.appendFileSync(file('real/log'), 'torn')
@@ -58,9 +58,9 @@ test('a crash of a log that was opened through a symbolic link is seen under its
   fs.symlinkSync('log', file('link'))
   const log = promises(FlumeLog(file('link')))
   await log.append('one')
-  const point = fs.readFileSync(file('log.recovery-point'))
+  const metadata = fs.readFileSync(file('log.meta'))
   await log.close()
-  fs.writeFileSync(file('log.recovery-point'), point)
+  fs.writeFileSync(file('log.meta'), metadata)
   const again = promises(FlumeLog(file('log')))
   await again.onReady()
   t.equal(again.log.stats().recovered, 7)
@@ -115,18 +115,19 @@ test('each parent directory that is created is fsynced into its own parent', asy
   await log.close()
 })
 
-test('a name that leaves no room for the recovery point\'s is refused before anything is created', async (t) => {
+test('a name that leaves no room for those of the files beside it is refused before anything is created', async (t) => {
   const file = testFolder(t)
-  for (const name of ['x'.repeat(237), 'new/' + 'é'.repeat(119)]) {
+  for (const name of ['x'.repeat(234), 'new/' + 'é'.repeat(117)]) {
     const err = await promises(FlumeLog(file(name))).onReady().catch(err => err)
     t.equal(err.code, 'ENAMETOOLONG')
-    t.match(err.message, /has 23[78] bytes; the maximum is 236/)
+    t.match(err.message, /has 234 bytes; the maximum is 233/)
     t.deepEqual(fs.readdirSync(file('.')), [])
   }
-  const log = promises(FlumeLog(file('x'.repeat(236))))
+  const log = promises(FlumeLog(file('x'.repeat(233))))
   await log.append('one')
+  await promisify(log.log.compact)({})
   await log.close()
-  fs.renameSync(file('x'.repeat(236)), file('x'.repeat(250)))
+  fs.renameSync(file('x'.repeat(233)), file('x'.repeat(250)))
   const reader = promises(FlumeLog(file('x'.repeat(250)), { readOnly: true }))
   t.equal((await collect(reader.log)).length, 1, 'what has a longer name can be read')
   await reader.close()
@@ -142,11 +143,11 @@ test('a FIFO is refused without opening it', async (t) => {
 
 test('an error of a file beside the log names that file', async (t) => {
   const file = testFolder(t)
-  fs.mkdirSync(file('log.recovery-point.new'))
+  fs.mkdirSync(file('log.meta.new'))
   const log = promises(FlumeLog(file('log')))
   const err = await log.append('one').catch(err => err)
   t.equal(err.code, 'EISDIR')
-  t.equal(err.path, file('log.recovery-point.new'))
+  t.equal(err.path, file('log.meta.new'))
   await log.close().catch(() => {})
 })
 

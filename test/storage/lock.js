@@ -34,7 +34,7 @@ tape('a second writer in the same process gets an error that names the file, and
   t.equal(await codeOf(second.append(Buffer.from('two'))), 'flumelog:locked', 'append gets the error too')
   t.equal(await codeOf(collect(second.log)), 'flumelog:locked', 'so does a stream')
   await second.close()
-  t.deepEqual(snapshot(file), before, 'the file and its recovery point are as they were')
+  t.deepEqual(snapshot(file), before, 'the file and FILE.meta are as they were')
   t.equal(await codeOf(openLog(file).onReady()), 'flumelog:locked', 'the first still has its lock when the second has closed')
 
   await first.append(Buffer.from('three'))

@@ -1,6 +1,6 @@
 'use strict'
 
-// What is noticed of a log's file and its recovery point: by the system's events, and by
+// What is noticed of a log's file and FILE.meta: by the system's events, and by
 // polling where there are none or a caller waits.
 
 const test = require('tape')
@@ -35,7 +35,7 @@ function manualClock () {
 
 function watched (t, folder = testFolder(t)) {
   const log = folder('log')
-  const point = folder('log.recovery-point')
+  const point = folder('log.meta')
   fs.writeFileSync(log, 'log')
   const found = { log, point, folder, changes: 0, clock: manualClock() }
   found.watch = watch(log, point, () => { found.changes++ }, found.clock)
@@ -78,7 +78,7 @@ test('it tells of a log that is written, truncated, deleted, renamed or replaced
   }
 })
 
-test('it tells of a recovery point that is written in place, replaced or removed', async (t) => {
+test('it tells of a FILE.meta that is written in place, replaced or removed', async (t) => {
   const { point, toldOf, watch } = watched(t)
   const put = (text) => {
     fs.writeFileSync(point + '.new', text)
@@ -159,7 +159,7 @@ test('where the system cannot tell, it always polls, and keeps the process alive
   t.end()
 })
 
-test('when events of the recovery point are not to be had, it polls', (t) => {
+test('without events of FILE.meta, it polls', (t) => {
   const { watch: original } = fs
   t.teardown(() => { fs.watch = original })
   const found = watched(t)

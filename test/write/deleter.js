@@ -9,11 +9,10 @@ const path = require('path')
 const { createLog } = require('../../lib/log')
 const { storageFile } = require('../../lib/storage/storage-file')
 const { settingsOf } = require('../../lib/options')
-const { RecoveryPointKeeper } = require('../../lib/write/recovery-point-keeper')
-const { systemClock } = require('../../lib/clock')
+const { MetadataKeeper } = require('../../lib/write/metadata-keeper')
 const FlumeLog = require('../..')
 const { Disk, randomFrom } = require('../helpers/disk')
-const { testFolder } = require('../helpers/folder')
+const { filesIn, testFolder } = require('../helpers/folder')
 const { until } = require('../helpers/followers')
 const { promises } = require('../helpers/promises')
 const { codeOf, collect } = require('../helpers/reading')
@@ -105,12 +104,12 @@ tape("with sync 'interval' and 'never' nothing is fsynced and the log's file is 
     for (const i of [0, 7, 19]) await log.del(seqs[i])
     t.ok(disk.get('log').bytes.equals(before))
     t.equal(log.log.stats().syncs, syncs)
-    t.equal(disk.points.at(-1).synced, 0)
+    t.deepEqual(durableDeletions(disk), [])
     await log.sync()
-    t.equal(disk.points.at(-1).synced, 3, 'until sync')
+    t.deepEqual(durableDeletions(disk), [seqs[0], seqs[7], seqs[19]], 'until sync')
     await log.close()
     t.notOk(disk.get('log').bytes.equals(before))
-    t.deepEqual(disk.points, [null], 'close leaves no recovery point')
+    t.deepEqual(disk.metadata.deletions, [], 'close leaves none that the log has not')
     t.equal(disk.get('log').pages.size, 0, 'and all of it is durable')
   }
 })
@@ -124,10 +123,10 @@ tape("with sync 'interval' a deletion is durable, and in the log's file, within 
     await log.sync()
     await log.del(seq)
     const start = simulation.time
-    t.equal(disk.points.at(-1).synced, 0)
+    t.deepEqual(durableDeletions(disk), [])
     await new Promise(resolve => simulation.schedule(resolve, 520))
     t.ok(simulation.time - start < 600)
-    t.equal(disk.points.at(-1).synced, 1)
+    t.deepEqual(durableDeletions(disk), [seq])
     t.ok(disk.get('log').bytes.subarray(2, 42).equals(Buffer.alloc(40)))
     await log.close()
   })())
@@ -161,12 +160,12 @@ tape('what is recorded of deletions stays short, however many there are', async 
     let most = 0
     for (let i = 0; i < seqs.length; i += 20) {
       await log.del(seqs.slice(i, i + 20))
-      most = Math.max(most, fs.statSync(file + '.recovery-point').size)
+      most = Math.max(most, fs.statSync(file + '.meta').size)
     }
     t.ok(most > 10000 && most < 80000, `${most} bytes`)
     t.equal((await collect(log.log)).length, 0)
     await log.close()
-    t.deepEqual(fs.readdirSync(path.dirname(file)).filter(name => name !== 'log.record-count'), ['log'])
+    t.deepEqual(filesIn(path.dirname(file)), ['log'])
   }
 })
 
@@ -185,7 +184,7 @@ tape('a block that is sealed after a deletion in it is valid after a kill and af
 
 tape('a block that is sealed after a deletion in it, while a failed write is cleaned up, is valid after a power cut', async (t) => {
   for (let seed = 1; seed <= 20; seed++) {
-    const disk = new Disk({ random: randomFrom(seed), pageSize: 64, maxRecorded: 32768 })
+    const disk = new Disk({ random: randomFrom(seed), pageSize: 64 })
     const { log, seqs } = await filled(disk, { sync: 'interval', syncInterval: 1e5, validate: () => true }, 3)
     await log.del(seqs[0])
     failing(disk, 'write')
@@ -220,7 +219,7 @@ tape('a deletion in a block of which the rest is rolled back leaves a valid bloc
 })
 
 tape('a deletion that cannot be recorded fails, leaves the record, and can be tried again', async (t) => {
-  for (const [sync, kind] of [['always', 'point.record'], ['always', 'point.sync'], ['never', 'point.record'], ['interval', 'point.record']]) {
+  for (const [sync, kind] of [['always', 'metadata.append'], ['always', 'metadata.sync'], ['never', 'metadata.append'], ['interval', 'metadata.append']]) {
     const disk = new Disk()
     const { log, seqs } = await filled(disk, { sync })
     await log.del(seqs[3])
@@ -232,9 +231,9 @@ tape('a deletion that cannot be recorded fails, leaves the record, and can be tr
   }
   const disk = new Disk()
   const { log, seqs } = await filled(disk, { sync: 'always' })
-  failing(disk, 'point.sync')
+  failing(disk, 'metadata.sync')
   t.equal(await codeOf(log.del(seqs[4])), 'EIO')
-  t.equal((await new Promise((resolve, reject) => disk.file('log').point.read((err, point) => err ? reject(err) : resolve(point)))).deletions.length, 0, 'other processes do not see it either')
+  t.deepEqual(disk.metadata.deletions, [], 'other processes do not see it either')
   await log.del(seqs[4])
   t.deepEqual(await indexes(log), upTo(20, [4]), 'the second time it is done')
   t.deepEqual(await found(disk.afterPowerLoss()), upTo(20, [4]))
@@ -244,11 +243,12 @@ tape('sync gets the error if deletions cannot be made durable, and the next sync
   const disk = new Disk()
   const { log, seqs } = await filled(disk, { sync: 'never' })
   await log.del(seqs[3])
-  failing(disk, 'point.sync')
+  failing(disk, 'metadata.sync')
   t.equal(await codeOf(log.sync()), 'EIO')
   t.equal(await codeOf(log.get(seqs[3])), 'flumelog:deleted')
   await log.sync()
-  t.equal(disk.points.at(-1).deletions.length, 1, 'in another file, since after a failed fsync the old one cannot be relied on')
+  t.equal(disk.metadataVersions.length, 1)
+  t.deepEqual(durableDeletions(disk), [seqs[3]], 'in another file, since after a failed fsync the old one cannot be relied on')
   await log.append(data(20))
   t.deepEqual((await found(disk.afterPowerLoss())).slice(0, 19), upTo(20, [3]))
 })
@@ -265,7 +265,7 @@ tape("a deletion is done once it is durable, though the log's file cannot be wri
   t.deepEqual(await found(disk.afterKill()), upTo(20, [3, 4, 12]), 'and the next opening puts it there')
 })
 
-tape('a storage without a recovery point gets deletions at once, and tries again after an error', async (t) => {
+tape('a storage, which has no FILE.meta, gets deletions at once, and tries again after an error', async (t) => {
   for (const sync of ['always', 'interval', 'never']) {
     const disk = new Disk()
     const log = promises(createLog(storageFile(disk.storage('log'), { readOnly: false }), settingsOf({ blockSize: BLOCK_SIZE, sync })))
@@ -286,19 +286,25 @@ tape('a storage without a recovery point gets deletions at once, and tries again
 })
 
 tape('a deletion stays recorded until an fsync that started after it was in the log is over', async (t) => {
-  const written = []
-  const point = { maxRecorded: 0, write: ({ deletions }, cb) => { written.push(deletions.length); cb(null) }, record: (_, cb) => cb(null), publish: () => {} }
-  const progress = { safeEnd: 0, acknowledged: 0, lastSync: 4, recordCount: { markWithout: () => undefined } }
-  const keeper = new RecoveryPointKeeper(point, systemClock, progress)
-  const write = () => new Promise(resolve => keeper.write(resolve))
-  await write()
-  const deletion = { block: 0, records: [{ seq: 0, length: 1, replaces: Buffer.alloc(4) }], checksum: null }
-  await new Promise(resolve => keeper.record([deletion], resolve))
-  await write()
+  const disk = new Disk()
+  const file = disk.file('log')
+  const recordCount = { durable: { end: 0, records: 0 }, remove: () => {} }
+  const progress = { acknowledged: 0, synced: 0, lastSync: 4, recordCount }
+  const keeper = new MetadataKeeper(file, BLOCK_SIZE, { start: 0, generation: { id: '0', base: 0 } }, progress)
+  const listed = () => disk.metadata.deletions.length
+  await keeper.write()
+  const deletion = { block: 0, records: [{ seq: 0, length: 1 }], checksum: null }
+  await keeper.record([deletion])
+  const counts = [listed()]
+  await keeper.move()
+  counts.push(listed())
   keeper.applied([deletion], 6)
-  for (progress.lastSync of [4, 5, 6]) await write()
-  t.deepEqual(written, [0, 1, 1, 1, 0])
-  keeper.stop()
+  for (progress.lastSync of [4, 5, 6]) {
+    await keeper.move()
+    counts.push(listed())
+  }
+  t.deepEqual(counts, [1, 1, 1, 1, 0])
+  await keeper.stop()
 })
 
 tape('on a storage, a deletion whose zeros were written, but not made durable, is made durable when it is asked for again', async (t) => {
@@ -315,3 +321,9 @@ tape('on a storage, a deletion whose zeros were written, but not made durable, i
   t.ok(disk.get('log').isDurable(seqs[0], zeros, 64))
   await log.close()
 })
+
+/** Seqs of the records whose deletions FILE.meta has, whatever a power cut leaves of it. */
+function durableDeletions (disk) {
+  const lists = disk.durableMetadata.map(metadata => metadata?.deletions.flatMap(({ records }) => records.map(({ seq }) => seq)) ?? [])
+  return lists.reduce((all, list) => all.filter(seq => list.includes(seq)))
+}

@@ -9,7 +9,7 @@ const path = require('path')
 const { randomBytes } = require('crypto')
 const { spawnSync } = require('child_process')
 const FlumeLog = require('../..')
-const { testFolder } = require('../helpers/folder')
+const { filesIn, testFolder } = require('../helpers/folder')
 const { published } = require('../helpers/followers')
 const { noSmallDisk, smallDisk } = require('../helpers/full')
 const { start } = require('../helpers/processes')
@@ -99,7 +99,7 @@ onSmallDisk('a deletion on a full disk deletes the record, or leaves it intact',
     t.deepEqual(await numbersIn(log), rest, 'with room every deletion is done')
     await log.close()
     await isWhole(t, file, rest)
-    t.deepEqual(fs.readdirSync(path.dirname(file)).filter(name => name !== 'log.record-count'), ['log'], 'and nothing else is left beside the log')
+    t.deepEqual(filesIn(path.dirname(file)), ['log'], 'and nothing else is left beside the log')
   }
 })
 
@@ -143,7 +143,7 @@ onSmallDisk('recovery on a full disk keeps all truncated bytes, or does not trun
     disk.leave(room)
     t.equal(await codeOf(promises(FlumeLog(file)).onReady()), 'ENOSPC', `with ${room} bytes of room it cannot be kept, so the log cannot be opened`)
     t.ok(fs.readFileSync(file).equals(before), 'the file is as it was')
-    t.deepEqual(fs.readdirSync(path.dirname(file)).sort(), ['filler', 'log'], 'and no part of it lies around')
+    t.deepEqual(filesIn(path.dirname(file)), ['filler', 'log'], 'and no part of it lies around')
     t.deepEqual(await numbersIn(promises(FlumeLog(file, { readOnly: true }))), [1, 2, 3], 'it can be read')
 
     disk.makeRoom()
@@ -269,7 +269,7 @@ async function isWhole (t, file, numbers, when = 'opened again') {
 /** Copies the log and its other files to another disk. */
 function copyOf (t, file) {
   const copy = testFolder(t)('copy')
-  for (const suffix of ['', '.recovery-point', '.recovery-point.new']) {
+  for (const suffix of ['', '.meta', '.meta.new']) {
     if (fs.existsSync(file + suffix)) fs.copyFileSync(file + suffix, copy + suffix)
   }
   return copy

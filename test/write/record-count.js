@@ -1,6 +1,7 @@
 'use strict'
 
-// stats().records against a count by reading, whatever happens to the log: it is right, or null.
+// stats().records against a count by reading, whatever happens to the log: it is right, or null. Only a deletion by another program
+// goes unnoticed.
 
 const fs = require('fs')
 const tape = require('tape')
@@ -10,8 +11,7 @@ const FlumeLog = require('../..')
 const layout = require('../../lib/format/layout')
 const { createLog } = require('../../lib/log')
 const { pathFile } = require('../../lib/storage/path-file')
-const { promises: promisedFile } = require('../../lib/storage/promisified-file')
-const { formatLine } = require('../../lib/storage/recovery-point-text')
+const { parseMetadata } = require('../../lib/storage/metadata-text')
 const { settingsOf } = require('../../lib/options')
 const { countRecords } = require('../../lib/recovery/count-records')
 const { Disk } = require('../helpers/disk')
@@ -32,7 +32,7 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('atomic'), sizes: fc.array(size, { minLength: 1, maxLength: 2 }) }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('delete'), places: fc.array(place, { minLength: 1, maxLength: 4 }) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('reopen', 'kill', 'sync') }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('foreign append', 'foreign deletion', 'copy', 'tear'), place }) }
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('foreign append', 'copy', 'tear'), place }) }
 )
 
 tape('stats().records is what a reader counts, or null after another program has changed the log', async (t) => {
@@ -48,7 +48,6 @@ async function live (newFile, steps, seen) {
   let file = newFile('log')
   let log = open(file)
   let isKnown = true
-  /** Deletions that a crash may have interrupted, or whose effect on the recovery point it has. */
   let seqs = []
   const check = async () => {
     await log.onReady()
@@ -62,7 +61,7 @@ async function live (newFile, steps, seen) {
   }
   const close = async () => {
     await log.close()
-    if (fs.existsSync(file + '.record-count.new')) throw new Error('a file is left')
+    if (fs.existsSync(file + '.meta.new')) throw new Error('a file is left')
   }
   for (const step of steps) {
     await log.onReady()
@@ -80,22 +79,19 @@ async function live (newFile, steps, seen) {
     } else if (step.do === 'kill') {
       // what a process that is killed now leaves
       const left = newFile('left')
-      for (const suffix of ['', '.recovery-point', '.record-count']) if (fs.existsSync(file + suffix)) fs.cpSync(file + suffix, left + suffix)
-      const isClosed = !fs.existsSync(file + '.recovery-point')
+      for (const suffix of ['', '.meta']) if (fs.existsSync(file + suffix)) fs.cpSync(file + suffix, left + suffix)
       await log.close()
-      // a copy of a closed log is another file
-      if (isClosed) isKnown = false
       file = left
       log = open(file)
-    } else if (['foreign append', 'foreign deletion', 'copy', 'tear'].includes(step.do)) {
+    } else if (['foreign append', 'copy', 'tear'].includes(step.do)) {
       await close()
-      isKnown = false
+      if (step.do !== 'copy') isKnown = false
       if (step.do === 'foreign append') fs.appendFileSync(file, frameThatFits(fs.statSync(file).size))
       else if (step.do === 'tear') fs.truncateSync(file, tornSize(step.place * fs.statSync(file).size))
-      else if (step.do === 'copy') {
-        fs.cpSync(file, file + '.copy', { preserveTimestamps: true })
+      else {
+        fs.cpSync(file, file + '.copy')
         fs.renameSync(file + '.copy', file)
-      } else if (seqs.length > 0) zero(file, seqs[Math.floor(step.place * seqs.length)])
+      }
       log = open(file)
     }
     await check()
@@ -114,42 +110,22 @@ tape('a log of up to 64 KiB is counted when it is opened, whichever program has 
   await log.del(0)
   t.deepEqual(counts(log), [501, 501])
   await log.close()
-  t.notOk(fs.existsSync(file + '.record-count'))
 })
 
-tape('the number of records of a larger log is kept beside it, and opening reads no more of it for that', async (t) => {
+tape('the number of records of a larger log is kept in FILE.meta, and opening reads no more of the log for that', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))
   await log.append(Array.from({ length: 50_000 }, (_, i) => `${i} `.padEnd(100, '.')))
   await log.del([0, 104, 208])
   t.deepEqual(counts(log), [49_997, 49_997])
   await log.close()
-  t.ok(fs.existsSync(file + '.record-count'))
-  const { mtimeMs } = fs.statSync(file + '.record-count')
+  const { mtimeMs } = fs.statSync(file + '.meta')
   const again = promises(FlumeLog(file))
   await again.onReady()
   t.deepEqual(counts(again), [49_997, 49_997])
   t.equal(again.log.stats().cache.misses, 0)
   await again.close()
-  t.equal(fs.statSync(file + '.record-count').mtimeMs, mtimeMs, 'what is not changed stays')
-})
-
-tape('the number is kept, too, if the time that the file gets is by chance a whole millisecond', async (t) => {
-  const file = testFolder(t)('log')
-  const log = promises(FlumeLog(file))
-  await log.append(Array.from({ length: 1000 }, (_, i) => `${i} `.padEnd(100, '.')))
-  await log.sync()
-  fs.utimesSync(file, 1e9, 1e9)
-  const { random } = Math
-  const randoms = [0]
-  Math.random = () => randoms.shift() ?? random()
-  await log.close()
-  Math.random = random
-  t.equal(randoms.length, 0)
-  const again = promises(FlumeLog(file))
-  await again.onReady()
-  t.deepEqual(counts(again), [1000, 1000])
-  await again.close()
+  t.equal(fs.statSync(file + '.meta').mtimeMs, mtimeMs, 'what is not changed stays')
 })
 
 tape('where the number is not known, stats() has an estimate', async (t) => {
@@ -157,7 +133,7 @@ tape('where the number is not known, stats() has an estimate', async (t) => {
   const log = promises(FlumeLog(file))
   await log.append(Array.from({ length: 50_000 }, (_, i) => `${i} `.padEnd(100 + i % 50, '.')))
   await log.close()
-  fs.rmSync(file + '.record-count')
+  fs.rmSync(file + '.meta')
   const again = promises(FlumeLog(file))
   await again.onReady()
   const [records, estimate] = counts(again)
@@ -166,24 +142,7 @@ tape('where the number is not known, stats() has an estimate', async (t) => {
   await again.append('x')
   t.equal(counts(again)[1], estimate + 1)
   await again.close()
-  t.notOk(fs.existsSync(file + '.record-count'), 'what is not known is not kept')
-})
-
-tape('the count that closing leaves is not believed after a change that leaves the size as it was', async (t) => {
-  const inFolder = testFolder(t)
-  for (let i = 0; i < 20; i++) {
-    const file = inFolder(`log ${i}`)
-    const log = open(file)
-    const seqs = []
-    for (let j = 0; j < 20; j++) seqs.push(await log.append(Buffer.alloc(50, 1)))
-    await log.close()
-    // at once: in the same tick of the system's clock
-    zero(file, seqs[i])
-    const again = open(file)
-    await again.onReady()
-    t.equal(again.log.stats().records, null)
-    await again.close()
-  }
+  t.equal(parseMetadata(fs.readFileSync(file + '.meta', 'latin1')).metadata.records, null, 'what is not known is not kept')
 })
 
 tape('the number is known after the space of a closed log was reclaimed, too, whether it is closed then or its process is killed', async (t) => {
@@ -202,8 +161,8 @@ tape('the number is known after the space of a closed log was reclaimed, too, wh
     const reclaimed = await open(copy)
     const { records } = reclaimed.log.stats()
     t.ok(records > 0)
-    // a disk may be too full for a recovery point
-    if (mustFail) copy.fateOf = (kind) => kind === 'point.write' ? 'fail' : undefined
+    // a disk may be too full for it
+    if (mustFail) copy.fateOf = (kind) => ['metadata.append', 'metadata.replace'].includes(kind) ? 'fail' : undefined
     await reclaimed.reclaim()
     if (mustClose) await reclaimed.close()
     const again = await open(copy.afterKill())
@@ -212,45 +171,27 @@ tape('the number is known after the space of a closed log was reclaimed, too, wh
   }
 })
 
-tape('a file of that name with a valid checksum, but no number, is not believed, and does not keep the log from being opened', async (t) => {
-  const file = testFolder(t)('log')
-  const beside = `${file}.record-count`
-  const log = promises(FlumeLog(file))
-  await log.append(Array(3000).fill(Buffer.alloc(40, 'x')))
-  await log.close()
-  const line = fs.readFileSync(beside, 'latin1')
-  const json = line.slice(line.indexOf('{')).trim()
-  for (const text of ['null', '1', 'not JSON', '{}', json.replace('3000', '"3000"'), json.replace('3000', '-1'), json.replace('3000', '0.5')]) {
-    fs.writeFileSync(beside, formatLine(text))
-    // as a reader, which would not write the file again
-    const io = promisedFile(pathFile(file, { readOnly: true, lock: false }))
-    await io.open()
-    t.equal(await io.readCount(fs.statSync(file).size), null, text)
-    await io.close()
-  }
-  const again = promises(FlumeLog(file))
-  await again.onReady()
-  t.equal(again.log.stats().records, null)
-  await again.close()
-})
-
-tape('a file of that name that another program has made is left alone', async (t) => {
-  const inFolder = testFolder(t)
-  for (const text of ['12 apples', '']) {
-    const file = inFolder(text === '' ? 'empty' : 'apples')
-    fs.writeFileSync(file + '.record-count', text)
-    const log = open(file)
-    await log.append('x')
-    await log.close()
-    t.equal(fs.readFileSync(file + '.record-count', 'latin1') === text, text !== '')
-    const again = open(file)
+tape('a trim whose fsync fails is counted once', async (t) => {
+  const disk = new Disk({ pageSize: 512 })
+  const log = promises(createLog(disk.file('log'), settingsOf({ blockSize: BLOCK_SIZE })))
+  for (let i = 0; i < 40; i++) await log.append(Buffer.alloc(50, 1))
+  await log.sync()
+  disk.fateOf = (kind) => kind === 'metadata.sync' ? 'fail' : undefined
+  t.equal(await log.trim({ lt: 1000 }).catch(err => err.code), 'EIO')
+  t.equal(log.log.stats().records, (await valuesOf(log)).length)
+  disk.fateOf = () => undefined
+  const start = await log.trim({ lt: 1000 })
+  t.equal(log.log.stats().records, (await valuesOf(log)).length)
+  for (const left of [disk.afterPowerLoss(), disk.afterKill()]) {
+    const again = promises(createLog(left.file('log'), settingsOf({ blockSize: BLOCK_SIZE })))
     await again.onReady()
-    t.equal(again.log.stats().records, text === '' ? 1 : null, text === '' ? 'an empty one is what a power cut may leave' : 'and not believed')
+    t.equal(again.log.start, start)
+    t.equal(again.log.stats().records, (await valuesOf(again)).length)
     await again.close()
   }
 })
 
-tape('the number in a recovery point is not believed of another log', async (t) => {
+tape('the number in the metadata of another log is not believed', async (t) => {
   const inFolder = testFolder(t)
   const made = {}
   for (const [name, byte] of [['one', 1], ['another', 2]]) {
@@ -260,12 +201,12 @@ tape('the number in a recovery point is not believed of another log', async (t) 
     if (byte === 2) await log.del(0)
   }
   const left = inFolder('left')
-  for (const [log, point, isKnown] of [['one', 'one', true], ['another', 'one', false], ['another', 'another', true]]) {
+  for (const [log, metadata, isKnown] of [['one', 'one', true], ['another', 'one', false], ['another', 'another', true]]) {
     fs.cpSync(inFolder(log), left)
-    fs.cpSync(inFolder(point + '.recovery-point'), left + '.recovery-point')
+    fs.cpSync(inFolder(metadata + '.meta'), left + '.meta')
     const opened = open(left)
     await opened.onReady()
-    t.equal(opened.log.stats().records, isKnown ? (await valuesOf(opened)).length : null, `${log} with the recovery point of ${point}`)
+    t.equal(opened.log.stats().records, isKnown ? (await valuesOf(opened)).length : null, `${log} with FILE.meta of ${metadata}`)
     await opened.close()
   }
   for (const log of Object.values(made)) await log.close()
@@ -335,16 +276,7 @@ function frameThatFits (size) {
   return position > 0 && room > 0 ? frame(Buffer.alloc(Math.min(20, room), 3)) : Buffer.alloc(0)
 }
 
-/** At least the first record is left, or nothing: otherwise it would not be a log. */
+/** At least the first block is left, or nothing: otherwise it may not be a log. */
 function tornSize (size) {
-  return size > 104 ? Math.floor(size) : 0
-}
-
-/** Deletes a record as another program does. */
-function zero (file, seq) {
-  const fd = fs.openSync(file, 'r+')
-  const length = Buffer.alloc(2)
-  fs.readSync(fd, length, 0, 2, seq)
-  fs.writeSync(fd, Buffer.alloc(length.readUInt16LE(0)), 0, length.readUInt16LE(0), seq + 2)
-  fs.closeSync(fd)
+  return size >= BLOCK_SIZE ? Math.floor(size) : 0
 }

@@ -7,7 +7,7 @@ const fs = require('fs')
 const path = require('path')
 const tape = require('tape')
 const FlumeLog = require('../..')
-const { parsePoint } = require('../../lib/storage/recovery-point-text')
+const { parsePublished } = require('../../lib/storage/metadata-text')
 const { testFolder } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
 
@@ -51,15 +51,15 @@ for (const blocking of [true, false]) {
     await promises(log).close()
   })
 
-  tape(`whenever an append is acknowledged, the recovery point says so, however many are in flight${io}`, async (t) => {
+  tape(`whenever an append is acknowledged, FILE.meta says so, however many are in flight${io}`, async (t) => {
     const file = testFolder(t)('log')
     const log = FlumeLog(file, { blocking, blockSize: 512 })
     const late = []
     let called = 0
     await new Promise((resolve) => {
       const append = (depth) => log.append(Buffer.alloc(1 + called % 90, 1), (err, seq) => {
-        const { acknowledged } = parsePoint(fs.readFileSync(file + '.recovery-point', 'latin1'))
-        if (err || acknowledged <= seq) late.push([called, seq, acknowledged])
+        const acknowledged = parsePublished(fs.readFileSync(file + '.meta', 'latin1'))
+        if (err || !(acknowledged > seq)) late.push([called, seq, acknowledged])
         if (depth > 0) for (let i = 0; i < 3; i++) append(depth - 1)
         if (++called === 1093) resolve()
       })

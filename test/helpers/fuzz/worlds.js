@@ -22,10 +22,10 @@ const MOST_WAIT = 30000
 const KINDS = {
   disk: { fates: {} },
   'answers at once': { fates: {}, isAtOnce: true },
-  faults: { fates: { read: 0.01, write: 0.05, truncate: 0.05, 'point.write': 0.05, 'point.record': 0.05, 'point.sync': 0.05 } },
+  faults: { fates: { read: 0.01, write: 0.05, truncate: 0.05, 'metadata.replace': 0.05, 'metadata.append': 0.05, 'metadata.sync': 0.05 } },
   'failed writes at once': { fates: { write: 0.05, truncate: 0.02 }, isAtOnce: true },
   'full disk': { fates: {}, isLimited: true },
-  'failed syncs': { fates: { sync: 0.03, 'point.sync': 0.1, write: 0.01 } }
+  'failed syncs': { fates: { sync: 0.03, 'metadata.sync': 0.1, write: 0.01 } }
 }
 
 class World {
@@ -77,7 +77,7 @@ class SimulatedWorld extends World {
     const atOnce = isAtOnce ? random.pick([1, 0.8]) : 0
     const delay = () => random() < atOnce ? -1 : random() * longest
     this.isStorage = random() < 0.3
-    this.follow(new Disk({ random, pageSize: random.pick([512, 4096]), clock: this.simulation.clock, maxRecorded: random.pick([300, 3000, 32768]), delay }))
+    this.follow(new Disk({ random, pageSize: random.pick([512, 4096]), clock: this.simulation.clock, delay }))
   }
 
   /** @param {Disk} disk */
@@ -109,7 +109,7 @@ class SimulatedWorld extends World {
   fateOf (kind) {
     if (!this.isFaulty || !(this.random() < (this.fates[kind] ?? 0))) return undefined
     this.faults[kind === 'read' || kind === 'sync' ? kind : 'change']++
-    return kind === 'write' || kind === 'point.write' ? this.random.pick(['fail', 'tear']) : 'fail'
+    return kind === 'write' || kind === 'metadata.append' ? this.random.pick(['fail', 'tear']) : 'fail'
   }
 
   change () {
@@ -134,12 +134,11 @@ class SimulatedWorld extends World {
     return disk.get('log').isDurable(seq + 2, Buffer.alloc(length), disk.pageSize)
   }
 
-  /** Whether every recovery point that a power cut may leave has the deletion of this record. */
+  /** Whether FILE.meta has the deletion of this record, whatever a power cut leaves of it. */
   isRecorded (seq) {
     const start = seq - seq % this.blockSize
-    const isOf = ({ records, whole, block }) => whole === undefined ? records.some(record => record.seq === seq) : block === start
-    return !this.isStorage && this.disk.points.every(point => point !== null &&
-      [...point.deletions, ...point.recorded.slice(0, point.synced).flat()].some(isOf))
+    const isOf = ({ records, live, block }) => live === undefined ? records.some(record => record.seq === seq) : block === start
+    return !this.isStorage && this.disk.durableMetadata.every(metadata => metadata !== null && metadata.deletions.some(isOf))
   }
 
   syncedLength () {
@@ -276,7 +275,7 @@ class RealWorld extends World {
       return await work
     } finally {
       fs.rmSync(this.file, { force: true })
-      fs.rmSync(this.file + '.recovery-point', { force: true })
+      fs.rmSync(this.file + '.meta', { force: true })
     }
   }
 

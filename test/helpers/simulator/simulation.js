@@ -11,7 +11,7 @@ const { randomFrom } = require('../random')
 /** Milliseconds of simulated time in which every call has an answer when nothing goes wrong any more. */
 const PATIENCE = 120_000
 /** Files that may be beside a log that was closed. */
-const BESIDE = /^(log|log\.(record-count|offset-map|clients|meta|compacting|compacting\.map|cut-\d+(\.\d+)?|cursor-[a-z]+(\.new)?)|restored)$/
+const BESIDE = /^(log|log\.(meta|offset-map|unfinished|unfinished\.offset-map|cut-\d+(\.\d+)?|cursor-[a-z]+(\.(new|unfinished))?)|restored)$/
 
 /** How often things are done, relative to each other. */
 const WEIGHTS = { append: 40, delete: 8, deleteRange: 3, sync: 4, compact: 3, compactKeeping: 1, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failSync: 0.1 }

@@ -1,0 +1,65 @@
+'use strict'
+
+// The recovery point of a log that is open, or was when its writer stopped: what FILE.meta says of it.
+
+const { ownMetadata } = require('./belonging')
+
+/** Of a log that was never compacted. */
+const FIRST_ID = '0'
+
+/**
+ * @typedef {object} RecoveryPoint
+ * @property {number} offset up to here everything was durable when this was written
+ * @property {number} blockSize in bytes
+ * @property {number | null} records before `offset` that are not deleted; null: not known
+ * @property {import('../format/deletions').Deletion[]} deletions that the file may not have yet, in the order in which they were made
+ * @property {number} start of the log
+ * @property {number} freed up to here the blocks before `start` are known to be zeros
+ * @property {string} id another one when the log was opened, deletions were recorded, or the log was trimmed
+ * @property {string} writer another one each time the log is opened
+ * @property {number} dropped the highest number of a deletion of this writer that is not listed any more: the file has it
+ * @property {number | null} acknowledged up to here the writer has acknowledged appends, if it is alive; null: not known
+ * @property {boolean} isHeld whether its writer is alive; false if that cannot be known here
+ */
+
+/**
+ * @param {import('../storage/promisified-file').Io} io
+ * @returns {Promise<import('../storage/metadata-reader').Read | null>} null: there is no FILE.meta that belongs to the file
+ */
+async function readOwn (io) {
+  const found = await io.readMetadata()
+  const metadata = found && await ownMetadata(io.read, await io.size(), found.metadata, found.isHeld)
+  return found && metadata && { ...found, metadata }
+}
+
+/**
+ * @param {import('../storage/promisified-file').Io} io
+ * @returns {Promise<RecoveryPoint | null>} null: the log was closed, or there is no FILE.meta that belongs to the file
+ */
+async function readPoint (io) {
+  const own = await readOwn(io)
+  return own === null || own.metadata.closed ? null : pointOf(own.metadata, own.version, own.published, own.isHeld)
+}
+
+/**
+ * @param {import('../storage/metadata-text').Metadata | undefined | null} own of the file
+ * @returns {import('../storage/metadata-text').Generation} which generation of the log it is
+ */
+function generationOf (own) {
+  return { id: own?.id ?? FIRST_ID, base: own?.base ?? 0 }
+}
+
+/**
+ * @param {import('../storage/metadata-text').Metadata} own of this file
+ * @param {string} version
+ * @param {number | null} published
+ * @param {boolean} isHeld
+ * @returns {RecoveryPoint}
+ */
+function pointOf ({ end, blockSize, records, deletions, start, freed, writer, dropped }, version, published, isHeld) {
+  // what is published of another file is less
+  const acknowledged = published === null ? null : Math.max(published, end)
+  return { offset: end, blockSize, records, deletions, start, freed, id: `${version}@${start}`, writer, dropped, acknowledged, isHeld }
+}
+
+module.exports = { FIRST_ID, generationOf, pointOf, readOwn, readPoint }

@@ -1,0 +1,78 @@
+'use strict'
+
+// Opens a log for a process that does not write it: a read-only log, or the client of a shared log.
+
+const { promisify } = require('util')
+const { Follower } = require('../read/follower')
+const { openBlocks } = require('../read/open-blocks')
+const { findVisibleEnd } = require('../read/visible-end')
+const { generationOf, readOwn } = require('../recovery/recovery-point')
+const { followCompaction } = require('./follow-compaction')
+
+/** How often a log is opened that is compacted, or replaced, meanwhile. */
+const MAX_OPENS = 100
+
+/**
+ * @typedef {object} Opened
+ * @property {import('../read/block-cache').BlockCache} blocks
+ * @property {import('../read/get').RecordReader} reader
+ * @property {Follower} follower
+ * @property {string} id of the log
+ *
+ * @typedef {object} ReaderOptions
+ * @property {number | undefined} blockSize in bytes; undefined: it is found
+ * @property {boolean} [isClient] see `Follower`
+ * @property {import('../read/follower').Listeners} listeners
+ */
+
+/**
+ * @param {import('../opening').Context} context
+ * @param {import('../storage/promisified-file').Io} io
+ * @param {ReaderOptions} options
+ * @returns {Promise<Opened>}
+ */
+async function openReader (context, io, options) {
+  const { openSuccessor, moveTo } = context.file
+  for (let opens = 1; ; opens++) {
+    try {
+      return await openFollower(context, io, options)
+    } catch (err) {
+      const isReplaced = /** @type {NodeJS.ErrnoException} */ (err).code === 'flumelog:replaced'
+      if (!isReplaced || openSuccessor === null || moveTo === null || opens === MAX_OPENS) throw err
+      // the log is another file by now
+      moveTo(Number(await promisify(openSuccessor)().catch(() => { throw err })), 0)
+    }
+  }
+}
+
+/**
+ * @param {import('../opening').Context} context
+ * @param {import('../storage/promisified-file').Io} io
+ * @param {ReaderOptions} options
+ * @returns {Promise<Opened>}
+ */
+async function openFollower (context, io, { blockSize: wanted, isClient = false, listeners }) {
+  const { file, settings, records, clock } = context
+  const { isWhole } = records
+  const { blockSize, found, point } = await findVisibleEnd(io, io.read, file.filename, { ...settings, blockSize: wanted, isWhole })
+  const { id, base } = generationOf((await readOwn(io))?.metadata)
+  const { blocks, reader } = openBlocks(context, blockSize)
+  blocks.tail = found.tail
+  Object.assign(blocks, { start: found.start, base })
+  let isOpen = false
+  const follow = async (/** @type {Follower} */ follower, /** @type {Error} */ replaced) => {
+    if (!isOpen) throw replaced
+    await followCompaction(follower, replaced)
+  }
+  const follower = new Follower(file, io, blocks, found, point, { ...listeners, id, followCompaction: follow, blockSize: wanted, isClient, isWhole, clock })
+  try {
+    await follower.begin()
+    isOpen = true
+  } catch (err) {
+    follower.close()
+    throw err
+  }
+  return { blocks, reader, follower, id }
+}
+
+module.exports = { openReader }

@@ -1,0 +1,203 @@
+'use strict'
+
+// The open file of a log: who has locked it, whether the path still leads to it, and which file a read goes to when another one has
+// taken its place.
+
+const fs = require('fs')
+const path = require('path')
+const { promisify } = require('util')
+const errors = require('../errors')
+const { datasync, explained } = require('./datasync')
+const { syncFolder } = require('./directory')
+const { inherit } = require('./inherit')
+const { acquireLock, tryLock, unlock } = require('./lock')
+
+/** How often the file is opened again that was replaced before its lock was taken. */
+const MAX_OPENS = 10
+
+/** @typedef {{ fd: number, pending: number, isReplaced: boolean }} Used calls that use a file, and whether another one has taken its place */
+
+class OpenedFile {
+  /**
+   * @param {string} filename as the caller gave it
+   * @param {import('./location').Location} location
+   * @param {import('random-access-file')} storage
+   * @param {{ readOnly: boolean, lock: boolean | 'required' }} options
+   */
+  constructor (filename, location, storage, { readOnly, lock }) {
+    this.filename = filename
+    this.location = location
+    this.storage = storage
+    this.readOnly = readOnly
+    this.lock = readOnly ? false : lock
+    /** Of the open file. */
+    this.identity = { dev: 0n, ino: 0n }
+    /** Of the file that is to take the log's place. */
+    this.successor = this.identity
+    /** @type {Used} */
+    this.current = { fd: -1, pending: 0, isReplaced: false }
+    /** What is before this offset is in the file whose place the open one has taken. */
+    this.base = 0
+    /** That file. */
+    this.previous = this.current
+    /** Whether `tryLock` has taken the lock. */
+    this.isOwned = false
+  }
+
+  get fd () {
+    return this.storage.fd
+  }
+
+  /** @param {() => Promise<void>} openStorage */
+  async open (openStorage) {
+    const { filename, location: { problem, path: name, newFolders }, storage } = this
+    if (problem !== null) throw problem
+    refuseSpecialFile(name, filename)
+    for (const folder of newFolders) await syncFolder(path.dirname(folder)).catch(err => { throw explained(err, filename) })
+    for (let opens = 1; ; opens++) {
+      await openStorage()
+      try {
+        if (await this.own(opens === MAX_OPENS)) return
+      } catch (err) {
+        await new Promise(resolve => storage.close(resolve))
+        throw err
+      }
+      await new Promise(resolve => storage.suspend(resolve))
+    }
+  }
+
+  /**
+   * @param {boolean} isLast
+   * @returns {Promise<boolean>} false: another file has taken the place of the open one before this process had its lock, as that of a
+   *   log that is repaired in place
+   */
+  async own (isLast) {
+    const { filename, location, storage } = this
+    const stats = fs.fstatSync(storage.fd, { bigint: true })
+    if (!stats.isFile()) throw errors.notRegular(filename)
+    this.identity = stats
+    if (this.lock) {
+      acquireLock(filename, storage.fd, this.lock)
+      const problem = /** @type {any} */ (this.problemOf(() => this.stat()))
+      if (problem !== null && (isLast || problem.code !== 'flumelog:replaced')) throw problem
+      if (problem !== null) return false
+    }
+    // the permission model may not allow it; better known now than when something is appended
+    if (process.permission !== undefined && !this.readOnly) await datasync(storage.fd, location.path).catch(err => { throw explained(err, filename) })
+    return true
+  }
+
+  /** @returns {fs.BigIntStats} of the path; uses synchronous I/O */
+  stat () {
+    return fs.statSync(this.location.path, { bigint: true })
+  }
+
+  /**
+   * @param {() => { dev: bigint, ino: bigint }} stat of the path
+   * @param {{ dev: bigint, ino: bigint }} [before] what was the open file when that was asked for
+   * @returns {Error | null} why the path does not lead to the open file
+   */
+  problemOf (stat, before = this.identity) {
+    const { filename, identity, successor } = this
+    try {
+      const { dev, ino } = stat()
+      return [before, identity, successor].some(file => file.dev === dev && file.ino === ino) ? null : errors.replaced(filename, 'replaced by another file')
+    } catch (err) {
+      return isGone(/** @type {any} */ (err)) ? errors.replaced(filename, 'deleted or moved') : /** @type {Error} */ (err)
+    }
+  }
+
+  /** @param {import('./path-file').Done} cb given why the path does not lead to the open file */
+  checkPath (cb) {
+    const before = this.identity
+    fs.stat(this.location.path, { bigint: true }, (err, found) => cb(this.problemOf(() => {
+      if (err) throw err
+      return found
+    }, before)))
+  }
+
+  /** @param {number} offset of what is going to be read */
+  use (offset) {
+    const used = offset < this.base ? this.previous : this.current
+    used.pending++
+    return used
+  }
+
+  /** @param {Used} used the file that another one may have replaced since */
+  release (used) {
+    if (--used.pending > 0 || !used.isReplaced || used.fd === -1) return
+    fs.close(used.fd, () => {})
+    used.fd = -1
+  }
+
+  /**
+   * @param {(err: any, result?: any) => void} cb of a call of the storage, which uses the file that is open now
+   * @returns {(err: any, result?: any) => void} to be called instead: until then that file is not closed
+   */
+  using (cb) {
+    const used = this.use(Infinity)
+    return (err, result) => {
+      this.release(used)
+      cb(err, result)
+    }
+  }
+
+  /** @param {number} fd of the file that is to take the log's place */
+  prepareSuccessor (fd) {
+    inherit(fd, fs.fstatSync(this.fd))
+    if (this.lock) acquireLock(this.filename, fd, this.lock)
+    else if (this.isOwned && !tryLock(fd)) throw errors.locked(this.filename)
+    this.successor = fs.fstatSync(fd, { bigint: true })
+  }
+
+  /** @returns {Promise<number>} the file that has the log's name by now, open */
+  openSuccessor () {
+    return promisify(fs.open)(this.location.path, this.readOnly ? 'r' : 'r+')
+  }
+
+  /**
+   * @param {number} fd of the file that has the log's name by now
+   * @param {number} base what is at this offset or after it is read from there
+   */
+  moveTo (fd, base) {
+    const { current, storage } = this
+    current.fd = storage.fd
+    current.isReplaced = true
+    current.pending++
+    this.previous = current
+    this.base = base
+    this.identity = this.successor = fs.fstatSync(fd, { bigint: true })
+    this.current = { fd: -1, pending: 0, isReplaced: false }
+    storage.fd = fd
+    this.release(current)
+  }
+
+  tryLock () {
+    this.isOwned = tryLock(this.fd)
+    return this.isOwned
+  }
+
+  unlock () {
+    this.isOwned = false
+    unlock(this.fd)
+  }
+}
+
+/**
+ * Before it is opened: opening a FIFO waits for a process at its other end. Here and elsewhere in an opening, a file's status is asked
+ * for at once: that takes a tenth of a trip through the thread pool.
+ * @param {string} resolved
+ * @param {string} filename as the caller gave it
+ */
+function refuseSpecialFile (resolved, filename) {
+  const stats = fs.statSync(resolved, { throwIfNoEntry: false })
+  // opening a directory gives the system's own error
+  if (stats !== undefined && !stats.isFile() && !stats.isDirectory()) throw errors.notRegular(filename)
+}
+
+/** @param {NodeJS.ErrnoException} err */
+function isGone ({ code }) {
+  return code === 'ENOENT' || code === 'ENOTDIR'
+}
+
+module.exports = { OpenedFile }

@@ -1,0 +1,363 @@
+'use strict'
+
+// Keeps FILE.meta true while a log is open for writing. Before the file is changed for the first time, it says so; then it moves up as data
+// becomes durable, lists deletions until the file has them, and says where the log starts. One change at a time.
+
+const { randomUUID } = require('crypto')
+const { promises } = require('../storage/promisified-file')
+const { blockBefore, tieAt } = require('../recovery/belonging')
+
+/**
+ * @typedef {import('../format/deletions').Deletion} Deletion
+ * @typedef {import('../storage/metadata-text').Metadata} Metadata
+ * @typedef {import('../storage/metadata-text').Place} Place
+ *
+ * @typedef {object} Progress
+ * @property {number} safeEnd up to this offset everything is durable and never rolled back
+ * @property {number} acknowledged
+ * @property {number} synced
+ * @property {number} lastSync number of the last fsync of the log
+ * @property {import('./record-count').RecordCount} recordCount
+ */
+
+/** Bytes of deletions, about: readers in other processes read all of them. */
+const MAX_LISTED = 32 * 1024
+/** Bytes that a deletion, and a record of it, take. */
+const DELETION_SIZE = 70
+const RECORD_SIZE = 14
+
+class MetadataKeeper {
+  /**
+   * @param {import('../storage/path-file').LogFile} file of the log
+   * @param {number} blockSize
+   * @param {{ start: number, generation: import('../storage/metadata-text').Generation }} log
+   * @param {Progress} progress
+   */
+  constructor (file, blockSize, { start, generation }, progress) {
+    this.file = file
+    this.metadata = file.metadata
+    this.read = promises(file).read
+    this.blockSize = blockSize
+    this.start = start
+    this.generation = generation
+    this.progress = progress
+    /** Whether the file says that the log is open. */
+    this.isOpen = false
+    /** The deletions that it lists, in order, with the number of the fsync that makes them durable in the log. @type {Map<Deletion, number>} */
+    this.deletions = new Map()
+    /** The number of the last deletion. */
+    this.lastNumber = 0
+    this.listedBytes = 0
+    /** Whether deletions or trims were appended, and are not durable. */
+    this.hasUnsynced = false
+    this.isMoving = false
+    this.isStopped = false
+    /** What the next owner of a shared log has to know. @type {() => import('../storage/metadata-text').ClientLine[]} */
+    this.listClients = () => []
+    /** Settled when no change is in progress. @type {Promise<unknown>} */
+    this.last = Promise.resolve()
+  }
+
+  /** Whether it has to be written before the file is changed. */
+  get mustBeWritten () {
+    return this.metadata !== null && (!this.isOpen || this.metadata.mustReplace)
+  }
+
+  /** The recovery point; -1: there is none. */
+  get end () {
+    return this.isOpen ? this.listed.end : -1
+  }
+
+  /** Whether deletions have to be dropped before more are recorded. */
+  get isLong () {
+    return this.listedBytes > MAX_LISTED
+  }
+
+  /** What the file says. */
+  get listed () {
+    return /** @type {Metadata} */ (/** @type {import('../storage/metadata-file').MetadataFile} */ (this.metadata).metadata)
+  }
+
+  /**
+   * @template T
+   * @param {(metadata: import('../storage/metadata-file').MetadataFile) => Promise<T>} run
+   * @returns {Promise<T | undefined>} undefined: the log is in a storage
+   */
+  change (run) {
+    const { metadata } = this
+    if (metadata === null) return Promise.resolve(undefined)
+    const done = this.last.then(() => run(metadata))
+    this.last = done.catch(() => {})
+    return done
+  }
+
+  /** Makes it say, durably, that the log is open, and what is true. */
+  write () {
+    return this.change(() => this.ensureWritten())
+  }
+
+  async ensureWritten () {
+    const { metadata, progress } = this
+    if (metadata === null || !this.mustBeWritten) return
+    const hasClients = metadata.metadata !== null && metadata.metadata.clients.length > 0
+    if (!this.isOpen && metadata.metadata !== null && !metadata.mustReplace && !hasClients && await this.reopen(metadata)) return
+    const { log = randomUUID() } = metadata.metadata ?? {}
+    const writer = this.isOpen ? this.listed.writer : randomUUID()
+    const place = await this.place()
+    const { dropped } = this
+    metadata.acknowledged = progress.acknowledged
+    await metadata.replace({ log, writer, closed: false, deletions: this.after(dropped), dropped, clients: this.listClients(), next: null, ...place })
+    this.keepAfter(dropped)
+    this.isOpen = true
+    this.hasUnsynced = false
+    metadata.publish(progress.acknowledged)
+  }
+
+  /**
+   * @param {import('../storage/metadata-file').MetadataFile} metadata of a log that was closed
+   * @returns {Promise<boolean>} false: the file has to be replaced
+   */
+  async reopen (metadata) {
+    const place = await this.place()
+    if (!await metadata.lock(this.progress.acknowledged)) return false
+    metadata.append({ writer: randomUUID(), closed: false, dropped: 0, ...place }, true)
+    await metadata.sync()
+    this.isOpen = true
+    return true
+  }
+
+  /** The highest number of a deletion that need not be listed any more. */
+  get dropped () {
+    const { lastSync } = this.progress
+    let dropped = this.lastNumber
+    for (const [{ block, number }, sync] of this.deletions) {
+      if (sync > lastSync && block >= this.start) return Number(number) - 1
+      dropped = Math.max(dropped, Number(number))
+    }
+    return dropped
+  }
+
+  /** @returns {Promise<Place>} what is true now */
+  async place () {
+    const { end, records } = this.progress.recordCount.durable
+    const { start, blockSize } = this
+    return { end, tie: await this.tieAt(end), records, start, freed: this.freed, blockSize, ...this.generation }
+  }
+
+  /** Up to here the blocks before the start are zeros, durably. */
+  get freed () {
+    return this.trimmer === null ? this.start : this.trimmer.durable
+  }
+
+  /** Knows what of the head of the file is zeros. @type {import('./trimmer').Trimmer | null} */
+  trimmer = null
+
+  /**
+   * @param {number} end
+   * @param {Iterable<Deletion>} [more] that are about to be listed
+   */
+  tieAt (end, more = []) {
+    return tieAt(this.read, end, this.blockSize, [...this.deletions.keys(), ...more])
+  }
+
+  /**
+   * Moves the recovery point up, if that is worth it.
+   * @param {number} step bytes
+   */
+  considerMove (step) {
+    if (!this.isOpen || this.isMoving || this.isStopped) return
+    const isLong = this.metadata !== null && this.metadata.isLong
+    if (!isLong && this.progress.recordCount.durable.end - this.listed.end < step) return
+    this.isMoving = true
+    const done = () => { this.isMoving = false }
+    // durable, so that opening after a power cut reads little more than `step`; should it fail, the one that is there still holds
+    this.move().then(() => this.change(metadata => metadata.sync())).then(done, done)
+  }
+
+  /** Moves the recovery point up, and drops the deletions that the file has durably. */
+  move () {
+    return this.change(async (metadata) => {
+      await this.ensureWritten()
+      const place = await this.place()
+      const { dropped } = this
+      if (metadata.isLong) await metadata.replace({ ...this.listed, ...place, dropped, deletions: this.after(dropped), clients: this.listClients() })
+      else metadata.append({ ...place, dropped })
+      this.keepAfter(dropped)
+    })
+  }
+
+  /** @param {number} dropped */
+  after (dropped) {
+    return [...this.deletions.keys()].filter(({ number }) => Number(number) > dropped)
+  }
+
+  /** @param {number} dropped */
+  keepAfter (dropped) {
+    this.keepOnly(this.after(dropped))
+  }
+
+  /** @param {Deletion[]} deletions */
+  keepOnly (deletions) {
+    this.deletions = new Map(deletions.map(deletion => [deletion, Number(this.deletions.get(deletion))]))
+    this.listedBytes = deletions.reduce((sum, { records }) => sum + DELETION_SIZE + RECORD_SIZE * records.length, 0)
+  }
+
+  /**
+   * From then on, a crash of this process does not undo deletions.
+   * @param {Deletion[]} deletions
+   */
+  record (deletions) {
+    const remove = () => { for (const deletion of deletions) this.progress.recordCount.remove(deletion) }
+    if (this.metadata === null) return Promise.resolve(remove())
+    return this.change(async (metadata) => {
+      await this.ensureWritten()
+      // nothing else shows that the file is this one
+      if (this.listed.end === 0 && this.progress.recordCount.durable.end > 0) metadata.append(await this.place(), true)
+      const block = blockBefore(this.listed.end, this.blockSize)
+      const isTied = deletions.some(deletion => deletion.block === block)
+      const tie = isTied ? { tie: await this.tieAt(this.listed.end, deletions) } : {}
+      const numbered = deletions.map((deletion, i) => Object.assign(deletion, { number: this.lastNumber + i + 1 }))
+      metadata.append({ deletions: numbered, ...tie }, true)
+      this.lastNumber += deletions.length
+      for (const deletion of deletions) {
+        this.deletions.set(deletion, Infinity)
+        this.listedBytes += DELETION_SIZE + RECORD_SIZE * deletion.records.length
+      }
+      remove()
+      this.hasUnsynced = true
+    })
+  }
+
+  /**
+   * These do not take effect: the file must not have them.
+   * @param {Deletion[]} deletions that were recorded
+   */
+  withdraw (deletions) {
+    const { metadata } = this
+    if (metadata === null) return
+    for (const deletion of deletions) if (this.deletions.has(deletion)) this.progress.recordCount.restore(deletion)
+    this.keepOnly([...this.deletions.keys()].filter(deletion => !deletions.includes(deletion)))
+    metadata.mustReplace = true
+  }
+
+  /**
+   * From then on, a crash of this process does not undo that the log starts there.
+   * @param {number} start
+   * @param {number | null} trimmed records in the blocks before it; null: not known
+   */
+  trim (start, trimmed) {
+    const { recordCount } = this.progress
+    const before = this.start
+    const note = () => {
+      this.start = start
+      recordCount.trim(trimmed, before, start)
+    }
+    if (this.metadata === null) return Promise.resolve(note())
+    return this.change(async (metadata) => {
+      await this.ensureWritten()
+      if (this.progress.synced >= this.progress.acknowledged) recordCount.allSynced()
+      const { end, records } = recordCount.durable
+      const tie = await this.tieAt(end)
+      metadata.append({ end, tie, records: records === null || trimmed === null ? null : records - trimmed, start, freed: this.freed }, true)
+      note()
+      this.hasUnsynced = true
+    })
+  }
+
+  /** Makes durable what was appended. */
+  sync () {
+    return this.change(async (metadata) => {
+      if (metadata.mustReplace) return this.ensureWritten()
+      if (!this.hasUnsynced) return
+      await metadata.sync()
+      this.hasUnsynced = false
+    })
+  }
+
+  /**
+   * @param {Deletion[]} deletions that the log's file has now
+   * @param {number} sync number of the fsync that makes them durable there
+   */
+  applied (deletions, sync) {
+    for (const deletion of deletions) if (this.deletions.has(deletion)) this.deletions.set(deletion, sync)
+  }
+
+  /** @returns {Set<number>} offsets of blocks that the log may have with and without the records that are deleted in them, after a power cut */
+  blocksInDoubt () {
+    const { lastSync } = this.progress
+    const blocks = new Set()
+    for (const [{ block }, sync] of this.deletions) if (sync > lastSync) blocks.add(block)
+    return blocks
+  }
+
+  /**
+   * The log was truncated: of the block in which it ends now, no deletion knows the checksum.
+   * @param {number} end offset
+   */
+  truncated (end) {
+    for (const deletion of this.deletions.keys()) {
+      if (deletion.checksum === null || deletion.block + this.blockSize <= end) continue
+      deletion.checksum = null
+      if (this.metadata !== null) this.metadata.mustReplace = true
+    }
+  }
+
+  /**
+   * Another file takes the log's place, in which all that was deleted is deleted.
+   * @param {Place} next of that file
+   * @param {() => void} takePlace gives it the log's name
+   */
+  handOver (next, takePlace) {
+    return this.change(async (metadata) => {
+      await this.ensureWritten()
+      metadata.append({ next })
+      await metadata.sync()
+      try {
+        takePlace()
+      } catch (err) {
+        metadata.mustReplace = true
+        throw err
+      }
+      const dropped = this.lastNumber
+      this.keepOnly([])
+      this.start = next.start
+      this.generation = { id: next.id, base: next.base }
+      try {
+        metadata.append({ ...next, dropped, next: null }, true)
+      } catch {
+        // what it says of the next file is true of this one; the snapshot that replaces it says it again
+      }
+      this.publish()
+    })
+  }
+
+  /**
+   * Tells readers in other processes what has been acknowledged.
+   * @returns {Promise<void> | null} null: it is done
+   */
+  publish () {
+    return this.isOpen && !this.isStopped && this.metadata !== null ? this.metadata.publish(this.progress.acknowledged) : null
+  }
+
+  /** @returns {Promise<unknown>} settled when nothing is in progress any more; then the recovery point is not moved any more */
+  stop () {
+    this.isStopped = true
+    return this.last
+  }
+
+  /** The file says by itself where the log ends, and has all that was deleted. */
+  close () {
+    return this.change(async (metadata) => {
+      if (!this.isOpen) return
+      const place = await this.place()
+      const clients = this.listClients()
+      const closed = { ...place, closed: true, dropped: this.lastNumber, ...clients.length === 0 ? { clients: null } : {} }
+      this.isOpen = false
+      // otherwise, the next opening recovers the log
+      if (metadata.mustReplace) await metadata.replace({ ...this.listed, ...place, dropped: this.lastNumber, deletions: [], clients, next: null })
+      metadata.append(closed, true)
+    })
+  }
+}
+
+module.exports = { MetadataKeeper }
