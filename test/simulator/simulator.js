@@ -27,7 +27,7 @@ const { values } = parseArgs({
 
 // what a process has not finished when it is killed, nobody waits for
 process.on('unhandledRejection', (err) => {
-  if (/** @type {any} */ (err)?.code !== 'EDEAD') throw err
+  if (/** @type {any} */ (err)?.code !== 'EDEAD') Simulation.current?.world.problem(`unhandled rejection: ${/** @type {any} */ (err)?.stack ?? err}`)
 })
 
 if (process.argv.length > 2) explore()

@@ -38,6 +38,7 @@ class Simulation {
   constructor (seed) {
     this.seed = seed
     const world = this.world = new World(seed)
+    Simulation.current = this
     const { random } = world
     this.random = random
     this.filename = '/data/log'
@@ -475,5 +476,8 @@ function difference (one, other) {
   const less = other.filter(({ text }) => !a.has(text)).map(({ seq, text }) => `-${seq} ${text.slice(0, 12)}`)
   return [...more, ...less].slice(0, 10).join(', ') || 'other seqs'
 }
+
+/** The run in progress. @type {Simulation | null} */
+Simulation.current = null
 
 module.exports = { Simulation }
