@@ -270,23 +270,26 @@ class Member {
   }
 
   /** The record before one. @param {Entry} entry */
-  getPrevious ({ seq, id }) {
-    this.find(`getPrevious ${seq}`, id, () => this.log.getPrevious(seq), (entry) => entry.seq < seq, (entry, found) => entry.seq < seq && entry.seq > found)
+  getPrevious (entry) {
+    const { seq } = entry
+    this.find(`getPrevious ${seq}`, entry, () => this.log.getPrevious(seq), (entry) => entry.seq < seq, (entry, found) => entry.seq < seq && entry.seq > found)
   }
 
   /** The first record that is not before one. @param {Entry} entry */
-  search ({ seq, id }) {
-    this.find(`search ${seq}`, id, () => this.log.search((value, its) => its - seq), (entry) => entry.seq >= seq, (entry, found) => entry.seq >= seq && entry.seq < found)
+  search (entry) {
+    const { seq } = entry
+    this.find(`search ${seq}`, entry, () => this.log.search((value, its) => its - seq), (entry) => entry.seq >= seq, (entry, found) => entry.seq >= seq && entry.seq < found)
   }
 
   /**
    * @param {string} what
-   * @param {string} id
+   * @param {Entry} from
    * @param {() => Promise<{ seq: number, value: any }>} run
    * @param {(entry: { seq: number }) => boolean} isRight whether it can be this one
    * @param {(entry: { seq: number }, found: number) => boolean} isBetter whether it is to be this one, if that is there
    */
-  find (what, id, run, isRight, isBetter) {
+  find (what, from, run, isRight, isBetter) {
+    const { id } = from
     const { log, simulation: { model } } = this
     if (log.flumelog.id !== id) return
     this.start(what, async () => {
@@ -296,6 +299,8 @@ class Member {
         throw err
       })
       if (!this.process.isAlive || log.flumelog.id !== id) return
+      // no record may start there any more
+      if (value === null && from.deletion !== 'no') return
       for (const other of expected) {
         if (other.id === id && other.seq !== -1 && other.deletion === 'no' && !other.mayBeTrimmed && isBetter(other, seq)) this.problem(`${what} gave ${seq}, and not ${nameOf(other)} at ${other.seq}`)
       }

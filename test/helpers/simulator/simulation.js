@@ -124,6 +124,9 @@ class Simulation {
       this.step()
       await world.run(() => false, this.random.pick(this.pauses))
     }
+    // most of what is not durable shows only then
+    this.random = randomFrom(this.seed * 1009 - 1)
+    if (world.problems.length === 0 && this.random() < 0.5) this.cutPower()
     if (world.problems.length === 0) await this.heal()
     return world.problems
   }
