@@ -193,7 +193,7 @@ class EarlierBackup {
    */
   async update (work) {
     const { source, start: before } = this
-    await this.recover(this.end)
+    await this.recover()
     Object.assign(this, { size: this.end, read: this.io.read })
     try {
       const deleted = await this.deleteAll(work)
@@ -201,17 +201,17 @@ class EarlierBackup {
       await this.closeMetadata()
       return { bytes: source.end - this.start, start: this.start, copied, deleted, trimmed: this.start - before, incremental: true }
     } catch (err) {
-      await this.recover(this.end).catch(() => {})
+      await this.recover().catch(() => {})
       throw err
     }
   }
 
   /**
-   * Completes what was interrupted, so that it is a log that was closed.
-   * @param {number} end what is behind it is removed; Infinity: only what is not whole, as if it were opened
+   * Completes what was interrupted, so that it is a log that was closed. What is behind the recovery point of a backup that was killed is
+   * removed: it would be kept, as what recovery truncates, if it were not whole.
    */
-  async recover (end) {
-    const { io, extent, hasPoint } = this
+  async recover () {
+    const { end, io, extent, hasPoint } = this
     if (hasPoint || await io.size() > end) {
       if (hasPoint && await io.size() > end) await io.truncate(end)
       await recoverEnd(io, this.path, { blockSize: extent.blockSize, checksum: true, isWhole: () => true, smallLog: Infinity })

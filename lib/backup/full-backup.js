@@ -98,7 +98,7 @@ async function takeName (source, unfinished, name, target, earlier) {
   const origin = await originOf(promises(source.file), source.file.location?.path ?? null)
   if (earlier !== null) {
     // it is valid without the files beside it then
-    await earlier.recover(Infinity)
+    await earlier.recover()
     return replaceLog(name, origin)
   }
   await putBeside(name, unfinished, origin)

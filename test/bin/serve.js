@@ -13,7 +13,7 @@ const { promises } = require('../helpers/promises')
 
 const helper = (name) => path.join(__dirname, '..', 'helpers', name)
 const textsOf = async (file) => (await readLog(file)).map(({ value }) => value.toString())
-const filesIn = (file) => fs.readdirSync(path.dirname(file)).sort()
+const filesIn = (file) => fs.readdirSync(path.dirname(file)).filter(name => !name.endsWith('.meta')).sort()
 
 const serving = ({ stderr }) => stderr.endsWith('serving; other processes can append\n')
 

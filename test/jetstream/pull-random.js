@@ -5,7 +5,7 @@
 
 const fs = require('fs')
 const test = require('tape')
-const { formatLine } = require('../../lib/storage/recovery-point-text')
+const { formatLine } = require('../../lib/format/lines')
 const { testFolder } = require('../helpers/folder')
 const { openLog, closeLogs } = require('../helpers/jetstream')
 const { withServer, streamName } = require('../helpers/nats')

@@ -137,7 +137,7 @@ withServer('pull', (shared) => {
     await pullOnce(server, shorter, short)
     const { created } = JSON.parse((await request(server, `STREAM.INFO.${shorter}`)).string())
     const text = before[1].toString().split('\n').map(line => line.slice(9)).join('\n')
-    const { formatLine } = require('../../lib/storage/recovery-point-text')
+    const { formatLine } = require('../../lib/format/lines')
     fs.copyFileSync(file, short)
     fs.writeFileSync(`${short}.pull`, text.trim().split('\n').map(line => formatLine(line.replace(/"stream":"[^"]*","created":"[^"]*"/, `"stream":"${shorter}","created":"${created}"`))).join(''))
     t.equal(await codeOf(pullOnce(server, shorter, short, { timeout: 500 })), 'flumelog:replaced', 'one that ends before the copy')
