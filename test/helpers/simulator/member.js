@@ -299,8 +299,8 @@ class Member {
         throw err
       })
       if (!this.process.isAlive || log.flumelog.id !== id) return
-      // no record may start there any more
-      if (value === null && from.deletion !== 'no') return
+      // no record may start there any more, or not yet as far as this process knows
+      if (value === null && (from.deletion !== 'no' || !expected.has(from))) return
       for (const other of expected) {
         if (other.id === id && other.seq !== -1 && other.deletion === 'no' && !other.mayBeTrimmed && isBetter(other, seq)) this.problem(`${what} gave ${seq}, and not ${nameOf(other)} at ${other.seq}`)
       }
