@@ -12,6 +12,8 @@ const { shrink } = require('../helpers/simulator/shrink')
 const { thorough } = require('../helpers/thorough')
 
 const STEPS = 500
+/** Seeds that once failed: 33 when the owner could not write how far it had acknowledged. */
+const FOUND = [33]
 
 const { values } = parseArgs({
   options: {
@@ -48,7 +50,7 @@ function test () {
     t.ok(runs[0].world.history.length > 1)
     t.deepEqual(runs[0].world.history, runs[1].world.history)
   })
-  const seeds = stepsUpTo(thorough ? 400 : 15).map(i => first + i)
+  const seeds = [...stepsUpTo(thorough ? 400 : 15).map(i => first + i), ...(thorough ? [] : FOUND)]
   for (const seed of seeds) {
     tape(`processes that share a machine find what was acknowledged, whatever goes wrong (--seed ${seed})`, async (t) => {
       const problems = await new Simulation(seed).run(stepsUpTo(STEPS))

@@ -264,9 +264,18 @@ class Member {
     const isFirst = role === 'alone' || log.flumelog.role === 'owner'
     const isIts = (writer) => isFirst || (role === 'shared' && writer === this.number)
     return {
-      expected: new Set(model.certain.filter(({ writer }) => isIts(writer))),
+      expected: new Set(model.certain.filter(({ writer }) => isFirst || this.isKnown(writer))),
       deleted: new Set([...model.entries.values()].filter(({ deletion, deletedBy }) => deletion === 'acknowledged' && isIts(deletedBy)))
     }
+  }
+
+  /**
+   * @param {number} writer
+   * @returns {boolean} whether readers of this process get what was acknowledged to it. If the owner cannot write into `FILE.meta` how far that is,
+   *   they get it with what is acknowledged next
+   */
+  isKnown (writer) {
+    return this.role === 'shared' && writer === this.number && !this.simulation.hadFaults
   }
 
   /** The record before one. @param {Entry} entry */
@@ -458,7 +467,7 @@ class Member {
     if (id !== before) return
     this.start(`get ${seq}`, async () => {
       const isDeleted = this.role === 'alone' && entry.deletion === 'acknowledged'
-      const isKnown = this.role === 'alone' || log.flumelog.role === 'owner' || entry.writer === this.number
+      const isKnown = this.role === 'alone' || log.flumelog.role === 'owner' || this.isKnown(entry.writer)
       let value = ''
       try {
         value = String(await log.get(seq))
