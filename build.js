@@ -1,36 +1,44 @@
 'use strict'
 
 // Makes types/**/*.d.ts from the JSDoc of the code, for a release: of the entries and of what these refer to, which is not all
-// of the code. Options are those of tsc. And puts the libraries of the viewer's page beside it, with their licences.
+// of the code. Options are those of tsc. Works on the package in the current directory; those that it refers to are built first.
 
 const { spawnSync } = require('child_process')
 const fs = require('fs')
 const path = require('path')
-const { exports: exported } = require('./package.json')
-const { PAGE, VENDOR } = require('./lib/view/assets')
 
-const TYPES = path.join(__dirname, 'types')
+const ROOT = process.cwd()
+const { exports: exported, dependencies, peerDependencies } = JSON.parse(fs.readFileSync('package.json', 'utf8'))
+const TYPES = path.join(ROOT, 'types')
 const BY_HAND = 'vendor.d.ts'
-const OVERLOADS = 'overloads.d.ts'
+const OVERLOADS = path.join('lib', 'overloads.d.ts')
 // by its path: TypeScript 7, which the tests use too, has a command of the same name
 const TSC = path.join(path.dirname(require.resolve('typescript/package.json')), 'bin', 'tsc')
 
+for (const name of Object.keys({ ...dependencies, ...peerDependencies }).filter(name => name.startsWith('flumelog-'))) {
+  const folder = path.dirname(require.resolve(`${name}/package.json`, { paths: [ROOT] }))
+  if (!fs.existsSync(path.join(folder, 'types', 'index.d.ts'))) run(__filename, folder)
+}
+
+fs.mkdirSync(TYPES, { recursive: true })
 for (const file of fs.readdirSync(TYPES)) {
   if (file !== BY_HAND) fs.rmSync(path.join(TYPES, file), { recursive: true })
 }
-const { status } = spawnSync(process.execPath, [TSC, '--project', path.join(__dirname, 'tsconfig.build.json'), ...process.argv.slice(2)], { stdio: 'inherit' })
-process.exitCode = status ?? 1
+run(TSC, ROOT, ['--project', 'tsconfig.build.json', ...process.argv.slice(2)])
 // by hand; the compiler does not copy declarations
-fs.copyFileSync(path.join(__dirname, 'lib', OVERLOADS), path.join(TYPES, 'lib', OVERLOADS))
+if (fs.existsSync(OVERLOADS)) fs.copyFileSync(OVERLOADS, path.join(TYPES, OVERLOADS))
 
-const entries = Object.values(exported).flatMap(({ types }) => types === undefined ? [] : [path.join(__dirname, types)])
+const entries = Object.values(exported).flatMap(({ types }) => types === undefined ? [] : [path.join(ROOT, types)])
 /** Paths of the entries' declarations, and of those that they refer to, directly or not; it grows while it is iterated. */
 const reached = new Set(entries)
 for (const file of reached) {
   const text = fs.readFileSync(file, 'utf8')
   // `Buffer` has a type parameter in recent @types/node only: with older ones, `Buffer<…>` would be `any`
-  fs.writeFileSync(file, text.replace(/<ArrayBuffer(Like)?>/g, ''))
-  for (const [, name] of text.matchAll(/\b(?:import\(|from )['"](\..*?)['"]/g)) reached.add(path.join(path.dirname(file), `${name}.d.ts`))
+  const declarations = text.replace(/<ArrayBuffer(Like)?>/g, '')
+    // for a type of the core, the compiler writes the file that declares it, in place of the entry that exports it
+    .replace(/import\("(\.[^"]*)"\)/g, (whole, name) => path.join(path.dirname(file), name).startsWith(TYPES) ? whole : 'import("flumelog-random-access-file")')
+  fs.writeFileSync(file, declarations)
+  for (const [, name] of declarations.matchAll(/\b(?:import\(|from |require\()['"](\..*?)['"]/g)) reached.add(path.join(path.dirname(file), `${name}.d.ts`))
 }
 
 for (const name of fs.readdirSync(TYPES, { recursive: true, encoding: 'utf8' })) {
@@ -38,10 +46,12 @@ for (const name of fs.readdirSync(TYPES, { recursive: true, encoding: 'utf8' }))
   if (name.endsWith('.d.ts') && name !== BY_HAND && !reached.has(file)) fs.rmSync(file)
 }
 
-const vendored = path.join(PAGE, 'vendor')
-fs.rmSync(vendored, { recursive: true, force: true })
-fs.mkdirSync(vendored)
-for (const [name, file] of Object.entries(VENDOR)) fs.copyFileSync(path.join(__dirname, 'node_modules', file), path.join(vendored, name))
-// the first has the second in it
-const licences = ['htm', 'preact', 'uplot'].map(name => `${name}\n\n${fs.readFileSync(path.join(__dirname, 'node_modules', name, 'LICENSE'), 'utf8').trim()}\n`)
-fs.writeFileSync(path.join(vendored, 'LICENSES.txt'), licences.join(`\n${'-'.repeat(80)}\n\n`))
+/**
+ * @param {string} program
+ * @param {string} folder
+ * @param {string[]} [args]
+ */
+function run (program, folder, args = []) {
+  const { status } = spawnSync(process.execPath, [program, ...args], { cwd: folder, stdio: 'inherit' })
+  if (status !== 0) process.exit(status ?? 1)
+}

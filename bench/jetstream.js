@@ -3,7 +3,7 @@
 // How fast is a log in a stream of NATS JetStream, relative to bare loops over the client package? And the same reads of a log in a file
 // with the same records, which is what a pulled copy is.
 
-const { findServer, NO_SERVER } = require('../test/helpers/nats')
+const { findServer, NO_SERVER } = require('../packages/jetstream/test/helpers/nats')
 const { bareClient, localCopy, streamLog } = require('./helpers/jetstream')
 const { drive } = require('./helpers/drive')
 const { RECORD_SIZE, distinctRecords, randomNumbers } = require('./helpers/records')

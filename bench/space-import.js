@@ -5,9 +5,9 @@
 
 const fs = require('fs')
 const path = require('path')
-const { OutFile } = require('../lib/export/out-file')
-const { writerOf } = require('../lib/export/writers')
-const { importLog, exportLog } = require('../import')
+const { OutFile } = require('../packages/convert/lib/out-file')
+const { writerOf } = require('../packages/convert/lib/writers')
+const { importLog, exportLog } = require('../packages/convert')
 const { peakRss } = require('./helpers/memory')
 const { recordMaker } = require('./helpers/records')
 

@@ -4,7 +4,7 @@
 
 const { isUtf8 } = require('buffer')
 const { ENCODING_ALIASES, choiceOption } = require('./arguments')
-const json = require('../lib/json')
+const json = require('../lib/json/text')
 const { UserError } = require('./errors')
 
 /**

@@ -4,8 +4,8 @@
 
 const { isUtf8 } = require('buffer')
 const { checkedJson } = require('./encodings')
-const { cellText, rowOf } = require('../lib/export/csv')
-const json = require('../lib/json')
+const { cellText, rowOf } = require('../lib/json/csv')
+const json = require('../lib/json/text')
 
 /** @typedef {import('./printer').Format} Format */
 

@@ -3,8 +3,7 @@
 // Which records dump prints, by a filter as that of a view.
 
 const { InvalidArgumentError } = require('commander')
-const { Decoder } = require('../lib/view/decoder')
-const { filterOf } = require('../lib/view/filter')
+const { decodeJson, filterOf } = require('../lib/json/filter')
 
 /**
  * @param {string} query a text, or a path compared with a value
@@ -22,8 +21,6 @@ function parseWhere (query) {
 class Where {
   /** @param {string} query */
   constructor (query) {
-    // what is not JSON is a text
-    this.decoder = new Decoder({ encoding: 'json' })
     this.filter = filterOf(query, 'json')
     /** Whether there were records that could have passed. */
     this.hasRecords = false
@@ -35,7 +32,7 @@ class Where {
    */
   matches (data) {
     this.hasRecords = true
-    return this.filter.mayMatch(data, data.length) && this.filter.matches(this.decoder.decode(data), data)
+    return this.filter.mayMatch(data, data.length) && this.filter.matches(decodeJson(data), data)
   }
 
   /** @returns {string | null} for stderr, at the end */

@@ -20,6 +20,7 @@
  * @property {number} [offset] where in the file, in bytes; the seq of a record
  * @property {number} [block] the number of the corrupt block, from 0
  * @property {number} [blockSize] in bytes; with `flumelog:block-size`, that of the file
+ * @property {string} [reason] with `flumelog:corrupt`, of a block: what was found, and what was expected
  * @property {number} [start] with `flumelog:trimmed`: where the log starts, in bytes
  *
  * @typedef {object} SystemErrorDetails
@@ -46,6 +47,8 @@
 function createError (code, message, details) {
   return Object.assign(/** @type {any} */ (new Error(message)), { code }, details)
 }
+
+exports.createError = createError
 
 /** The name in messages; a storage may have none. */
 const nameOf = (/** @type {string | null} */ filename) => filename === null ? 'the log' : filename
@@ -154,7 +157,7 @@ exports.tooLargeTogether = (length, most, blockSize) => createError('flumelog:to
  */
 exports.corrupt = (filename, block, blockSize, position, reason, cause) => createError('flumelog:corrupt',
   `${nameOf(filename)}: block ${block} is corrupt at offset ${block * blockSize + position}: ${reason}`,
-  { filename, block, blockSize, offset: block * blockSize + position, ...(cause === undefined ? {} : { cause }) })
+  { filename, block, blockSize, offset: block * blockSize + position, reason, ...(cause === undefined ? {} : { cause }) })
 
 /**
  * @param {string | null} filename
@@ -451,245 +454,7 @@ exports.cursorOutside = (filename, name, seq, reason) => createError('flumelog:i
   'commit another position with rewind: true, or delete the cursor to start again', { filename, offset: seq })
 
 /**
- * @param {string} filename of what is to be imported
- * @param {number} size in bytes
- * @param {string[]} similar formats of which its start has something
+ * @param {any} err that `validate` has thrown
+ * @returns {boolean} whether it ends the opening, and nothing is recovered; another one says that the record is torn
  */
-exports.unknownFormat = (filename, size, similar) => createError('flumelog:not-a-log',
-  `${filename}: ${size === 0 ? 'the file is empty' : 'not in a format that can be imported'}; ` +
-  (similar.length === 0 ? 'give its format with `from`' : `it may be ${similar.join(' or ')}, corrupt or truncated: if so, give the format with \`from\``), { filename })
-
-/**
- * @param {string} filename of what is to be imported
- * @param {string[]} formats
- */
-exports.ambiguousFormat = (filename, formats) => createError('flumelog:invalid',
-  `${filename}: could be ${formats.join(' or ')}; give its format with \`from\``, { filename })
-
-/**
- * @param {string} filename of what is imported
- * @param {number} offset of the record in it
- * @param {number} length of the record in bytes
- * @param {number} most in bytes
- * @param {number} blockSize in bytes
- * @param {string} reason empty: its length
- * @param {boolean} large whether records can be larger than a block
- */
-exports.cannotImport = (filename, offset, length, most, blockSize, reason, large) => createError(length > most && reason === '' ? 'flumelog:too-large' : 'flumelog:invalid',
-  `${filename}: the record at offset ${offset} cannot be stored: ` +
-  (reason !== '' ? reason : length === 0 ? 'it is empty' : `it has ${length} bytes; the maximum is ${most}, ${large ? 'with `large`' : `with blocks of ${blockSize}; \`large\` stores records of up to 256 MiB`}`) +
-  '; `skip` puts such records into a file of their own', { filename, offset })
-
-/**
- * @param {string} filename of what is imported
- * @param {number} start in bytes
- * @param {number} end in bytes
- * @param {string} reason what was found at the start
- */
-exports.corruptOldFile = (filename, start, end, reason) => createError('flumelog:corrupt',
-  `${filename}: corrupt from offset ${start} to ${end}: ${reason}; \`skip\` imports what is before and after it`, { filename, offset: start })
-
-/** @param {string} filename of async-append-only-log */
-exports.unfinishedCompaction = (filename) => createError('flumelog:invalid',
-  `${filename}: a compaction was interrupted, so the file contains records twice; open it with async-append-only-log first, which completes it`, { filename })
-
-/** @param {string} filename of the log that is to be made */
-exports.beingImported = (filename) => createError('flumelog:locked',
-  `${filename}: another process is importing into it; wait until it is done`, { filename })
-
-/**
- * @param {string} filename of what is read
- * @param {number} offset in it
- * @param {string} reason
- */
-exports.notARecord = (filename, offset, reason) => createError('flumelog:invalid',
-  `${filename}: no record at offset ${offset}: ${reason}`, { filename, offset })
-
-/**
- * @param {string} filename of a log that is exported
- * @param {number} seq
- * @param {string} reason
- */
-exports.cannotExport = (filename, seq, reason) => createError('flumelog:invalid',
-  `${filename}: the record at offset ${seq} cannot be exported: ${reason}`, { filename, offset: seq })
-
-/** @param {string} filename of a log that is exported */
-exports.exportTooLarge = (filename) => createError('flumelog:too-large',
-  `${filename}: a file of flumelog-offset-32 cannot exceed 4 GiB; export the log to flumelog-offset-48`, { filename })
-
-// A log in a stream of NATS JetStream. Its seqs are sequence numbers, and its name in messages is the stream's.
-
-/** @param {unknown} cause */
-exports.noNatsClient = (cause) => createError('flumelog:invalid',
-  'a log in a JetStream stream needs the packages @nats-io/transport-node and @nats-io/jetstream: npm install @nats-io/transport-node@3 @nats-io/jetstream@3', { cause })
-
-/**
- * @param {string} filename
- * @param {number} timeout in milliseconds
- * @param {unknown} cause
- */
-exports.serverUnreachable = (filename, timeout, cause) => createError('flumelog:unreachable',
-  `${filename}: no NATS server has answered for ${timeout} ms: ${/** @type {Error | null} */ (cause)?.message ?? 'not connected'}`, { filename, cause })
-
-/** @param {string} filename */
-exports.appendsUnknown = (filename) => createError('flumelog:unreachable',
-  `${filename}: the connection was closed before a NATS server had answered; it is unknown whether the append is stored, and it is not repeated`, { filename })
-
-/**
- * @param {string} filename
- * @param {Error} cause what the server said
- */
-exports.refusedByServer = (filename, cause) => createError('flumelog:server',
-  `${filename}: the NATS server refused the request: ${cause.message}`, { filename, cause })
-
-/**
- * @param {string} filename
- * @param {Error} cause what the server said
- */
-exports.serverFull = (filename, cause) => createError('ENOSPC',
-  `${filename}: the NATS server has no space for this stream: ${cause.message}`, { filename, cause })
-
-/**
- * @param {string} filename
- * @param {string} problem what the stream has, and what it needs
- */
-exports.unsuitableStream = (filename, problem) => createError('flumelog:invalid', `${filename}: ${problem}`, { filename })
-
-/**
- * @param {string} filename
- * @param {string} problem
- */
-exports.cannotMirror = (filename, problem) => createError('flumelog:invalid', `${filename}: the log cannot be mirrored there: ${problem}`, { filename })
-
-/**
- * @param {string} filename
- * @param {string} what was called
- */
-exports.notOfStream = (filename, what) => createError('flumelog:invalid',
-  `${filename}: ${what} is not available for a log in a JetStream stream`, { filename })
-
-/**
- * @param {string} filename
- * @param {number} length of the record in bytes
- * @param {number} most in bytes
- */
-exports.tooLargeForStream = (filename, length, most) => createError('flumelog:too-large',
-  `${filename}: a record of ${length} bytes is too large: the maximum is ${most} bytes, by max_msg_size of the stream and max_payload of the server`, { filename, length, most })
-
-/**
- * @param {string} filename
- * @param {number} records
- * @param {number} most
- */
-exports.tooManyTogether = (filename, records, most) => createError('flumelog:too-large',
-  `${filename}: an atomic batch of ${records} records is too large: the maximum is ${most}`, { filename, records, most })
-
-/**
- * @param {string} filename
- * @param {number} seq
- * @param {unknown} cause
- */
-exports.undecodable = (filename, seq, cause) => createError('flumelog:corrupt',
-  `${filename}: the codec cannot decode the record ${seq}`, { filename, offset: seq, cause })
-
-/**
- * @param {string | null} filename of what should be a copy of a stream
- * @param {string} problem
- */
-exports.cannotCopy = (filename, problem) => createError('flumelog:invalid', `${nameOf(filename)}: cannot pull: ${problem}`, { filename })
-
-/**
- * @param {string | null} filename of a copy of a stream
- * @param {string} problem why this is not the stream that was copied
- */
-exports.notSource = (filename, problem) => createError('flumelog:replaced',
-  `${nameOf(filename)}: cannot pull: ${problem}; the copy stays as it is, pull to another file`, { filename })
-
-/**
- * @param {string | null} filename of a copy of a stream
- * @param {string} label of the stream
- * @param {number} seq of the message
- * @param {any} cause
- */
-exports.cannotPull = (filename, label, seq, cause) => createError(/** @type {ErrorCode} */ (cause.code),
-  `${nameOf(filename)}: message ${seq} of ${label} cannot be stored: ${cause.message}`, { filename, offset: seq, cause })
-
-/** @param {string} filename of the index of a copy of a stream */
-exports.corruptCopyIndex = (filename) => createError('flumelog:corrupt',
-  `${filename}: its first line is corrupt, so it is not known which stream was copied; remove the copy and this file, and pull again`, { filename })
-
-/**
- * What the viewer answers instead of what it was asked for.
- * @param {number} status of HTTP
- * @param {string} code
- * @param {string} message
- * @returns {Error & { status: number, code: string }}
- */
-exports.refusal = (status, code, message) => Object.assign(new Error(message), { status, code })
-
-// Of the interface of async-append-only-log: its own messages and codes, since its callers test them
-
-exports.aaolDeleted = () => createError('ERR_AAOL_DELETED_RECORD', 'Record has been deleted')
-
-/** @param {unknown} offset */
-exports.aaolNotANumber = (offset) => createError('ERR_AAOL_INVALID_OFFSET', `Offset ${String(offset)} is not a number`)
-
-/** @param {number} offset */
-exports.aaolNegative = (offset) => createError('ERR_AAOL_INVALID_OFFSET', `Offset ${offset} is negative`)
-
-/** @param {number} offset */
-exports.aaolNoRecord = (offset) => createError('ERR_AAOL_INVALID_OFFSET', `No record starts at offset ${offset}`)
-
-/**
- * @param {number} offset
- * @param {number} size of the log
- */
-exports.aaolOutOfBounds = (offset, size) => createError('ERR_AAOL_OFFSET_OUT_OF_BOUNDS', `Offset ${offset} is beyond log size ${size}`)
-
-exports.aaolTooLarge = () => createError('flumelog:too-large', 'Data to be appended is larger than block size')
-
-/**
- * @param {string} filename
- * @param {unknown} cause
- */
-exports.aaolValidateThrew = (filename, cause) => createError('flumelog:invalid',
-  `${filename}: validateRecord threw, so the log was not opened, and nothing of it was changed; it must return true or false: ${String(cause)}`, { filename, cause, isValidateError: true })
-
-/** @param {any} err */
 exports.isValidateError = (err) => err?.isValidateError === true
-
-exports.aaolNoArray = () => exports.invalid('appendTransaction expects first argument to be an array')
-
-exports.aaolCompacting = () => exports.invalid('Cannot delete while compaction is in progress')
-
-exports.aaolBoundedStream = () => exports.invalid('Compaction cannot run if there are live streams configured with opts.lt or opts.lte')
-
-/** @param {string} filename */
-exports.aaolMustImport = (filename) => createError('flumelog:not-a-log',
-  `${filename}: this is a file of async-append-only-log; open it with the option import to import it, which keeps the old file, ` +
-  `or rename it and run: flumelog import RENAMED ${filename} --keep-deleted`, { filename })
-
-/**
- * @param {string} filename
- * @param {string} kept
- */
-exports.aaolImportInterrupted = (filename, kept) => createError('flumelog:not-a-log',
-  `${filename}: the import of ${kept} was interrupted; open the log with the option import to start it again`, { filename })
-
-/**
- * @param {string} filename
- * @param {string} kept
- */
-exports.aaolKeptExists = (filename, kept) => createError('EEXIST',
-  `EEXIST: ${filename}: this is a file of async-append-only-log, and ${kept} is there already, from an earlier import; move one of them`, { filename, path: kept })
-
-/**
- * @param {string} filename
- * @param {string} folder
- */
-exports.aaolOldIndexes = (filename, folder) => createError('EEXIST',
-  `EEXIST: ${filename}: not imported: ${folder} has indexes of the old file, whose offsets are others; remove db2/indexes and db2/jit of ssb-db2, which builds them again`, { filename, path: folder })
-
-/** @param {string} filename */
-exports.aaolUnfinished = (filename) => createError('flumelog:not-a-log',
-  `${filename}: async-append-only-log was interrupted while it compacted this file, and has to finish that first: open it there once`, { filename })

@@ -3,9 +3,10 @@
 // Runs every test file in a process of its own, with one process more than there are cores,
 // and counts assertions.
 //
-//     node test/run.js [NAME ...] [--thorough] [--again]
+//     node test/run.js [NAME ...] [--all] [--package NAME] [--thorough] [--again]
 //
-// runs the files whose names contain one of the names. With `--thorough`, random tests repeat more; with `--again`, the
+// runs the files of the core whose names contain one of the names; with `--package`, those of a package; with `--all`, those of the core
+// and of all packages, whose names start with the package's. With `--thorough`, random tests repeat more; with `--again`, the
 // files whose result is the same on each runtime are not run. `TEST_TIMEOUT` is the number of seconds after which a file is
 // killed. On Bun and Deno, the files in left-out.json are not run, for the reasons given there, unless they are named.
 
@@ -20,9 +21,11 @@ const { runtime, isNode } = require('./helpers/runtime')
 const TIMEOUT = Number(process.env.TEST_TIMEOUT ?? 300)
 /** The tests start hundreds of processes, and need no TLS: reading certificates would take most of the time of starting one. */
 const { NODE_EXTRA_CA_CERTS, ...env } = process.env
-const { values: { thorough, again }, positionals: names } = parseArgs({
-  options: { thorough: { type: 'boolean', default: false }, again: { type: 'boolean', default: false } }, allowPositionals: true
+const { values: { all, package: own, thorough, again }, positionals: names } = parseArgs({
+  options: { all: { type: 'boolean', default: false }, package: { type: 'string' }, thorough: { type: 'boolean', default: false }, again: { type: 'boolean', default: false } },
+  allowPositionals: true
 })
+const ROOT = path.join(__dirname, '..')
 /** See helpers/folder.js and helpers/thorough.js; newer versions of Node.js need not compile what several processes load. */
 const shared = processFolder()
 const ENV = { ...env, TEST_SHARED: shared, NODE_COMPILE_CACHE: path.join(shared, 'compiled'), ...(thorough ? { TEST_THOROUGH: '1' } : {}) }
@@ -41,8 +44,8 @@ const NO_TESTS = ['helpers', 'types']
 const lists = require('./left-out.json')
 /** Files, and why they are not run. @type {Record<string, string>} */
 const leftOut = { ...(again ? lists.again : {}), ...lists[runtime] }
-const files = fs.readdirSync(__dirname, { recursive: true, encoding: 'utf8' })
-  .filter(file => file.endsWith('.js') && file !== 'run.js' && !NO_TESTS.includes(file.split(path.sep)[0]))
+const packages = own !== undefined ? [own] : all ? fs.readdirSync(path.join(ROOT, 'packages')) : []
+const files = [...(own === undefined ? testsIn(__dirname) : []), ...packages.flatMap(name => testsIn(path.join(ROOT, 'packages', name, 'test')).map(file => path.join(name, file)))]
   .filter(file => names.length === 0 ? leftOut[slashed(file)] === undefined : names.some(name => file.includes(name)))
   .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
 const counts = { passed: 0, failed: 0 }
@@ -55,6 +58,26 @@ if (files.length === 0) {
 if (isNode) bundleTape()
 if (names.length === 0) for (const [file, reason] of Object.entries(leftOut)) console.log(`# ${file} is left out: ${reason}`)
 startMore()
+
+/**
+ * @param {string} folder
+ * @returns {string[]} paths of the tests in it
+ */
+function testsIn (folder) {
+  return fs.readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter(file => file.endsWith('.js') && file !== 'run.js' && !NO_TESTS.includes(file.split(path.sep)[0]))
+}
+
+/**
+ * @param {string} file of the list
+ * @returns {{ file: string, cwd: string }} each test runs in the folder of its package
+ */
+function locate (file) {
+  const [name, ...rest] = file.split(path.sep)
+  if (!packages.includes(name)) return { file: path.join(__dirname, file), cwd: ROOT }
+  const cwd = path.join(ROOT, 'packages', name)
+  return { file: path.join(cwd, 'test', ...rest), cwd }
+}
 
 function bundleTape () {
   require('esbuild').buildSync({ entryPoints: [require.resolve('tape')], bundle: true, platform: 'node', outfile: path.join(shared, 'tape.js'), logLevel: 'error' })
@@ -83,7 +106,8 @@ function start (file) {
   const startedAt = Date.now()
   let output = ''
   let isTimedOut = false
-  const child = spawn(process.execPath, [...PRELOAD, path.join(__dirname, file)], { env: ENV, stdio: ['ignore', 'pipe', 'pipe'] })
+  const located = locate(file)
+  const child = spawn(process.execPath, [...PRELOAD, located.file], { cwd: located.cwd, env: ENV, stdio: ['ignore', 'pipe', 'pipe'] })
   child.stdout.on('data', data => { output += data })
   child.stderr.on('data', data => { output += data })
   running++

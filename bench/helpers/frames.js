@@ -3,7 +3,7 @@
 // How smoothly a page scrolls in a browser: the time between its frames, and how long each keeps the page's main thread busy.
 
 const { summary } = require('./drive')
-const { launch, findBrowser } = require('../../test/helpers/chromium')
+const { launch, findBrowser } = require('../../packages/view/test/helpers/chromium')
 
 /** Pixels, and pixels per second: a quick turn of the wheel. */
 const DISTANCE = 12000

@@ -11,7 +11,7 @@
 
 const path = require('path')
 const { promisify } = require('util')
-const JetStreamLog = require('../../jetstream')
+const JetStreamLog = require('../../packages/jetstream')
 const ours = require('../peers/ours')
 const { drain } = require('./pull')
 

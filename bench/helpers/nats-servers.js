@@ -2,7 +2,7 @@
 
 // NATS servers for a benchmark.
 
-const { freePort, startCluster, Server } = require('../../test/helpers/nats')
+const { freePort, startCluster, Server } = require('../../packages/jetstream/test/helpers/nats')
 
 /**
  * @param {string} file of the program

@@ -16,7 +16,7 @@ const asyncLog = () => require.resolve('async-append-only-log', { paths: [requir
 
 /** The logs that are compared. `load` returns the module. */
 const logs = [
-  { name: 'flumelog-random-access-file', load: () => require('../../async-append-only-log') },
+  { name: 'flumelog-random-access-file', load: () => require('../../packages/async-append-only-log') },
   { name: 'async-append-only-log', load: () => require(asyncLog()) }
 ]
 

@@ -6,7 +6,7 @@ const { fileName, jsonPath } = require('../arguments')
 const { checkedJson, encodingOption } = require('../encodings')
 const { UserError, VERIFY, advise, codeOf, writeStderr } = require('../errors')
 const { shorten } = require('../../lib/format-value')
-const { searchJson } = require('../../lib/json-search')
+const { searchJson } = require('../../lib/json/search')
 const { seqAt } = require('../offsets')
 const { openToRead, close, recordAt } = require('../open')
 const { Output } = require('../output')
@@ -106,7 +106,7 @@ function search (log, compare) {
 /**
  * @param {Buffer} data
  * @param {number} seq
- * @param {import('../../lib/comparison').Fail} fail
+ * @param {import('../../lib/json/comparison').Fail} fail
  * @returns {string}
  */
 function jsonOf (data, seq, fail) {

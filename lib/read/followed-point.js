@@ -186,6 +186,16 @@ class FollowedPoint {
   }
 
   /**
+   * @param {RecoveryPoint | null} point
+   * @returns {Promise<boolean>} whether it is there still: then nothing has changed what was read since
+   */
+  async isStill (point) {
+    const { metadata } = this.blocks.file
+    if (point !== null && metadata && await metadata.currentVersion().catch(() => '') === point.version) return true
+    return (await this.read())?.id === point?.id
+  }
+
+  /**
    * For blocks that were read while `point` was there.
    * @param {RecoveryPoint | null} point
    * @param {(isSame: boolean) => void} cb whether it still is, so that nothing was rewritten in between
@@ -193,8 +203,8 @@ class FollowedPoint {
   compare (point, cb) {
     // another file has the log since, or this process writes it
     const isOver = () => this.blocks.followedPoint !== this
-    this.read().then(
-      (after) => process.nextTick(cb, after?.id === point?.id && !isOver()),
+    this.isStill(point).then(
+      (isSame) => process.nextTick(cb, isSame && !isOver()),
       // if it cannot be read, the blocks are as they were found
       () => process.nextTick(cb, !isOver())
     )

@@ -26,6 +26,8 @@ const RETRY_DELAY = 5
 const MAX_READS = 100
 /** Milliseconds after which a poll that has failed, for want of file descriptors for example, is repeated. */
 const FAILURE_DELAY = 50
+/** Milliseconds within which a poll shows what was appended, if nobody waits for it. */
+const IDLE_DELAY = 10
 
 /**
  * @typedef {import('../recovery/recovery-point').RecoveryPoint} RecoveryPoint
@@ -162,7 +164,7 @@ class Follower {
     if (isHeld) this.watch?.hold()
     else this.watch?.release()
     // not on the stack of the reader, which has only just begun to wait
-    if (isHeld && !this.isFresh) process.nextTick(() => this.poll())
+    if (isHeld && (!this.isFresh || this.retryTimer !== null)) process.nextTick(() => this.poll())
   }
 
   /** @param {(err: Error | null) => void} cb called at once, unless blocks lack what was acknowledged to this process, or the log was trimmed
@@ -186,6 +188,15 @@ class Follower {
     if (this.running || this.isStopped) return
     this.running = true
     this.pollUntilQuiet().catch(err => this.failed(err))
+  }
+
+  /**
+   * The owner of a shared log says that it has changed.
+   * @param {boolean} isUrgent false: there is only more in it
+   */
+  pollSoon (isUrgent) {
+    if (isUrgent || this.isHeld) this.poll()
+    else if (!this.closed) this.pollIn(IDLE_DELAY)
   }
 
   /** @param {any} err why a poll has failed */
@@ -337,8 +348,8 @@ class Follower {
       cb(err)
     }))
     // a deletion may have changed it while it was read
-    const after = await this.point.read()
-    if (after?.id !== point?.id || this.point.isTailOutdated || start < blocks.start) {
+    const isStill = await this.point.isStill(point)
+    if (!isStill || this.point.isTailOutdated || start < blocks.start) {
       this.again = this.isDisturbed = true
       return false
     }

@@ -16,6 +16,7 @@ const FIRST_ID = '0'
  * @property {number} start of the log
  * @property {number} freed up to here the blocks before `start` are known to be zeros
  * @property {string} id another one when the log was opened, deletions were recorded, or the log was trimmed
+ * @property {string} version of FILE.meta
  * @property {string} writer another one each time the log is opened
  * @property {number} dropped the highest number of a deletion of this writer that is not listed any more: the file has it
  * @property {number | null} acknowledged up to here the writer has acknowledged appends, if it is alive; null: not known
@@ -28,8 +29,11 @@ const FIRST_ID = '0'
  */
 async function readOwn (io) {
   const found = await io.readMetadata()
-  const metadata = found && await ownMetadata(io.read, await io.size(), found.metadata, found.isHeld)
-  return found && metadata && { ...found, metadata }
+  if (found === null) return null
+  // a live writer has written it for the log that it has open
+  if (found.isHeld && found.metadata.next === null) return found
+  const metadata = await ownMetadata(io.read, await io.size(), found.metadata, found.isHeld)
+  return metadata && { ...found, metadata }
 }
 
 /**
@@ -59,7 +63,7 @@ function generationOf (own) {
 function pointOf ({ end, blockSize, records, deletions, start, freed, writer, dropped }, version, published, isHeld) {
   // what is published of another file is less
   const acknowledged = published === null ? null : Math.max(published, end)
-  return { offset: end, blockSize, records, deletions, start, freed, id: `${version}@${start}`, writer, dropped, acknowledged, isHeld }
+  return { offset: end, blockSize, records, deletions, start, freed, id: `${version}@${start}`, version, writer, dropped, acknowledged, isHeld }
 }
 
 module.exports = { FIRST_ID, generationOf, pointOf, readOwn, readPoint }

@@ -13,7 +13,7 @@ const MAX_FRAME = 16 * 1024 * 1024
 /**
  * @typedef {object} Listeners
  * @property {(welcome: import('./frames').Welcome) => void} onwelcome
- * @property {() => void} onlook the log may have changed
+ * @property {(isChanged: boolean) => void} onlook there is more in the log, or what was in it has changed
  * @property {(run: import('./frames').Run) => void} onack
  * @property {(epoch: number, error: Error) => void} onnack
  * @property {(request: number, error: Error | null, result?: import('./requests').Result) => void} onreply
@@ -107,7 +107,7 @@ class Connection {
     if (type === frames.WELCOME) return this.onwelcome(body)
     if (!this.isWelcome) throw errors.protocol(`the owner has sent a frame of type ${type} before WELCOME`)
     if (type === frames.ACK) listeners.onack(bodies.parseAck(body))
-    else if (type === frames.LOOK) listeners.onlook()
+    else if (type === frames.LOOK) listeners.onlook(body[0] === 1)
     else if (type === frames.NACK) {
       const { epoch, error } = bodies.parseNack(body)
       listeners.onnack(epoch, error)

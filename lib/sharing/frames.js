@@ -304,7 +304,13 @@ const ping = () => frame(PING, 0)
 const pong = () => frame(PONG, 0)
 const bye = () => frame(BYE, 0)
 const followed = () => frame(FOLLOWED, 0)
-const look = () => frame(LOOK, 0)
+
+/** @param {boolean} isChanged whether what was in the log has changed; false: there is more */
+function look (isChanged) {
+  const bytes = frame(LOOK, 1)
+  bytes[HEADER_SIZE] = isChanged ? 1 : 0
+  return bytes
+}
 
 // Errors
 

@@ -203,13 +203,13 @@ class Server {
 
   /** Records were deleted, or blocks trimmed. */
   changed () {
-    for (const session of this.sessions) session.look()
+    for (const session of this.sessions) session.look(true)
   }
 
   look () {
     this.lookTimer = null
     this.lastLook = this.clock.now()
-    this.changed()
+    for (const session of this.sessions) session.look(false)
   }
 
   /**

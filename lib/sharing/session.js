@@ -81,8 +81,8 @@ class Session {
     this.answers = []
     /** @type {Error | null} */
     this.failure = null
-    /** Whether the log has changed since the client was last told to look. */
-    this.mustLook = false
+    /** Since the client was last told to look: whether there is more in the log, or what was in it has changed. */
+    this.mustLook = this.hasChanged = false
 
     socket.on('data', (chunk) => this.ondata(/** @type {Buffer} */ (chunk)))
     socket.on('drain', () => this.resume())
@@ -306,8 +306,7 @@ class Session {
     this.first = []
     if (this.greeting !== null) buffers.push(this.greeting)
     this.greeting = null
-    if (this.mustLook && this.isWelcome) buffers.push(frames.look())
-    this.mustLook = false
+    if (this.mustLook && this.isWelcome) buffers.push(this.takeLook())
     for (const run of this.acks) buffers.push(frames.ack(run))
     this.acks = []
     if (this.failure !== null) buffers.push(frames.nack(this.epoch, this.failure))
@@ -329,13 +328,22 @@ class Session {
     this.server.flushSoon(this)
   }
 
-  /** The log has changed. Answers may be held back, this is not. */
-  look () {
+  /**
+   * Answers may be held back, this is not.
+   * @param {boolean} isChanged whether what was in the log has changed; false: there is more
+   */
+  look (isChanged) {
     this.mustLook = true
+    this.hasChanged ||= isChanged
     // a client that takes nothing is told when it does
     if (!this.isWelcome || this.isEnded || this.greeting !== null || this.first.length > 0 || this.isStalled) return
-    this.mustLook = false
-    this.socket.write(frames.look())
+    this.socket.write(this.takeLook())
+  }
+
+  takeLook () {
+    const bytes = frames.look(this.hasChanged)
+    this.mustLook = this.hasChanged = false
+    return bytes
   }
 
   /** Whether the last bytes for the client were written. */

@@ -211,7 +211,7 @@ class Sharing {
             reject(err)
           })
         },
-        onlook: () => this.follower?.poll(),
+        onlook: (isChanged) => this.follower?.pollSoon(isChanged),
         onack: (run) => remote.onack(run),
         onnack: (epoch, error) => remote.onnack(epoch, error),
         onreply: (request, error, result) => remote.onreply(request, error, result),

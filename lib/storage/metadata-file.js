@@ -76,9 +76,9 @@ class MetadataFile {
     return this.reader.read()
   }
 
-  /** @returns {string | null} what `version` of it is, by synchronous I/O; empty if there is no file. Null: that cannot be known without waiting */
-  peek () {
-    return this.blocking ? this.reader.readVersion() : null
+  /** @returns {Promise<string>} another one after each change that readers of blocks have to know; empty if there is no file */
+  currentVersion () {
+    return this.reader.currentVersion()
   }
 
   /**

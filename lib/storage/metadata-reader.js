@@ -44,6 +44,9 @@ class MetadataReader {
     /** What was read already, of the snapshot that starts with this. */
     this.head = ''
     this.lines = new MetadataLines()
+    /** @type {number | null} */
+    this.published = null
+    this.isHeld = false
     /** Settled when it is not being read. @type {Promise<unknown>} */
     this.last = Promise.resolve()
   }
@@ -75,8 +78,11 @@ class MetadataReader {
     const fd = await open(calls, filename)
     if (fd === null) return { isCurrent: true, found: null }
     try {
-      const published = await this.readLines(fd)
-      const isHeld = isLocked(fd)
+      const { head, published: before } = this
+      const published = this.published = await this.readLines(fd)
+      // a writer that publishes is alive: asking for its lock takes longer than all the rest
+      const isPublishing = this.isHeld && head === this.head && published !== null && published !== before
+      const isHeld = this.isHeld = isPublishing || isLocked(fd)
       // a writer that is alive unlocks the file only after another is in its place
       const isCurrent = isHeld || await isSameFile(fd, filename)
       const { metadata, version, size } = this.lines
@@ -113,6 +119,23 @@ class MetadataReader {
       if (lines.size === before) size *= 2
     }
     return parsePublished(text)
+  }
+
+  /** @returns {Promise<string>} the version as it is now; empty if there is no file */
+  currentVersion () {
+    const done = this.last.then(async () => {
+      const { calls, filename } = this
+      const fd = await open(calls, filename)
+      if (fd === null) return ''
+      try {
+        await this.readLines(fd)
+        return this.lines.version
+      } finally {
+        await calls.close(fd)
+      }
+    })
+    this.last = done.catch(() => {})
+    return done
   }
 
   /**

@@ -22,17 +22,63 @@ const { name, version, bin, dependencies, optionalDependencies } = require('../.
  */
 function packed () {
   const folder = madeOnce('package', (folder) => {
-    const checkout = path.join(folder, 'checkout')
-    fs.cpSync(ROOT, checkout, { recursive: true, filter: file => !['node_modules', '.git'].includes(path.basename(file)) })
-    fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(checkout, 'node_modules'), 'junction')
-    const config = path.join(checkout, 'tsconfig.build.json')
-    const { compilerOptions, ...rest } = JSON.parse(fs.readFileSync(config, 'utf8'))
-    fs.writeFileSync(config, JSON.stringify({ compilerOptions: { ...compilerOptions, noCheck: true }, ...rest }))
-    const { status, stdout, stderr } = spawnSync('npm', ['pack', '--json', '--silent', '--pack-destination', folder], { cwd: checkout, encoding: 'utf8' })
-    if (status !== 0) throw new Error(`npm pack ended with code ${status}: ${stdout}${stderr}`)
-    fs.writeFileSync(path.join(folder, 'packed.json'), stdout)
+    const checkout = copyCheckout(folder)
+    pack(checkout, folder)
     fs.rmSync(checkout, { recursive: true })
   })
+  return contentsOf(folder)
+}
+
+/**
+ * The same of a package in packages/.
+ * @param {string} directory its name there
+ * @returns {Packed & { tarball: string }}
+ */
+function packedPackage (directory) {
+  const folder = madeOnce(`package-${directory}`, (folder) => {
+    const checkout = copyCheckout(folder)
+    const modules = path.join(checkout, 'packages', 'node_modules')
+    fs.mkdirSync(modules)
+    // those of the copy, whose declarations are built
+    fs.symlinkSync(checkout, path.join(modules, name), 'junction')
+    for (const other of fs.readdirSync(path.join(ROOT, 'packages'))) fs.symlinkSync(path.join(checkout, 'packages', other), path.join(modules, manifestOf(other).name), 'junction')
+    pack(path.join(checkout, 'packages', directory), folder)
+    fs.rmSync(checkout, { recursive: true })
+  })
+  return contentsOf(folder)
+}
+
+/** @param {string} directory */
+const manifestOf = (directory) => JSON.parse(fs.readFileSync(path.join(ROOT, 'packages', directory, 'package.json'), 'utf8'))
+
+/**
+ * @param {string} folder
+ * @returns {string} a directory in it
+ */
+function copyCheckout (folder) {
+  const checkout = path.join(folder, 'checkout')
+  fs.cpSync(ROOT, checkout, { recursive: true, filter: file => !['node_modules', '.git'].includes(path.basename(file)) })
+  fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(checkout, 'node_modules'), 'junction')
+  for (const directory of ['.', ...fs.readdirSync(path.join(checkout, 'packages')).map(name => path.join('packages', name))]) {
+    const config = path.join(checkout, directory, 'tsconfig.build.json')
+    const { compilerOptions, ...rest } = JSON.parse(fs.readFileSync(config, 'utf8'))
+    fs.writeFileSync(config, JSON.stringify({ compilerOptions: { ...compilerOptions, noCheck: true }, ...rest }))
+  }
+  return checkout
+}
+
+/**
+ * @param {string} cwd
+ * @param {string} folder for the tarball
+ */
+function pack (cwd, folder) {
+  const { status, stdout, stderr } = spawnSync('npm', ['pack', '--json', '--silent', '--pack-destination', folder], { cwd, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`npm pack ended with code ${status}: ${stdout}${stderr}`)
+  fs.writeFileSync(path.join(folder, 'packed.json'), stdout)
+}
+
+/** @param {string} folder with a tarball */
+function contentsOf (folder) {
   const [contents] = JSON.parse(fs.readFileSync(path.join(folder, 'packed.json'), 'utf8'))
   return { ...contents, tarball: path.join(folder, contents.filename) }
 }
@@ -57,6 +103,28 @@ function install (tarball, project, modules = []) {
 }
 
 /**
+ * Installs a package of packages/ into a project that has the core.
+ * @param {string} directory
+ * @param {string} project
+ */
+function installPackage (directory, project) {
+  const { name, bin = {}, dependencies = {} } = manifestOf(directory)
+  const target = path.join(project, 'node_modules', name)
+  fs.mkdirSync(target, { recursive: true })
+  execFileSync('tar', ['-xzf', packedPackage(directory).tarball, '-C', target, '--strip-components=1'])
+  for (const module of Object.keys(dependencies)) {
+    const own = fs.readdirSync(path.join(ROOT, 'packages')).find(other => manifestOf(other).name === module)
+    if (fs.existsSync(path.join(project, 'node_modules', module))) continue
+    if (own !== undefined) installPackage(own, project)
+    else link(module, project)
+  }
+  for (const [command, file] of Object.entries(bin)) {
+    fs.chmodSync(path.join(target, file), 0o755)
+    fs.symlinkSync(path.join('..', name, file), path.join(project, 'node_modules', '.bin', command))
+  }
+}
+
+/**
  * @param {string} module
  * @param {string} project
  */
@@ -66,4 +134,4 @@ function link (module, project) {
   fs.symlinkSync(path.join(ROOT, 'node_modules', module), file, 'junction')
 }
 
-module.exports = { ROOT, name, packed, install }
+module.exports = { ROOT, name, packed, packedPackage, install, installPackage, manifestOf, link }

@@ -156,9 +156,9 @@ class PlainClient {
     return seq
   }
 
-  /** Where the log ends, by the second line of the recovery point. */
+  /** Where the log ends, by the first line of FILE.meta. */
   published () {
-    return Number(fs.readFileSync(this.filename + '.recovery-point', 'latin1').split('\n')[1].slice(9))
+    return Number(fs.readFileSync(this.filename + '.meta', 'latin1').split('\n')[0].slice(9))
   }
 
   fail (error, items) {

@@ -92,7 +92,7 @@ class Program {
  * @param {{ nodeOptions?: string[], preload?: string[], shell?: string }} [options] `preload`: modules; `shell` is run before the program, by bash
  */
 function start (t, name, argument, { nodeOptions = [], preload = [], shell } = {}) {
-  const args = [...nodeOptions, ...preloading(preload), path.join(FOLDER, name), JSON.stringify(argument)]
+  const args = [...nodeOptions, ...preloading(preload), path.resolve(FOLDER, name), JSON.stringify(argument)]
   const program = shell === undefined
     ? new Program(process.execPath, args)
     : new Program('bash', ['-c', `${shell} && exec "$@"`, 'bash', process.execPath, ...args])

@@ -6,10 +6,8 @@ const fs = require('fs')
 const Flume = require('flumedb')
 const Reduce = require('flumeview-reduce')
 const tape = require('tape')
-const AsyncAppendOnlyLog = require('../../async-append-only-log')
 const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
-const { OLD_LOGS } = require('../helpers/old-files')
 const { codeOf } = require('../helpers/reading')
 const { promises } = require('../helpers/promises')
 
@@ -72,17 +70,4 @@ tape('under flumedb, whose views cannot be told, it is a warning, and the views 
   t.match(first, /another writer has the log open/)
   t.match(first, /flumedb and its views/)
   await new Promise(resolve => db.close(resolve))
-})
-
-tape('under ssb-db2, which creates the log, it is a warning with the command that imports the file', async (t) => {
-  const file = testFolder(t)('log')
-  await OLD_LOGS['async-append-only-log'].make(file, [Buffer.from('one')])
-  const [first] = await warningsOf(async () => {
-    const warned = warning()
-    const log = AsyncAppendOnlyLog(file)
-    log.stream({ gt: -1 }).pipe({ paused: false, write () {}, end () {} })
-    await warned
-    await new Promise(resolve => log.close(resolve))
-  })
-  t.ok(first.includes(`flumelog import RENAMED ${fs.realpathSync(file)} --keep-deleted`))
 })

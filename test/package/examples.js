@@ -8,12 +8,10 @@ const { execFile, spawn } = require('child_process')
 const tape = require('tape')
 const { open } = require('../../promises')
 const { testFolder } = require('../helpers/folder')
-const { isNode, preloading, signal } = require('../helpers/runtime')
+const { preloading, signal } = require('../helpers/runtime')
 
 const EXAMPLES = path.join(__dirname, '..', '..', 'examples')
 const codec = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
-/** Where ssb-db2 is, if it is installed: .ci/run installs it, and the benchmarks do. */
-const SSB_MODULES = process.env.SSB_MODULES ?? path.join(__dirname, '..', '..', 'bench', 'node_modules')
 const tried = []
 
 tape('flumedb-views: both views reflect the log, also in later runs', async (t) => {
@@ -130,26 +128,6 @@ tape('counter: it is computed from all events, including those of earlier runs',
   t.deepEqual(await run(t, folder, 'counter.js', folder('log')), ['the counter was at 1', 'it is at 1, and was at 43 before it was reset'])
 })
 
-// with CI set, it is a failure if they are not there
-const hasSsb = process.env.CI !== undefined || fs.existsSync(path.join(SSB_MODULES, 'ssb-db2'))
-const notRun = isNode ? !hasSsb && 'its packages come with npm install --prefix bench' : 'Deno has no NODE_PATH'
-// it needs a server, and has a test with one: test/jetstream/example.js
-tried.push('two-machines.js')
-tried.push('ssb-db2.js')
-
-tape('ssb-db2: a feed is deleted, and its messages are gone after a compaction', { skip: notRun }, async (t) => {
-  const folder = testFolder(t)
-  const lines = [
-    '1000 messages by Ada, 250 of them posts',
-    'the last votes by Grace: message 997, message 993',
-    'her feed is deleted: 0 messages by Ada, 1000 by Grace',
-    'compacted from 4.1 MB to 3.7 MB',
-    '2250 posts in all'
-  ]
-  t.deepEqual(await run(t, folder, 'ssb-db2.js', folder('ssb')), lines)
-  t.ok(fs.statSync(folder('ssb/db2/log.bipf.offset-map')).size > 0, 'it is this log that was compacted')
-})
-
 tape('every example is tested', (t) => {
   t.deepEqual(fs.readdirSync(EXAMPLES).filter(file => !tried.includes(file)), [])
   t.end()
@@ -166,7 +144,7 @@ async function run (t, folder, example, ...args) {
 function start (folder, args, env = {}) {
   return new Promise(resolve => {
     // its temporary directories are created in that of the test
-    execFile(process.execPath, args, { encoding: 'utf8', env: { ...process.env, NODE_PATH: SSB_MODULES, TMPDIR: folder('.'), ...env } },
+    execFile(process.execPath, args, { encoding: 'utf8', env: { ...process.env, TMPDIR: folder('.'), ...env } },
       (err, stdout, stderr) => resolve({ err, stdout, stderr }))
   })
 }

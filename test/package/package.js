@@ -21,7 +21,7 @@ tape('the package contains what users need, and works when installed', (t) => {
   const { files, tarball } = packed()
 
   const names = files.map(file => file.path)
-  const isWanted = (file) => entries.includes(file) || /^((lib|bin)\/.*\.js|lib\/view\/page\/.*\.(html|css|json|svg|txt)|types\/.*\.d\.ts|(docs|bench)\/[\w-]+\.md|examples\/.*\.js|bench\/charts\/.*\.svg|package\.json|LICENSE|(README|CHANGELOG|CONTRIBUTING|SECURITY|format)\.md)$/.test(file)
+  const isWanted = (file) => entries.includes(file) || /^((lib|bin)\/.*\.js|types\/.*\.d\.ts|docs\/[\w-]+\.md|examples\/.*\.js|package\.json|LICENSE|(README|CHANGELOG|SECURITY|format)\.md)$/.test(file)
   t.deepEqual(names.filter(file => !isWanted(file)), [], 'it has nothing else')
   for (const file of [...entries, 'README.md', 'CHANGELOG.md', 'LICENSE', 'format.md', 'types/index.d.ts']) {
     t.ok(names.includes(file), `it has ${file}`)
@@ -33,8 +33,11 @@ tape('the package contains what users need, and works when installed', (t) => {
 
   install(tarball, folder('project'))
   t.deepEqual(node(project, APPEND_AND_GET), { code: 0, output: 'stored\n' }, 'it can be required, and stores')
+  const missing = spawnSync('npx', ['--no-install', 'flumelog', 'view', 'log', '--no-open'], { cwd: folder('project'), encoding: 'utf8', env: { ...process.env, npm_config_loglevel: 'error' } })
+  t.deepEqual([missing.status, missing.stdout, missing.stderr], [2, '', 'flumelog: `flumelog view` is in a package of its own: npm install flumelog-view\n'], 'a command in another package says so')
   const help = spawnSync('npx', ['--no-install', 'flumelog', '--help'], { cwd: folder('project'), encoding: 'utf8' })
   t.ok(help.stdout.startsWith('Usage: flumelog'), '`npx flumelog --help` works')
+  t.match(help.stdout, /\(npm install\s+flumelog-convert\)/, 'and names what is missing')
   t.end()
 })
 
@@ -51,9 +54,12 @@ tape('the package requires exactly its dependencies', (t) => {
 
 tape('what is installed with the package takes less than 4 MB', (t) => {
   const { packages } = require('../../package-lock.json')
-  // optional peers are there only if something else needs them, here the packages for development
-  const isInstalled = ({ dev, devOptional }) => !dev && !devOptional
-  const modules = Object.keys(packages).filter(module => module !== '' && isInstalled(packages[module])).map(module => path.join(ROOT, module))
+  const needed = new Set(Object.keys({ ...dependencies, ...optionalDependencies }))
+  for (const name of needed) {
+    const { dependencies, optionalDependencies } = packages[`node_modules/${name}`] ?? {}
+    for (const other of Object.keys({ ...dependencies, ...optionalDependencies })) needed.add(other)
+  }
+  const modules = [...needed].map(name => path.join(ROOT, 'node_modules', name))
   // of what is native, only the part for this platform is installed
   const sizes = modules.filter(module => fs.existsSync(module)).map(module => ({ size: sizeOf(module), module: path.relative(ROOT, module) }))
   const total = sizes.reduce((sum, { size }) => sum + size, 0)

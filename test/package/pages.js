@@ -19,8 +19,6 @@ const RUN_BY = {
   sh: 'package/pages.js',
   console: 'package/pages.js', // those of docs/command-line.md: bin/docs.js
   ts: 'package/types.js',
-  conf: 'jetstream/page.js',
-  yaml: 'jetstream/page.js',
   hex: 'format/page.js', // and sharing/journal-entries.js
   mermaid: null,
   text: null // grammars, file names; bundling: package/bundle.js; on docs/command-line.md programs that run until Ctrl-C; on docs/speed.md benchmarks, which take minutes
@@ -31,12 +29,12 @@ const { tarball, files, size } = packed()
 /** Those in which the package is installed, by the names of the other packages in them. @type {Map<string, string>} */
 const projects = new Map()
 const shipped = files.map(file => file.path)
-const pages = shipped.filter(file => file.endsWith('.md'))
+/** Also those that are only in the repository. */
+const pages = [...shipped.filter(file => file.endsWith('.md')), 'CONTRIBUTING.md', ...['bench', ...fs.readdirSync(path.join(ROOT, 'packages')).map(name => `packages/${name}`)]
+  .flatMap(folder => fs.readdirSync(path.join(ROOT, folder)).filter(file => file.endsWith('.md')).map(file => `${folder}/${file}`))]
 const read = (/** @type {string} */ page) => fs.readFileSync(path.join(ROOT, page), 'utf8')
-/** Pages for users; bench/ describes benchmarks, which run in a clone. */
-const documented = pages.filter(page => !page.startsWith('bench/'))
-/** Its examples need a server: see jetstream/page.js. */
-const NEEDS_SERVER = 'docs/jetstream.md'
+/** Pages for users of the core; the examples of packages are run by their tests. */
+const documented = shipped.filter(file => file.endsWith('.md'))
 
 tape('README starts with how to install the package, and an example that needs no other', (t) => {
   const [first, second] = blocksOf(read('README.md'))
@@ -47,7 +45,7 @@ tape('README starts with how to install the package, and an example that needs n
 })
 
 for (const page of documented) {
-  for (const { language, code, modules, line } of blocksOf(read(page)).filter(({ language }) => language === 'js' && page !== NEEDS_SERVER)) {
+  for (const { language, code, modules, line } of blocksOf(read(page)).filter(({ language }) => language === 'js')) {
     tape(`the example at ${page}:${line} runs as it stands in a project with ${['the package', ...modules].join(', ')}`, (t) => {
       const { status, stdout, stderr } = start(folderIn(projectWith(modules)), process.execPath, ['-e', code])
       t.equal(status, 0, stderr || 'it exits with code 0')
@@ -68,8 +66,8 @@ tape('the commands in README print what it says', (t) => {
   t.end()
 })
 
-/** See test/package/examples.js: the first serves requests until Ctrl-C, the second needs packages that are installed with the benchmarks only, the third a NATS server. */
-const NOT_RUN_HERE = ['cluster.js', 'ssb-db2.js', 'two-machines.js']
+/** See test/package/examples.js: it serves requests until Ctrl-C. */
+const NOT_RUN_HERE = ['cluster.js']
 
 for (const example of fs.readdirSync(path.join(ROOT, 'examples')).filter(example => !NOT_RUN_HERE.includes(example))) {
   tape(`examples/${example}, copied into a project, runs with the packages that it names at its top`, (t) => {
@@ -95,7 +93,7 @@ tape('no two examples open the same file, so they can be pasted into one folder'
 
 tape('every entry point has an example', (t) => {
   const examples = documented.flatMap(page => blocksOf(read(page))).filter(({ language }) => language === 'js').map(({ code }) => code)
-  for (const entry of Object.keys(entries).filter(entry => !entry.endsWith('.json'))) {
+  for (const entry of Object.keys(entries).filter(entry => entries[entry].types !== undefined)) {
     t.ok(examples.some(code => code.includes(`require('${path.posix.join(name, entry)}')`)), entry)
   }
   t.end()
@@ -112,20 +110,18 @@ tape('every code block is run by a test, or is no code', (t) => {
   t.end()
 })
 
-tape('every relative link in a page of the package leads to a file of the package, and to a heading there', (t) => {
+tape('every relative link in a page leads to a file of the repository, and to a heading there', (t) => {
   for (const page of pages) {
     const broken = []
     for (const [, target, anchor] of proseOf(read(page)).matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)]*))?\)/g)) {
       const file = target === '' ? page : path.posix.join(path.posix.dirname(page), target)
-      // pictures are for the site of the repository: they would be half of the package
-      const isPicture = file.startsWith('docs/images/') && fs.existsSync(path.join(ROOT, file))
-      const isThere = isPicture || shipped.some(other => other === file || other.startsWith(`${file}/`))
+      const isThere = fs.existsSync(path.join(ROOT, file))
       if (!isThere) broken.push(target)
       else if (anchor !== undefined && !anchorsOf(read(file)).includes(anchor)) broken.push(`${target}#${anchor}`)
     }
     t.deepEqual(broken, [], page)
   }
-  t.ok(size < 850_000, `the tarball has ${size} bytes`)
+  t.ok(size < 650_000, `the tarball has ${size} bytes`)
   t.end()
 })
 

@@ -269,7 +269,7 @@ for (const large of [false, true]) {
   })
 }
 
-tape('a client that knows of a trim before the owner tells it what came since does not take the log for an empty one', async (t) => {
+tape('a client that knows of a trim before it knows what came since does not take the log for an empty one', async (t) => {
   const inFolder = testFolder(t)
   const file = inFolder('log')
   const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
@@ -277,18 +277,13 @@ tape('a client that knows of a trim before the owner tells it what came since do
   const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
   t.equal((await collect(client.log)).length, 60)
   const { follower } = logBehind(client.log).state.opened
-  const { tell } = follower
-  const told = []
-  follower.tell = (...end) => { told.push(end) }
+  // it misses what the owner says
+  follower.pollSoon = () => {}
   const after = await filled(owner)
   await owner.trim({ lt: after[30] })
   await follower.point.read()
   t.ok(client.log.start > seqs.at(-1))
   const calls = [collect(client.log, { values: false }), backUp(client, inFolder('backup')).then(({ start }) => start)]
-  await Promise.all(Array.from({ length: 20 }, () => event(setImmediate)))
-  await until(() => told.length > 0 && told.at(-1)[1] === after.at(-1))
-  delete follower.tell
-  for (const end of told) tell.apply(follower, end)
   const { start } = owner.log
   t.deepEqual(await Promise.all(calls), [after.filter(seq => seq >= start), start])
   await client.close()
@@ -303,26 +298,17 @@ for (const isCompacted of [false, true]) {
     const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
     t.equal((await collect(client.log)).length, 60)
     const { follower, sharing } = logBehind(client.log).state.opened
-    const { tell } = follower
-    const told = []
-    follower.tell = (...end) => { told.push(end) }
+    sharing.connection.socket.pause()
     // in the block in which the log ended
     seqs.push(await owner.append(Buffer.from([61])))
-    await until(() => told.length > 0)
-    sharing.connection.socket.pause()
     seqs.push(...await filled(owner))
     await owner.trim({ lt: seqs[100] })
     const { start } = owner.log
     if (isCompacted) await new Promise((resolve, reject) => owner.log.compact({ keep: () => true }, err => err ? reject(err) : resolve()))
-    delete follower.tell
-    tell.apply(follower, told[0])
-    const calls = [indexes(client), codeOf(client.get(seqs[60]))]
-    await until(() => follower.awaitsOwner)
-    t.ok(sharing.mustHold, 'the process does not end before they are answered')
+    await new Promise(resolve => follower.catchUp(resolve))
+    await checkAll(t, client, owner, await indexes(client), 121 - seqs.indexOf(start))
+    t.equal(await codeOf(client.get(seqs[60])), 'flumelog:trimmed')
     sharing.connection.socket.resume()
-    await checkAll(t, client, owner, await calls[0], 121 - seqs.indexOf(start))
-    t.equal(await calls[1], 'flumelog:trimmed')
-    t.notOk(sharing.mustHold)
     await client.close()
     await owner.close()
   })
@@ -358,50 +344,21 @@ for (const [when, hasRead, append] of [
     await client.onReady()
     if (hasRead) t.equal((await collect(client.log)).length, 58)
     const { follower, sharing } = logBehind(client.log).state.opened
-    const { tell } = follower
-    const told = []
-    follower.tell = (...end) => { told.push(end) }
-    if (append) {
-      seqs.push(await owner.append(data(58)))
-      await until(() => told.length > 0)
-    }
+    if (append) seqs.push(await owner.append(data(58)))
     sharing.connection.socket.pause()
     seqs.push(...await filled(owner))
     const isInBlock = seq => seq >= first && seq < first + BLOCK_SIZE
     for (const seq of seqs.filter(isInBlock)) await owner.del(seq)
     await owner.reclaim()
     t.notEqual(fs.readFileSync(file).readUInt16LE(first), data(0).length, 'it is one deleted record')
-    delete follower.tell
-    if (append) tell.apply(follower, told[0])
-    else follower.rewritten([first / BLOCK_SIZE])
-    const calls = [indexes(client), codeOf(client.get(first))]
-    await until(() => follower.awaitsOwner)
-    t.ok(sharing.mustHold, 'the process does not end before they are answered')
+    await new Promise(resolve => follower.catchUp(resolve))
+    await checkAll(t, client, owner, await indexes(client), seqs.filter(seq => !isInBlock(seq)).length)
+    t.equal(await codeOf(client.get(first)), 'flumelog:deleted')
     sharing.connection.socket.resume()
-    await checkAll(t, client, owner, await calls[0], seqs.filter(seq => !isInBlock(seq)).length)
-    t.equal(await calls[1], 'flumelog:deleted')
-    t.notOk(sharing.mustHold)
     await client.close()
     await owner.close()
   })
 }
-
-tape('a client that waits to be told what came behind a block that is gone does not wait for an owner that is silent', async (t) => {
-  const file = testFolder(t)('log')
-  const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
-  const seqs = await filled(owner)
-  const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true, timeout: 100 }))
-  await client.onReady()
-  const { sharing } = logBehind(client.log).state.opened
-  sharing.connection.socket.pause()
-  seqs.push(...await filled(owner))
-  await owner.trim({ lt: seqs[100] })
-  t.equal(await codeOf(client.get(seqs[110])), 'flumelog:unreachable')
-  sharing.connection.socket.resume()
-  t.deepEqual(await client.get(seqs[110]), data(50))
-  await client.close()
-  await owner.close()
-})
 
 for (const isTrimmed of [true, false]) {
   tape(`a client follows a compaction after the block in which the log ended then ${isTrimmed ? 'was trimmed' : 'has become a hole'}`, async (t) => {

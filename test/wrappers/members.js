@@ -8,7 +8,6 @@ const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { open, wrap } = require('../../promises')
 const push = require('../../push')
-const imports = require('../../import')
 const maintenance = require('../../maintenance')
 const { promises } = require('../helpers/promises')
 
@@ -81,8 +80,7 @@ const ENTRIES = {
   'the log with promises': () => wrap(FlumeLog(new RAM())),
   'the log with push-streams': () => push(FlumeLog(new RAM())),
   'the exports of promises': () => ({ ...require('../../promises') }),
-  'the exports of maintenance': () => ({ ...maintenance }),
-  'the exports of import': () => ({ ...imports })
+  'the exports of maintenance': () => ({ ...maintenance })
 }
 
 for (const [entry, make] of Object.entries(ENTRIES)) {

@@ -1,0 +1,52 @@
+'use strict'
+
+// Commands that are in packages of their own: found there, if the package is installed beside this one.
+
+const { reportError } = require('./errors')
+
+const WRONG_USAGE = 2
+
+/** By command. @type {Record<string, { name: string, summary: string }>} */
+const PACKAGES = {
+  view: { name: 'flumelog-view', summary: 'look into a log in a browser' },
+  import: { name: 'flumelog-convert', summary: 'import the file of another log, JSON lines or CSV' },
+  export: { name: 'flumelog-convert', summary: 'write the records to a file of another format' },
+  mirror: { name: 'flumelog-jetstream', summary: 'copy a log into a JetStream stream, and keep that up to date' },
+  pull: { name: 'flumelog-jetstream', summary: 'keep a copy of a stream of NATS JetStream' }
+}
+
+/**
+ * @param {string} command
+ * @returns {import('./main').CommandModule}
+ */
+function packagedCommand (command) {
+  const { name } = PACKAGES[command]
+  try {
+    return require(require.resolve(`${name}/command`)).commands[command]
+  } catch (err) {
+    if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'MODULE_NOT_FOUND') throw err
+    return missing(command)
+  }
+}
+
+/**
+ * @param {string} command
+ * @returns {import('./main').CommandModule}
+ */
+function missing (command) {
+  const { name, summary } = PACKAGES[command]
+  const define = (/** @type {import('commander').Command} */ program) => {
+    program.command(command)
+      .summary(`${summary} (npm install ${name})`)
+      .description(`This command is in a package of its own: npm install ${name}`)
+      .argument('[arguments...]')
+      .allowUnknownOption()
+      .action(() => {
+        reportError(`\`flumelog ${command}\` is in a package of its own: npm install ${name}`)
+        process.exitCode = WRONG_USAGE
+      })
+  }
+  return { define }
+}
+
+module.exports = { PACKAGES, packagedCommand }

@@ -1,0 +1,168 @@
+'use strict'
+
+// Deletions: readers see them at once, the log a little later. And how many bytes deleted records take, which is kept in FILE.stats
+// while the log is closed; if that is missing, they are counted.
+
+const fs = require('fs')
+const path = require('path')
+const errors = require('./errors')
+const { callAll } = require('flumelog-random-access-file/direct')
+const { layout: { FRAME_SIZE } } = require('flumelog-random-access-file/blocks')
+const { syncFolder } = require('flumelog-random-access-file/direct')
+
+/** @typedef {import('./types').Done} Done */
+
+class Deletions {
+  /** @param {import('./store').Store} store */
+  constructor (store) {
+    this.store = store
+    this.statsFile = store.filename + '.stats'
+    /** Seqs of records that the log has not deleted yet. @type {Set<number>} */
+    this.pending = new Set()
+    /** Whether some may not be durable. */
+    this.isDirty = false
+    /** Why some were not stored; `whenFlushed` tells. @type {Error | null} */
+    this.failure = null
+    /** @type {Done[]} */
+    this.waiting = []
+    /** Those whose deletions are being made durable. @type {Done[]} */
+    this.flushing = []
+    this.isFlushing = false
+    /** Of how many that is. */
+    this.flushed = 0
+    /** How many there were since the log was opened. */
+    this.deletions = 0
+    /** null: not known. @type {number | null} */
+    this.deletedBytes = null
+    /** Whether FILE.stats may be there. */
+    this.mayHaveFile = true
+  }
+
+  /** @param {number} seq */
+  isPending (seq) {
+    return this.pending.size > 0 && this.pending.has(seq)
+  }
+
+  /**
+   * @param {number} seq
+   * @param {number} offset
+   * @param {Done} cb
+   */
+  del (seq, offset, cb) {
+    const { store } = this
+    store.records.get(offset, (err, data) => {
+      if (err) return cb(err.code === errors.deleted().code ? null : err)
+      // asked for twice, before it was read
+      if (this.pending.has(seq)) return cb(null)
+      this.pending.add(seq)
+      this.deletions++
+      this.isDirty = true
+      this.removeFile()
+      this.add(data.length + FRAME_SIZE)
+      store.log?.del(seq, (err) => this.deleted(seq, err))
+      cb(null)
+    })
+  }
+
+  /**
+   * @param {number} seq
+   * @param {Error | null | undefined} err
+   */
+  deleted (seq, err) {
+    this.pending.delete(seq)
+    if (err) {
+      this.failure ??= err
+      this.deletedBytes = null
+    }
+    if (this.waiting.length > 0) this.flush()
+  }
+
+  /** @param {Done} cb */
+  whenFlushed (cb) {
+    if (!this.isDirty) return cb(null)
+    if (this.isFlushing && this.deletions === this.flushed) {
+      this.flushing.push(cb)
+      return
+    }
+    this.waiting.push(cb)
+    this.flush()
+  }
+
+  flush () {
+    if (this.isFlushing || this.pending.size > 0) return
+    const { failure } = this
+    this.flushing = this.waiting.splice(0)
+    this.failure = null
+    this.isFlushing = true
+    this.flushed = this.deletions
+    this.store.log?.sync((err) => {
+      this.isFlushing = false
+      if (!err && this.deletions === this.flushed) this.isDirty = false
+      callAll(this.flushing.splice(0), failure ?? err)
+      if (this.waiting.length > 0) this.flush()
+    })
+  }
+
+  // Bytes
+
+  /** @param {number} bytes */
+  add (bytes) {
+    if (this.deletedBytes !== null) this.deletedBytes += bytes
+  }
+
+  /** @param {(err: Error | null, bytes?: number) => void} cb */
+  bytes (cb) {
+    const { log } = this.store
+    this.deletedBytes ??= this.readFile()
+    if (this.deletedBytes !== null || log === null) return cb(null, this.deletedBytes ?? 0)
+    const { deletions } = this
+    let bytes = 0
+    log.scan({ deleted: true, cache: false, reuse: true }, (block, start, end, seq) => {
+      if (block === null || this.isPending(seq)) bytes += end - start + FRAME_SIZE
+    }, (err) => {
+      if (err) return cb(err)
+      // what was deleted meanwhile was counted, or not
+      if (this.deletions === deletions) this.deletedBytes = bytes
+      cb(null, bytes)
+    })
+  }
+
+  /** After a compaction there are none. */
+  reset () {
+    this.deletedBytes = 0
+    this.removeFile()
+  }
+
+  /** @returns {number | null} */
+  readFile () {
+    if (!this.mayHaveFile) return null
+    try {
+      const { deletedBytes, id, end } = JSON.parse(fs.readFileSync(this.statsFile, 'utf8'))
+      const { records, log } = this.store
+      return Number.isInteger(deletedBytes) && id === log?.id && end <= records.log.end ? deletedBytes : null
+    } catch {
+      return null
+    }
+  }
+
+  /** Before it becomes wrong. */
+  removeFile () {
+    if (!this.mayHaveFile) return
+    this.mayHaveFile = false
+    try {
+      fs.unlinkSync(this.statsFile)
+      syncFolder(path.dirname(this.statsFile)).catch(() => {})
+    } catch {}
+  }
+
+  /** What is not written is counted by the next one who asks. */
+  close () {
+    const { deletedBytes, store } = this
+    if (deletedBytes === null || store.log === null || store.failure !== null || this.mayHaveFile) return
+    try {
+      fs.writeFileSync(this.statsFile, JSON.stringify({ deletedBytes, id: store.log.id, end: store.records.log.end }))
+    } catch {}
+  }
+}
+
+module.exports = { Deletions }

@@ -1,0 +1,113 @@
+'use strict'
+
+// Deletions through the interface of async-append-only-log, and what it counts of them.
+
+const fs = require('fs')
+
+// before the log is loaded, which keeps the function
+const { fdatasync } = fs
+/** While there is one, calls of fdatasync wait in it. */
+let held = null
+fs.fdatasync = (fd, cb) => {
+  if (held === null) fdatasync(fd, cb)
+  else held.push((err) => err === null ? fdatasync(fd, cb) : cb(err))
+}
+
+const tape = require('tape')
+const { openLog } = require('./helpers/open')
+const { testFolder } = require('../../../test/helpers/folder')
+
+const record = (i) => Buffer.alloc(6, i)
+
+tape('what is deleted is gone for readers when `del` calls back, and for good when `onDeletesFlushed` does', async (t) => {
+  const file = testFolder(t)('log')
+  const { log, store, collect, del, onDeletesFlushed, close } = openLog(file)
+  await store(record(1), record(2), record(3))
+  const read = new Promise((resolve) => log.del(10, (err) => log.get(10, (err2) => resolve([err ?? null, err2.code]))))
+  t.deepEqual(await read, [null, 'ERR_AAOL_DELETED_RECORD'])
+  t.deepEqual(await collect({ offsets: false }), [record(1), null, record(3)])
+  await del(10)
+  await onDeletesFlushed()
+  t.ok(fs.existsSync(file + '.meta'), 'the log is open')
+  const copy = testFolder(t)('copy')
+  for (const suffix of ['', '.meta']) fs.copyFileSync(file + suffix, copy + suffix)
+  const other = openLog(copy)
+  t.deepEqual(await other.collect({ offsets: false }), [record(1), null, record(3)], 'a crash keeps it')
+  await other.close()
+  await close()
+})
+
+tape('what is not stored yet is deleted once it is', async (t) => {
+  const { log, append, del, collect, close } = openLog(testFolder(t)('log'), { writeTimeout: 20 })
+  await append([record(1), record(2)])
+  const deleted = del(0)
+  t.equal(log.since.value, -1)
+  await deleted
+  t.equal(log.since.value, 10)
+  t.deepEqual(await collect({ offsets: false }), [null, record(2)])
+  await close()
+})
+
+tape('`onDeletesFlushed` calls back at once if nothing was deleted, and `del` says what is wrong with an offset', async (t) => {
+  const { log, store, del, close } = openLog(testFolder(t)('log'))
+  await store(record(1))
+  let isCalled = false
+  log.onDeletesFlushed(() => { isCalled = true })
+  t.ok(isCalled)
+  for (const offset of [NaN, -1, 5, 10]) t.match(await del(offset).then(() => 'done', err => err.code), /^ERR_AAOL_/, String(offset))
+  await close()
+})
+
+tape('`del` can be called many times at once, by itself', async (t) => {
+  const { log: { del }, store, collect, onDeletesFlushed, close } = openLog(testFolder(t)('log'), { blockSize: 64 })
+  const offsets = await store(...Array.from({ length: 100 }, (_, i) => record(i + 1)))
+  await Promise.all(offsets.filter((_, i) => i % 2 === 0).map(offset => new Promise((resolve, reject) => del(offset, (err) => err ? reject(err) : resolve()))))
+  await onDeletesFlushed()
+  t.deepEqual((await collect()).map(({ value }) => value === null), offsets.map((_, i) => i % 2 === 0))
+  await close()
+})
+
+tape('`stats` has the offset of the last record, and the bytes of deleted ones, also after a crash', async (t) => {
+  const file = testFolder(t)('log')
+  const first = openLog(file)
+  t.deepEqual(await first.stats(), { totalBytes: 0, deletedBytes: 0 })
+  await first.store(record(1), record(2), record(3))
+  await first.del(0)
+  await first.del(10)
+  await first.del(0)
+  t.deepEqual(await first.stats(), { totalBytes: 20, deletedBytes: 20 })
+  await first.close()
+  const second = openLog(file)
+  t.deepEqual(await second.stats(), { totalBytes: 20, deletedBytes: 20 })
+  await second.del(20)
+  t.notOk(fs.existsSync(file + '.stats'), 'what would be wrong after a crash is removed first')
+  t.deepEqual(await second.stats(), { totalBytes: 20, deletedBytes: 30 })
+  await second.close()
+  fs.unlinkSync(file + '.stats')
+  const third = openLog(file)
+  t.deepEqual(await third.stats(), { totalBytes: 20, deletedBytes: 30 }, 'then they are counted')
+  await third.close()
+})
+
+tape('whoever asks while deletions are being fsynced is called back after that, with its error', async (t) => {
+  for (const fails of [false, true]) {
+    const { log, store, del, compact, close } = openLog(testFolder(t)('log'))
+    const offsets = await store(record(1), record(2), record(3))
+    const holding = held = []
+    const problems = []
+    const note = (err) => { problems.push(err ?? null) }
+    await del(offsets[0])
+    log.onDeletesFlushed(note)
+    while (holding.length === 0) await new Promise(resolve => setImmediate(resolve))
+    log.onDeletesFlushed(note)
+    log.compact(note)
+    const closed = fails ? null : compact().then(() => close())
+    for (let i = 0; i < 5; i++) await new Promise(resolve => setImmediate(resolve))
+    t.deepEqual(problems, [])
+    held = null
+    for (const release of holding) release(fails ? new Error('fails') : null)
+    while (problems.length < 3) await new Promise(resolve => setImmediate(resolve))
+    t.deepEqual(problems.map(err => err === null), [!fails, !fails, !fails])
+    await (closed ?? close().catch(() => {}))
+  }
+})

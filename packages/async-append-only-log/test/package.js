@@ -1,0 +1,3 @@
+'use strict'
+
+require('../../../test/helpers/package-tests').testPackage('async-append-only-log', {})

@@ -1,0 +1,107 @@
+'use strict'
+
+// Errors of a log in a stream, of mirrors and copies; the others are those of the log.
+
+const { errors } = require('flumelog-random-access-file/blocks')
+
+const { createError } = errors
+
+/** The name in messages; a storage may have none. */
+const nameOf = (/** @type {string | null} */ filename) => filename === null ? 'the log' : filename
+
+/**
+ * @param {string} filename
+ * @param {number} timeout in milliseconds
+ * @param {unknown} cause
+ */
+const serverUnreachable = (filename, timeout, cause) => createError('flumelog:unreachable',
+  `${filename}: no NATS server has answered for ${timeout} ms: ${/** @type {Error | null} */ (cause)?.message ?? 'not connected'}`, { filename, cause })
+
+/** @param {string} filename */
+const appendsUnknown = (filename) => createError('flumelog:unreachable',
+  `${filename}: the connection was closed before a NATS server had answered; it is unknown whether the append is stored, and it is not repeated`, { filename })
+
+/**
+ * @param {string} filename
+ * @param {Error} cause what the server said
+ */
+const refusedByServer = (filename, cause) => createError('flumelog:server',
+  `${filename}: the NATS server refused the request: ${cause.message}`, { filename, cause })
+
+/**
+ * @param {string} filename
+ * @param {Error} cause what the server said
+ */
+const serverFull = (filename, cause) => createError('ENOSPC',
+  `${filename}: the NATS server has no space for this stream: ${cause.message}`, { filename, cause })
+
+/**
+ * @param {string} filename
+ * @param {string} problem what the stream has, and what it needs
+ */
+const unsuitableStream = (filename, problem) => createError('flumelog:invalid', `${filename}: ${problem}`, { filename })
+
+/**
+ * @param {string} filename
+ * @param {string} problem
+ */
+const cannotMirror = (filename, problem) => createError('flumelog:invalid', `${filename}: the log cannot be mirrored there: ${problem}`, { filename })
+
+/**
+ * @param {string} filename
+ * @param {string} what was called
+ */
+const notOfStream = (filename, what) => createError('flumelog:invalid',
+  `${filename}: ${what} is not available for a log in a JetStream stream`, { filename })
+
+/**
+ * @param {string} filename
+ * @param {number} length of the record in bytes
+ * @param {number} most in bytes
+ */
+const tooLargeForStream = (filename, length, most) => createError('flumelog:too-large',
+  `${filename}: a record of ${length} bytes is too large: the maximum is ${most} bytes, by max_msg_size of the stream and max_payload of the server`, { filename, length, most })
+
+/**
+ * @param {string} filename
+ * @param {number} records
+ * @param {number} most
+ */
+const tooManyTogether = (filename, records, most) => createError('flumelog:too-large',
+  `${filename}: an atomic batch of ${records} records is too large: the maximum is ${most}`, { filename, records, most })
+
+/**
+ * @param {string} filename
+ * @param {number} seq
+ * @param {unknown} cause
+ */
+const undecodable = (filename, seq, cause) => createError('flumelog:corrupt',
+  `${filename}: the codec cannot decode the record ${seq}`, { filename, offset: seq, cause })
+
+/**
+ * @param {string | null} filename of what should be a copy of a stream
+ * @param {string} problem
+ */
+const cannotCopy = (filename, problem) => createError('flumelog:invalid', `${nameOf(filename)}: cannot pull: ${problem}`, { filename })
+
+/**
+ * @param {string | null} filename of a copy of a stream
+ * @param {string} problem why this is not the stream that was copied
+ */
+const notSource = (filename, problem) => createError('flumelog:replaced',
+  `${nameOf(filename)}: cannot pull: ${problem}; the copy stays as it is, pull to another file`, { filename })
+
+/**
+ * @param {string | null} filename of a copy of a stream
+ * @param {string} label of the stream
+ * @param {number} seq of the message
+ * @param {any} cause
+ */
+const cannotPull = (filename, label, seq, cause) => createError(/** @type {import('flumelog-random-access-file').ErrorCode} */ (cause.code),
+  `${nameOf(filename)}: message ${seq} of ${label} cannot be stored: ${cause.message}`, { filename, offset: seq, cause })
+
+/** @param {string} filename of the index of a copy of a stream */
+const corruptCopyIndex = (filename) => createError('flumelog:corrupt',
+  `${filename}: its first line is corrupt, so it is not known which stream was copied; remove the copy and this file, and pull again`, { filename })
+
+module.exports = { ...errors, serverUnreachable, appendsUnknown, refusedByServer, serverFull, unsuitableStream, cannotMirror, notOfStream, tooLargeForStream, tooManyTogether, undecodable, cannotCopy, notSource, cannotPull, corruptCopyIndex }

@@ -1,0 +1,145 @@
+'use strict'
+
+// flumelog mirror: copies a log into a stream of JetStream, and keeps it up to date.
+
+const { byteProgress, choiceOption, close, codeOf, count, counted, cursorName, explain, fileName, helpText, jsonOption, openToRead, printResult, quietOption, rateOf, size, statusLine, untilInterrupted, untilStopped, UserError } = require('flumelog-random-access-file/command')
+const { streamUrl } = require('./stream-url')
+const { mirror } = require('..')
+
+/**
+ * @typedef {import('..').MirrorProgress} MirrorProgress
+ * @typedef {(progress: MirrorProgress) => void} OnProgress
+ *
+ * @typedef {object} Options
+ * @property {boolean} live
+ * @property {boolean} [keepDeleted]
+ * @property {string} [cursor]
+ * @property {string} [creds]
+ * @property {string} [subject]
+ * @property {string} replicas
+ * @property {boolean} [json]
+ * @property {boolean} [quiet]
+ */
+
+const EXAMPLES = `
+Examples:
+  flumelog mirror my.log nats://localhost/posts             until it is stopped
+  flumelog mirror my.log nats://localhost/posts --no-live   what there is now
+  flumelog mirror my.log nats://n1,n2,n3/posts --replicas 3
+
+Each record is stored once and in order, also if it is interrupted or a server is killed; the same command goes on. What is deleted in the log is deleted in the stream. Other programs may have the log open, and write to it. Each log needs a stream of its own, to which nothing else publishes; one that does not exist is created.
+
+Ctrl-C, SIGTERM and SIGHUP stop it with exit code 0. With --no-live, it ends when the stream equals the log.`
+
+/** @param {import('commander').Command} program */
+function define (program) {
+  program.command('mirror')
+    .summary('copy a log into a JetStream stream, and keep that up to date')
+    .description('Mirrors a log into a stream of NATS JetStream.')
+    .argument('<file>', 'the log', fileName)
+    .argument('<url>', 'the stream, nats://HOST:PORT/STREAM', streamUrl)
+    .option('--no-live', 'end when the stream equals the log')
+    .option('--keep-deleted', 'keep in the stream what is deleted in the log')
+    .addOption(choiceOption('--replicas <number>', 'servers that store the stream, if it is created', ['1', '3', '5']).default('1'))
+    .option('--subject <subject>', 'what subjects of messages start with; default: the name of the stream')
+    .option('--creds <path>', 'file with credentials')
+    .option('--cursor <name>', 'cursor of the log that says what is mirrored; default: mirror-STREAM', cursorName)
+    .addOption(jsonOption())
+    .addOption(quietOption())
+    .addHelpText('after', helpText(EXAMPLES))
+    .action(run)
+}
+
+/**
+ * @param {string} file
+ * @param {ReturnType<typeof streamUrl>} address
+ * @param {Options} options
+ */
+async function run (file, address, { live, keepDeleted, cursor, creds, subject, replicas, json, quiet }) {
+  const target = { ...address, replicas: Number(replicas), ...(creds && { creds }), ...(subject && { subject }) }
+  const done = { records: 0, bytes: 0, deleted: 0 }
+  /** @type {(signal: AbortSignal, onProgress: OnProgress) => Promise<void>} */
+  const work = (signal, onProgress) => mirrorFile(file, target, { live, keepDeleted, cursor, signal }, (progress) => {
+    Object.assign(done, { records: progress.records, bytes: progress.bytes, deleted: progress.deleted })
+    onProgress(progress)
+  })
+  try {
+    if (live) await follow(work, quiet)
+    else await once(file, work, quiet)
+  } catch (err) {
+    // the cursor is, or what is opened read-only would not be
+    const isHeld = codeOf(err) === 'flumelog:locked'
+    throw err instanceof UserError ? err : new UserError(isHeld ? `${file}: another process mirrors this log into the stream: ${/** @type {Error} */ (err).message}` : explain(err, file))
+  }
+  const text = `mirrored ${counted(done.records, 'record')}, ${size(done.bytes)}, into the stream ${target.stream}${done.deleted > 0 ? `; deleted ${count(done.deleted)} there` : ''}`
+  printResult({ json, quiet }, file, text, { file, stream: target.stream, ...done })
+}
+
+/**
+ * @param {string} file
+ * @param {(signal: AbortSignal, onProgress: OnProgress) => Promise<void>} work
+ * @param {boolean} [quiet]
+ */
+async function once (file, work, quiet) {
+  const bar = quiet ? null : byteProgress('mirror')
+  try {
+    await untilInterrupted(file, (signal) => work(signal, ({ lag, total }) => bar?.update(total - lag, total)), {
+      left: () => 'the stream has a part of the log; the same command goes on'
+    })
+  } finally {
+    bar?.stop()
+  }
+}
+
+/**
+ * @param {(signal: AbortSignal, onProgress: OnProgress) => Promise<void>} work
+ * @param {boolean} [quiet]
+ */
+async function follow (work, quiet) {
+  /** @type {MirrorProgress} */
+  let latest = { records: 0, bytes: 0, deleted: 0, lag: 0, total: 0 }
+  const rate = rateOf(() => latest.records)
+  const status = quiet ? null : statusLine(() => `mirroring  ${latest.lag === 0 ? 'up to date' : `${size(latest.lag)} behind`}  ${count(rate())} records/s  ${counted(latest.records, 'record')}`)
+  const timer = setInterval(() => status?.update(), 1000)
+  try {
+    await untilStopped((signal) => work(signal, (progress) => { latest = progress }))
+  } finally {
+    clearInterval(timer)
+    status?.stop()
+  }
+}
+
+/**
+ * @param {string} file
+ * @param {import('..').StreamTarget} target
+ * @param {import('..').MirrorOptions} options
+ * @param {OnProgress} onProgress
+ */
+async function mirrorFile (file, target, options, onProgress) {
+  const sum = { records: 0, bytes: 0, deleted: 0 }
+  for (;;) {
+    const log = await openToRead(file)
+    const { ...before } = sum
+    /** @param {import('..').Mirrored} done */
+    const add = (done) => {
+      for (const name of /** @type {const} */ (['records', 'bytes', 'deleted'])) sum[name] = before[name] + done[name]
+    }
+    try {
+      add(await mirror(log, target, {
+        ...options,
+        onProgress: (progress) => {
+          add(progress)
+          onProgress({ ...progress, ...sum })
+        }
+      }))
+      return onProgress({ ...sum, lag: 0, total: 1 })
+    } catch (err) {
+      // it was compacted twice while this process was held up, or restored: its cursor tells
+      if (codeOf(err) !== 'flumelog:replaced') throw err
+    } finally {
+      await close(log).catch(() => {})
+    }
+  }
+}
+
+module.exports = { define }

@@ -1,0 +1,128 @@
+'use strict'
+
+// The log that is mirrored: its records after a position, which of them are deleted, and where one from before a compaction is now.
+
+const { promised } = require('flumelog-random-access-file/parts')
+const { MAX_RECORDS, MAX_BYTES } = require('./batch-sender')
+
+/**
+ * @typedef {{ seq: number, data: Buffer }} LogRecord
+ * @typedef {[from: number, to: number]} Run deleted records, from the first one to the next record that is not deleted
+ * @typedef {{ live: number, runs: Run[] }} Survey `live`: number of records that are not deleted
+ */
+
+class MirrorSource {
+  /** @param {InstanceType<typeof import('flumelog-random-access-file/parts').CopiedLog>} log that is open */
+  constructor (log) {
+    this.log = log
+  }
+
+  /** Another one after each compaction. */
+  get id () {
+    return this.log.id
+  }
+
+  /** Another one whenever records may have been deleted or trimmed, or the log compacted. */
+  get changes () {
+    return this.log.changes
+  }
+
+  /** Waits until readers see what another process has published by now. */
+  refresh () {
+    return this.log.refresh()
+  }
+
+  /**
+   * @param {{ gt?: number, gte?: number, lte?: number }} range
+   * @returns {Promise<LogRecord[] | null>} the first records in it, about as many as a batch takes; null: the log was compacted meanwhile
+   */
+  async read (range) {
+    const { id } = this
+    /** @type {LogRecord[]} */
+    const records = []
+    let bytes = 0
+    await this.scan(range, (block, start, end, seq) => {
+      records.push({ seq, data: Buffer.from(block.subarray(start, end)) })
+      bytes += end - start
+      return records.length < MAX_RECORDS && bytes < MAX_BYTES
+    })
+    return id === this.id ? records : null
+  }
+
+  /**
+   * @param {number} last seq
+   * @returns {Promise<Survey | null>} of all records up to there; null: the log was compacted meanwhile
+   */
+  async survey (last) {
+    const { id, log: { start } } = this
+    /** @type {Run[]} */
+    const runs = start > 0 ? [[-1, start]] : []
+    let live = 0
+    let from = -1
+    await this.scan({ lte: last, deleted: true }, (block, start, end, seq) => {
+      if (block === null) {
+        if (from === -1) from = seq
+        return
+      }
+      live++
+      if (from !== -1) runs.push([from, seq])
+      from = -1
+    })
+    if (from !== -1) runs.push([from, last + 1])
+    return id === this.id ? { live, runs } : null
+  }
+
+  /**
+   * @param {import('flumelog-random-access-file').ScanOptions} range
+   * @param {(block: any, start: number, end: number, seq: number) => boolean | void} onRecord
+   * @returns {Promise<void>}
+   */
+  scan (range, onRecord) {
+    return promised(cb => this.log.log.scan({ ...range, cache: false, reuse: true, fromStart: true }, /** @type {any} */ (onRecord), cb))
+  }
+
+  /**
+   * @param {{ id: string, seq: number }} position in the log as it was
+   * @returns {Promise<{ seq: number | null, last: number } | null>} where that record is now, null if it is gone, and the last one at or before it; null:
+   *   it is from before an earlier compaction
+   */
+  async find ({ id, seq }) {
+    await this.log.findMap(id)
+    return this.findNow({ id, seq })
+  }
+
+  /**
+   * @param {{ id: string, seq: number }} position
+   * @returns {{ seq: number | null, last: number } | null} the same, once the map of the compaction is there
+   */
+  findNow ({ id, seq }) {
+    if (id === this.id) return { seq, last: seq }
+    if (seq === -1) return { seq, last: seq }
+    const { map } = this.log
+    if (map === null || map.id !== this.id || map.previousId !== id) return null
+    return { seq: map.at(seq), last: map.down(seq) }
+  }
+
+  /**
+   * A power cut must not take from the log what the stream has.
+   * @param {number} seq
+   */
+  makeDurable (seq) {
+    return this.log.makeDurable(seq)
+  }
+}
+
+/**
+ * @param {Run[]} runs in order
+ * @param {Run[]} known in order
+ * @returns {Run[]} those that are not within one of the known
+ */
+function newRuns (runs, known) {
+  let i = 0
+  return runs.filter(([from, to]) => {
+    while (i < known.length && known[i][1] < to) i++
+    return !(i < known.length && known[i][0] <= from)
+  })
+}
+
+module.exports = { MirrorSource, newRuns }

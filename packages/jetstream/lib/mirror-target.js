@@ -1,0 +1,169 @@
+'use strict'
+
+// The stream into which a log is mirrored. Each message says in its headers which record it is.
+
+const errors = require('./errors')
+const { BatchSender } = require('./batch-sender')
+const { deleteAll } = require('./deletion')
+const { Reader } = require('./reader')
+const { openStream, maxRecordSize } = require('./stream-config')
+
+/** Headers: which log it is, the record's seq there, and `log.id`, which changes with each compaction, when it was mirrored. */
+const LOG = 'Flumelog-Log'
+const SEQ = 'Flumelog-Seq'
+const ID = 'Flumelog-Id'
+/** Sequences that are read at a time. */
+const WINDOW = 1024
+
+/**
+ * @typedef {object} Mirrored a message
+ * @property {number} sequence in the stream
+ * @property {string} id of the log when it was mirrored
+ * @property {number} seq in that log
+ * @property {Buffer} data
+ *
+ * @typedef {object} Tail
+ * @property {number} sequence that the next message expects before it
+ * @property {number} messages in the stream
+ * @property {Mirrored | null} message the last one
+ */
+
+class MirrorTarget {
+  /** @param {import('./connection').Connection} connection */
+  constructor (connection) {
+    this.connection = connection
+    this.label = connection.label
+    this.reader = new Reader(connection)
+    this.sender = /** @type {BatchSender} */ (/** @type {unknown} */ (null))
+    this.subject = `${connection.settings.subject}.mirror`
+    this.maxRecord = Infinity
+    this.identity = ''
+  }
+
+  /** @param {string} identity of the log */
+  async open (identity) {
+    this.identity = identity
+    const { connection, connection: { settings } } = this
+    await connection.open()
+    const info = await openStream(connection)
+    this.maxRecord = maxRecordSize(info, connection.nats.info?.max_payload ?? Infinity)
+    // what any other client publishes makes it fail
+    this.sender = new BatchSender(connection, this.subject, { writes: 0 }, 'Nats-Expected-Last-Sequence')
+    // from now on it waits for a server for as long as it takes
+    connection.settings = { ...settings, timeout: Infinity }
+  }
+
+  /** @returns {Promise<Tail>} as the leader knows it */
+  async tail () {
+    const { connection, connection: { manager, settings: { stream } }, reader } = this
+    for (let before = -1; ;) {
+      const { first_seq: first, last_seq: sequence, messages, num_subjects: subjects = 0 } = await reader.refresh(true)
+      if (messages === 0 && (sequence === 0 || first > sequence)) return { sequence, messages, message: null }
+      // `>` would not find a message before others that were deleted
+      const found = subjects > 1 ? null : await connection.ask(() => manager.streams.getMessage(stream, { last_by_subj: this.subject }), true)
+      if (found !== null && found.seq <= sequence) return { sequence, messages, message: this.mirrored({ seq: found.seq, data: Buffer.from(found.data), headers: found.header }) }
+      // otherwise something was stored or deleted in between
+      if (found === null && sequence === before) {
+        if (subjects > 0) throw this.notMirrored(`there are messages on other subjects than ${this.subject}`)
+        // a purge beside other requests can have the server forget which subjects there are
+        const last = await reader.previous(sequence + 1)
+        return { sequence, messages, message: last && this.mirrored(last) }
+      }
+      before = sequence
+      await connection.pause()
+    }
+  }
+
+  /** @param {string} problem */
+  notMirrored (problem) {
+    return errors.cannotMirror(this.label, `${problem}; mirror each log into a stream of its own`)
+  }
+
+  /**
+   * @param {Pick<import('./direct-get').Message, 'seq' | 'data' | 'headers'>} message
+   * @returns {Mirrored}
+   * @throws flumelog:invalid if it is none
+   */
+  mirrored ({ seq: sequence, data, headers }) {
+    const seq = headers?.get(SEQ)
+    const id = headers?.get(ID)
+    if (!seq || !id) throw this.notMirrored(`message ${sequence} is not from a mirror`)
+    const log = headers?.get(LOG)
+    if (log !== this.identity) throw this.notMirrored(`message ${sequence} is one of another log: its ${LOG} is ${log}, and that of this log, in FILE.mirror-id, is ${this.identity}`)
+    return { sequence, id, seq: Number(seq), data }
+  }
+
+  /**
+   * Sends a batch: `sender.last` then says whether it is stored, if that is known.
+   * @param {import('./mirror-source').LogRecord[]} records
+   * @param {string} id of the log
+   * @returns {Promise<Error | null>} why the server does not store it
+   */
+  send (records, id) {
+    const { sender, identity } = this
+    return sender.tryToSend(() => sender.send(records.map(({ data }) => data), (head, i) => {
+      head.set(LOG, identity)
+      head.set(SEQ, String(records[i].seq))
+      head.set(ID, id)
+    }))
+  }
+
+  /**
+   * @param {number} from sequence
+   * @param {number} last sequence that is known
+   * @returns {AsyncGenerator<Mirrored[], void, void>} all messages from there on, in order
+   */
+  async * windows (from, last) {
+    while (from <= last) {
+      const { records, next } = await this.reader.range(from, Math.min(last, from + WINDOW - 1), true)
+      yield records.map(message => this.mirrored(message))
+      from = next
+    }
+  }
+
+  /**
+   * Binary search.
+   * @param {(message: Mirrored) => boolean} isAfter true for all messages after one for which it is
+   * @param {number} last sequence that is known
+   * @returns {Promise<Mirrored | null>} the first message for which it is true
+   */
+  async first (isAfter, last) {
+    const { first_seq: first } = await this.reader.refresh(true)
+    let low = Math.max(first, 1)
+    let high = last + 1
+    /** @type {Mirrored | null} */
+    let found = null
+    while (low < high) {
+      const middle = low + Math.floor((high - low) / 2)
+      const next = await this.reader.next(middle, last)
+      const message = next === null || next.seq >= high ? null : this.mirrored(next)
+      if (message === null) high = middle
+      else if (isAfter(message)) {
+        found = message
+        high = middle
+      } else low = message.sequence + 1
+    }
+    return found
+  }
+
+  /**
+   * The server overwrites them.
+   * @param {number[]} sequences
+   */
+  async delete (sequences) {
+    await deleteAll(this.reader, sequences)
+  }
+
+  /**
+   * Removes all messages before one: their files are deleted, as those of a trimmed log are.
+   * @param {number} sequence
+   * @returns {Promise<number>} how many they were
+   */
+  async purge (sequence) {
+    const { connection, connection: { manager, settings: { stream } } } = this
+    const { purged } = await connection.ask(() => manager.streams.purge(stream, { seq: sequence }), true)
+    return purged
+  }
+}
+
+module.exports = { MirrorTarget }

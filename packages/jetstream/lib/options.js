@@ -1,0 +1,98 @@
+'use strict'
+
+// The options of a log in a JetStream stream: defaults and validation.
+
+const { format, optionNames } = require('flumelog-random-access-file/blocks')
+const { checkHighWaterMark, checkOverflow, IDENTITY, mustBeBoolean } = require('flumelog-random-access-file/parts')
+const errors = require('./errors')
+
+/**
+ * @template [T=Buffer]
+ * @typedef {object} JetStreamOptions
+ * @property {string} stream the name of the stream; one that does not exist is created, unless `readOnly` is on
+ * @property {string | string[]} [servers] where the servers are, `nats://host:port`; default `nats://127.0.0.1:4222`
+ * @property {string} [subject] what the subjects of the records start with; default: the name of the stream
+ * @property {import('flumelog-random-access-file').Codec<T>} [codec] default: records are Buffers; Uint8Arrays and strings can be appended too
+ * @property {number} [replicas] number of servers that store the stream, if it is created: 1, 3 or 5; default 1
+ * @property {string} [user] with `pass`
+ * @property {string} [pass] with `user`
+ * @property {string} [token] instead of a user
+ * @property {string | Uint8Array} [creds] path of a `.creds` file, or its bytes
+ * @property {TlsOptions | true} [tls] connect with TLS only; true: with the certificates that Node.js trusts
+ * @property {string} [name] of the connection, for the server's monitoring; default 'flumelog'
+ * @property {string | null} [filename] the path beside which flumedb's views put their files (missing parent directories are created); the log itself has none; default null
+ * @property {number} [highWaterMark] limit on bytes that are not acknowledged; beyond it, `overflow` decides, and a sink waits; default 16 MiB
+ * @property {'queue' | 'reject'} [overflow] beyond `highWaterMark`, whether an append is accepted anyway or fails with `flumelog:overflow`; default 'queue'
+ * @property {number} [timeout] milliseconds that no server may answer before opening, reads and `close` fail with `flumelog:unreachable`; default 10000
+ * @property {boolean} [readOnly] refuse appends and deletions; default false
+ *
+ * @typedef {object} TlsOptions
+ * @property {string} [ca] certificates to trust, in PEM
+ * @property {string} [cert] the client's certificate, in PEM
+ * @property {string} [key] its private key, in PEM
+ * @property {string} [caFile] path of certificates to trust
+ * @property {string} [certFile] path of the client's certificate
+ * @property {string} [keyFile] path of its private key
+ * @property {boolean} [handshakeFirst] as the server's `handshake_first`; default false
+ */
+
+/** @typedef {ReturnType<typeof settingsOf>} Settings */
+
+const checkNames = optionNames('the log', [
+  'stream', 'servers', 'subject', 'codec', 'replicas', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'filename', 'highWaterMark', 'overflow', 'timeout', 'readOnly'
+])
+
+/**
+ * @param {JetStreamOptions<any>} options
+ * @throws flumelog:invalid
+ */
+function settingsOf (options) {
+  checkNames(options)
+  const { stream, servers = 'nats://127.0.0.1:4222', replicas = 1, timeout = 10_000, codec = IDENTITY, filename = null, name = 'flumelog' } = options
+  const { subject = stream } = options
+  // in a name, these would separate, or match, the tokens of subjects, or the folders of the server
+  mustMatch('stream', stream, /^[^\s.*>/\\]+$/, 'without spaces, dots, `*`, `>`, `/` and `\\`')
+  mustMatch('subject', subject, /^[^\s.*>]+(\.[^\s.*>]+)*$/, 'of tokens with dots between them, without spaces, `*` and `>`')
+  for (const server of [servers].flat()) mustMatch('servers', server, /^[^\s]+$/, 'such as nats://127.0.0.1:4222, or an array of them')
+  for (const name of /** @type {const} */ (['user', 'pass', 'token'])) if (options[name] !== undefined) mustMatch(name, options[name], /./, 'that is not empty')
+  mustMatch('name', name, /./, 'that is not empty')
+  if (filename !== null) mustMatch('filename', filename, /./, 'that is not empty, or null')
+  if (![1, 3, 5].includes(replicas)) throw errors.invalid(`replicas must be 1, 3 or 5; it is ${format(replicas)}`)
+  if (!Number.isInteger(timeout) || timeout < 1 || timeout > 2 ** 31 - 1) throw errors.invalid(`timeout must be an integer from 1 to ${2 ** 31 - 1}; it is ${format(timeout)}`)
+  if (typeof codec !== 'object' || typeof codec?.encode !== 'function' || typeof codec.decode !== 'function') {
+    throw errors.invalid('codec must be an object with the functions encode and decode')
+  }
+  const { creds, tls } = options
+  if (creds !== undefined && !(creds instanceof Uint8Array)) mustMatch('creds', creds, /./, 'that is a path, or a Uint8Array')
+  if (tls !== undefined && tls !== true && (tls === null || typeof tls !== 'object')) throw errors.invalid(`tls must be true or an object; it is ${format(tls)}`)
+  return {
+    stream,
+    servers: [servers].flat(),
+    subject,
+    codec,
+    replicas,
+    user: options.user,
+    pass: options.pass,
+    token: options.token,
+    creds,
+    tls,
+    name,
+    filename,
+    highWaterMark: checkHighWaterMark(options.highWaterMark ?? 16 * 1024 * 1024),
+    overflow: checkOverflow(options.overflow ?? 'queue'),
+    timeout,
+    readOnly: mustBeBoolean('readOnly', options.readOnly ?? false)
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {unknown} value
+ * @param {RegExp} pattern
+ * @param {string} what it must be
+ */
+function mustMatch (name, value, pattern, what) {
+  if (typeof value !== 'string' || !pattern.test(value)) throw errors.invalid(`${name} must be a string ${what}; it is ${format(value)}`)
+}
+
+module.exports = { settingsOf }

@@ -1,0 +1,88 @@
+'use strict'
+
+// flumelog pull: keeps a log in a file equal to a stream of NATS JetStream.
+
+const { blockSize, close, count, counted, duration, explain, fileName, fileToWrite, helpText, jsonOption, openToWrite, printResult, quietOption, rateOf, reportRecovery, size, statusLine, untilInterrupted, untilStopped, UserError, writeStderr } = require('flumelog-random-access-file/command')
+const { streamUrl } = require('./stream-url')
+
+/**
+ * @typedef {import('..').PullProgress} PullProgress
+ * @typedef {{ live: boolean, creds?: string, large?: boolean, blockSize?: number } & { json?: boolean, quiet?: boolean }} PullOptions
+ */
+
+const EXAMPLES = `
+Examples:
+  flumelog pull nats://127.0.0.1/posts copy.log
+  flumelog pull nats://127.0.0.1/posts copy.log --no-live
+  flumelog pull tls://n1.org/posts copy.log --creds my.creds
+
+The log gets each message of the stream once, in order, and byte by byte; what is deleted or purged in the stream is deleted in the log. Other programs can read it meanwhile. FILE.pull says how far it is: after an interruption, a crash, or a restart of the servers, the same command continues. A stream that was deleted and created anew is refused; pull it to another file.
+
+Ctrl-C, SIGTERM and SIGHUP stop it with exit code 0. With --no-live, it ends when the log equals the stream.`
+
+/** @param {import('commander').Command} program */
+function define (program) {
+  program.command('pull')
+    .summary('keep a copy of a stream of NATS JetStream')
+    .description('Copies a stream of NATS JetStream into a log, and follows it. Creates the log if it does not exist.')
+    .argument('<stream>', 'the stream, nats://HOST/STREAM', streamUrl)
+    .argument('<file>', 'the log', fileToWrite)
+    .option('--no-live', 'end when the log equals the stream')
+    .option('--creds <file>', 'credentials of a NATS user', fileName)
+    .option('--large', 'store messages that do not fit into a block in chunks')
+    .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize)
+    .addOption(jsonOption())
+    .addOption(quietOption())
+    .addHelpText('after', helpText(EXAMPLES))
+    .action(pull)
+}
+
+/**
+ * @param {ReturnType<typeof streamUrl>} source
+ * @param {string} file
+ * @param {PullOptions} options
+ */
+async function pull (source, file, { live, creds, large = false, blockSize, json, quiet }) {
+  const JetStreamLog = require('..')
+  const { log, cut } = await openToWrite(file, { blockSize, large, cacheSize: 0 })
+  if (cut !== null && !quiet) reportRecovery(file, cut)
+  const startedAt = Date.now()
+  /** @type {PullProgress} */
+  let progress = { records: 0, bytes: 0, deleted: 0, seq: 0, lag: 0 }
+  const rate = rateOf(() => progress.records)
+  const status = quiet ? null : statusLine(() => `pulling  ${counted(progress.records, 'record')}, ${size(progress.bytes)}  ${count(rate())} records/s  ${count(progress.lag)} behind`)
+  const start = (/** @type {AbortSignal} */ signal) => JetStreamLog.pull({ ...source, creds }, log, {
+    live,
+    signal,
+    onProgress (now) {
+      progress = now
+      status?.update()
+    }
+  })
+  try {
+    if (live && !quiet) writeStderr(`${file}: pulling stream ${source.stream}; Ctrl-C stops it`)
+    if (live) await untilStopped(start)
+    else await untilInterrupted(file, start, { left: () => 'what was pulled is kept; the same command continues' })
+  } catch (err) {
+    const text = explain(err, file).replace('use the option large', 'use --large')
+    throw new UserError(text)
+  } finally {
+    status?.stop()
+    await close(log)
+  }
+  const seconds = (Date.now() - startedAt) / 1000
+  printResult({ json, quiet }, file, summaryOf(progress, seconds), { stream: source.stream, file, ...progress, seconds })
+}
+
+/**
+ * @param {PullProgress} progress
+ * @param {number} seconds
+ */
+function summaryOf ({ records, bytes, deleted, lag }, seconds) {
+  const parts = [`pulled ${counted(records, 'record')}, ${size(bytes)}, in ${seconds < 60 ? `${seconds.toFixed(2)} s` : duration(seconds)}`]
+  if (deleted > 0) parts.push(`${counted(deleted, 'record')} deleted`)
+  if (lag > 0) parts.push(`${count(lag)} behind`)
+  return parts.join('; ')
+}
+
+module.exports = { define }

@@ -1,0 +1,263 @@
+'use strict'
+
+// Keeps a log in a file equal to a stream: appends the messages after the last one that it has, and carries over what is deleted in the
+// stream. One thing is done at a time. The copy has the bytes of the messages; no codec is asked.
+
+const { onAbort, promised } = require('flumelog-random-access-file/parts')
+const errors = require('./errors')
+const { CopyIndex } = require('./copy-index')
+const { CopyUpdate } = require('./copy-update')
+const { pullSettingsOf } = require('./pull-options')
+const { SourceStream } = require('./source-stream')
+
+/** Milliseconds after which it is recorded how far the copy is, and what was deleted in the stream is looked for. */
+const INTERVAL = 1000
+
+/**
+ * @typedef {import('./pull-options').StreamSource} StreamSource
+ * @typedef {import('./pull-options').PullOptions} PullOptions
+ * @typedef {import('./pull-options').PullProgress} PullProgress
+ * @typedef {import('./pull-options').Pulled} Pulled
+ */
+
+/** Logs that are pulled into. @type {WeakSet<object>} */
+const busy = new WeakSet()
+
+/**
+ * @param {StreamSource} source
+ * @param {InstanceType<typeof import('flumelog-random-access-file/parts').CopiedLog>} log
+ * @param {PullOptions} options
+ * @returns {Promise<Pulled>}
+ */
+async function pull (source, log, options) {
+  const { settings, live, signal, onProgress } = pullSettingsOf(source, options)
+  const { log: copy } = log
+  if (busy.has(copy)) throw errors.cannotCopy(log.filename, 'another call of pull is appending to it')
+  busy.add(copy)
+  try {
+    await promised(cb => copy.onReady(cb))
+    mustBeUsable(log)
+    signal?.throwIfAborted()
+    return await new Pull(settings, log, copy, { live, signal, onProgress }).run()
+  } finally {
+    busy.delete(copy)
+  }
+}
+
+/** @param {InstanceType<typeof import('flumelog-random-access-file/parts').CopiedLog>} log that is open */
+function mustBeUsable ({ filename, path, isReadOnly, isRetained, isShared }) {
+  if (isReadOnly) throw errors.readOnly(filename, 'pull')
+  if (path === null) throw errors.cannotCopy(filename, 'it is in a storage, so it cannot be recorded beside it how far it is')
+  if (isRetained) throw errors.cannotCopy(filename, 'it was opened with retain, so it would not be complete; set limits on the stream instead')
+  if (isShared) throw errors.cannotCopy(filename, 'it was opened with shared, so others could append to it')
+}
+
+class Pull {
+  /**
+   * @param {import('./options').Settings} settings of the stream
+   * @param {InstanceType<typeof import('flumelog-random-access-file/parts').CopiedLog>} log
+   * @param {import('flumelog-random-access-file').Log<any>} copy its members
+   * @param {{ live: boolean, signal: AbortSignal | undefined, onProgress: (progress: PullProgress) => void }} options
+   */
+  constructor (settings, log, copy, { live, signal, onProgress }) {
+    const path = /** @type {string} */ (log.path)
+    this.log = log
+    this.copy = copy
+    this.signal = signal
+    this.onProgress = onProgress
+    this.index = new CopyIndex(path, () => log.status())
+    this.source = new SourceStream(settings, log.filename, live)
+    this.update = new CopyUpdate(this.source, log, copy, this.index)
+    /** Whether the index has all records of the log. */
+    this.isKnown = false
+    /** The last record of the log, if nobody else appends; null: it was compacted since. @type {number | null} */
+    this.lastSeq = copy.since.value ?? -1
+    this.records = 0
+    this.bytes = 0
+    /** The last sequence of the stream that is known. */
+    this.last = 0
+    /** @type {{ batch: Array<{ seq: number, value: Buffer }> | null, end: any, isDue: boolean }} */
+    this.events = { batch: null, end: null, isDue: false }
+    /** Called when there is something to do. */
+    this.wake = () => {}
+  }
+
+  /** @returns {PullProgress} */
+  get progress () {
+    const { records, bytes, last, update: { deleted }, index: { end: { seq } } } = this
+    return { records, bytes, deleted, seq, lag: Math.max(0, last - seq) }
+  }
+
+  async run () {
+    const { source, index, log } = this
+    const stopWaiting = onAbort(this.signal, () => {
+      // what waits for a server does not go on
+      source.log.fail(errors.closed(source.label))
+      this.wake()
+    })
+    const removeListener = this.copy.onCompact(() => {
+      this.lastSeq = null
+      index.move(/** @type {import('./copy-index').CopyMap} */ (log.ownMap))
+    })
+    try {
+      await promised(cb => source.log.whenOpen(cb))
+      await this.start()
+      await this.follow()
+      await this.record(true)
+      const { lag, ...pulled } = this.progress
+      return pulled
+    } catch (err) {
+      // this needs no server
+      if (this.isKnown) await this.record(true).catch(() => {})
+      throw this.signal?.aborted ? this.signal.reason : err
+    } finally {
+      removeListener()
+      stopWaiting()
+      await promised(cb => source.log.close(() => cb(null)))
+    }
+  }
+
+  /** Finds out up to where the log is a copy of the stream. */
+  async start () {
+    const { index, log, log: { filename }, copy, source, update } = this
+    const { stream } = source.settings
+    const { id } = log
+    const isNew = !await index.open()
+    if (isNew && copy.since.value !== -1) throw errors.cannotCopy(filename, `it has records, but no ${index.filename}, which says of which stream they are; pull to another file`)
+    if (isNew) await index.create({ stream, created: String(source.log.id), id }, copy.start)
+    if (index.stream !== stream) throw errors.notSource(filename, `it is a copy of stream ${index.stream}, not of ${source.label}`)
+    source.created = index.created
+    if (index.id !== id) await this.followCompaction(id)
+    const state = await source.state(index.end.seq)
+    update.mustBeWhole(state)
+    await update.compareEnd()
+    await update.compareTail(state)
+    // from now on, records may be appended that are not recorded
+    await index.reopen()
+    this.isKnown = true
+  }
+
+  /** @param {string} id of the log, which was compacted since the index was written */
+  async followCompaction (id) {
+    const { index, log } = this
+    const map = await log.openMap(id)
+    try {
+      if (map === null || map.id !== id || map.previousId !== index.id) throw errors.compacted(log.filename)
+      index.move(map)
+    } finally {
+      map?.close()
+    }
+  }
+
+  /** Appends all messages, and looks for deletions from time to time. */
+  async follow () {
+    const { source, events, index } = this
+    const stream = source.batches(index.end.seq)
+    const read = () => stream(null, (end, batch) => {
+      events.end = end
+      events.batch = batch ?? null
+      this.wake()
+    })
+    const timer = setInterval(() => {
+      events.isDue = true
+      this.wake()
+    }, INTERVAL)
+    try {
+      read()
+      while (events.end !== true) {
+        await this.wait()
+        const { batch, end, isDue } = events
+        if (isDue) {
+          events.isDue = false
+          await this.settle()
+        }
+        if (batch !== null) {
+          events.batch = null
+          await this.store(batch)
+          read()
+        } else if (end !== null && end !== true) throw end
+      }
+    } finally {
+      clearInterval(timer)
+      if (events.end === null) stream(true, () => {})
+    }
+    await this.settleAll()
+  }
+
+  /** Until there is something to do. */
+  async wait () {
+    const { events, signal } = this
+    if (events.batch === null && events.end === null && !events.isDue && !signal?.aborted) await new Promise(resolve => { this.wake = () => resolve(undefined) })
+    if (signal?.aborted) throw signal.reason
+  }
+
+  /** @param {Array<{ seq: number, value: Buffer }>} batch of messages */
+  async store (batch) {
+    const { log, index, source } = this
+    // the stream could have been replaced while there was no connection
+    const { first_seq: first, last_seq: last } = await source.state(batch[batch.length - 1].seq)
+    this.last = last
+    /** @type {Uint8Array[]} */
+    const records = []
+    let bytes = 0
+    let end = index.end.seq
+    /** @type {unknown} */
+    let failure = null
+    for (const { seq, value } of batch) {
+      // purged since it was read
+      if (seq < first) continue
+      try {
+        records.push(log.bytesOf(value))
+        bytes += value.length
+        end = seq
+      } catch (err) {
+        failure = errors.cannotPull(log.filename, source.label, seq, err)
+        break
+      }
+    }
+    if (this.lastSeq !== null && this.lastSeq !== this.copy.since.value) throw errors.cannotCopy(log.filename, 'this program appends to it, too')
+    if (records.length > 0) {
+      this.lastSeq = await log.append(records)
+      index.add(end, log.end, records.length)
+      this.records += records.length
+      this.bytes += bytes
+      this.onProgress(this.progress)
+    }
+    if (failure !== null) throw failure
+  }
+
+  /**
+   * Records how far the copy is.
+   * @param {boolean} [isEnd] whether nothing is appended any more
+   */
+  async record (isEnd = false) {
+    const { index, copy } = this
+    if (isEnd) index.close()
+    if (!index.isChanged) return
+    await promised(cb => copy.sync(cb))
+    await index.write()
+  }
+
+  /** @returns {Promise<boolean>} whether the copy has nothing, up to where it is, that was deleted in the stream */
+  async settle () {
+    const { index, source, update } = this
+    await this.record()
+    const state = await source.state(index.end.seq)
+    this.last = state.last_seq
+    const isDone = await update.carryDeletions(state)
+    await this.record()
+    this.onProgress(this.progress)
+    return isDone
+  }
+
+  /** A server may lag behind the one that knows what is deleted. */
+  async settleAll () {
+    const { source: { connection, label, settings: { timeout } } } = this
+    for (const deadline = performance.now() + timeout; !await this.settle();) {
+      if (performance.now() > deadline) throw errors.serverUnreachable(label, timeout, new Error('the servers have not caught up yet'))
+      await connection.pause()
+    }
+  }
+}
+
+module.exports = { pull }

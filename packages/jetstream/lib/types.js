@@ -1,0 +1,28 @@
+'use strict'
+
+// The public members of a log in a stream. Types only.
+
+/** @typedef {import('flumelog-random-access-file').CallbackError} CallbackError */
+
+/**
+ * @typedef {object} TimeQuery
+ * @property {Date | number} time by the server's clock; a number: milliseconds since 1970
+ */
+
+/**
+ * @template T
+ * @typedef {object} SearchMembers
+ * @property {(what: ((value: T, seq: number) => number | bigint) | TimeQuery, cb: (err: CallbackError | null, seq: number, value: T) => void) => void} search
+ *   binary search for the first record for which the function returns >= 0, in a log that is ordered by what it compares; or the first record
+ *   that was stored at a time or later. Errors: `flumelog:not-found` if there is none; `flumelog:invalid`; what the function throws
+ */
+
+/**
+ * The members of a log in a file, but that `search` can also look for a time. Not available, with `flumelog:invalid`: `trim`, `compact`,
+ * `reclaim`, `cursor`, `cursors` and `backup`.
+ * @template [T=Buffer] a record, as the codec decodes it
+ * @template [A=T] what can be appended
+ * @typedef {Omit<import('flumelog-random-access-file').Log<T, A>, 'search'> & SearchMembers<T>} JetStreamLog
+ */
+
+module.exports = {}

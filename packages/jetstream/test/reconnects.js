@@ -1,0 +1,47 @@
+'use strict'
+
+// The server is killed, stopped and continued in the middle of appends and live streams.
+
+const test = require('tape')
+const { withDisturbances, pause } = require('./helpers/disturbed-streams')
+const { openLog, closeLogs } = require('./helpers/jetstream')
+const { withNats, startServer } = require('./helpers/nats')
+const { collect, codeOf } = require('../../../test/helpers/reading')
+const { thorough } = require('../../../test/helpers/thorough')
+
+const codec = require('flumecodec').json
+
+withNats('a log in a stream whose servers are killed', (file) => {
+  test('a server that is killed and restarted', async (t) => {
+    const server = await startServer(file)
+    await withDisturbances(t, [server.url], {}, async (round) => {
+      for (let i = 0; i < (thorough ? 20 : 3); i++) await round(() => server.restart(i % 3 === 2 ? 'SIGTERM' : 'SIGKILL'))
+      await round(async () => {
+        server.send('SIGSTOP')
+        await pause(500)
+        server.send('SIGCONT')
+      })
+    })
+    await server.stop()
+  })
+
+  test('without a server, reads fail in time, appends wait, and close says what became of them', async (t) => {
+    const server = await startServer(file)
+    const log = openLog(server, { codec, timeout: 300 })
+    await log.append(1)
+    await server.stop()
+    const waiting = log.append(2)
+    t.equal(await codeOf(log.get(1)), 'flumelog:unreachable')
+    t.equal(await codeOf(collect(log.log)), 'flumelog:unreachable')
+    await server.start()
+    t.equal(await waiting, 2, 'the append is made when the server is back')
+    t.equal(await log.get(1), 1)
+    await server.stop()
+    const lost = codeOf(log.append(3))
+    t.equal(await codeOf(log.close()), 'flumelog:unreachable')
+    // the client may have noticed before it sent it: then it is not stored
+    t.match(await lost, /^flumelog:(unreachable|closed)$/)
+  })
+
+  test.onFinish(closeLogs)
+})

@@ -1,0 +1,30 @@
+// A log in a JetStream stream, from a CommonJS module.
+
+import JetStreamLog = require('flumelog-jetstream')
+import { wrap } from 'flumelog-random-access-file/promises'
+
+interface Message { text: string, time: number }
+
+const codec = {
+  encode: (message: Message) => JSON.stringify(message),
+  decode: (text: string): Message => JSON.parse(text),
+  buffer: false
+}
+
+const log = JetStreamLog({ stream: 'messages', codec, servers: ['nats://127.0.0.1:4222'], replicas: 3, tls: { caFile: 'ca.pem' } })
+const typed: JetStreamLog.Log<Message> = log
+const options: JetStreamLog.Options = { stream: 'S', subject: 's', user: 'u', pass: 'p', token: 't', creds: 'file', tls: true, name: 'n', filename: null, highWaterMark: 1, overflow: 'reject', timeout: 1, readOnly: true }
+// @ts-expect-error: without a stream
+JetStreamLog({})
+// @ts-expect-error: an option that does not exist
+JetStreamLog({ stream: 'S', blockSize: 1 })
+
+log.append({ text: 'a', time: 1 }, (err, seq) => console.log(err?.code, seq.toFixed()))
+// @ts-expect-error: not a message
+log.append('a')
+log.search(({ time }) => time - 1, (err, seq, value) => console.log(err, seq, value.text))
+log.search({ time: new Date() }, (err, seq, value) => console.log(err, seq, value.text))
+log.get(1, (err, value) => console.log(err?.code === 'flumelog:server', value.text))
+JetStreamLog(options).get(1, (err, value) => console.log(err, value.readInt8(0)))
+wrap(log).get(1).then(({ text }) => console.log(text))
+console.log(typed)

@@ -1,0 +1,5 @@
+'use strict'
+
+// The command of this package, for `flumelog`.
+
+module.exports = { commands: { view: require('./lib/view-command') } }

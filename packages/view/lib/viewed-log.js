@@ -1,0 +1,30 @@
+'use strict'
+
+// The log behind a view: its blocks, and its name.
+
+const path = require('path')
+const { LogBlocks } = require('flumelog-random-access-file/blocks')
+
+class ViewedLog extends LogBlocks {
+  /** The base name of the file. */
+  get name () {
+    return path.basename(this.log.filename ?? 'log')
+  }
+
+  /**
+   * @param {unknown} err
+   * @returns {string} its message without the path of the log, which viewers must not see
+   */
+  messageOf (err) {
+    let message = err instanceof Error ? err.message : String(err)
+    for (const name of [this.path, this.log.filename]) if (name) message = message.replaceAll(name, this.name)
+    return message
+  }
+}
+
+/** @param {unknown} err */
+function codeOf (err) {
+  return /** @type {{ code?: string } | null} */ (err)?.code
+}
+
+module.exports = { ViewedLog, codeOf }

@@ -1,0 +1,104 @@
+'use strict'
+
+// A view in a server of its own, and mounted in others.
+
+const http = require('http')
+const os = require('os')
+const net = require('net')
+const test = require('tape')
+const RAM = require('random-access-memory')
+const FlumeLog = require('flumelog-random-access-file')
+const view = require('..')
+const { open } = require('flumelog-random-access-file/promises')
+const { startServer } = require('../lib/server')
+const { promises } = require('../../../test/helpers/promises')
+const { testFolder } = require('../../../test/helpers/folder')
+const { ask, viewOf } = require('./helpers/view')
+
+async function logOf () {
+  const log = promises(FlumeLog(new RAM()))
+  await log.append(['{"at":1}', '{"at":2}'])
+  return log
+}
+
+test('its own server listens on 127.0.0.1 only, at a free port, and gives an address with a token', async (t) => {
+  const log = await logOf()
+  const { address, close } = await startServer(log.log)
+  const { hostname, port, search } = new URL(address)
+  t.equal(hostname, '127.0.0.1')
+  t.match(search, /^\?token=[\w-]{32}$/)
+  const other = await startServer(log.log)
+  t.notEqual(new URL(other.address).search, search, 'another one each time')
+  await other.close()
+  t.equal((await ask(port, '/api/log')).status, 403)
+  const { headers } = await ask(port, `/${search}`)
+  const cookie = headers['set-cookie'][0].split(';')[0]
+  t.equal((await ask(port, '/api/log', { headers: { cookie } })).status, 200)
+  t.equal((await ask(port, '/api/log', { headers: { cookie, host: 'localhost' } })).status, 403, 'the port belongs to the name')
+  const outside = Object.values(os.networkInterfaces()).flat().find(({ internal, family }) => !internal && family === 'IPv4')
+  if (outside !== undefined) {
+    const socket = net.connect(Number(port), outside.address)
+    t.ok(await new Promise(resolve => socket.on('connect', () => resolve(false)).on('error', () => resolve(true))), 'no other address is listened on')
+  }
+  await close()
+  await log.close()
+})
+
+test('a port that is taken is an error', async (t) => {
+  const log = await logOf()
+  const { address, close } = await startServer(log.log)
+  const port = Number(new URL(address).port)
+  await startServer(log.log, { port }).then(() => t.fail(), err => t.equal(err.code, 'EADDRINUSE'))
+  await close()
+  await log.close()
+})
+
+test('mounted below a path, it answers there and nowhere else', async (t) => {
+  const log = await logOf()
+  const { get, port } = await viewOf(t, log.log, { prefix: '/admin/log', token: 'a-token-that-is-long' })
+  t.deepEqual([(await get('/admin/log')).status, (await get('/admin/log')).headers.location], [302, '/admin/log/'])
+  const { headers } = await get('/admin/log/?token=a-token-that-is-long')
+  t.deepEqual([headers.location, headers['set-cookie'][0]], ['/admin/log/', `flumelog-view-${port}=a-token-that-is-long; HttpOnly; SameSite=Strict; Path=/admin/log`])
+  const cookie = headers['set-cookie'][0].split(';')[0]
+  t.equal((await get('/admin/log/api/log', { headers: { cookie } })).json.end, 24)
+  for (const path of ['/', '/api/log', '/admin', '/admin/logs/api/log', '/admin/log2/']) t.equal((await get(path, { headers: { cookie } })).status, 404, path)
+  await log.close()
+})
+
+test('a router that takes its part of the path away is told by baseUrl', async (t) => {
+  const log = await open(testFolder(t)('log'))
+  await log.append('one')
+  const handler = view(log, { hosts: null })
+  const server = http.createServer((request, response) => handler(Object.assign(request, { baseUrl: '/tools', url: request.url.slice('/tools'.length) }), response))
+  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => new Promise(resolve => server.close(resolve)))
+  const { port } = server.address()
+  t.equal((await ask(port, '/tools/api/log', { headers: { host: 'logs.example', origin: 'https://logs.example' } })).json.end, 7, 'by any name')
+  t.equal((await ask(port, '/tools')).headers.location, '/tools/')
+  await log.close()
+})
+
+test('it jumps to the start, the end, a percentage, an offset and a value', async (t) => {
+  const log = promises(FlumeLog(new RAM(), { blockSize: 256 }))
+  const seqs = []
+  for (let i = 0; i < 200; i++) seqs.push(await log.append(JSON.stringify({ at: 1600000000000 + i * 3600000, i })))
+  await log.del(seqs[0])
+  const { api, get } = await viewOf(t, log.log)
+  const seqAt = async (query) => (await api(`find?${query}`)).seq
+  t.deepEqual([await seqAt('at=start'), await seqAt('at=end'), await seqAt('at=0'), await seqAt(`at=${seqs[7]}`), await seqAt(`at=${seqs[7] - 1}`)], [seqs[1], seqs[199], seqs[1], seqs[7], seqs[7]])
+  t.deepEqual([await seqAt('at=0%25'), await seqAt('at=100%25'), await seqAt('at=99999999')], [seqs[1], seqs[199], seqs[199]])
+  const half = await seqAt('at=50%25')
+  t.ok(half >= seqs[90] && half <= seqs[110])
+  t.equal(await seqAt('path=i&value=150'), seqs[150])
+  t.deepEqual(await api('find?path=at&value=2020-09-15'), { seq: seqs[36], exact: false, note: '`at` is in milliseconds since 1970, so 2020-09-15 means 1600128000000', warning: null })
+  t.equal((await get('/api/find?path=i&value=1000')).json.code, 'flumelog:not-found')
+  t.match((await get('/api/find?path=none&value=1')).json.message, /string or boolean at `none` \(keys of the record: at, i\)/)
+  await log.del(seqs[50])
+  t.deepEqual(await api('find?path=i&value=50'), { seq: seqs[51], exact: false, note: null, warning: 'No record with i = 50 was found: in this one, it is 51. If the log is not sorted by it, filter instead' })
+  t.deepEqual(await api('find?path=i&value=51.0'), { seq: seqs[51], exact: true, note: null, warning: null })
+  t.match((await api('find?at=99999999')).warning, /^The log ends at offset \d+: this is its last record$/)
+  t.equal((await api('find?at=10')).warning, null)
+  t.equal((await get('/api/find?at=150%25')).json.message, "a place in the log is an offset, a percentage from 0% to 100%, start, or end; it is '150%'")
+  t.match((await get('/api/find?path=i&value=x')).json.message, /the value must be a number/)
+  await log.close()
+})

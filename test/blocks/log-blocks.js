@@ -1,0 +1,78 @@
+'use strict'
+
+// The blocks of an open log, as /blocks gives them.
+
+const tape = require('tape')
+const { blocksOf, recordsOf, dataOf, startOfLarge, chunk } = require('../../blocks')
+const { open } = require('../../promises')
+const { testFolder } = require('../helpers/folder')
+const { overwrite } = require('../helpers/logs')
+
+const BLOCK_SIZE = 256
+
+/** A log of some blocks, with its records' seqs. */
+async function filled (file, options = {}) {
+  const log = await open(file, { blockSize: BLOCK_SIZE, ...options })
+  const seqs = []
+  for (let i = 0; i < 40; i++) seqs.push(await log.append(`record number ${i}`))
+  return { log, seqs }
+}
+
+async function scanned (blocks, range) {
+  const all = []
+  for await (const batch of blocks.scan(range)) all.push(...batch)
+  return all
+}
+
+tape('a scan gives every block once, forward and in reverse, up to what is acknowledged', async (t) => {
+  const { log, seqs } = await filled(testFolder(t)('log'))
+  const blocks = blocksOf(log)
+  await blocks.ready()
+  const forward = await scanned(blocks, { from: 0 })
+  t.deepEqual(forward.map(({ offset }) => offset), forward.map((_, i) => i * BLOCK_SIZE))
+  t.deepEqual(forward.flatMap(block => [...recordsOf(block)].map(({ seq }) => seq)), seqs)
+  t.equal(forward.at(-1).offset + forward.at(-1).end, blocks.end)
+  const reverse = await scanned(blocks, { from: blocks.end, reverse: true })
+  t.deepEqual(reverse.map(({ number }) => number), forward.map(({ number }) => number).reverse())
+  t.deepEqual((await scanned(blocks, { from: 3 * BLOCK_SIZE + 5 })).map(({ number }) => number), forward.slice(3).map(({ number }) => number), 'from the block of an offset on')
+  await log.close()
+})
+
+tape('deleted records and chunks of large ones are among the records of a block', async (t) => {
+  const { log, seqs } = await filled(testFolder(t)('log'), { large: true })
+  const large = Buffer.alloc(1000, 'large ')
+  const last = await log.append(large)
+  await log.del(seqs[1])
+  const blocks = blocksOf(log)
+  await blocks.ready()
+  const records = (await scanned(blocks, { from: 0 })).flatMap(block => [...recordsOf(block)])
+  t.ok(records.find(({ seq }) => seq === seqs[1]).deleted)
+  const end = records.find(({ seq }) => seq === last)
+  t.deepEqual([end.kind, end.size], [chunk.LAST, large.length], 'the last chunk stands for the large record')
+  t.ok(records.filter(({ kind }) => kind === chunk.PART).length > 1)
+  t.deepEqual(await startOfLarge(blocks, end, 10), large.subarray(0, 10), 'whose start can be read')
+  t.equal(String(dataOf(records[0])), 'record number 0')
+  await log.close()
+})
+
+tape('a corrupt block is given, with an error that says where and why, and the others with their records', async (t) => {
+  const file = testFolder(t)('log')
+  const { log } = await filled(file)
+  await log.close()
+  overwrite(file, BLOCK_SIZE + 10, 'damage')
+  const reader = await open(file, { readOnly: true })
+  const blocks = blocksOf(reader)
+  await blocks.ready()
+  const all = await scanned(blocks, { from: 0 })
+  t.deepEqual(all.filter(({ error }) => error !== null).map(({ number }) => number), [1])
+  const { error, end } = all[1]
+  t.deepEqual([error.code, error.block, end], ['flumelog:corrupt', 1, 0])
+  t.match(error.reason, /checksum mismatch/)
+  t.equal((await blocks.block(1)).error.code, 'flumelog:corrupt', 'also by its number')
+  await reader.close()
+})
+
+tape('what is no log in blocks is refused', (t) => {
+  for (const given of [{}, null, undefined, 'log']) t.throws(() => blocksOf(given), /must be a log that this package has opened/)
+  t.end()
+})
