@@ -19,6 +19,9 @@ const { SourceLog } = require('./source-log')
  * @property {{ opened: import('../opening').Opened | null }} state
  * @property {import('../storage/path-file').LogFile} file
  * @property {(cb: (err: Error | null) => void) => void} whenFresh
+ * @property {string | null} filename
+ * @property {boolean} isClosed
+ * @property {unknown} closing null: `close` was not called
  *
  * @typedef {import('./types').BackupOptions} BackupOptions
  * @typedef {import('./types').BackedUp} BackedUp
@@ -61,6 +64,8 @@ async function backup (log, target, options) {
     try {
       return await backUpOnce(log, name, target, options, work).finally(release)
     } catch (err) {
+      // its file fails as a closed one does
+      if (log.closing !== null || log.isClosed) throw errors.closed(log.filename)
       if (!GONE.includes(/** @type {NodeJS.ErrnoException | null | undefined} */ (err)?.code ?? '') || tries === MAX_TRIES) throw err
     }
   }

@@ -45,7 +45,7 @@ async function makeFullBackup (source, name, target, earlier, work) {
       await io.truncate(0)
       const copied = await copyAll(source, file, work)
       // who can read the log can read its backup; some file systems have no modes
-      if (source.file.location !== null) inheritMode(unfinished, source.file.status())
+      if (source.status !== null) inheritMode(unfinished, source.status)
       work.mustGoOn()
       stopListening()
       await takeName(source, unfinished, name, target, earlier)

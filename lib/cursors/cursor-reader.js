@@ -65,10 +65,20 @@ class CursorReader {
     if (cursor.refusal !== null) return process.nextTick(cb, cursor.refusal)
     cursor.enqueue(null, {}, () => {
       if (cursor.refusal !== null) return cb(cursor.refusal)
-      cursor.log.whenFresh((err) => {
+      this.whenCaughtUp((err) => {
         if (err || this.isChecked) return cb(err)
         this.checkPosition().then(() => null, err => err).then(err => process.nextTick(cb, err))
       })
+    })
+  }
+
+  /** @param {(err: Error | null) => void} cb called when the record at the position is known, which another process may have appended and committed */
+  whenCaughtUp (cb) {
+    const { log, position } = this.cursor
+    log.whenFresh((err) => {
+      const { blocks, follower } = /** @type {import('../opening').Opened} */ (log.state.opened)
+      if (err || this.isChecked || position.seq < blocks.end || follower === null || !('catchUp' in follower)) cb(err)
+      else follower.catchUp(cb)
     })
   }
 

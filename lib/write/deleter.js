@@ -22,7 +22,7 @@ const { holeOf } = require('../format/hole')
 const errors = require('../errors')
 const { Block } = require('../format/block')
 const { deletionOf, patchesOf, wholeDeletionOf } = require('../format/deletions')
-const { promised } = require('../callbacks')
+const { callBack, promised } = require('../callbacks')
 const { HoleMaker } = require('./hole-maker')
 const { RangeDeletion } = require('./range-deletion')
 
@@ -122,7 +122,7 @@ class Deleter {
   /** @param {Done} cb called when what was trimmed is as durable as what was deleted has to be */
   whenTrimIsDurable (cb) {
     const { file, options: { sync }, writer } = this
-    if (file.metadata !== null && sync === 'always') return writer.metadata.sync().then(() => cb(null), cb)
+    if (file.metadata !== null && sync === 'always') return callBack(writer.metadata.sync(), cb)
     if (file.metadata !== null || writer.trimmer.isDurable) return cb(null)
     // only zeros tell of it
     writer.trimmer.request(this.blocks.start, cb)

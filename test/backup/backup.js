@@ -729,3 +729,23 @@ test('a backup taken at any moment, of a log that is written, has what was ackno
   await fc.assert(property, { numRuns: Number(process.env.RUNS ?? (thorough ? 25 : 8)), includeErrorInReport: true })
   t.pass(`${backups} backups`)
 })
+
+test('a backup of a log that is closed meanwhile has the mode of the log, or fails with flumelog:closed', async (t) => {
+  const file = testFolder(t)
+  for (const readOnly of [false, true]) {
+    for (let turns = 0; turns < 40; turns++) {
+      const name = file(`log-${readOnly}-${turns}`)
+      const writer = await open(name, { blockSize: 64 })
+      await writer.append(lines(20))
+      if (readOnly) await writer.close()
+      fs.chmodSync(name, 0o640)
+      const log = readOnly ? await open(name, { readOnly }) : writer
+      const backup = log.backup(name + '.backup').then(() => null, err => err)
+      for (let i = 0; i < turns; i++) await new Promise(resolve => setImmediate(resolve))
+      await log.close()
+      const err = await backup
+      if (err !== null) t.equal(err.code, 'flumelog:closed', `after ${turns} turns`)
+      else t.equal(fs.statSync(name + '.backup').mode & 0o777, 0o640, `after ${turns} turns`)
+    }
+  }
+})

@@ -12,6 +12,8 @@ const { shrink } = require('../helpers/simulator/shrink')
 const { thorough } = require('../helpers/thorough')
 
 const STEPS = 500
+/** Seeds that once failed: 33 when the owner could not write how far it had acknowledged. */
+const FOUND = [33]
 
 const { values } = parseArgs({
   options: {
@@ -19,6 +21,7 @@ const { values } = parseArgs({
     runs: { type: 'string' },
     minutes: { type: 'string' },
     steps: { type: 'string', default: String(STEPS) },
+    first: { type: 'boolean', default: false },
     shrink: { type: 'boolean', default: false },
     history: { type: 'boolean', default: false }
   }
@@ -26,7 +29,7 @@ const { values } = parseArgs({
 
 // what a process has not finished when it is killed, nobody waits for
 process.on('unhandledRejection', (err) => {
-  if (/** @type {any} */ (err)?.code !== 'EDEAD') throw err
+  if (/** @type {any} */ (err)?.code !== 'EDEAD') Simulation.current?.world.problem(`unhandled rejection: ${/** @type {any} */ (err)?.stack ?? err}`)
 })
 
 if (process.argv.length > 2) explore()
@@ -47,7 +50,7 @@ function test () {
     t.ok(runs[0].world.history.length > 1)
     t.deepEqual(runs[0].world.history, runs[1].world.history)
   })
-  const seeds = stepsUpTo(thorough ? 400 : 15).map(i => first + i)
+  const seeds = [...stepsUpTo(thorough ? 400 : 15).map(i => first + i), ...(thorough ? [] : FOUND)]
   for (const seed of seeds) {
     tape(`processes that share a machine find what was acknowledged, whatever goes wrong (--seed ${seed})`, async (t) => {
       const problems = await new Simulation(seed).run(stepsUpTo(STEPS))
@@ -73,6 +76,7 @@ async function explore () {
     if (problems.length > 0) {
       counts.failed++
       console.log(`seed ${seed}: ${problems[0]}`)
+      if (values.first) break
       if (values.shrink) ({ simulation } = await shrink(seed, steps))
     }
     if (values.history) console.log(simulation.world.history.join('\n'))

@@ -17,6 +17,7 @@ const { until } = require('../helpers/followers')
 const { promises } = require('../helpers/promises')
 const { codeOf, collect } = require('../helpers/reading')
 const { Simulation } = require('../helpers/simulation')
+const { uncaughtDuring } = require('../helpers/uncaught')
 
 const BLOCK_SIZE = 256
 const data = (i) => Buffer.alloc(40, i + 1)
@@ -327,3 +328,22 @@ function durableDeletions (disk) {
   const lists = disk.durableMetadata.map(metadata => metadata?.deletions.flatMap(({ records }) => records.map(({ seq }) => seq)) ?? [])
   return lists.reduce((all, list) => all.filter(seq => list.includes(seq)))
 }
+
+tape('an exception of a callback of a deletion that reaches into trimmed blocks is thrown as it is', async (t) => {
+  const file = testFolder(t)('log')
+  const log = FlumeLog(file, { blockSize: 64, sync: 'always' })
+  const call = (name, ...args) => new Promise((resolve, reject) => log[name](...args, (err, result) => err ? reject(err) : resolve(result)))
+  const last = await call('append', Array.from({ length: 20 }, (_, i) => `record ${i}`.padEnd(30)))
+  await call('trim', { lt: last })
+  const thrown = new Error('of the caller')
+  const rejections = []
+  const keep = (err) => rejections.push(err)
+  process.on('unhandledRejection', keep)
+  const caught = await uncaughtDuring(async () => {
+    log.del({ gte: 0, lte: last }, () => { throw thrown })
+    await call('close')
+  })
+  process.off('unhandledRejection', keep)
+  t.deepEqual(caught, [thrown])
+  t.deepEqual(rejections, [], 'and not by a promise of the log')
+})

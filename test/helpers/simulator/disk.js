@@ -1,7 +1,7 @@
 'use strict'
 
 // A simulated disk: inodes, directories and locks as POSIX has them, in two versions: what processes see, and what is durable. A power cut
-// leaves of each page, of each file's length and of the names in each directory one of the versions since the last fsync.
+// leaves of each page, of each file's length and of each name in a directory one of the versions since the last fsync.
 
 const { DiskFile } = require('../disk-file')
 
@@ -28,8 +28,10 @@ class Inode {
     this.content = new DiskFile()
     /** Of a directory. @type {Map<string, Inode>} */
     this.entries = new Map()
-    /** Of a directory: the states of its names since the last fsync, the durable one first. @type {Array<Map<string, Inode>>} */
-    this.versions = [new Map()]
+    /** Of a directory: its durable names. @type {Map<string, Inode>} */
+    this.durable = new Map()
+    /** Of a directory: what was changed since, each time the names that are changed together. @type {Array<Record<string, Inode | null>>} */
+    this.changes = []
     /** Of a link. */
     this.target = ''
     /** Of a socket: who listens. @type {any} */
@@ -120,7 +122,7 @@ class Disk {
       else folder.entries.set(name, inode)
       if (before !== undefined) this.unlinked(before)
     }
-    folder.versions.push(new Map(folder.entries))
+    folder.changes.push(names)
   }
 
   /** @param {Inode} inode one of whose names is gone */
@@ -186,8 +188,8 @@ class Disk {
   /** @param {Inode} inode @returns {() => void} makes durable what is there now */
   startSync (inode) {
     if (inode.type === 'directory') {
-      const version = inode.versions[inode.versions.length - 1]
-      return () => { inode.versions.splice(0, Math.max(0, inode.versions.indexOf(version))) }
+      const last = inode.changes[inode.changes.length - 1]
+      return () => { for (const names of inode.changes.splice(0, inode.changes.indexOf(last) + 1)) apply(inode.durable, names) }
     }
     const state = inode.content.state()
     return () => inode.content.sync(state)
@@ -205,8 +207,12 @@ class Disk {
       inode.listener = null
       if (inode.type === 'file') inode.content = new DiskFile(inode.content.afterPowerLoss(this.random, PAGE_SIZE))
       if (inode.type !== 'directory') return
-      inode.entries = new Map(this.random.pick(inode.versions))
-      inode.versions = [new Map(inode.entries)]
+      // a name is lost or kept whatever becomes of others, unless a rename has changed both
+      for (const changes of chainsOf(inode.changes)) {
+        for (const names of changes.slice(0, this.random.below(changes.length + 1))) apply(inode.durable, names)
+      }
+      inode.entries = new Map(inode.durable)
+      inode.changes = []
       for (const entry of inode.entries.values()) visit(entry)
     }
     visit(this.root)
@@ -216,6 +222,37 @@ class Disk {
       this.used += inode.size
     }
   }
+}
+
+/**
+ * @param {Map<string, Inode>} entries
+ * @param {Record<string, Inode | null>} names
+ */
+function apply (entries, names) {
+  for (const [name, inode] of Object.entries(names)) {
+    if (inode === null) entries.delete(name)
+    else entries.set(name, inode)
+  }
+}
+
+/**
+ * @param {Array<Record<string, Inode | null>>} changes in order
+ * @returns {Array<Array<Record<string, Inode | null>>>} those of each name, and of the names that are changed together with it
+ */
+function chainsOf (changes) {
+  /** @type {Array<{ names: Set<string>, numbers: number[] }>} */
+  let chains = []
+  changes.forEach((change, number) => {
+    const chain = { names: new Set(Object.keys(change)), numbers: [number] }
+    const others = chains.filter(({ names }) => {
+      const isConnected = [...chain.names].some(name => names.has(name))
+      if (isConnected) for (const name of names) chain.names.add(name)
+      return isConnected
+    })
+    for (const { numbers } of others) chain.numbers.push(...numbers)
+    chains = [...chains.filter(other => !others.includes(other)), chain]
+  })
+  return chains.map(({ numbers }) => numbers.sort((a, b) => a - b).map(number => changes[number]))
 }
 
 /**

@@ -2,6 +2,8 @@
 
 // A process that uses the log, and what it does with it. Each call is compared with the model when it is answered.
 
+const { nameOf } = require('./model')
+
 /** Codes of errors that a call may get though nothing is wrong with the log. */
 const EXPECTED = new Set(['flumelog:closed', 'flumelog:unreachable', 'flumelog:compacted', 'flumelog:deleted', 'flumelog:trimmed', 'flumelog:replaced', 'flumelog:locked', 'flumelog:aborted'])
 /** Codes that say that this opening of the log is of no use any more. */
@@ -26,6 +28,11 @@ class Member {
     /** @type {Set<string>} */
     this.pending = new Set()
     this.appended = 0
+    /** Names of cursors that it reads from. @type {Set<string>} */
+    this.cursors = new Set()
+    /** Whether it ends by itself. */
+    this.isCommand = false
+    this.onclosed = (_) => {}
     /** @type {LiveStream[]} */
     this.live = []
     /** What streams gave that have ended, in the order of the log. @type {Array<{ what: string, records: Array<{ seq: number, text: string }> }>} */
@@ -71,15 +78,16 @@ class Member {
     const { simulation, process } = this
     this.isBusy = true
     this.isBroken = false
-    this.start('open', async () => {
+    this.opened = new Promise((resolve) => this.start('open', async () => {
       try {
         const { open } = process.require('./promises')
         const log = await open(simulation.filename, this.role === 'reader' ? { ...simulation.readOptions, readOnly: true } : { ...simulation.options, shared: this.role === 'shared' })
         if (process.isAlive) this.log = log
       } finally {
         this.isBusy = false
+        resolve(undefined)
       }
-    })
+    }))
   }
 
   close () {
@@ -89,12 +97,30 @@ class Member {
       const synced = this.startSync()
       try {
         await log.close()
-        synced()
+        if (this.process.isAlive) synced()
       } finally {
         this.log = null
         this.isBusy = false
+        this.onclosed()
       }
     })
+  }
+
+  /**
+   * The call as a promise. Some are made with a callback that throws, which concerns the caller alone.
+   * @param {'append' | 'del' | 'sync' | 'compact'} name
+   * @param {...any} args
+   */
+  call (name, ...args) {
+    const { log, process } = this
+    if (this.simulation.random() >= 0.05) return log[name](...args)
+    return new Promise((resolve, reject) => log.flumelog[name](...args, (err, result) => {
+      if (err) reject(err)
+      else resolve(result)
+      const thrown = new Error(`thrown by a callback of ${name}`)
+      process.thrown.add(thrown)
+      throw thrown
+    }))
   }
 
   append (count, options, sizes) {
@@ -110,7 +136,7 @@ class Member {
       const values = entries.map(({ text }) => text)
       let seq
       try {
-        seq = await log.append(count === 1 ? values[0] : values, options)
+        seq = await this.call('append', count === 1 ? values[0] : values, options)
       } catch (err) {
         if (!this.process.isAlive) return
         const isUnknown = ['flumelog:unreachable', 'flumelog:replaced', 'flumelog:failed'].includes(err.code)
@@ -123,16 +149,17 @@ class Member {
         entry.state = 'acknowledged'
         if (options.sync || options.atomic || simulation.options.sync === 'always') entry.isDurable = true
       }
+      const last = options.atomic ? seq.at(-1) : seq
+      if (log.since.value < last && log.flumelog.id === id) this.problem(`since is ${log.since.value} after an append at ${last}`)
       if (options.atomic) entries.forEach((entry, i) => Object.assign(entry, { seq: seq[i], id }))
       else Object.assign(/** @type {Entry} */ (entries.at(-1)), { seq, id })
     })
   }
 
   sync () {
-    const { log } = this
     this.start('sync', async () => {
       const synced = this.startSync()
-      await log.sync()
+      await this.call('sync')
       if (this.process.isAlive) synced()
     })
   }
@@ -144,11 +171,11 @@ class Member {
 
   /** @param {Entry} entry of which the seq is known in the log as this member sees it */
   delete (entry) {
-    const { log, simulation } = this
+    const { simulation } = this
     if (entry.deletion === 'no') entry.deletion = 'asked'
     this.start(`del ${entry.seq}`, async () => {
       const before = entry.deletion
-      await log.del(entry.seq)
+      await this.call('del', entry.seq)
       if (!this.process.isAlive || before === 'acknowledged') return
       entry.deletion = 'acknowledged'
       entry.deletedBy = this.number
@@ -162,7 +189,7 @@ class Member {
     // a client deletes what it knows of
     const isFirst = this.role === 'alone' || log.flumelog.role === 'owner'
     this.start(`del from ${gte} to ${lte}`, async () => {
-      await log.del({ gte, lte })
+      await this.call('del', { gte, lte })
       if (!this.process.isAlive) return
       for (const entry of entries) {
         if (entry.deletion === 'acknowledged' || entry.state !== 'acknowledged' || !(isFirst || entry.writer === this.number)) continue
@@ -181,10 +208,35 @@ class Member {
   }
 
   compact () {
-    const { log } = this
+    this.simulation.compactions++
     this.start('compact', async () => {
-      const result = await log.compact()
+      const result = await this.call('compact')
       this.note(`compacted: ${JSON.stringify(result)}`)
+    })
+  }
+
+  /** @param {number} share of the records that are kept */
+  compactKeeping (share) {
+    const { log, simulation } = this
+    const { model, random } = simulation
+    simulation.compactions++
+    /** @type {Set<Entry>} */
+    const left = new Set()
+    this.start('compact, keep', async () => {
+      const result = await log.compact({
+        keep: (value, seq) => {
+          const entry = model.entries.get(String(value))
+          if (entry === undefined) this.problem(`keep was given a record at ${seq} that nobody has appended: ${String(value).slice(0, 40)}`)
+          // it may be asked again
+          if (entry === undefined || (!left.has(entry) && random() < share)) return true
+          if (entry.deletion === 'no') entry.deletion = 'asked'
+          left.add(entry)
+          return false
+        }
+      })
+      this.note(`compacted: ${JSON.stringify(result)}`)
+      if (!this.process.isAlive) return
+      for (const entry of left) Object.assign(entry, { deletion: 'acknowledged', deletedBy: this.number, isDeletionDurable: true })
     })
   }
 
@@ -195,16 +247,211 @@ class Member {
     if (log === null) return
     this.start(`read${reverse ? ', reverse' : ''}`, async () => {
       const id = log.flumelog.id
-      // other processes are told of what is acknowledged and deleted a little later
-      const isFirst = this.role === 'alone' || log.flumelog.role === 'owner'
-      const expected = new Set(model.certain.filter(({ writer }) => isFirst || (this.role === 'shared' && writer === this.number)))
-      const deleted = new Set(this.role === 'reader' ? [] : [...model.entries.values()].filter(({ deletion, deletedBy }) => deletion === 'acknowledged' && (isFirst || deletedBy === this.number)))
+      const { expected, deleted } = this.known()
       const records = await collect(log.stream({ reverse, ...this.pace() }), this)
       if (reverse) records.reverse()
       if (!this.process.isAlive) return
       this.finished.push({ what: `reading${reverse ? ' in reverse' : ''}`, records })
       if (log.flumelog.id !== id) return
       model.check(records, { who: `${this.name} reads${reverse ? ' in reverse' : ''}`, expected, deleted, id })
+    })
+  }
+
+  /** @returns {{ expected: Set<Entry>, deleted: Set<Entry> }} what this process certainly gets, and what it does not get any more */
+  known () {
+    const { role, log, simulation: { model } } = this
+    // other processes are told of what is acknowledged and deleted a little later
+    const isFirst = role === 'alone' || log.flumelog.role === 'owner'
+    const isIts = (writer) => isFirst || (role === 'shared' && writer === this.number)
+    return {
+      expected: new Set(model.certain.filter(({ writer }) => isFirst || this.isKnown(writer))),
+      deleted: new Set([...model.entries.values()].filter(({ deletion, deletedBy }) => deletion === 'acknowledged' && isIts(deletedBy)))
+    }
+  }
+
+  /**
+   * @param {number} writer
+   * @returns {boolean} whether readers of this process get what was acknowledged to it. If the owner cannot write into `FILE.meta` how far that is,
+   *   they get it with what is acknowledged next
+   */
+  isKnown (writer) {
+    return this.role === 'shared' && writer === this.number && !this.simulation.hadFaults
+  }
+
+  /** The record before one. @param {Entry} entry */
+  getPrevious (entry) {
+    const { seq } = entry
+    this.find(`getPrevious ${seq}`, entry, () => this.log.getPrevious(seq), (entry) => entry.seq < seq, (entry, found) => entry.seq < seq && entry.seq > found)
+  }
+
+  /** The first record that is not before one. @param {Entry} entry */
+  search (entry) {
+    const { seq } = entry
+    this.find(`search ${seq}`, entry, () => this.log.search((value, its) => its - seq), (entry) => entry.seq >= seq, (entry, found) => entry.seq >= seq && entry.seq < found)
+  }
+
+  /**
+   * @param {string} what
+   * @param {Entry} from
+   * @param {() => Promise<{ seq: number, value: any }>} run
+   * @param {(entry: { seq: number }) => boolean} isRight whether it can be this one
+   * @param {(entry: { seq: number }, found: number) => boolean} isBetter whether it is to be this one, if that is there
+   */
+  find (what, from, run, isRight, isBetter) {
+    const { id } = from
+    const { log, simulation: { model } } = this
+    if (log.flumelog.id !== id) return
+    this.start(what, async () => {
+      const { expected } = this.known()
+      const { seq, value } = await run().catch((err) => {
+        if (err.code === 'flumelog:not-found') return { seq: what.startsWith('search') ? Infinity : -1, value: null }
+        throw err
+      })
+      if (!this.process.isAlive || log.flumelog.id !== id) return
+      // no record may start there any more, or not yet as far as this process knows
+      if (value === null && (from.deletion !== 'no' || !expected.has(from))) return
+      for (const other of expected) {
+        if (other.id === id && other.seq !== -1 && other.deletion === 'no' && !other.mayBeTrimmed && isBetter(other, seq)) this.problem(`${what} gave ${seq}, and not ${nameOf(other)} at ${other.seq}`)
+      }
+      if (value === null) return
+      const entry = model.entries.get(String(value))
+      if (entry === undefined) return this.problem(`${what} gave a record at ${seq} that nobody has appended`)
+      if (!isRight({ seq }) || (entry.id === id && entry.seq !== -1 && entry.seq !== seq)) this.problem(`${what} gave ${nameOf(entry)} at ${seq}`)
+    })
+  }
+
+  // Cursors
+
+  /**
+   * Reads on from a cursor, and commits one of the records.
+   * @param {import('./cursor-model').CursorModel} model
+   * @param {number} limit
+   * @param {boolean} sync
+   * @param {boolean} closes
+   */
+  consume (model, limit, sync, closes) {
+    const { log, simulation } = this
+    const { random } = simulation
+    const what = `cursor ${model.name}`
+    if (this.cursors.has(model.name)) return
+    this.cursors.add(model.name)
+    const part = random()
+    this.start(what, async () => {
+      const cursor = log.cursor(model.name)
+      try {
+        await cursor.ready()
+        if (!this.process.isAlive) return
+        const { expected } = this.known()
+        const { id } = log.flumelog
+        const records = await collect(cursor.stream({ limit, fromStart: true }), this)
+        if (!this.process.isAlive) return
+        const last = records.at(-1)?.seq ?? -1
+        const isAll = records.length < limit
+        const isReached = (entry) => isAll || (entry.id === id && log.flumelog.id === id && entry.seq !== -1 && entry.seq < last)
+        const given = records.map(({ text }) => /** @type {Entry} */ (simulation.model.entries.get(text)))
+        if (given.includes(/** @type {any} */ (undefined))) return this.problem(`${what} gave a record that nobody has appended`)
+        model.gave(given, { who: this.name, expected: [...expected].filter(isReached), problem: (problem) => simulation.world.problem(problem) })
+        if (records.length > 0) {
+          const index = Math.floor(part * records.length)
+          const done = model.commit(given[index])
+          await cursor.commit(records[index].seq, sync ? { sync } : {})
+          if (!this.process.isAlive) return
+          done(sync || simulation.options.sync === 'always')
+          this.note(`${what} is at ${records[index].seq}`)
+        }
+        if (!closes) return
+        await cursor.close()
+        if (this.process.isAlive) model.synced()
+      } catch (err) {
+        if (!this.process.isAlive || err.code !== 'flumelog:invalid' || simulation.compactions < 2) throw err
+        // nobody has moved it in time: it is lost, and starts again
+        this.note(`${what}: ${err.message}`)
+        model.reset()
+        await cursor.commit(-1, { rewind: true })
+      } finally {
+        this.cursors.delete(model.name)
+      }
+    })
+  }
+
+  // Backups
+
+  /**
+   * @param {import('./simulation').Backup} backup
+   * @param {boolean} full
+   */
+  backup (backup, full) {
+    const { log, simulation, process } = this
+    if (backup.user?.isAlive) return
+    backup.user = process
+    this.start(`backup ${backup.target}${full ? ', full' : ''}`, async () => {
+      try {
+        const { expected, deleted } = this.known()
+        const result = await log.backup(backup.target, { full })
+        if (!process.isAlive) return
+        this.note(`backed up: ${JSON.stringify(result)}`)
+        backup.expected = expected
+        backup.deleted = deleted
+        for (const entry of expected) entry.isDurable = true
+        await this.checkBackup(backup)
+      } catch (err) {
+        if (!process.isAlive || err.code !== 'flumelog:invalid' || full || simulation.compactions === 0) throw err
+        // nothing of it is left in the log, or it is from before two compactions
+        this.note(err.message)
+        backup.needsFull = true
+      } finally {
+        backup.user = null
+      }
+    })
+  }
+
+  /**
+   * It has what the log had when it was made, and can be restored.
+   * @param {import('./simulation').Backup} backup
+   */
+  async checkBackup ({ target, expected, deleted }) {
+    const { simulation, process } = this
+    const { model, readOptions } = simulation
+    const { open } = process.require('./promises')
+    const backup = await open(target, { ...readOptions, readOnly: true })
+    const records = await collect(backup.stream(), this)
+    const { id } = backup.flumelog
+    await backup.close()
+    if (process.isAlive) model.check(records, { who: `${this.name}, backup`, expected, deleted, id })
+    return records
+  }
+
+  /** @param {import('./simulation').Backup} backup */
+  restore (backup) {
+    const { simulation, process } = this
+    this.start(`restore ${backup.target}`, async () => {
+      const { open } = process.require('./promises')
+      // what a backup that was interrupted has left
+      const recovered = await open(backup.target, { ...simulation.readOptions, blockSize: simulation.blockSize })
+      await recovered.close()
+      const records = await this.checkBackup({ ...backup, deleted: new Set() })
+      const file = '/data/restored/log'
+      await process.require('./maintenance').restore(backup.target, file, { force: true })
+      const log = await open(file, { ...simulation.readOptions, readOnly: true })
+      const restored = await collect(log.stream(), this)
+      await log.close()
+      if (JSON.stringify(restored) !== JSON.stringify(records)) this.problem(`${restored.length} records were restored of ${records.length}`)
+    })
+  }
+
+  /** Opens the log for a moment, as commands do, and ends. @param {number[]} sizes of what it appends */
+  runCommand (sizes) {
+    const { process, simulation } = this
+    this.isCommand = true
+    this.start('command', async () => {
+      await this.opened
+      if (this.log !== null && process.isAlive) {
+        this.read(false)
+        if (sizes.length > 0) this.append(sizes.length, {}, sizes)
+        this.close()
+        await new Promise(resolve => { this.onclosed = resolve })
+      }
+      if (process.isAlive) simulation.world.kill(process, 'at its end')
     })
   }
 
@@ -220,7 +467,7 @@ class Member {
     if (id !== before) return
     this.start(`get ${seq}`, async () => {
       const isDeleted = this.role === 'alone' && entry.deletion === 'acknowledged'
-      const isKnown = this.role === 'alone' || log.flumelog.role === 'owner' || entry.writer === this.number
+      const isKnown = this.role === 'alone' || log.flumelog.role === 'owner' || this.isKnown(entry.writer)
       let value = ''
       try {
         value = String(await log.get(seq))

@@ -145,7 +145,8 @@ class Model {
     this.checkBatches(seen, who)
     for (const entry of entries) {
       if (seen.has(entry)) Object.assign(entry, { seq: seen.get(entry), id, state: 'acknowledged' })
-      else if (entry.state === 'unknown') this.entries.delete(entry.text)
+      // what is deleted or trimmed may have been there, and is in a backup
+      else if (entry.state === 'unknown' && entry.deletion === 'no' && !entry.mayBeTrimmed) this.entries.delete(entry.text)
       else if (entry.state === 'acknowledged' && entry.deletion === 'asked') entry.deletion = 'acknowledged'
     }
     return seen

@@ -38,6 +38,8 @@ class Process {
     this.servers = new Set()
     /** @type {Set<any>} */
     this.watchers = new Set()
+    /** What its callbacks have thrown, and nobody has caught yet. */
+    this.thrown = new Set()
     /** Calls of `fs` after which it is killed, in the middle of what it does. */
     this.callsToLive = Infinity
     this.calls = new Calls(this)
@@ -184,8 +186,15 @@ class Process {
       trim: (fd, offset, length) => new Promise((resolve, reject) => this.callLater('punch', [fd], () => this.calls.punch(fd, offset, length), (err) => err ? reject(err) : resolve(undefined))),
       sparse: async () => {}
     }
+    // that of Node.js calls back outside of this process
+    const callbackify = (run) => (...args) => {
+      const cb = args.pop()
+      const answer = (err, result) => process.nextTick(() => this.run(() => cb(err, result)))
+      run(...args).then((result) => answer(null, result), (err) => answer(err))
+    }
     const own = {
       fs,
+      util: { ...require('util'), callbackify },
       net: localSockets(this),
       perf_hooks: { performance: { now: () => world.timeline.now() } },
       crypto: {

@@ -4,38 +4,52 @@
 
 const { World } = require('./world')
 const { Member } = require('./member')
+const { CursorModel } = require('./cursor-model')
 const { Model, nameOf } = require('./model')
 const { randomFrom } = require('../random')
 
 /** Milliseconds of simulated time in which every call has an answer when nothing goes wrong any more. */
 const PATIENCE = 120_000
 /** Files that may be beside a log that was closed. */
-const BESIDE = /^(log|log\.(meta|offset-map|unfinished|unfinished\.offset-map|cut-\d+(\.\d+)?|cursor-[a-z]+))$/
+const BESIDE = /^(log|log\.(meta|offset-map|unfinished|unfinished\.offset-map|cut-\d+(\.\d+)?|cursor-[a-z]+(\.(new|unfinished))?)|restored)$/
 
 /** How often things are done, relative to each other. */
-const WEIGHTS = { append: 40, delete: 8, deleteRange: 3, sync: 4, compact: 3, trim: 2, close: 1, get: 12, read: 8, follow: 2, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failSync: 0.1 }
+const WEIGHTS = { append: 40, delete: 8, deleteRange: 3, sync: 4, compact: 3, compactKeeping: 1, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failSync: 0.1 }
 /** What a log that is read only does, too. */
-const OF_READERS = ['close', 'get', 'read', 'follow', 'killSoon']
+const OF_READERS = ['close', 'get', 'getPrevious', 'search', 'read', 'follow', 'consume', 'backup', 'exit', 'killSoon']
 /** What happens to any process, whatever it does. */
-const OF_THE_WORLD = ['kill', 'stop', 'cutPower', 'fillDisk', 'failCalls', 'failSync']
+const OF_THE_WORLD = ['kill', 'stop', 'command', 'cutPower', 'fillDisk', 'failCalls', 'failSync']
 /** What a call of the system that changes or reads a file may fail with. */
 const CHANGES = ['write', 'writev', 'open', 'rename', 'ftruncate', 'unlink', 'punch', 'writeFile', 'read', 'readv']
 /** Calls of a process without an answer. */
 const MAX_PENDING = 50
+
+/**
+ * @typedef {object} Backup
+ * @property {string} target
+ * @property {Set<import('./model').Entry>} expected what was in the log when it was made last
+ * @property {Set<import('./model').Entry>} deleted what was deleted in it then
+ * @property {import('./process').Process | null} user the process that changes it
+ * @property {boolean} needsFull
+ */
 
 class Simulation {
   /** @param {number} seed */
   constructor (seed) {
     this.seed = seed
     const world = this.world = new World(seed)
+    Simulation.current = this
     const { random } = world
     this.random = random
     this.filename = '/data/log'
     this.calls = 0
-    this.hadFaults = false
     this.hadCrash = false
     this.operations = 0
     this.members = 0
+    /** Calls of `compact`. */
+    this.compactions = 0
+    this.cursors = ['mailer', 'indexer'].map(name => new CursorModel(name))
+    this.backups = ['/backups/one', '/backups/two'].map(target => /** @type {Backup} */ ({ target, expected: new Set(), deleted: new Set(), user: null, needsFull: false }))
     /** @type {Member[]} */
     this.all = []
     const large = random() < 0.3
@@ -55,6 +69,9 @@ class Simulation {
     this.isShared = random() < 0.6
     this.largest = this.blockSize - 14
     world.lostEvents = random.pick([0, 0, 0.1, 1])
+    world.shortWrites = random.pick([0, 0, 0, 0.02, 0.3])
+    // one that writes too little counts as a full disk
+    this.hadFaults = world.shortWrites > 0
     world.slowness = random.pick([0, 0.01, 0.05])
     // some things often, some never: what is rare together is common in some runs
     this.weights = Object.entries(WEIGHTS).map(([name, weight]) => /** @type {[string, number]} */ ([name, weight * random.pick([0, 0.3, 1, 1, 3])]))
@@ -81,7 +98,7 @@ class Simulation {
     if (err.code === 'ENOENT' && what === 'open') return member.role === 'reader'
     // another process has appended it, or moved it, and this one is told a little later
     if (err.code === 'flumelog:not-found') return member.role !== 'alone' && member.log?.flumelog.role !== 'owner'
-    return what === 'compact' && err.code === 'flumelog:invalid' && err.message.includes('is being compacted already')
+    return what.startsWith('compact') && err.code === 'flumelog:invalid' && /is being compacted already|of another one/.test(err.message)
   }
 
   /** @param {import('./process').Process} process */
@@ -107,6 +124,9 @@ class Simulation {
       this.step()
       await world.run(() => false, this.random.pick(this.pauses))
     }
+    // most of what is not durable shows only then
+    this.random = randomFrom(this.seed * 1009 - 1)
+    if (world.problems.length === 0 && this.random() < 0.5) this.cutPower()
     if (world.problems.length === 0) await this.heal()
     return world.problems
   }
@@ -115,24 +135,30 @@ class Simulation {
     const member = new Member(this, ++this.members, role)
     this.all.push(member)
     member.open()
+    return member
   }
 
   get alive () {
     return this.all.filter(({ process }) => process.isAlive)
   }
 
+  /** Without those that end by themselves. */
+  get lasting () {
+    return this.alive.filter(({ isCommand }) => !isCommand)
+  }
+
   step () {
     const { random } = this
     this.operations++
-    if (this.alive.length === 0) return this.add(this.isShared ? 'shared' : 'alone')
-    const shut = this.alive.filter(({ log, isBusy, process }) => log === null && !isBusy && !process.isStopped)
+    if (this.lasting.length === 0) return this.add(this.isShared ? 'shared' : 'alone')
+    const shut = this.lasting.filter(({ log, isBusy, process }) => log === null && !isBusy && !process.isStopped)
     if (shut.length > 0 && random() < 0.2) return random.pick(shut).open()
-    const open = this.alive.filter(({ isOpen, process }) => isOpen && !process.isStopped)
+    const open = this.lasting.filter(({ isOpen, process }) => isOpen && !process.isStopped)
     if (open.length === 0) return
     const member = random.pick(open)
     if (member.isBroken) return member.close()
     const name = this.draw()
-    if (OF_THE_WORLD.includes(name)) this[name](random.pick(this.alive))
+    if (OF_THE_WORLD.includes(name)) this[name](random.pick(this.lasting))
     else if (member.pending.size <= MAX_PENDING && (member.role !== 'reader' || OF_READERS.includes(name))) this[name](member)
   }
 
@@ -147,6 +173,45 @@ class Simulation {
   sync (member) { member.sync() }
   compact (member) { member.compact() }
   read (member) { member.read(this.random() < 0.3) }
+
+  compactKeeping (member) {
+    if (member.log.flumelog.role !== 'client') member.compactKeeping(this.random())
+  }
+
+  getPrevious (member) {
+    const entry = this.known(member)
+    if (entry !== null) member.getPrevious(entry)
+  }
+
+  search (member) {
+    const entry = this.known(member)
+    if (entry !== null) member.search(entry)
+  }
+
+  consume (member) {
+    const { random } = this
+    member.consume(random.pick(this.cursors), 1 + random.below(random() < 0.3 ? 1000 : 10), random() < 0.1, random() < 0.5)
+  }
+
+  backup (member) {
+    const backup = this.random.pick(this.backups)
+    member.backup(backup, backup.needsFull || this.random() < 0.2)
+  }
+
+  /** A command beside the others, which does not share the log. */
+  command () {
+    const { random } = this
+    const isReader = random() < 0.5
+    const member = this.add(isReader ? 'reader' : 'alone')
+    member.runCommand(isReader ? [] : Array.from({ length: random.below(4) }, () => 12 + random.below(this.largest - 12)))
+  }
+
+  /** A process ends without waiting for what it has called. */
+  exit (member) {
+    if (member.role !== 'reader') this.append(member)
+    this.world.kill(member.process, 'by itself')
+    this.add(member.role)
+  }
 
   get (member) {
     const entry = this.known(member)
@@ -219,10 +284,11 @@ class Simulation {
 
   cutPower () {
     const { world, model } = this
-    const roles = this.alive.map(({ role }) => role)
+    const roles = this.lasting.map(({ role }) => role)
     world.cutPower()
     world.disk.capacity = Infinity
     model.powerCut()
+    for (const cursor of this.cursors) cursor.powerCut()
     for (const role of roles) this.add(role)
   }
 
@@ -260,15 +326,17 @@ class Simulation {
     const { world } = this
     world.note('nothing goes wrong from here on')
     world.lostEvents = 0
+    world.shortWrites = 0
     world.disk.capacity = Infinity
     world.fault = () => null
     for (const { process } of this.alive) {
       process.continue()
       process.callsToLive = Infinity
     }
-    if (!this.alive.some(({ role }) => role !== 'reader')) this.add(this.isShared ? 'shared' : 'alone')
+    if (!this.lasting.some(({ role }) => role !== 'reader')) this.add(this.isShared ? 'shared' : 'alone')
     const isQuiet = () => this.alive.every(({ pending }) => pending.size === 0)
     await this.settle('calls', isQuiet)
+    for (const { process } of this.alive) for (const err of process.thrown) world.problem(`not thrown again: ${err.message}`)
     // one that has missed two compactions finds out, and opens the log again
     for (let tries = 0; tries < 3; tries++) {
       for (const member of this.alive) if (member.isBroken && member.log !== null) member.close()
@@ -282,6 +350,10 @@ class Simulation {
     }
     if (world.problems.length > 0) return
     await this.checkAll()
+    for (const backup of this.backups) {
+      if (backup.expected.size > 0) this.lasting[0].restore(backup)
+      await this.settle('restore', isQuiet)
+    }
     for (const member of this.alive) if (member.log !== null) member.close()
     await this.settle('close', isQuiet)
     // an owner of which an fsync has failed leaves its recovery point to the next opening
@@ -407,5 +479,8 @@ function difference (one, other) {
   const less = other.filter(({ text }) => !a.has(text)).map(({ seq, text }) => `-${seq} ${text.slice(0, 12)}`)
   return [...more, ...less].slice(0, 10).join(', ') || 'other seqs'
 }
+
+/** The run in progress. @type {Simulation | null} */
+Simulation.current = null
 
 module.exports = { Simulation }

@@ -28,6 +28,8 @@ class World {
     this.processes = new Set()
     /** The share of changes of a file that its watchers are not told of. */
     this.lostEvents = 0
+    /** The share of writes that write less than all. */
+    this.shortWrites = 0
     /** The share of latencies that are a hundred times as long. */
     this.slowness = 0.01
     /** Why a call of the system fails; null: it does not. @type {(owner: Process, name: string, args: any[]) => string | null} */
@@ -97,6 +99,7 @@ class World {
   }
 
   uncaught (process, err) {
+    if (process.thrown.delete(err)) return
     this.problem(`process ${process.pid}: uncaught exception: ${err?.stack ?? err}`)
   }
 

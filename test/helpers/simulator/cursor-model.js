@@ -1,0 +1,77 @@
+'use strict'
+
+// What a named cursor promises: it is at a position that was committed, at the last one that survives a crash or a later one, and it gives each
+// record after its position.
+
+const { nameOf } = require('./model')
+
+/** @typedef {import('./model').Entry} Entry */
+
+class CursorModel {
+  /** @param {string} name */
+  constructor (name) {
+    this.name = name
+    /** What was given in front of the positions that were committed, in order. @type {Entry[]} */
+    this.done = []
+    /** How many of them are behind the position: after a power cut, after a kill, and at most. */
+    this.durable = this.acknowledged = this.asked = 0
+    /** Whether the position may be lost, as after two compactions that its holder did not follow. */
+    this.mayBeLost = false
+  }
+
+  /**
+   * What was given after the position.
+   * @param {Entry[]} given
+   * @param {object} about
+   * @param {string} about.who
+   * @param {Iterable<Entry>} about.expected what is in the log for certain
+   * @param {(problem: string) => void} about.problem
+   */
+  gave (given, { who, expected, problem }) {
+    const seen = new Set(given)
+    for (const entry of this.done.slice(0, this.acknowledged)) {
+      if (seen.has(entry)) problem(`${who}: ${nameOf(entry)} again, though the cursor ${this.name} was committed after it`)
+    }
+    const done = new Set(this.done.slice(0, this.asked))
+    for (const entry of expected) {
+      if (!seen.has(entry) && !done.has(entry) && entry.deletion === 'no' && !entry.mayBeTrimmed) problem(`${who}: the cursor ${this.name} has passed over ${nameOf(entry)}`)
+    }
+    // where it is now: it has given the first that is after its position
+    const at = this.done.findIndex(entry => seen.has(entry))
+    if (at !== -1) this.asked = at
+    this.done.length = this.asked
+    this.done.push(...given)
+  }
+
+  /**
+   * A commit of the record that was given as number `count`.
+   * @param {Entry} entry
+   * @returns {(isDurable: boolean) => void} to be called when it is answered
+   */
+  commit (entry) {
+    const count = this.done.indexOf(entry) + 1
+    this.asked = count
+    return (isDurable) => {
+      this.acknowledged = Math.max(this.acknowledged, count)
+      if (isDurable) this.durable = this.acknowledged
+      // a power cut cannot take a record in front of a position
+      for (const each of this.done.slice(0, count)) each.isDurable = true
+    }
+  }
+
+  synced () {
+    this.durable = this.acknowledged
+  }
+
+  powerCut () {
+    this.acknowledged = this.durable
+  }
+
+  /** It starts at the beginning again. */
+  reset () {
+    this.done = []
+    this.durable = this.acknowledged = this.asked = 0
+  }
+}
+
+module.exports = { CursorModel }
