@@ -284,6 +284,8 @@ class EarlierBackup {
     if (!this.hasPoint) return
     this.end = await this.io.size()
     this.metadata.append({ ...await this.place([], this.start), closed: true, dropped: Number.MAX_SAFE_INTEGER })
+    // behind the recovery point, recovery would take a deleted record for a torn one
+    await this.metadata.sync()
     this.hasPoint = false
   }
 

@@ -95,7 +95,7 @@ async function copyAll (source, file, work) {
  * @param {import('./earlier-backup').EarlierBackup | null} earlier
  */
 async function takeName (source, unfinished, name, target, earlier) {
-  const origin = await originOf(promises(source.file), source.file.location?.path ?? null)
+  const origin = await originOf(promises(source.file), source.file.location?.path ?? null, source.blockSize)
   if (earlier !== null) {
     // it is valid without the files beside it then
     await earlier.recover(earlier.size)

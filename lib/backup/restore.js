@@ -97,7 +97,7 @@ async function restoreAs (name, file, extent, source, { force = false }, work) {
     await removeUnfinished(name)
     const { copied } = await writeCopy(extent, unfinished, source, {}, work, async ({ lost }) => {
       if (lost.length > 0) throw errors.corruptBackup(extent.filename ?? source, lost[0])
-      const origin = await originOf(extent.io, source)
+      const origin = await originOf(extent.io, source, extent.blockSize)
       if (replaced !== null) return replace(replaced, name, origin)
       if (force) await removeStale(name)
       await putBeside(name, unfinished, origin)

@@ -43,7 +43,7 @@ async function copy (file, target, options) {
         mustBeFree(name, target)
         // what is appended to a shorter one would get offsets that deleted records had
         const isMoved = moved || size < extent.end
-        await putBeside(name, unfinished, isMoved ? anotherOrigin() : await originOf(extent.io, source))
+        await putBeside(name, unfinished, isMoved ? anotherOrigin(extent.blockSize) : await originOf(extent.io, source, extent.blockSize))
         await finishAs(unfinished, () => linkNew(unfinished, name, target)).catch(async (err) => {
           await removeBeside(name)
           throw err

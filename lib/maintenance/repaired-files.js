@@ -34,7 +34,7 @@ async function targetOf (file) {
  * @returns {Promise<Names>}
  */
 async function linkRepaired (extent, file, unfinished, isMoved) {
-  const origin = isMoved ? anotherOrigin() : await originOf(extent.io, file)
+  const origin = isMoved ? anotherOrigin(extent.blockSize) : await originOf(extent.io, file, extent.blockSize)
   const copy = await finishAs(unfinished, () => linkAs(unfinished, `${file}.repaired`, name => putBeside(name, unfinished, origin)))
   return { copy, original: file }
 }
@@ -52,7 +52,7 @@ async function replace (extent, file, isMoved) {
   inheritByName(unfinished, await fs.promises.stat(file))
   await extent.io.checkPath()
   await completeChanges(extent)
-  const origin = isMoved ? anotherOrigin() : await originOf(extent.io, file)
+  const origin = isMoved ? anotherOrigin(extent.blockSize) : await originOf(extent.io, file, extent.blockSize)
   const original = await linkAs(file, `${file}.corrupt`, async () => {})
   try {
     // not linked: FILE.meta is going to be changed

@@ -35,20 +35,27 @@ const STALE_SUFFIXES = ['.meta.new']
  * @property {number} base
  * @property {string} log
  * @property {string | null} map path of the log whose offset map it gets; null: it gets none
+ * @property {number} blockSize of the log: a copy of less than a block does not tell it
  */
 
 /**
  * @param {import('../storage/promisified-file').Io} io of a log that is open
  * @param {string | null} name its path; null: it is in a storage
+ * @param {number} blockSize of the log
  * @returns {Promise<Origin>} for a copy in which records have the same offsets
  */
-async function originOf (io, name) {
+async function originOf (io, name, blockSize) {
   const own = await readOwn(io)
-  return { ...generationOf(own?.metadata), log: own?.metadata.log ?? randomUUID(), map: name }
+  return { ...generationOf(own?.metadata), log: own?.metadata.log ?? randomUUID(), map: name, blockSize }
 }
 
-/** @returns {Origin} for a copy in which records have other offsets: nothing that has offsets of the log is to be used with it */
-const anotherOrigin = () => ({ id: randomUUID(), base: 0, log: randomUUID(), map: null })
+/**
+ * @param {number} blockSize of the log
+ * @returns {Origin} for a copy in which records have other offsets: nothing that has offsets of the log is to be used with it
+ */
+function anotherOrigin (blockSize) {
+  return { id: randomUUID(), base: 0, log: randomUUID(), map: null, blockSize }
+}
 
 /**
  * @param {string} name of the log that is replaced by FILE.unfinished; it is valid without the files beside it, and locked
@@ -114,8 +121,8 @@ async function removeBeside (name) {
  * @param {Origin} origin
  * @returns {Promise<Metadata>}
  */
-async function describe (file, { id, base, log }) {
-  const { io, blockSize, start, end } = await openExtent(pathFile(file, { readOnly: true, lock: false }))
+async function describe (file, { id, base, log, blockSize }) {
+  const { io, start, end } = await openExtent(pathFile(file, { readOnly: true, lock: false }))
   try {
     const tie = await tieAt(io.read, end, blockSize, [])
     return { log, id, base, blockSize, end, tie, records: null, start, freed: start, writer: '', closed: true, deletions: [], dropped: 0, clients: [], next: null }

@@ -35,7 +35,11 @@ async function findBlockSize (read, size, given, usual, filename, known = null, 
   const head = await read(0, Math.min(size, SAMPLE_SIZE))
   if (given !== undefined && isSealed(head, given)) return given
   // a deletion of all of the first block may have been interrupted
-  if (known !== null && (known.end ?? known.offset) !== 0) return confirmed(known.blockSize, given, filename)
+  if (known !== null && (known.end ?? known.offset) !== 0) {
+    // with less than a block in the file, it may be a guess
+    const isGuess = given !== undefined && size < Math.min(given, known.blockSize)
+    return isGuess ? given : confirmed(known.blockSize, given, filename)
+  }
 
   const { blockSize: found, end } = firstPadding(head)
   if (found !== undefined) return confirmed(found, given, filename)

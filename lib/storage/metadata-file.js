@@ -264,10 +264,18 @@ class MetadataFile {
     if (this.fd === -1) return null
     if (!this.blocking) return this.publishLater()
     setPublished(this.line, acknowledged)
-    try {
-      fs.writeSync(this.fd, this.line, 0, PUBLISHED_SIZE, 0)
-    } catch {}
+    // once more if it fails: a client reads what was acknowledged to it
+    if (!this.writeLine()) this.writeLine()
     return null
+  }
+
+  /** @returns {boolean} whether it is done */
+  writeLine () {
+    try {
+      return fs.writeSync(this.fd, this.line, 0, PUBLISHED_SIZE, 0) === PUBLISHED_SIZE
+    } catch {
+      return false
+    }
   }
 
   /** One write after the other, so that the last one stays; each takes what is acknowledged by then. */

@@ -13,6 +13,7 @@ const { open } = require('../../promises')
 const { SourceLog } = require('../../lib/backup/source-log')
 const { createLog, logBehind } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
+const { MetadataFile } = require('../../lib/storage/metadata-file')
 const { pathFile } = require('../../lib/storage/path-file')
 const { filesIn, testFolder } = require('../helpers/folder')
 const { makeLog, overwrite } = require('../helpers/logs')
@@ -748,4 +749,41 @@ test('a backup of a log that is closed meanwhile has the mode of the log, or fai
       else t.equal(fs.statSync(name + '.backup').mode & 0o777, 0o640, `after ${turns} turns`)
     }
   }
+})
+
+test('a backup of a log with less than a block has the block size of the log', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'), { blockSize: 256 })
+  await log.append('one')
+  await log.backup(file('backup'))
+  const backup = await open(file('backup'), { blockSize: 256 })
+  await backup.append(lines(20))
+  await backup.close()
+  t.equal((await verify(file('backup'))).blockSize, 256)
+  await log.close()
+})
+
+test('a later backup that is done is there after a power cut, with the records in it that are deleted in the log', async (t) => {
+  const file = testFolder(t)
+  const log = await open(file('log'), { blockSize: 256 })
+  await log.append(lines(20))
+  await log.backup(file('backup'))
+  const seqs = []
+  for (let i = 0; i < 20; i++) seqs.push(await log.append(`more ${i}`))
+  await log.del(seqs[3])
+  let left = null
+  const { replace, sync } = MetadataFile.prototype
+  t.teardown(() => Object.assign(MetadataFile.prototype, { replace, sync }))
+  // a power cut leaves what was fsynced last
+  const noting = (call) => async function (...args) {
+    await call.apply(this, args)
+    if (this.filename === file('backup.meta')) left = fs.readFileSync(this.filename)
+  }
+  Object.assign(MetadataFile.prototype, { replace: noting(replace), sync: noting(sync) })
+  t.ok((await log.backup(file('backup'))).incremental)
+  fs.writeFileSync(file('backup.meta'), left)
+  const backup = await open(file('backup'), { blockSize: 256 })
+  await backup.close()
+  t.equal((await recordsIn(file('backup'))).size, 39)
+  await log.close()
 })
