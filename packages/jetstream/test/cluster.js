@@ -13,7 +13,7 @@ withNats('a log in a stream on three servers', (file) => {
   test('a leader that is killed, restarted, stopped and continued', async (t) => {
     const servers = await startCluster(file)
     await withDisturbances(t, servers.map(({ url }) => url), { replicas: 3, timeout: 60_000 }, async (round, stream) => {
-      for (let i = 0; i < (thorough ? 20 : 2); i++) {
+      for (let i = 0; i < (thorough ? 6 : 2); i++) {
         const leader = await leaderOf(servers, stream)
         if (i % 2 === 0) {
           await round(() => leader.stop())
