@@ -11,6 +11,7 @@ const { inherit } = require('./inherit')
 const { lockIfPossible } = require('./lock')
 const { MetadataReader, named } = require('./metadata-reader')
 const { PUBLISHED_SIZE, apply, formatEntry, formatMetadata, setPublished } = require('./metadata-text')
+const { writeAll } = require('./whole-writes')
 
 /** The file grows by pages, so that what is appended on a full disk has room in the last one. */
 const PAGE_SIZE = 4096
@@ -26,7 +27,6 @@ const MAX_LOCKS = 100
 const open = promisify(fs.open)
 const close = promisify(fs.close)
 const write = promisify(fs.write)
-const writeFile = promisify(fs.writeFile)
 
 /** @typedef {import('./metadata-text').Metadata} Metadata @typedef {import('./metadata-text').Entry} Entry */
 
@@ -179,7 +179,7 @@ class MetadataFile {
       // not readable by others until it has the log's mode: it tells of the log
       fd = await open(unfinished, 'w', 0o600)
       inherit(fd, await this.logStatus())
-      await writeFile(fd, bytes)
+      await writeAll(fd, [bytes], 0)
       await datasync(fd, unfinished)
       lockIfPossible(fd)
       await this.published

@@ -96,6 +96,8 @@ test('uncached gets and small appends use synchronous I/O, except with blocking:
 
 test('a synchronous call that is incomplete or fails is repeated asynchronously', async (t) => {
   const opened = await openLog(t)
+  // it says in FILE.meta that the log is open, which has to succeed
+  await opened.log.append('a record')
   let made = 0
   const faulty = (before) => (fd, buffer, offset, length, position) => {
     if (fd <= 2) return before(fd, buffer, offset, length, position)
