@@ -141,6 +141,8 @@ class Compaction {
    */
   async create (path, factor) {
     const { blocks, writer, keep, file } = this
+    // what the last one could not remove
+    await removeUnfinished(path)
     await settleMap(path, String(this.compacting.id))
     const { blockSize, checksum } = blocks
     const headroom = factor * Math.max(MIN_HEADROOM, blocks.end - blocks.start)

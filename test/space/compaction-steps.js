@@ -29,7 +29,7 @@ for (const [i, variant] of SETTINGS.entries()) {
     const run = await prepared(folder('log'), settings, random)
     const snapshots = []
     hooks.before = (name) => unnoticed(() => {
-      if (!/rename/.test(name) && random.below(EVERY) > 0) return
+      if (snapshots.length > 0 && !/rename/.test(name) && random.below(EVERY) > 0) return
       const copy = folder(`copy-${snapshots.length}`)
       copyFiles(folder('.'), copy)
       snapshots.push({ copy, name, state: run.state() })
