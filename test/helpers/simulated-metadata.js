@@ -42,10 +42,6 @@ class SimulatedMetadata extends MetadataFile {
     return this.operation('metadata.read', () => linesOf(this.file))
   }
 
-  peek () {
-    return null
-  }
-
   async lock (acknowledged) {
     this.ensureOpen()
     this.publish(acknowledged)
