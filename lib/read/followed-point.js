@@ -186,12 +186,27 @@ class FollowedPoint {
   }
 
   /**
+   * Most often, a writer that is alive has only acknowledged more.
+   * @param {number} end of what is shown
+   * @returns {Promise<RecoveryPoint | null>} as it is then; null: it is to be read
+   */
+  async readGrown (end) {
+    const { current, blocks: { file: { metadata } } } = this
+    if (current === null || !current.isHeld || current.id !== this.patchedId || !metadata) return null
+    const { version, published } = await metadata.peek()
+    // nothing in it is of another file, since it is the one that was there before
+    if (this.current !== current || version !== current.version || published === null || published <= end) return null
+    this.current = { ...current, acknowledged: published }
+    return this.current
+  }
+
+  /**
    * @param {RecoveryPoint | null} point
    * @returns {Promise<boolean>} whether it is there still: then nothing has changed what was read since
    */
   async isStill (point) {
     const { metadata } = this.blocks.file
-    if (point !== null && metadata && await metadata.currentVersion().catch(() => '') === point.version) return true
+    if (point !== null && metadata && (await metadata.peek()).version === point.version) return true
     return (await this.read())?.id === point?.id
   }
 

@@ -163,8 +163,7 @@ class Follower {
     this.isHeld = isHeld
     if (isHeld) this.watch?.hold()
     else this.watch?.release()
-    // not on the stack of the reader, which has only just begun to wait
-    if (isHeld && (!this.isFresh || this.retryTimer !== null)) process.nextTick(() => this.poll())
+    if (isHeld && (!this.isFresh || this.retryTimer !== null)) this.poll()
   }
 
   /** @param {(err: Error | null) => void} cb called at once, unless blocks lack what was acknowledged to this process, or the log was trimmed
@@ -181,13 +180,13 @@ class Follower {
     this.poll()
   }
 
-  /** Shows what was acknowledged since the last poll; one at a time. */
+  /** Shows what was acknowledged since the last poll; one at a time, once for everybody who asks for it in this tick. */
   poll () {
     if (this.closed) return
     this.again = true
     if (this.running || this.isStopped) return
     this.running = true
-    this.pollUntilQuiet().catch(err => this.failed(err))
+    process.nextTick(() => this.pollUntilQuiet().catch(err => this.failed(err)))
   }
 
   /**
@@ -240,9 +239,13 @@ class Follower {
 
   async advance () {
     const { blocks, io, file } = this
-    await io.checkPath().catch(err => this.replaced(err))
+    if (await this.showTold()) return
     // before the size, which then includes everything that a live writer has acknowledged
-    const point = await this.point.read()
+    let point = await this.point.readGrown(blocks.end)
+    if (point === null) {
+      await io.checkPath().catch(err => this.replaced(err))
+      point = await this.point.read()
+    }
     const acknowledged = this.acknowledged(point, blocks.end)
     // the point may be that of the file to which a compaction is about to move the log: then it is far behind this one
     const isInTail = acknowledged !== null && acknowledged < (blocks.tail.number + 1) * blocks.blockSize
@@ -276,7 +279,7 @@ class Follower {
     const isOutdated = this.point.isTailOutdated && tail.error === null
     if (available < tail.end || (available === tail.end && !(isOutdated && available > 0))) return false
     // all that is new is of a live writer
-    if (!isOutdated && tail.error === null && this.isCertain(bounds) && available < blockSize) return this.extendTail(point, available)
+    if (this.canExtend(tail) && this.isCertain(bounds) && available < blockSize) return this.extendTail(point, available)
     // before the read: it may become outdated again meanwhile
     if (isOutdated) this.point.isTailOutdated = false
     const bytes = await this.readStable(point, start, available)
@@ -305,7 +308,7 @@ class Follower {
   }
 
   /**
-   * @param {import('./visible-tail').Bounds} bounds
+   * @param {Pick<import('./visible-tail').Bounds, 'limit' | 'complete'>} bounds
    * @returns {boolean} whether all that may be shown is acknowledged, or durable, and in blocks of a size that is no guess
    */
   isCertain ({ limit, complete }) {
@@ -331,32 +334,70 @@ class Follower {
   }
 
   /**
+   * What was acknowledged to this process is in the file. It is read first, so that one look at FILE.meta shows that it has not changed since.
+   * @returns {Promise<boolean>} whether there is nothing else to be shown
+   */
+  async showTold () {
+    const { blocks, told, point } = this
+    const { tail, blockSize } = blocks
+    const start = tail.number * blockSize
+    const isSimple = told > blocks.end && told < start + blockSize && start >= blocks.start && this.canExtend(tail) && point.current?.isHeld
+    if (!isSimple || !this.isCertain({ limit: told, complete: told })) return false
+    await this.readInto(tail, told - start)
+    const now = await point.readGrown(blocks.end)
+    if (now === null || Number(now.acknowledged) < told || !this.canExtend(tail) || start < blocks.start) return false
+    this.showRead(tail, told - start)
+    return now.acknowledged === told
+  }
+
+  /** @param {Block} tail */
+  canExtend (tail) {
+    return !this.point.isTailOutdated && tail.error === null
+  }
+
+  /**
    * Reads what a live writer has appended to the tail.
    * @param {RecoveryPoint | null} point that was there before
    * @param {number} end position up to which it has acknowledged appends
    * @returns {Promise<boolean>} false: nothing comes behind it
    */
   async extendTail (point, end) {
-    const { blocks, file } = this
+    const { blocks } = this
     const { tail, blockSize } = blocks
+    await this.readInto(tail, end)
+    // a deletion may have changed it while it was read
+    const isStill = await this.point.isStill(point)
+    if (isStill && !this.point.isTailOutdated && tail.number * blockSize + tail.end >= blocks.start) this.showRead(tail, end)
+    else this.again = this.isDisturbed = true
+    return false
+  }
+
+  /**
+   * Behind what readers see of the tail.
+   * @param {Block} tail
+   * @param {number} end position
+   */
+  async readInto (tail, end) {
+    const { blocks: { blockSize }, file } = this
     const from = tail.end
-    const start = tail.number * blockSize + from
     if (tail.buffer.length < blockSize) tail.setBuffer(withRoom(tail.buffer, blockSize))
-    await promised(cb => file.readSmall(start, end - from, true, (err, bytes) => {
+    await promised(cb => file.readSmall(tail.number * blockSize + from, end - from, true, (err, bytes) => {
       // valid only until the next read
       bytes?.copy(tail.buffer, from, 0, end - from)
       cb(err)
     }))
-    // a deletion may have changed it while it was read
-    const isStill = await this.point.isStill(point)
-    if (!isStill || this.point.isTailOutdated || start < blocks.start) {
-      this.again = this.isDisturbed = true
-      return false
-    }
+  }
+
+  /**
+   * @param {Block} tail
+   * @param {number} end position up to which it was read
+   */
+  showRead (tail, end) {
+    const from = tail.end
+    const start = tail.number * this.blocks.blockSize + from
     applyPatches(tail.buffer.subarray(from, end), start, this.point.patches).copy(tail.buffer, from)
     tail.end = endOfRecords(tail.buffer, from, end)
     this.noteLast(tail)
-    return false
   }
 
   /**

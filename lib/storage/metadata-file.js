@@ -76,9 +76,9 @@ class MetadataFile {
     return this.reader.read()
   }
 
-  /** @returns {Promise<string>} another one after each change that readers of blocks have to know; empty if there is no file */
-  currentVersion () {
-    return this.reader.currentVersion()
+  /** @returns {ReturnType<MetadataReader['peek']>} version: another one after each change that readers of blocks have to know */
+  peek () {
+    return this.reader.peek()
   }
 
   /**

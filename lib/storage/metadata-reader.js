@@ -12,19 +12,19 @@ const { MetadataLines, PUBLISHED_SIZE, parsePublished } = require('./metadata-te
 const MAX_READS = 10
 /** Bytes read at a time; most files have no more. A longer line is read with twice as many. */
 const READ_SIZE = 4096
-/** Bytes after the first line that tell a snapshot from others: it starts with a checksum and a random id. */
-const HEAD_SIZE = 64
 
 const fstat = promisify(fs.fstat)
 /** Reading a file that is in the page cache is faster without the thread pool. */
 const now = {
   open: (/** @type {string} */ filename) => fs.openSync(filename, 'r'),
   read: (/** @type {number} */ fd, /** @type {Buffer} */ bytes, /** @type {number} */ offset) => fs.readSync(fd, bytes, 0, bytes.length, offset),
+  stat: (/** @type {number} */ fd) => fs.fstatSync(fd),
   close: fs.closeSync
 }
 const later = {
   open: promisify((/** @type {string} */ filename, /** @type {(err: Error | null, fd: number) => void} */ cb) => fs.open(filename, 'r', cb)),
   read: async (/** @type {number} */ fd, /** @type {Buffer} */ bytes, /** @type {number} */ offset) => (await promisify(fs.read)(fd, bytes, 0, bytes.length, offset)).bytesRead,
+  stat: (/** @type {number} */ fd) => fstat(fd),
   close: promisify(fs.close)
 }
 
@@ -41,30 +41,43 @@ class MetadataReader {
   constructor (filename, blocking) {
     this.filename = filename
     this.calls = blocking ? now : later
-    /** What was read already, of the snapshot that starts with this. */
-    this.head = ''
+    /** The file that was read last: most often, it is in its place still. -1: none. */
+    this.fd = -1
+    /** What was read of it. */
     this.lines = new MetadataLines()
     /** @type {number | null} */
     this.published = null
     this.isHeld = false
+    this.page = Buffer.alloc(READ_SIZE)
+    this.line = Buffer.alloc(PUBLISHED_SIZE)
     /** Settled when it is not being read. @type {Promise<unknown>} */
     this.last = Promise.resolve()
   }
 
   /**
-   * One at a time: what is read is added to what was read before.
    * @returns {Promise<Read | null>} null: there is no file, or none that counts
    */
   read () {
-    const done = this.last.then(() => this.readCurrent())
+    return this.exclusively(() => this.readCurrent())
+  }
+
+  /**
+   * What is read is added to what was read before, so one at a time.
+   * @template T
+   * @param {() => Promise<T>} run
+   * @returns {Promise<T>}
+   */
+  exclusively (run) {
+    const done = this.last.then(run).catch(async (err) => {
+      await this.forget()
+      throw named(err, this.filename)
+    })
     this.last = done.catch(() => {})
     return done
   }
 
   /** @returns {Promise<Read | null>} */
   async readCurrent () {
-    // most often there is one, or no log
-    if (!fs.existsSync(this.filename)) return null
     for (let reads = 1; ; reads++) {
       const { isCurrent, found } = await this.readOnce()
       const isTorn = found !== null && found.isHeld && found.published === null
@@ -74,68 +87,81 @@ class MetadataReader {
 
   /** @returns {Promise<{ isCurrent: boolean, found: Read | null }>} isCurrent: the file was not replaced meanwhile */
   async readOnce () {
-    const { calls, filename } = this
-    const fd = await open(calls, filename)
-    if (fd === null) return { isCurrent: true, found: null }
-    try {
-      const { head, published: before } = this
-      const published = this.published = await this.readLines(fd)
-      // a writer that publishes is alive: asking for its lock takes longer than all the rest
-      const isPublishing = this.isHeld && head === this.head && published !== null && published !== before
-      const isHeld = this.isHeld = isPublishing || isLocked(fd)
-      // a writer that is alive unlocks the file only after another is in its place
-      const isCurrent = isHeld || await isSameFile(fd, filename)
-      const { metadata, version, size } = this.lines
-      return { isCurrent, found: metadata && { metadata: { ...metadata, deletions: [...metadata.deletions] }, version, size, published, isHeld } }
-    } catch (err) {
-      throw named(err, filename)
-    } finally {
-      await calls.close(fd)
-    }
+    const before = this.published
+    const fd = await this.readLines()
+    if (fd === -1) return { isCurrent: true, found: null }
+    const { published } = this
+    const { metadata, version, size } = this.lines
+    // a writer that publishes is alive: asking for its lock takes longer than all the rest
+    const isPublishing = this.isHeld && published !== null && published !== before
+    const isHeld = this.isHeld = isPublishing || isLocked(fd)
+    // a writer that is alive unlocks the file only after another is in its place
+    const isCurrent = isHeld || await isSameFile(fd, this.filename)
+    if (!isCurrent) await this.forget()
+    return { isCurrent, found: metadata && { metadata: { ...metadata, deletions: [...metadata.deletions] }, version, size, published, isHeld } }
   }
 
   /**
    * Reads what was appended since the last time.
-   * @param {number} fd
-   * @returns {Promise<number | null>} what is published
+   * @returns {Promise<number>} the file; -1: there is none
    */
-  async readLines (fd) {
-    const first = Buffer.allocUnsafe(READ_SIZE)
-    const text = first.toString('latin1', 0, await this.calls.read(fd, first, 0))
-    const head = text.slice(PUBLISHED_SIZE, PUBLISHED_SIZE + HEAD_SIZE)
-    if (head !== this.head) this.lines = new MetadataLines()
-    this.head = head
-    const { lines } = this
-    lines.add(text.slice(lines.size))
-    // there is more if it does not end with the zeros behind the lines
-    for (let size = READ_SIZE, rest = text.slice(Math.min(lines.size, text.length)); text.length === READ_SIZE && !rest.includes('\0');) {
+  async readLines () {
+    const { calls } = this
+    if (this.fd !== -1 && (await calls.stat(this.fd)).nlink === 0) await this.forget()
+    if (this.fd === -1) await this.open()
+    const { fd, lines, page } = this
+    if (fd === -1) return -1
+    // most files have no more than a page
+    const isShort = lines.size < READ_SIZE
+    const first = isShort ? page : this.line
+    const text = first.toString('latin1', 0, await calls.read(fd, first, 0))
+    this.published = parsePublished(text)
+    let rest = isShort ? text.slice(lines.size) : ''
+    let isAll = isShort && text.length < READ_SIZE
+    for (let size = READ_SIZE; ; size *= 2) {
       const before = lines.size
-      const bytes = Buffer.allocUnsafe(size)
-      const bytesRead = await this.calls.read(fd, bytes, before)
-      rest = bytes.toString('latin1', 0, bytesRead)
       lines.add(rest)
-      rest = rest.slice(lines.size - before)
-      if (bytesRead < size) break
-      if (lines.size === before) size *= 2
+      // there is more if it does not end with the zeros behind the lines
+      if (isAll || rest.slice(lines.size - before).includes('\0')) return fd
+      if (lines.size > before) size = READ_SIZE
+      const bytes = size === READ_SIZE ? page : Buffer.allocUnsafe(size)
+      const bytesRead = await calls.read(fd, bytes, lines.size)
+      rest = bytes.toString('latin1', 0, bytesRead)
+      isAll = bytesRead < size
     }
-    return parsePublished(text)
   }
 
-  /** @returns {Promise<string>} the version as it is now; empty if there is no file */
-  currentVersion () {
-    const done = this.last.then(async () => {
-      const { calls, filename } = this
-      const fd = await open(calls, filename)
-      if (fd === null) return ''
-      try {
-        await this.readLines(fd)
-        return this.lines.version
-      } finally {
-        await calls.close(fd)
-      }
+  async open () {
+    // most often there is one, or no log
+    if (!fs.existsSync(this.filename)) return
+    try {
+      this.fd = await this.calls.open(this.filename)
+    } catch (err) {
+      nullIfMissing(/** @type {NodeJS.ErrnoException} */ (err))
+    }
+  }
+
+  /** The file is another one, or is not read any more. */
+  async forget () {
+    const { fd } = this
+    this.fd = -1
+    this.lines = new MetadataLines()
+    this.published = null
+    this.isHeld = false
+    if (fd !== -1) await this.calls.close(fd)
+  }
+
+  /** @returns {Promise<void>} */
+  close () {
+    return this.exclusively(() => this.forget())
+  }
+
+  /** @returns {Promise<{ version: string, published: number | null }>} as it is now; an empty version if there is no file */
+  peek () {
+    return this.exclusively(async () => {
+      const fd = await this.readLines()
+      return { version: fd === -1 ? '' : this.lines.version, published: this.published }
     })
-    this.last = done.catch(() => {})
-    return done
   }
 
   /**
@@ -150,19 +176,6 @@ class MetadataReader {
     } catch (err) {
       return /** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT' ? '' : null
     }
-  }
-}
-
-/**
- * @param {typeof now | typeof later} calls
- * @param {string} filename
- * @returns {Promise<number | null>} null: there is no such file
- */
-async function open (calls, filename) {
-  try {
-    return await calls.open(filename)
-  } catch (err) {
-    return nullIfMissing(/** @type {NodeJS.ErrnoException} */ (err))
   }
 }
 

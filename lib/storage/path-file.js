@@ -113,6 +113,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     watch: (onchange) => watch(location.path, `${location.path}.meta`, onchange, clock),
     close: (cb) => io.close(() => {
       metadata?.release()
+      metadata?.reader.close().catch(() => {})
       file.close(cb)
     })
   }
