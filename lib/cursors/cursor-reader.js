@@ -72,12 +72,15 @@ class CursorReader {
     })
   }
 
-  /** @param {(err: Error | null) => void} cb called when the record at the position is known, which another process may have appended and committed */
+  /**
+   * @param {(err: Error | null) => void} cb called when the record at the position is known, which another process may have appended and committed,
+   *   in another generation of the log
+   */
   whenCaughtUp (cb) {
     const { log, position } = this.cursor
     log.whenFresh((err) => {
       const { blocks, follower } = /** @type {import('../opening').Opened} */ (log.state.opened)
-      if (err || this.isChecked || position.seq < blocks.end || follower === null || !('catchUp' in follower)) cb(err)
+      if (err || this.isChecked || position.next <= blocks.end || follower === null || !('catchUp' in follower)) cb(err)
       else follower.catchUp(cb)
     })
   }

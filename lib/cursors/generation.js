@@ -10,10 +10,11 @@ const { OffsetMap } = require('../space/offset-map')
  * @param {Position} position
  * @param {string} id of the log now
  * @param {OffsetMap | null} map of its last compaction
- * @returns {Position} the same one in the log as it is now; or as it is, if it is from before another compaction
+ * @returns {Position} the same one in the log as it is now; or as it is, if it is from before an earlier compaction, or from after a later one
  */
 function positionIn (position, id, map) {
-  if (position.id === id || map === null || map.id !== id) return position
+  // a process that has not heard of a compaction gets positions from after it: offsets grow
+  if (position.id === id || map === null || map.id !== id || position.next > map.base) return position
   if (position.seq === -1) return { id, seq: -1, next: map.base, tie: null }
   if (map.previousId !== position.id) return position
   const seq = map.at(position.seq)

@@ -154,6 +154,25 @@ tape('a cursor that a killed process has left where it was before a compaction i
   await again.close()
 })
 
+for (const compactions of [0, 1]) {
+  tape(`a reader that has not heard of the last of ${compactions + 1} compactions gives a cursor what comes after it in the log as it is now`, async (t) => {
+    const { log, file, seqs } = await logWithRecords(t)
+    await log.cursor('new').close()
+    const cursor = log.cursor('mailer')
+    await cursor.commit(seqs[0])
+    for (let i = 0; i < compactions; i++) await log.compact({ keep: () => true })
+    const reader = wrap(createLog({ ...pathFile(file, { readOnly: true, lock: false }), watch: null }, settingsOf({ readOnly: true })))
+    await collect(reader.flumelog)
+    await log.del(cursor.seq)
+    await log.compact({ keep: () => true })
+    await cursor.close()
+    for (const name of ['mailer', 'new']) t.deepEqual(await valuesOf(reader.cursor(name)), names(1, 40), name)
+    t.equal(reader.id, log.id)
+    await reader.close()
+    await log.close()
+  })
+}
+
 tape('commits that are called while the log is compacted are of the records that they were for', async (t) => {
   const { log, file, seqs } = await logWithRecords(t, 400)
   const cursor = log.cursor('mailer')
