@@ -102,7 +102,7 @@ class CursorFile {
     return await this.own(fd, unfinished, async () => {
       try {
         if (await exists(this.filename)) {
-          await fs.promises.unlink(unfinished)
+          await fs.promises.unlink(unfinished).catch(nullIfMissing)
           return false
         }
         inherit(fd, this.options.logStatus())

@@ -30,6 +30,7 @@ class FollowedPoint {
     this.onreplace = onreplace
     /** What was read last. */
     this.current = point
+    this.generation = point?.generation
     /** The id that `onreplace` was last called for. */
     this.knownId = point?.id
     /** What the file may not have yet. @type {Patch[]} */
@@ -69,7 +70,8 @@ class FollowedPoint {
 
   /** @returns {Promise<RecoveryPoint | null>} */
   async readOnce () {
-    const point = await readPoint(this.io)
+    const found = await readPoint(this.io)
+    const point = found !== null && await this.isOfSuccessor(found) ? null : found
     const { blockSize } = this.blocks
     const state = point === null ? this.stateOfLog() : undefined
     // most of the time, all that has changed is what is acknowledged
@@ -117,9 +119,8 @@ class FollowedPoint {
    */
   async startOf (point, hasMissed) {
     const { io, blocks } = this
-    if (point !== null && await this.isOfSuccessor(point)) point = null
-    else if (point?.isHeld) return point.start
-    else if (!hasMissed && !point?.start) return blocks.start
+    if (point?.isHeld) return point.start
+    if (!hasMissed && !point?.start) return blocks.start
     try {
       const size = await io.size()
       const known = Math.min(blocks.start, size)
@@ -138,11 +139,12 @@ class FollowedPoint {
 
   /**
    * @param {RecoveryPoint} point
-   * @returns {Promise<boolean>} whether it is that of the file to which a compaction has moved the log: of what was trimmed in this one
-   *   before that, it says nothing
+   * @returns {Promise<boolean>} whether it is that of the file to which a compaction has moved the log: of this one it says nothing
    */
-  async isOfSuccessor ({ offset }) {
-    return offset > this.blocks.end && offset > await this.io.size()
+  async isOfSuccessor ({ generation }) {
+    if (generation !== this.generation && await this.io.checkPath().then(() => false, () => true)) return true
+    this.generation = generation
+    return false
   }
 
   /**

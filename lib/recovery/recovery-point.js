@@ -17,6 +17,7 @@ const FIRST_ID = '0'
  * @property {number} freed up to here the blocks before `start` are known to be zeros
  * @property {string} id another one when the log was opened, deletions were recorded, or the log was trimmed
  * @property {string} version of FILE.meta
+ * @property {string} generation another one after each compaction
  * @property {string} writer another one each time the log is opened
  * @property {number} dropped the highest number of a deletion of this writer that is not listed any more: the file has it
  * @property {number | null} acknowledged up to here the writer has acknowledged appends, if it is alive; null: not known
@@ -60,10 +61,10 @@ function generationOf (own) {
  * @param {boolean} isHeld
  * @returns {RecoveryPoint}
  */
-function pointOf ({ end, blockSize, records, deletions, start, freed, writer, dropped }, version, published, isHeld) {
+function pointOf ({ id: generation, end, blockSize, records, deletions, start, freed, writer, dropped }, version, published, isHeld) {
   // what is published of another file is less
   const acknowledged = published === null ? null : Math.max(published, end)
-  return { offset: end, blockSize, records, deletions, start, freed, id: `${version}@${start}`, version, writer, dropped, acknowledged, isHeld }
+  return { offset: end, blockSize, records, deletions, start, freed, id: `${version}@${start}`, version, generation, writer, dropped, acknowledged, isHeld }
 }
 
 module.exports = { FIRST_ID, generationOf, pointOf, readOwn, readPoint }

@@ -132,23 +132,24 @@ tape('what was trimmed before a compaction is trimmed for a read-only log that h
   for (let n = 0; n < 500; n++) seqs.push(await log.append(`record ${n}`))
   await published()
   const made = pathFile(file, { readOnly: true, lock: false })
-  let gate = Promise.resolve()
-  let isWaiting = false
-  // that the path leads to the old file is known before, and looked at again behind the gate
-  const checkPath = (cb) => made.checkPath((err) => {
-    isWaiting = true
-    gate.then(() => cb(err))
-  })
-  const reader = wrap(createLog({ ...made, checkPath }, settingsOf({ readOnly: true, lock: false, cacheSize: 0 })))
+  const reader = wrap(createLog(made, settingsOf({ readOnly: true, lock: false, cacheSize: 0 })))
   const backward = reader.stream({ reverse: true })
   const live = reader.stream({ live: true, fromStart: true })
   t.equal(await next(backward), 'record 499')
   t.equal(await next(live), 'record 0')
   const { follower } = logBehind(reader.flumelog).state.opened
   await until(() => !follower.running)
+  // the next poll waits, reads of blocks do not
+  const { metadata } = made
+  const peek = metadata.peek.bind(metadata)
   let openGate
-  gate = new Promise(resolve => { openGate = resolve })
-  isWaiting = false
+  let isWaiting = false
+  const gate = new Promise(resolve => { openGate = resolve })
+  metadata.peek = () => {
+    isWaiting = true
+    metadata.peek = peek
+    return gate.then(peek)
+  }
   for (let n = 500; n < 1000; n++) seqs.push(await log.append(`record ${n}`))
   await until(() => isWaiting)
   await log.trim({ lt: seqs[700] })
