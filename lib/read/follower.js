@@ -256,9 +256,11 @@ class Follower {
     try {
       while (!this.closed && !this.isStopped && await this.readTail(point, bounds));
     } catch (err) {
-      if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EPARTIALREAD') throw err
+      // or it would be taken for read with what was deleted since
+      this.point.isTailOutdated = true
       // a writer has truncated the file since its size was read
-      this.point.isTailOutdated = this.again = this.isDisturbed = true
+      if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EPARTIALREAD') throw err
+      this.again = this.isDisturbed = true
     }
     if (this.acknowledged(this.point.current, blocks.end) !== acknowledged) this.again = true
   }

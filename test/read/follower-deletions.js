@@ -124,6 +124,31 @@ for (const checksum of [true, false]) {
   }
 }
 
+tape('the client of a shared log that could not read the file when a record was deleted does not show it later', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = promises(FlumeLog(file, { shared: true }))
+  const made = pathFile(file, { readOnly: false, lock: false })
+  let mustFail = false
+  let failures = 0
+  const read = (offset, size, cb) => {
+    if (!mustFail) return made.read(offset, size, cb)
+    failures++
+    mustFail = false
+    process.nextTick(cb, Object.assign(new Error('EIO: made to fail'), { code: 'EIO' }))
+  }
+  await owner.onReady()
+  const client = promises(createLog({ ...made, read }, settingsOf({ shared: true })))
+  const seqs = []
+  for (let i = 0; i < 3; i++) seqs.push(await client.append(data(i)))
+  t.deepEqual(await indexes(client), upTo(3))
+  mustFail = true
+  await client.del(seqs[1])
+  t.equal(failures, 1)
+  t.deepEqual(await indexes(client), upTo(3, [1]))
+  await client.close()
+  await owner.close()
+})
+
 /** What FILE.meta says. */
 const metadataIn = (file) => parseMetadata(fs.readFileSync(file + '.meta', 'latin1')).metadata
 
