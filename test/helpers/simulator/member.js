@@ -356,7 +356,8 @@ class Member {
           const done = model.commit(given[index])
           await cursor.commit(records[index].seq, sync ? { sync } : {})
           if (!this.process.isAlive) return
-          done(sync || simulation.options.sync === 'always')
+          // a reader is not told how its log is to be synced
+          done(sync || (this.role !== 'reader' && simulation.options.sync === 'always'))
           this.note(`${what} is at ${records[index].seq}`)
         }
         if (!closes) return
