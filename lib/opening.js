@@ -82,7 +82,6 @@ async function openWriter (context, io) {
   const { file, settings, records, limits, listeners, clock } = context
   // before it needs space: the disk may be full
   if (file.location) await removeUnfinished(file.location.path)
-  await file.metadata?.removeUnfinished()
   const { blockSize, found, cut, recovered, counted, generation } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
   const { id, base } = generation
   if (file.location) await settleMap(file.location.path, id)

@@ -22,6 +22,7 @@ const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { inherit } = require('../storage/inherit')
 const { MetadataFile } = require('../storage/metadata-file')
 const { pathFile } = require('../storage/path-file')
+const { writeAll } = require('../storage/whole-writes')
 const { openExtent } = require('./extent')
 
 /** Of files that were made for the log that was there. FILE.meta and cursors say by themselves of which log they are. */
@@ -140,10 +141,11 @@ async function copyMap ({ id, map: source }, name, log) {
   const found = source === null ? null : await OffsetMap.open(source, id)
   if (found === null) return
   try {
-    await fs.promises.copyFile(found.filename, name)
-    const handle = await fs.promises.open(name, 'r+')
+    const handle = await fs.promises.open(name, 'w', 0o600)
     try {
       inherit(handle.fd, await fs.promises.stat(log))
+      // not by its name, which it may just be getting
+      await writeAll(handle.fd, [found.readFile()], 0)
       await handle.sync()
     } finally {
       await handle.close()

@@ -21,18 +21,19 @@ class FollowedPoint {
   /**
    * @param {import('../storage/promisified-file').Io} io
    * @param {import('./block-cache').BlockCache} blocks its `overrides` are kept up to date
-   * @param {RecoveryPoint | null} point that was there when the log was opened
+   * @param {RecoveryPoint | null} point that was there when the log was opened, perhaps of another file
+   * @param {string | null} generation of the log in the file that is open; null: not known
    * @param {() => void} onreplace called when another one is there, or none
    */
-  constructor (io, blocks, point, onreplace) {
+  constructor (io, blocks, point, generation, onreplace) {
     this.io = io
     this.blocks = blocks
     this.onreplace = onreplace
+    this.generation = generation ?? point?.generation
     /** What was read last. */
-    this.current = point
-    this.generation = point?.generation
+    this.current = point !== null && point.generation === this.generation ? point : null
     /** The id that `onreplace` was last called for. */
-    this.knownId = point?.id
+    this.knownId = this.current?.id
     /** What the file may not have yet. @type {Patch[]} */
     this.patches = []
     /** Seqs of the records that these delete. @type {Set<number>} */
@@ -42,7 +43,7 @@ class FollowedPoint {
     /** The block size with which they were made. */
     this.patchedSize = 0
     /** The writer whose deletions up to this number are known: listed here, or in the log's file. */
-    this.known = { writer: point?.writer, number: lastNumber(point) }
+    this.known = { writer: this.current?.writer, number: lastNumber(this.current) }
     /** The log's file when there was no recovery point; undefined: not known. @type {string | undefined} */
     this.knownState = undefined
     /** The tail may have deleted records that it had not when it was read. */

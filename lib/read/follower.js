@@ -71,7 +71,7 @@ class Follower {
     this.clock = options.clock ?? systemClock
     this.acknowledged = options.acknowledged ?? acknowledgedByPoint
     this.isWhole = options.isWhole ?? (() => true)
-    this.point = new FollowedPoint(io, blocks, point, () => this.pointReplaced())
+    this.point = new FollowedPoint(io, blocks, point, this.id, () => this.pointReplaced())
     /** How often the tail was corrupt when it was read. */
     this.corruptReads = 0
     /** @type {import('../clock').Timer | null} */
@@ -544,8 +544,8 @@ class Follower {
     this.lastSeq = found.lastSeq
     this.told = 0
     this.corruptReads = 0
-    this.point = blocks.followedPoint = new FollowedPoint(io, blocks, point, () => this.pointReplaced())
-    this.point.patch(point, own, blocks.blockSize)
+    this.point = blocks.followedPoint = new FollowedPoint(io, blocks, point, map.id, () => this.pointReplaced())
+    if (this.point.current !== null) this.point.patch(point, own, blocks.blockSize)
     this.watch?.logReplaced()
     this.options.onmoved?.(map, found.lastSeq)
   }

@@ -42,6 +42,7 @@ async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole,
  *   metadata: null if there is none that belongs to the file. point: null if the log was closed
  */
 async function loadMetadata (io, size) {
+  await io.metadata?.removeUnfinished()
   const found = await io.readMetadata()
   const own = found && await ownMetadata(io.read, size, found.metadata, false)
   if (io.metadata !== null) io.metadata.load(own, found?.size ?? 0)

@@ -34,6 +34,7 @@ async function followCompaction (follower, replaced) {
   try {
     map = await OffsetMap.open(location.path, generationOf((await readOwn(ioOf(follower.io, fd)))?.metadata).id)
     if (map === null || map.previousId !== follower.id) throw replaced
+    map.load()
     const { blockSize, found, point, own } = await findEndNow(follower, fd)
     if (found.start < map.base || follower.closed) throw replaced
     isMoved = true

@@ -27,6 +27,9 @@ const CHECKSUM_AT = PAGE_SIZE - 4
 /** Checksum and blank before a line's text, newline after it. */
 const LINE_FRAME = 10
 
+/** Pages that are kept in memory: those of 350,000 runs. */
+const MAX_LOADED = 2048
+
 /** A log whose name leaves no room for the suffix has no map. */
 const NO_FILE = new Set(['ENOENT', 'ENAMETOOLONG'])
 
@@ -62,9 +65,24 @@ class OffsetMap {
     this.end = header.end
     this.pages = header.pages
     this.filename = filename
-    /** The page that was read last: lookups often follow each other. */
+    /** The page that was read last: lookups often follow each other. @type {Buffer} */
     this.page = Buffer.alloc(0)
     this.pageNumber = -1
+    /** All pages; null: they are read one by one. @type {Buffer | null} */
+    this.loaded = null
+  }
+
+  /** @returns {Buffer} all of the file */
+  readFile () {
+    const bytes = Buffer.allocUnsafeSlow((this.pages + 1) * PAGE_SIZE)
+    return bytes.subarray(0, readFully(this.fd, bytes, 0))
+  }
+
+  /** Reads all of it, unless it is large: what moves to the other file moves in one step, in which no read may fail. */
+  load () {
+    if (this.loaded !== null || this.pages > MAX_LOADED) return
+    const bytes = Buffer.allocUnsafeSlow(this.pages * PAGE_SIZE)
+    this.loaded = bytes.subarray(0, readFully(this.fd, bytes, PAGE_SIZE))
   }
 
   /**
@@ -196,16 +214,33 @@ class OffsetMap {
    */
   read (number) {
     if (number === this.pageNumber) return this.page
-    const page = this.page.length === 0 ? Buffer.allocUnsafeSlow(PAGE_SIZE) : this.page
     this.pageNumber = -1
-    const bytes = fs.readSync(this.fd, page, 0, PAGE_SIZE, (number + 1) * PAGE_SIZE)
-    if (bytes !== PAGE_SIZE || crc32(page.subarray(0, CHECKSUM_AT)) !== page.readUInt32LE(CHECKSUM_AT)) {
+    const page = this.loaded?.subarray(number * PAGE_SIZE, (number + 1) * PAGE_SIZE) ?? this.readPage(number)
+    if (page.length < PAGE_SIZE || crc32(page.subarray(0, CHECKSUM_AT)) !== page.readUInt32LE(CHECKSUM_AT)) {
       throw errors.corruptMap(this.filename, number)
     }
     this.page = page
     this.pageNumber = number
     return page
   }
+
+  /** @param {number} number from 0 */
+  readPage (number) {
+    const page = this.page.length === 0 ? Buffer.allocUnsafeSlow(PAGE_SIZE) : this.page
+    return page.subarray(0, fs.readSync(this.fd, page, 0, PAGE_SIZE, (number + 1) * PAGE_SIZE))
+  }
+}
+
+/**
+ * @param {number} fd
+ * @param {Buffer} bytes
+ * @param {number} offset
+ * @returns {number} how many there are
+ */
+function readFully (fd, bytes, offset) {
+  let size = 0
+  for (let count = -1; size < bytes.length && count !== 0; size += count) count = fs.readSync(fd, bytes, size, bytes.length - size, offset + size)
+  return size
 }
 
 /**

@@ -72,6 +72,7 @@ async function rename (compaction, tail, offsetMap) {
   const { base, file, target, writer, blocks: { blockSize } } = compaction
   const { path, folder } = /** @type {import('../storage/location').Location} */ (file.location)
   const { unfinished } = namesOf(path)
+  offsetMap.load()
   writer.journal?.startMove(writer.acknowledged, compaction.base)
   await syncFolder(folder)
   const tie = await tieAt(async (offset, size) => readAt(target.fd, offset, size), target.end, blockSize, [])

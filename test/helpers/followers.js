@@ -43,6 +43,9 @@ function writerOf (file, options, first = 1, size = undefined) {
  */
 function watched (file, { beforePoll = nothing, beforeSize = nothing, afterSize = nothing, beforeRead = nothing, afterRead = nothing }, options = {}) {
   const made = pathFile(file, { readOnly: true, lock: false })
+  const { metadata } = made
+  const peek = metadata.peek.bind(metadata)
+  metadata.peek = () => beforePoll().then(peek)
   return createLog({
     ...made,
     readSmall: (offset, size, isShared, cb) => beforeRead().then(() => made.readSmall(offset, size, false, (err, data) => afterRead().then(() => cb(err, data)))),

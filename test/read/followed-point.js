@@ -15,12 +15,12 @@ tape('a block that was read while the log was moved to another file, or taken ov
   const reads = []
   const io = /** @type {any} */ ({ readMetadata: () => new Promise(resolve => reads.push(resolve)), size: async () => 0 })
   const blocks = new BlockCache(/** @type {any} */ ({ filename: 'log' }), { blockSize: 128, checksum: true, cacheSize: 0 })
-  blocks.followedPoint = new FollowedPoint(io, blocks, pointOf(metadata, 'a', 0, true), () => {})
+  blocks.followedPoint = new FollowedPoint(io, blocks, pointOf(metadata, 'a', 0, true), null, () => {})
   for (const isWriter of [false, true]) {
     const before = /** @type {FollowedPoint} */ (blocks.followedPoint)
     const same = new Promise(resolve => before.compare(before.current, resolve))
     while (reads.length === 0) await new Promise(resolve => setImmediate(resolve))
-    blocks.followedPoint = isWriter ? null : new FollowedPoint(io, blocks, null, () => {})
+    blocks.followedPoint = isWriter ? null : new FollowedPoint(io, blocks, null, null, () => {})
     reads.shift()?.(recorded)
     t.equal(await same, false)
   }

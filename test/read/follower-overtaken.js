@@ -111,7 +111,7 @@ tape('a FILE.meta that is read slowly does not take back a deletion of a later o
   const answers = [before, after]
   const io = { size: async () => 4 * BLOCK_SIZE, readMetadata: () => new Promise(resolve => reads.push({ resolve, found: answers.shift() })) }
   const blocks = { blockSize: BLOCK_SIZE, overrides: new Map(), tail: { number: 2 }, followedPoint: null, invalidate () {}, forget () {} }
-  const point = new FollowedPoint(io, blocks, pointOf(metadata, 'a', 0, true), () => {})
+  const point = new FollowedPoint(io, blocks, pointOf(metadata, 'a', 0, true), null, () => {})
   blocks.followedPoint = point
   const turn = () => new Promise(resolve => setImmediate(resolve))
   const first = point.read()

@@ -38,6 +38,8 @@ class Process {
     this.servers = new Set()
     /** @type {Set<any>} */
     this.watchers = new Set()
+    /** Ends calls that are in progress, done or not. @type {Set<(isDone?: boolean) => void>} */
+    this.inKernel = new Set()
     /** What its callbacks have thrown, and nobody has caught yet. */
     this.thrown = new Set()
     /** Calls of `fs` after which it is killed, in the middle of what it does. */
@@ -97,6 +99,8 @@ class Process {
   kill () {
     if (!this.isAlive) return
     this.isAlive = false
+    // locks are released when the last call of the process has ended
+    for (const finish of [...this.inKernel]) finish(this.random() < 0.5)
     this.calls.closeAll()
     for (const watcher of this.watchers) watcher.close()
     for (const server of [...this.servers]) server.stop()
@@ -133,17 +137,20 @@ class Process {
     if (!this.countCall()) return
     const { world } = this
     const fault = world.faultOf(this, name, args)
-    // the kernel goes on with a call of a process that is killed or stopped
-    world.timeline.add(world.latency('file'), () => {
+    const finish = (isDone = true) => {
+      if (!this.inKernel.delete(finish)) return
       let result
       let error = fault
       try {
-        if (fault === null && (this.isAlive || this.random() < 0.5)) result = apply()
+        if (fault === null && isDone) result = apply()
       } catch (err) {
         error = err
       }
       this.after(world.latency('answer'), () => cb(error, result))
-    })
+    }
+    // the kernel goes on with a call of a process that is stopped
+    this.inKernel.add(finish)
+    world.timeline.add(world.latency('file'), () => finish())
   }
 
   /**
