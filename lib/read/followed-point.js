@@ -9,7 +9,7 @@ const layout = require('../format/layout')
 const { isZeros } = require('../format/zeros')
 const { findEnd } = require('../recovery/find-end')
 const { ownPatches } = require('../recovery/own-patches')
-const { readPoint } = require('../recovery/recovery-point')
+const { openPoint, readOwn } = require('../recovery/recovery-point')
 
 /**
  * @typedef {import('../recovery/recovery-point').RecoveryPoint} RecoveryPoint
@@ -71,8 +71,9 @@ class FollowedPoint {
 
   /** @returns {Promise<RecoveryPoint | null>} */
   async readOnce () {
-    const found = await readPoint(this.io)
-    const point = found !== null && await this.isOfSuccessor(found) ? null : found
+    const found = await readOwn(this.io)
+    const own = found !== null && await this.isOfSuccessor(found.metadata) ? null : found
+    const point = openPoint(own)
     const { blockSize } = this.blocks
     const state = point === null ? this.stateOfLog() : undefined
     // most of the time, all that has changed is what is acknowledged
@@ -82,7 +83,7 @@ class FollowedPoint {
       this.patch(point, ownPatches(point, point?.blockSize ?? blockSize), blockSize)
     }
     const hasMissed = this.mayHaveMissed(point, state)
-    const start = await this.startOf(point, hasMissed)
+    const start = own?.metadata.start ?? await this.findStart(hasMissed)
     // as above
     if (this.blocks.followedPoint !== this) return point
     if (start > this.blocks.start) this.blocks.trim(start)
@@ -114,14 +115,13 @@ class FollowedPoint {
   }
 
   /**
-   * @param {RecoveryPoint | null} point
-   * @param {boolean} hasMissed whether blocks may have been trimmed of which the point does not tell
+   * FILE.meta does not say it.
+   * @param {boolean} hasMissed whether blocks may have been trimmed since it was asked for last
    * @returns {Promise<number>} where the log starts
    */
-  async startOf (point, hasMissed) {
+  async findStart (hasMissed) {
     const { io, blocks } = this
-    if (point?.isHeld) return point.start
-    if (!hasMissed && !point?.start) return blocks.start
+    if (!hasMissed) return blocks.start
     try {
       const size = await io.size()
       const known = Math.min(blocks.start, size)
@@ -130,7 +130,7 @@ class FollowedPoint {
       // two bytes tell it of nearly every log that was not trimmed
       if (size < 2 * blocks.blockSize || !isHoleLength(layout.readLength(await io.read(0, layout.LENGTH_SIZE), 0), blocks.blockSize)) return 0
       const options = { blockSize: blocks.blockSize, checksum: true, isWhole: () => true, canHavePoint: io.hasMetadata, lastNonZero: io.lastNonZero }
-      return (await findEnd(io.read, size, point, options)).start
+      return (await findEnd(io.read, size, null, options)).start
     } catch (err) {
       // a writer has truncated the file since its size was read
       if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EPARTIALREAD') throw err
@@ -139,12 +139,12 @@ class FollowedPoint {
   }
 
   /**
-   * @param {RecoveryPoint} point
+   * @param {import('../storage/metadata-text').Generation} generation
    * @returns {Promise<boolean>} whether it is that of the file to which a compaction has moved the log: of this one it says nothing
    */
-  async isOfSuccessor ({ generation }) {
-    if (generation !== this.generation && await this.io.checkPath().then(() => false, () => true)) return true
-    this.generation = generation
+  async isOfSuccessor ({ id }) {
+    if (id !== this.generation && await this.io.checkPath().then(() => false, () => true)) return true
+    this.generation = id
     return false
   }
 

@@ -42,7 +42,14 @@ async function readOwn (io) {
  * @returns {Promise<RecoveryPoint | null>} null: the log was closed, or there is no FILE.meta that belongs to the file
  */
 async function readPoint (io) {
-  const own = await readOwn(io)
+  return openPoint(await readOwn(io))
+}
+
+/**
+ * @param {import('../storage/metadata-reader').Read | null} own
+ * @returns {RecoveryPoint | null} null: the log was closed, or there is no FILE.meta that belongs to the file
+ */
+function openPoint (own) {
   return own === null || own.metadata.closed ? null : pointOf(own.metadata, own.version, own.published, own.isHeld)
 }
 
@@ -67,4 +74,4 @@ function pointOf ({ id: generation, end, blockSize, records, deletions, start, f
   return { offset: end, blockSize, records, deletions, start, freed, id: `${version}@${start}`, version, generation, writer, dropped, acknowledged, isHeld }
 }
 
-module.exports = { FIRST_ID, generationOf, pointOf, readOwn, readPoint }
+module.exports = { FIRST_ID, generationOf, openPoint, pointOf, readOwn, readPoint }
