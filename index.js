@@ -66,6 +66,13 @@ const { createLog } = require('./lib/log')
  * @throws flumelog:invalid if an option or `file` is invalid
  */
 /**
+ * Opens a log of values of JSON, or creates it.
+ * @overload
+ * @param {string | RandomAccessStorage} file
+ * @param {Options<any> & { codec: 'json' }} options
+ * @returns {Log<any>}
+ */
+/**
  * Opens a log of Buffers, or creates it.
  *
  * @overload

@@ -490,6 +490,13 @@ class FlumeLog {
  * @returns {Promise<FlumeLog<T>>}
  */
 /**
+ * Opens a log of values of JSON, or creates it.
+ * @overload
+ * @param {string | RandomAccessStorage} file
+ * @param {Options<any> & { codec: 'json' }} options
+ * @returns {Promise<FlumeLog<any>>}
+ */
+/**
  * Opens a log of Buffers, or creates it.
  * @overload
  * @param {string | RandomAccessStorage} file

@@ -1,7 +1,7 @@
 'use strict'
 
 // Runs all benchmarks in the full size, and writes what is published: report.md, check.md, the charts, and the comparison in
-// README.md, all of them from the same results. With --results FILE, it runs nothing, and reports the results in that
+// docs/comparison.md, all of them from the same results. With --results FILE, it runs nothing, and reports the results in that
 // file; with several, those of several versions of Node.js side by side. With names and --page NAME, it writes a page about these alone.
 
 const fs = require('fs')
@@ -14,21 +14,21 @@ const { isMeasured, comparisonTable, withComparison } = require('./helpers/compa
 const { reportPage, partPage } = require('./helpers/report-page')
 const { checkPage } = require('./helpers/check-page')
 
-const README = path.join(__dirname, '..', 'README.md')
-/** Charts shown in README. */
-const README_CHARTS = ['comparison', 'burst']
+const COMPARISON = path.join(__dirname, '..', 'docs', 'comparison.md')
+/** Charts shown there. */
+const COMPARISON_CHARTS = ['comparison', 'burst']
 
 const program = {
   usage: 'npm run bench:report -- [NAME ...] [options]',
   takesNames: true,
   own: {
     results: { value: 'FILE', multiple: true, help: 'run nothing, report the results in this file; may be repeated, for several versions of Node.js' },
-    output: { value: 'PATH', help: 'directory for the pages and charts; README.md is not changed. Default: bench' },
+    output: { value: 'PATH', help: 'directory for the pages and charts; docs/comparison.md is not changed. Default: bench' },
     page: { value: 'NAME', help: 'of some benchmarks: write NAME.md with their figures and ratios, and change no other page' },
-    readme: { value: 'FILE', help: 'page whose comparison is replaced; default: README.md' }
+    comparison: { value: 'FILE', help: 'page whose comparison is replaced; default: docs/comparison.md' }
   },
-  check ({ results, readme }) {
-    checkResults([...(results ?? []), ...(readme === undefined ? [] : [readme])])
+  check ({ results, comparison }) {
+    checkResults([...(results ?? []), ...(comparison === undefined ? [] : [comparison])])
   }
 }
 
@@ -47,8 +47,8 @@ async function main () {
   const drawn = await drawCharts(runs[runs.length - 1], output)
   write(path.join(output, 'report.md'), reportPage(runs, drawn))
   write(path.join(output, 'check.md'), checkPage(results))
-  const readme = values.readme ?? (values.output === undefined ? README : undefined)
-  if (readme !== undefined) rewrite(readme, runs, drawn)
+  const comparison = values.comparison ?? (values.output === undefined ? COMPARISON : undefined)
+  if (comparison !== undefined) rewrite(comparison, runs, drawn)
 }
 
 /** @param {string} filename */
@@ -58,15 +58,15 @@ function write (filename, text) {
 }
 
 /**
- * @param {string} readme
+ * @param {string} comparison
  * @param {import('./helpers/comparison').Run[]} runs
  * @param {import('./helpers/report-page').Drawn[]} drawn
  */
-function rewrite (readme, runs, drawn) {
-  if (!runs.every(({ figures }) => isMeasured(figures))) return console.error(`${readme} is not changed: some benchmarks of its comparison were not run in the full size`)
-  const pictures = drawn.filter(({ name }) => README_CHARTS.includes(name)).map(({ title, name }) => `![${title}](bench/charts/${name}.svg)`)
+function rewrite (comparison, runs, drawn) {
+  if (!runs.every(({ figures }) => isMeasured(figures))) return console.error(`${comparison} is not changed: some benchmarks of its comparison were not run in the full size`)
+  const pictures = drawn.filter(({ name }) => COMPARISON_CHARTS.includes(name)).map(({ title, name }) => `![${title}](../bench/charts/${name}.svg)`)
   const text = [comparisonTable(runs), ...pictures].join('\n\n')
-  write(readme, withComparison(fs.readFileSync(readme, 'utf8'), text))
+  write(comparison, withComparison(fs.readFileSync(comparison, 'utf8'), text))
 }
 
 /**

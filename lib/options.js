@@ -27,7 +27,8 @@ const DEFAULT_BLOCK_SIZE = 65536
  * @property {number} [blockSize] bytes per block of a new file, 32 to 65536; default 65536. For an existing file
  *   its own block size is used; `flumelog:block-size` if that is not the one given
  * @property {number} [block] alias of `blockSize`, as in flumelog-aligned-offset
- * @property {Codec<T>} [codec] default: records are Buffers; Uint8Arrays and strings can be appended too
+ * @property {Codec<T> | 'json'} [codec] `'json'`: records are values of JSON. Default: records are Buffers; Uint8Arrays and strings can be
+ *   appended too
  * @property {(data: Buffer) => boolean} [validate] called by recovery for records that no checksum covers yet; those for
  *   which it returns false (or throws) count as torn; default: whether the codec can decode them
  * @property {number} [cacheSize] maximum bytes of blocks in the cache; default 64 MiB; 0: no cache
@@ -79,6 +80,8 @@ const DEFAULT_BLOCK_SIZE = 65536
  * @property {boolean} [holes] false: a block of which all records are deleted does not become a hole, so each of them can be found; no option of callers
  */
 
+/** @type {Codec<any>} */
+const JSON_CODEC = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
 /** The default codec. @type {Codec<any>} */
 const IDENTITY = { encode: value => value, decode: data => data, buffer: true }
 
@@ -102,9 +105,9 @@ function settingsOf (options) {
   if (blockSize !== undefined) {
     mustBeInteger('blockSize', blockSize, layout.MIN_BLOCK_SIZE, layout.MAX_BLOCK_SIZE)
   }
-  const codec = options.codec ?? IDENTITY
+  const codec = options.codec === 'json' ? JSON_CODEC : options.codec ?? IDENTITY
   if (typeof codec !== 'object' || typeof codec.encode !== 'function' || typeof codec.decode !== 'function') {
-    throw errors.invalid('codec must be an object with the functions encode and decode')
+    throw errors.invalid(`codec must be 'json', or an object with the functions encode and decode; it is ${format(codec)}`)
   }
   if (options.validate !== undefined && typeof options.validate !== 'function') {
     throw errors.invalid(`validate must be a function; it is ${format(options.validate)}`)

@@ -137,7 +137,7 @@ class RecordCodec {
    */
   checked (data) {
     if (!isBytes(data)) {
-      throw errors.invalid(`a record must be a Buffer, a Uint8Array or a string, or the codec must make one of it; it is ${format(data)}`)
+      throw errors.invalid(`${this.filename ?? 'the log'}: a record must be a Buffer, a Uint8Array or a string, or the codec must make one of it: open the log with codec: 'json' to store objects; it is ${format(data)}`)
     }
     if (data.length === 0) throw errors.invalid('a record must have at least one byte')
     if (!layout.isStorable(data)) {

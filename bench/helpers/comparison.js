@@ -1,6 +1,6 @@
 'use strict'
 
-// The comparison of all stores in README and at the top of the report: the most common operations, for each store that keeps
+// The comparison of all stores in docs/comparison.md and at the top of the report: the most common operations, for each store that keeps
 // what it is given.
 
 const peers = require('../peers')

@@ -1,6 +1,6 @@
 'use strict'
 
-// Checks the table in README.md that compares flumelogs: each cell is tested, with the
+// Checks the table in docs/comparison.md that compares flumelogs: each cell is tested, with the
 // installed versions.
 
 const fs = require('fs')
@@ -15,10 +15,10 @@ const { tableUnder } = require('../helpers/tables')
 const TRY = path.join(__dirname, '..', 'helpers', 'comparison', 'try.js')
 const page = (name) => fs.readFileSync(path.join(__dirname, '..', '..', name), 'utf8')
 
-tape('the table of features in README.md agrees with the results of testing each feature', async (t) => {
+tape('the table of features in docs/comparison.md agrees with the results of testing each feature', async (t) => {
   const folder = testFolder(t)
   const columns = await Promise.all(KINDS.map(({ name }) => tryAll(name, folder(name))))
-  const table = tableUnder(page('README.md'), '## Compared with other flumelogs')
+  const table = tableUnder(page('docs/comparison.md'), '## Other flumelogs')
   t.deepEqual(table[0], ['', 'this log', ...KINDS.slice(1).map(({ name }) => name)], 'the logs that are compared')
   features.forEach(({ name }, i) => {
     const cells = columns.map(column => column[i])

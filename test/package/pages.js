@@ -16,6 +16,7 @@ const { exports: entries, scripts } = require('../../package.json')
 /** Which test runs the code in each language; `null`: it is no code. */
 const RUN_BY = {
   js: 'package/pages.js',
+  mjs: 'package/pages.js',
   sh: 'package/pages.js',
   console: 'package/pages.js', // those of docs/command-line.md: bin/docs.js
   ts: 'package/types.js',
@@ -36,11 +37,22 @@ const read = (/** @type {string} */ page) => fs.readFileSync(path.join(ROOT, pag
 /** Pages for users of the core; the examples of packages are run by their tests. */
 const documented = shipped.filter(file => file.endsWith('.md'))
 
-tape('README starts with how to install the package, and an example that needs no other', (t) => {
+tape('README starts with how to install the package, and a program that needs no other and can be run again', (t) => {
   const [first, second] = blocksOf(read('README.md'))
-  t.equal(first.code, `npm install ${name}\n`)
-  t.equal(second.language, 'js')
-  t.deepEqual(second.modules, [])
+  t.equal(first.code, 'npm ci --ignore-scripts\nnpm pack\n')
+  t.ok(read('README.md').includes(`npm install ../path/to/${path.basename(tarball)}`), 'the tarball has this name')
+  t.equal(second.language, 'mjs')
+  const project = folderIn(projectWith([]))
+  fs.writeFileSync(path.join(project, 'orders.mjs'), second.code)
+  const run = () => start(project, process.execPath, ['orders.mjs']).stdout
+  t.equal(run(), saidIn(second.code).map(line => `${line}\n`).join(''))
+  t.match(read('README.md'), /Run it again, and it counts 2 orders/)
+  t.equal(run(), 'tea\n2\n')
+  t.end()
+})
+
+tape('README has at most 130 lines', (t) => {
+  t.ok(read('README.md').split('\n').length <= 131)
   t.end()
 })
 
@@ -49,7 +61,7 @@ for (const page of documented) {
     tape(`the example at ${page}:${line} runs as it stands in a project with ${['the package', ...modules].join(', ')}`, (t) => {
       const { status, stdout, stderr } = start(folderIn(projectWith(modules)), process.execPath, ['-e', code])
       t.equal(status, 0, stderr || 'it exits with code 0')
-      const said = [...code.matchAll(/console\.log\(.* \/\/ (.*)$/gm)].flatMap(match => match[1].split(' / '))
+      const said = saidIn(code)
       t.ok(said.length > 0, `its comments say what it prints, in ${language}`)
       t.deepEqual(stdout.split('\n').slice(0, -1), said)
       t.end()
@@ -84,7 +96,7 @@ for (const example of fs.readdirSync(path.join(ROOT, 'examples')).filter(example
 }
 
 tape('no two examples open the same file, so they can be pasted into one folder', (t) => {
-  const files = documented.flatMap(page => blocksOf(read(page)).filter(({ language }) => ['js', 'ts'].includes(language))
+  const files = documented.flatMap(page => blocksOf(read(page)).filter(({ language }) => ['js', 'mjs', 'ts'].includes(language))
     .flatMap(({ code }) => [...new Set([...code.matchAll(/\b(?:open|FlumeLog)\('([^']+)'/g)].map(match => match[1]))]))
   t.ok(files.length >= 10, files.join(', '))
   t.deepEqual(files.filter((file, index) => files.indexOf(file) !== index), [])
@@ -92,7 +104,7 @@ tape('no two examples open the same file, so they can be pasted into one folder'
 })
 
 tape('every entry point has an example', (t) => {
-  const examples = documented.flatMap(page => blocksOf(read(page))).filter(({ language }) => language === 'js').map(({ code }) => code)
+  const examples = documented.flatMap(page => blocksOf(read(page))).filter(({ language }) => ['js', 'mjs'].includes(language)).map(({ code }) => code)
   for (const entry of Object.keys(entries).filter(entry => entries[entry].types !== undefined)) {
     t.ok(examples.some(code => code.includes(`require('${path.posix.join(name, entry)}')`)), entry)
   }
@@ -160,6 +172,9 @@ function blocksOf (text) {
     return { language, code, line: text.slice(0, index).split('\n').length, modules }
   })
 }
+
+/** What a program prints, as its comments say. @param {string} code */
+const saidIn = (code) => [...code.matchAll(/console\.log\(.* \/\/ (.*)$/gm)].flatMap(match => match[1].split(' / '))
 
 /** @param {string} text without its code */
 const proseOf = (text) => text.replace(/^```[^]*?^```$/gm, '').replace(/`[^`\n]*`/g, '')

@@ -75,7 +75,7 @@ tape('every member and every option has documentation that editors show', (t) =>
 tape('every code of an error is typed, documented, and used', (t) => {
   const checker = checked.program.getTypeChecker()
   const pages = ['README.md', ...fs.readdirSync(path.join(ROOT, 'docs')).map(file => `docs/${file}`)].filter(file => file.endsWith('.md'))
-  const listed = pages.flatMap(page => [...fs.readFileSync(path.join(ROOT, page), 'utf8').matchAll(/^\| `(flumelog:[\w-]+)` \|/gm)].map(row => row[1]))
+  const listed = pages.flatMap(page => [...fs.readFileSync(path.join(ROOT, page), 'utf8').matchAll(/^(?:\| |### )`(flumelog:[\w-]+)`/gm)].map(row => row[1]))
   // a package may add one
   const sources = ['lib/errors.js', ...fs.readdirSync(path.join(ROOT, 'packages')).map(name => `packages/${name}/lib/errors.js`)]
   const made = sources.flatMap(file => [...fs.readFileSync(path.join(ROOT, file), 'utf8').matchAll(/createError\('(flumelog:[\w-]+)'/g)].map(call => call[1]))

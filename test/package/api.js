@@ -1,7 +1,6 @@
 'use strict'
 
-// The tables in README.md list exactly the options, members and errors of the code. Its examples
-// are run by pages.js.
+// docs/api.md has a heading for each option, member and error code, and no others. Its examples are run by pages.js.
 
 const fs = require('fs')
 const path = require('path')
@@ -9,60 +8,66 @@ const tape = require('tape')
 const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { settingsOf, DEFAULT_BLOCK_SIZE } = require('../../lib/options')
-const { tableUnder } = require('../helpers/tables')
 
 const ROOT = path.join(__dirname, '..', '..')
 const read = (name) => fs.readFileSync(path.join(ROOT, name), 'utf8')
-const readme = read('README.md')
+const page = read('docs/api.md')
 
-tape('the table of options lists every option with its default', (t) => {
-  const rows = tableUnder(readme, '## Options').slice(1)
-  t.deepEqual(names(rows), documentedIn('lib/options.js', 'Options'), 'the same as in the code')
+tape('the reference has every option with its default', (t) => {
+  const entries = entriesUnder('Options')
+  t.deepEqual(namesOf(entries), documentedIn('lib/options.js', 'Options'), 'the same as in the code')
   const defaults = { ...settingsOf({}), blockSize: DEFAULT_BLOCK_SIZE }
-  for (const [option, , value] of rows) {
-    const [name] = codesIn(option)
+  for (const { heading, text } of entries) {
+    const [name] = codesIn(heading)
+    const [, value] = /^Default: (.*)$/m.exec(text) ?? []
+    t.notEqual(value, undefined, `${name} has a default`)
     if (typeof defaults[name] === 'object' || defaults[name] === undefined) continue
     t.equal(valueOf(value), defaults[name], `${name}: ${value}`)
   }
-  for (const name of Object.keys(defaults)) t.ok(names(rows).includes(name), name)
+  for (const name of Object.keys(defaults)) t.ok(namesOf(entries).includes(name), name)
   t.end()
 })
 
-tape('the table of members lists every member of a log', (t) => {
-  const rows = tableUnder(readme, '## Members').slice(1)
+tape('the reference has every member of a log', (t) => {
+  const entries = entriesUnder('Members')
   const log = FlumeLog(new RAM())
-  t.deepEqual(names(rows), Object.keys(log).sort())
-  const [[, stats]] = rows.filter(([member]) => member === '`stats()`')
-  t.deepEqual(codesIn(stats).sort(), Object.keys(log.stats()).sort(), 'and each count of stats()')
+  t.deepEqual(namesOf(entries), Object.keys(log).sort())
+  const { text } = entries.find(({ heading }) => heading === '`stats()`')
+  t.deepEqual(codesIn(text).sort(), Object.keys(log.stats()).sort(), 'and each count of stats()')
   t.end()
 })
 
-tape('the table of stream options lists every option', (t) => {
-  const rows = tableUnder(readme, 'Options of `stream`, all of which may be combined:').slice(1)
+tape('the reference has every option of streams', (t) => {
   const range = documentedIn('lib/read/options.js', 'RangeOptions')
-  t.deepEqual(names(rows), [...range, ...documentedIn('lib/read/options.js', 'StreamOnlyOptions')].sort())
-  const [[, scan]] = tableUnder(readme, '## Members').filter(([member]) => member.startsWith('`scan('))
+  t.deepEqual(namesOf(entriesUnder('Options of streams')), [...range, ...documentedIn('lib/read/options.js', 'StreamOnlyOptions')].sort())
+  const { text } = entriesUnder('Members').find(({ heading }) => heading.startsWith('`scan('))
   const known = [...range, ...documentedIn('lib/read/options.js', 'ScanOnlyOptions')].sort()
-  t.deepEqual(codesIn(scan.split('The range: ')[1]).filter(code => code !== 'onRecord').sort(), known, 'and the table of members those of a scan')
+  t.deepEqual(codesIn(text.split('The range: ')[1]).filter(code => code !== 'onRecord').sort(), known, 'and with the member those of a scan')
   t.end()
 })
 
-tape('the table of errors lists every error code', (t) => {
-  const rows = tableUnder(readme, '## Errors').slice(1)
+tape('the reference has every error code', (t) => {
   // a package may add one
   const sources = ['lib/errors.js', ...fs.readdirSync(path.join(ROOT, 'packages')).map(name => `packages/${name}/lib/errors.js`)]
   const given = new Set(sources.flatMap(file => read(file).match(/(?<=createError\(')flumelog:[a-z-]+/g) ?? []))
-  t.deepEqual(names(rows), [...given].sort())
+  t.deepEqual(namesOf(entriesUnder('Error codes')), [...given].sort())
   const others = fs.readdirSync(path.join(ROOT, 'lib'), { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.js') && name !== 'errors.js')
     .filter(name => /createError|code: 'flumelog|\.code = /.test(read(`lib/${name}`)))
   t.deepEqual(others, [], 'no error is made outside of lib/errors.js')
   t.end()
 })
 
-/** The contents of all `code` spans in a cell; of calls, only the name. */
+/** What is under each heading of a section. @param {string} section @returns {Array<{ heading: string, text: string }>} */
+function entriesUnder (section) {
+  const [, after] = page.split(`\n## ${section}\n`)
+  const [own] = after.split('\n## ')
+  return own.split('\n### ').slice(1).map(entry => ({ heading: entry.slice(0, entry.indexOf('\n')), text: entry.slice(entry.indexOf('\n')) }))
+}
+
+/** The contents of all `code` spans of a text; of calls, only the name. */
 const codesIn = (cell) => [...cell.matchAll(/`([\w:-]+)[^`]*`/g)].map(match => match[1])
 
-const names = (rows) => rows.flatMap(([first]) => codesIn(first)).sort()
+const namesOf = (entries) => entries.flatMap(({ heading }) => codesIn(heading)).sort()
 
 /** The properties of a JSDoc type. */
 function documentedIn (file, type) {
@@ -72,7 +77,7 @@ function documentedIn (file, type) {
   return [...own.matchAll(/@property \{.*\} \[(\w+)\]/g)].map(match => match[1]).sort()
 }
 
-/** Parses a default in a table. */
+/** Parses a default. */
 function valueOf (text) {
   const [, number, unit] = /^(\d+)( MiB)?$/.exec(text) ?? []
   if (number !== undefined) return Number(number) * (unit === undefined ? 1 : 1024 * 1024)
