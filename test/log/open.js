@@ -70,7 +70,7 @@ test('invalid options throw immediately, with a message that names the option an
   const wrong = {
     blockSize: [0, 1, 31, 65537, -64, 64.5, NaN, Infinity, '64', true, {}, 64n],
     block: [0, 31, 65537, '64', NaN],
-    codec: [5, 'json', true, {}, { encode () {} }, { decode () {} }, () => {}],
+    codec: [5, 'yaml', true, {}, { encode () {} }, { decode () {} }, () => {}],
     validate: [5, 'x', {}, true],
     cacheSize: [-1, 0.5, NaN, Infinity, '5', true],
     sync: ['sometimes', 5, true, {}],
