@@ -302,7 +302,7 @@ exports.notRegular = (filename) => createError('flumelog:invalid', `${filename}:
 
 /** @param {string | null} filename */
 exports.notALog = (filename) => createError('flumelog:not-a-log',
-  `${nameOf(filename)}: not a log: neither a valid block nor enough whole records were found; check the name`, { filename })
+  `${nameOf(filename)}: not a log: neither a valid block nor enough whole records were found; check the name, or import it if another program has written it, such as flumelog-offset or async-append-only-log: flumelog import ${nameOf(filename)} NEW`, { filename })
 
 /**
  * @param {string} filename

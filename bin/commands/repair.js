@@ -61,12 +61,21 @@ async function repair (file, { json, quiet, ...options }) {
     })
     if (json) process.stdout.write(JSON.stringify(figuresOf(file, repaired), null, 2) + '\n')
     else if (!quiet) process.stdout.write(formatReport(file, repaired, options).join('\n') + '\n')
+    if (isEmpty(repaired.copied)) process.exitCode = 1
   } catch (err) {
     if (codeOf(err) !== 'flumelog:locked') throw err
     throw new UserError(await isShared(file)
       ? `${file}: several programs may share this log, and one of them has it open; repair needs it for itself: close it in all of them first`
       : `${file}: another program has this log open for writing; repair needs it for itself: close it there first`)
   }
+}
+
+/**
+ * @param {Repaired['copied']} copied
+ * @returns {boolean} whether all that was in the log was omitted
+ */
+function isEmpty (copied) {
+  return copied !== null && copied.counts.records === 0 && copied.lost.length > 0
 }
 
 /**
@@ -98,7 +107,9 @@ function formatReport (log, { report, copied, file, original }, { inPlace, compa
   const unverified = copied.salvaged.reduce((sum, { records }) => sum + records, 0)
   lines.push(`${shown(file)}: valid: ${counted(copied.counts.records, 'record')}${unverified === 0 ? '' : `, ${count(unverified)} of them UNVERIFIED`}` +
     (inPlace ? `; the old file is ${shown(original)}` : `; ${shown(original)} is unchanged`))
-  if (compact && copied.moved) {
+  if (isEmpty(copied)) {
+    lines.push(paint(stdout, 'red', 'NO RECORD WAS KEPT: no block is valid. With --salvage, records that look whole are kept, UNVERIFIED.'))
+  } else if (compact && copied.moved) {
     lines.push(paint(stdout, 'red', 'OFFSETS HAVE CHANGED: views contain offsets, so delete all views of this log to have them rebuilt'))
   } else {
     lines.push('All records kept their offsets.')

@@ -28,7 +28,7 @@ test('a file that cannot be opened is reported in one line that names it and say
       refuses(t, await run(command, missing), 1, /missing: no such file; check the name$/m, `${command} missing`)
       t.notOk(fs.existsSync(missing), 'it was not created')
     }
-    refuses(t, await run(command, text), 1, /text: not a log: neither a valid block nor enough whole records were found; check the name$/m, `${command} text`)
+    refuses(t, await run(command, text), 1, /text: not a log: neither a valid block nor enough whole records were found; check the name, or import it if another program has written it/m, `${command} text`)
     t.ok(fs.readFileSync(text).equals(words), 'the text is as it was')
   })
   await inTurns(['dump', 'append'], async (command) => {

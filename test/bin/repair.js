@@ -66,6 +66,21 @@ test('repair writes a copy in which every record of a valid block keeps its offs
   t.match((await flumelog(['repair', 'log'], { cwd: name('.') })).stdout, /^log\.repaired\.2: valid: /m, 'a copy that is there already is not written over')
 })
 
+test('a repair that keeps no record fails, and says how to keep what looks whole', async (t) => {
+  const name = testFolder(t)
+  await makeLog(name('log'), RECORDS.slice(0, 14), { blockSize: BLOCK_SIZE })
+  fs.truncateSync(name('log'), BLOCK_SIZE)
+  fs.rmSync(name('log.meta'), { force: true })
+  overwrite(name('log'), 30, 'X')
+  const { code, stdout } = await flumelog(['repair', 'log'], { cwd: name('.') })
+  t.equal(code, 1)
+  t.match(stdout, /^log\.repaired: valid: 0 records/m)
+  t.match(stdout, /NO RECORD WAS KEPT.*--salvage/)
+  const salvaged = await flumelog(['repair', 'log', '--salvage'], { cwd: name('.') })
+  t.equal(salvaged.code, 0)
+  t.match(salvaged.stdout, /^log\.repaired\.2: valid: [1-9]\d* records, [1-9]\d* of them UNVERIFIED/m)
+})
+
 test('a repaired log accepts appends, at the offset where the old one ended', async (t) => {
   const name = testFolder(t)
   const { bytes } = await makeDamaged(name('log'))

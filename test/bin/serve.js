@@ -102,7 +102,7 @@ test('serve fails with one line when it cannot open the log', async (t) => {
   await log.close()
   refuses(t, await flumelog(['serve', name('.')]), 1, /is a directory/, 'a directory')
   fs.writeFileSync(name('text'), 'no log at all\n'.repeat(50))
-  refuses(t, await flumelog(['serve', name('text')]), 1, /text: not a log: neither a valid block nor enough whole records were found; check the name$/m, 'a text')
+  refuses(t, await flumelog(['serve', name('text')]), 1, /text: not a log: neither a valid block nor enough whole records were found; check the name, or import it if another program has written it/m, 'a text')
   t.deepEqual(filesIn(name('text')), ['log', 'text'], 'no socket is left')
   fs.writeFileSync(name('log.socket'), 'a file')
   refuses(t, await flumelog(['serve', file]), 1, /log\.socket: this file is in the way of the log's socket; move it away$/m, 'a file in the way')
