@@ -96,6 +96,8 @@ async function copyAll (source, file, work) {
  */
 async function takeName (source, unfinished, name, target, earlier) {
   const origin = await originOf(promises(source.file), source.file.location?.path ?? null, source.blockSize)
+  // compacted since it was copied: another id, and a map, are true of the log now
+  if (origin.base !== source.base) throw source.blocks.trimmedAt(source.start)
   if (earlier !== null) {
     // it is valid without the files beside it then
     await earlier.recover(earlier.size)

@@ -32,6 +32,8 @@ class SourceLog {
     this.file = file
     this.filename = file.filename
     this.blockSize = blocks.blockSize
+    /** Of the generation of the log in which all of it is. */
+    this.base = blocks.base
     /** Offset of the first block; it moves if the log is trimmed while it is backed up. */
     this.start = blocks.start
     this.end = blocks.end

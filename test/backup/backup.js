@@ -9,7 +9,7 @@ const fc = require('fast-check')
 const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { restore, verify } = require('../../maintenance')
-const { open } = require('../../promises')
+const { open, wrap } = require('../../promises')
 const { SourceLog } = require('../../lib/backup/source-log')
 const { createLog, logBehind } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
@@ -17,6 +17,7 @@ const { MetadataFile } = require('../../lib/storage/metadata-file')
 const { pathFile } = require('../../lib/storage/path-file')
 const { filesIn, testFolder } = require('../helpers/folder')
 const { makeLog, overwrite } = require('../helpers/logs')
+const { collect } = require('../helpers/reading')
 const { noSmallDisk, smallDisk } = require('../helpers/full')
 const { thorough } = require('../helpers/thorough')
 
@@ -785,5 +786,33 @@ test('a later backup that is done is there after a power cut, with the records i
   const backup = await open(file('backup'), { blockSize: 256 })
   await backup.close()
   t.equal((await recordsIn(file('backup'))).size, 39)
+  await log.close()
+})
+
+test('a backup that is complete when a compaction ends is one of the log as it is then, with its id', async (t) => {
+  const name = testFolder(t)
+  const made = pathFile(name('log'), { readOnly: false, lock: true })
+  const { metadata } = made
+  const read = metadata.read.bind(metadata)
+  let before = async () => {}
+  // a full backup asks which log it is of when all is copied
+  metadata.read = async () => {
+    await before()
+    return read()
+  }
+  const log = wrap(createLog(made, settingsOf({ blockSize: 64 })))
+  const seqs = []
+  for (let i = 0; i < 40; i++) seqs.push(await log.append(`record ${i}`))
+  await log.del(seqs[3])
+  before = async () => {
+    before = async () => {}
+    await log.compact({ keep: () => true })
+  }
+  await log.backup(name('backup'))
+  t.notEqual(log.id, '0', 'it was compacted')
+  const backup = await open(name('backup'), { readOnly: true })
+  t.equal(backup.id, log.id)
+  t.deepEqual(await collect(backup.flumelog), await collect(log.flumelog))
+  await backup.close()
   await log.close()
 })
