@@ -108,8 +108,6 @@ class Compaction {
         await this.create(path, factor)
         await this.copy()
         const compacted = await writer.exclusively(() => switchOver(this))
-        await writer.durability.named
-        if (writer.failure !== null) throw writer.failure
         if (compacted !== null) {
           // the next opening does it otherwise
           await settleMap(path, compacted.id).catch(() => {})
@@ -161,9 +159,13 @@ class Compaction {
 
   /** @param {string} path */
   async undo (path) {
-    for (const fd of this.fds.splice(0)) fs.closeSync(fd)
+    this.closeFiles()
     await removeUnfinished(path)
     await settleMap(path, String(this.compacting.id))
+  }
+
+  closeFiles () {
+    for (const fd of this.fds.splice(0)) fs.closeSync(fd)
   }
 
   /** @param {number[]} numbers of blocks that were rewritten */

@@ -8,12 +8,15 @@
 //     3  the directory is fsynced, which has both                          as it was
 //     4  FILE.meta says what is true of the new file once that is the log   as it was
 //     5  the new file is renamed to the log's name                          compacted
-//     6  FILE.meta says what is true of this file only                      compacted
-//     7  the directory is fsynced, and the map gets its name                compacted
+//     6  the directory is fsynced                                           compacted
+//     7  FILE.meta says what is true of this file only                      compacted
+//     8  the map gets its name                                              compacted
 //
-// With 5, all that is in memory moves to the new file in one step, and the writer goes on: what it writes is durable after 7.
+// Until 6, a power cut can bring the log before it back: FILE.meta has to tell of both. With 7, all that is in memory moves to the new file
+// in one step, and the writer goes on.
 
 const fs = require('fs')
+const errors = require('../errors')
 const { promised } = require('../callbacks')
 const { tieAt } = require('../recovery/belonging')
 const { syncFolder } = require('../storage/directory')
@@ -76,9 +79,17 @@ async function rename (compaction, tail, offsetMap) {
   writer.journal?.startMove(writer.acknowledged, compaction.base)
   await syncFolder(folder)
   const tie = await tieAt(async (offset, size) => readAt(target.fd, offset, size), target.end, blockSize, [])
-  await writer.metadata.handOver({ end: target.end, tie, records: target.records, start: base, freed: base, blockSize, id: offsetMap.id, base }, () => {
+  await writer.metadata.handOver({ end: target.end, tie, records: target.records, start: base, freed: base, blockSize, id: offsetMap.id, base }, async () => {
     fs.renameSync(unfinished, path)
     compaction.isSwitched = true
+    try {
+      await syncFolder(folder)
+    } catch (err) {
+      // the writer has the file open that was the log, and nobody knows which one will be
+      compaction.closeFiles()
+      writer.durability.fail(errors.failed(path, err))
+      throw err
+    }
     move(compaction, tail, offsetMap)
   })
 }
@@ -102,8 +113,6 @@ function readAt (fd, offset, size) {
  */
 function move (compaction, tail, map) {
   const { writer, file, blocks, base, target, compacting } = compaction
-  const { folder } = /** @type {import('../storage/location').Location} */ (file.location)
-  writer.durability.waitForName(syncFolder(folder))
   file.moveTo?.(target.fd, base)
   const before = writer.acknowledged
   const { start } = blocks

@@ -57,8 +57,6 @@ class Durability {
     this.timer = null
     /** Called when no fsync is in progress. @type {(() => void) | null} */
     this.onquiet = null
-    /** Settled when the file's name is durable; null: it is. @type {Promise<void> | null} */
-    this.named = null
     /** @type {Error | null} */
     this.failure = null
   }
@@ -209,14 +207,6 @@ class Durability {
     this.stopTimer()
   }
 
-  /** @param {Promise<void>} named the new file has the log's name durably: until then, nothing that it gets is durable */
-  waitForName (named) {
-    const waited = named.catch(err => this.fail(errors.failed(this.file.filename, err))).then(() => {
-      if (this.named === waited) this.named = null
-    })
-    this.named = waited
-  }
-
   /**
    * @param {Done} cb
    */
@@ -248,8 +238,7 @@ class Durability {
    * @param {Done} cb
    */
   checkPath (cb) {
-    if (this.named !== null) this.named.then(() => this.failure === null ? this.checkPath(cb) : cb(this.failure))
-    else if (this.file.checkPath) this.file.checkPath(cb)
+    if (this.file.checkPath) this.file.checkPath(cb)
     else cb(null)
   }
 

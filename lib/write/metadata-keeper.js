@@ -305,7 +305,7 @@ class MetadataKeeper {
   /**
    * Another file takes the log's place, in which all that was deleted is deleted.
    * @param {Place} next of that file
-   * @param {() => void} takePlace gives it the log's name
+   * @param {() => Promise<void>} takePlace gives it the log's name, durably
    */
   handOver (next, takePlace) {
     return this.change(async (metadata) => {
@@ -313,7 +313,7 @@ class MetadataKeeper {
       metadata.append({ next })
       await metadata.sync()
       try {
-        takePlace()
+        await takePlace()
       } catch (err) {
         metadata.mustReplace = true
         throw err

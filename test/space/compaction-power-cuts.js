@@ -14,6 +14,7 @@ const { processFolder } = require('../helpers/folder')
 const { tryPowerCuts } = require('../helpers/power-cuts')
 require('../helpers/small-steps')
 const { thorough } = require('../helpers/thorough')
+const { OffsetMap } = require('../../lib/space/offset-map')
 
 const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'traced-compactor.js')
 const CUTS_PER_RUN = 25
@@ -22,7 +23,7 @@ const { values } = parseArgs({ options: { seconds: { type: 'string', default: th
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
 const folder = processFolder()
 
-tape('a power cut during a compaction leaves the log as it was, or compacted, with all that was durable', async (t) => {
+tape('a power cut during a compaction leaves the log as it was, or compacted, with all that was durable and the id that belongs to it', async (t) => {
   t.comment(`--seed ${SEED} repeats it`)
   const until = Date.now() + Number(values.seconds) * 1000
   const counts = { cuts: 0, compacted: 0, found: 0, interrupted: 0 }
@@ -37,7 +38,7 @@ tape('a power cut during a compaction leaves the log as it was, or compacted, wi
 function replay (seed, counts) {
   const root = path.join(folder, `run-${seed}`)
   // most of them while it is compacted: there are renames
-  const from = (events) => events.findIndex(({ path: name }) => String(name).endsWith('.compacting'))
+  const from = (events) => events.findIndex(({ path: name }) => String(name).endsWith('.unfinished'))
   return tryPowerCuts({ folder, root, program: [PROGRAM, path.join(root, 'log'), String(seed)], seed, cuts: CUTS_PER_RUN, from }, (replayed, left, random, told) => {
     counts.cuts++
     replayed.materialize(left, random)
@@ -47,9 +48,10 @@ function replay (seed, counts) {
 
 /** @returns {Promise<string | null>} what is wrong, also after another compaction */
 async function problemOf (file, told, counts) {
-  const problem = await problemNow(file, told, counts)
+  const wasInterrupted = fs.existsSync(file + '.unfinished')
+  const problem = await problemNow(file, told, counts) ?? await problemOfId(file, all(told, 'id').at(-1) ?? '0')
   if (problem !== null) return problem
-  if (fs.existsSync(file + '.compacting')) counts.interrupted++
+  if (wasInterrupted) counts.interrupted++
   const log = await open(file, told.find(({ what }) => what === 'settings')?.details)
   await log.compact()
   await log.close()
@@ -59,9 +61,8 @@ async function problemOf (file, told, counts) {
 
 /** @returns {Promise<string | null>} what is wrong */
 async function problemNow (file, told, counts) {
-  const all = (name) => told.filter(({ what }) => what === name).flatMap(({ details }) => details)
-  const [durable, deleting, deleted] = ['appended', 'deleting', 'deleted'].map(name => new Set(all(name)))
-  const log = await open(file, all('settings')[0])
+  const [durable, deleting, deleted] = ['appended', 'deleting', 'deleted'].map(name => new Set(all(told, name)))
+  const log = await open(file, all(told, 'settings')[0])
   const found = []
   for await (const value of log.stream({ seqs: false })) found.push(String(value))
   if (log.id !== '0') counts.compacted++
@@ -69,11 +70,29 @@ async function problemNow (file, told, counts) {
   await log.close()
   counts.found += found.length
   let at = 0
-  for (const value of all('appending')) {
+  for (const value of all(told, 'appending')) {
     if (found[at] === value) {
       if (deleted.has(value)) return `${value} was deleted`
       at++
     } else if (durable.has(value) && !deleting.has(value)) return `${value} is not there, but ${found[at]}`
   }
   return at === found.length ? null : `${found[at]} is there`
+}
+
+/**
+ * @param {string} id that the log had last
+ * @returns {Promise<string | null>} what is wrong: a user who has stored `id` with an offset has to find the record
+ */
+async function problemOfId (file, id) {
+  const log = await open(file, { readOnly: true })
+  const found = log.id
+  await log.close()
+  if (found === id) return null
+  const map = await OffsetMap.open(file, found)
+  map?.close()
+  return map?.previousId === id ? null : `the id ${id} became ${found}, and nothing says where its records are`
+}
+
+function all (told, name) {
+  return told.filter(({ what }) => what === name).flatMap(({ details }) => details)
 }

@@ -192,7 +192,7 @@ async function problemOf (file, settings, state, ids) {
   const log = await open(file, settings)
   await log.compact()
   await log.close()
-  const left = fs.readdirSync(path.dirname(file)).filter(name => name.startsWith(path.basename(file) + '.compacting'))
+  const left = fs.readdirSync(path.dirname(file)).filter(name => name.startsWith(path.basename(file) + '.unfinished'))
   if (left.length > 0) return `${left} is left`
   const after = await problemNow(file, settings, { ...state, appended: [...state.appended, 'after it'] }, new Set())
   return after && `compacted again: ${after}`

@@ -156,7 +156,7 @@ const ACTIONS = [
       const { owner } = round
       round.compact()
       if (random() < 0.5) await wait(random.below(random.pick([30, 200, 1000])))
-      else await round.switching(random.pick(['.compacting', '.offset-map']))
+      else await round.switching(random.pick(['.unfinished', '.offset-map']))
       await wait(random.below(3))
       round.kill(owner)
       await round.nextOwner(owner)

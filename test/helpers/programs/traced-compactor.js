@@ -45,6 +45,7 @@ async function main () {
     const doing = [others(), del(seqs[1]).catch(() => {}), del(seqs.at(-1)).catch(() => {})]
     await log.compact().finally(() => { state.isOver = true })
     await Promise.all(doing)
+    tell('id', log.id)
   }
   await log.close()
   tell('closed', null)
