@@ -34,7 +34,7 @@ async function finish (writer) {
  */
 async function settleFile (writer) {
   const { durability, deleter, trimmer } = writer
-  if (writer.mustTruncate) await promised(cb => writer.truncate(cb))
+  if (writer.committer.mustTruncate) await promised(cb => writer.committer.truncate(cb))
   await promised(cb => durability.syncTo(writer.acknowledged, cb))
   await deleter.flush()
   // what a failed write has left must not come back after a power cut

@@ -358,7 +358,10 @@ class Deleter {
     } catch (err) {
       failure = /** @type {Error} */ (err)
     }
-    if (failure === null) writer.rewritten(changes.map(({ block }) => block.number))
+    if (failure === null) {
+      writer.clients.rewritten()
+      writer.compaction?.rewritten(changes.map(({ block }) => block.number))
+    }
     for (const { callbacks } of changes) answer(callbacks, failure)
     this.startTimer()
   }

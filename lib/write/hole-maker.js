@@ -70,7 +70,7 @@ class HoleMaker {
     const end = start + blockSize
     if (!this.isOn || file.metadata === null || end >= writer.metadata.end || this.unsettled.has(start)) return false
     // the next owner of a shared log may have to count records there
-    return !writer.isClientWaitingFor(start, end)
+    return !writer.clients.mayAskFor(start, end)
   }
 
   /**
@@ -127,8 +127,11 @@ class HoleMaker {
 
   /** @param {Done} cb called when all blocks known to be empty are holes, and punched */
   finish (cb) {
+    const { refusal } = this.writer.appender
+    if (refusal !== null) return process.nextTick(cb, refusal)
     this.waiting.push(cb)
     this.isDue = true
+    this.writer.schedule()
   }
 
   /** A part of it, when the deleter has nothing else to do. */
