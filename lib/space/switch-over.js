@@ -20,6 +20,7 @@ const errors = require('../errors')
 const { promised } = require('../callbacks')
 const { tieAt } = require('../recovery/belonging')
 const { syncFolder } = require('../storage/directory')
+const { settleFile } = require('../write/closing')
 const { MovingTail } = require('./moving-tail')
 const { namesOf } = require('./unfinished-files')
 
@@ -39,7 +40,8 @@ async function switchOver (compaction) {
 async function copyAndMove (compaction) {
   const { writer, blocks, base, target } = compaction
   const before = blocks.end - blocks.start
-  await completeLog(writer)
+  await settleFile(writer)
+  await promised(cb => writer.durability.confirmPath(cb))
   await compaction.catchUp()
   const tail = new MovingTail(writer, target)
   try {
@@ -53,16 +55,6 @@ async function copyAndMove (compaction) {
   }
   const { records, deleted, dropped } = target
   return { id: compaction.map.ids.id, before, after: blocks.end - base, records, deleted, dropped, start: base }
-}
-
-/** @param {import('../write/writer').Writer} writer whose file gets all that it is to have, durably */
-async function completeLog (writer) {
-  const { durability, deleter, trimmer } = writer
-  if (writer.committer.mustTruncate) await promised(cb => writer.committer.truncate(cb))
-  await deleter.flush()
-  await trimmer.flush()
-  if (durability.isTruncated || deleter.hasUnsyncedZeros || trimmer.hasUnsynced) await promised(cb => durability.syncAll(cb))
-  await promised(cb => durability.confirmPath(cb))
 }
 
 /**

@@ -50,8 +50,8 @@ class Committer {
 
   /** Whether the file may be written to. Appends that are made while it is prepared can seal the block with deletions. */
   get isReady () {
-    const { metadata, deleter, durability } = this.writer
-    return !metadata.mustBeWritten && !deleter.mustPrecede() && !durability.isTruncated
+    const { metadata, deletions, durability } = this.writer
+    return !metadata.mustBeWritten && !deletions.mustPrecede() && !durability.isTruncated
   }
 
   prepare () {
@@ -66,8 +66,8 @@ class Committer {
 
   /** A power cut must not mix what a failed write has left with what is written in its place. */
   async makeReady () {
-    const { metadata, deleter, durability } = this.writer
-    if (deleter.mustPrecede()) await deleter.flush()
+    const { metadata, deletions, durability } = this.writer
+    if (deletions.mustPrecede()) await deletions.flush()
     if (durability.isTruncated) await promised(cb => durability.syncAll(cb))
     await metadata.write()
   }
@@ -250,7 +250,7 @@ class Committer {
     this.file.truncate(this.acknowledged, (err) => {
       this.mustTruncate = !!err
       this.writer.durability.truncated()
-      this.writer.deleter.truncated()
+      this.writer.deletions.truncated()
       cb(err)
     })
   }

@@ -53,6 +53,7 @@ const { Committer } = require('./committer')
 const { Packer } = require('./packer')
 const { finish } = require('./closing')
 const { Deleter } = require('./deleter')
+const { RecordedDeletions } = require('./recorded-deletions')
 const { Trimmer } = require('./trimmer')
 const { TRANSITIONS, nextStep } = require('./states')
 const { generationOf } = require('../recovery/recovery-point')
@@ -116,6 +117,7 @@ class Writer {
       freed: () => this.trimmer.durable
     })
     this.pointStep = options.syncBytes / 4
+    this.deletions = new RecordedDeletions(this)
     this.deleter = new Deleter(this, options, clock)
     this.trimmer = new Trimmer(this, options.trimBatch)
     this.runStep = this.runStep.bind(this)
