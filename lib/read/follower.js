@@ -4,24 +4,14 @@
 // file and in the recovery point beside it. When to look there, a read-only log is told by the file system, and the client
 // of a shared log by the owner: what is told late, twice or not at all changes when something is seen, never what.
 
-const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
-const { storedChecksum } = require('../format/checksum')
-const { detectBlockSize } = require('../format/block-size')
-const { isHole } = require('../format/hole')
-const layout = require('../format/layout')
 const errors = require('../errors')
 const { systemClock } = require('../clock')
-const { callAll, promised } = require('../callbacks')
+const { callAll } = require('../callbacks')
 const { Block } = require('../format/block')
-const { boundsOf, visibleTail } = require('./visible-tail')
+const { boundsOf } = require('./visible-tail')
+const { FollowedTail } = require('./followed-tail')
 const { FollowedPoint, acknowledgedByPoint } = require('./followed-point')
-const { applyPatches } = require('../format/deletions')
-const { lastRecord } = require('../recovery/whole-records')
 
-/** How often a block that is corrupt is read again, in case another process is rewriting it. */
-const CORRUPT_RETRIES = 5
-/** Milliseconds between these reads. */
-const RETRY_DELAY = 5
 /** How often a log that is being opened is read, while its writer keeps changing the recovery point. */
 const MAX_READS = 100
 /** Milliseconds after which a poll that has failed, for want of file descriptors for example, is repeated. */
@@ -65,15 +55,12 @@ class Follower {
     this.io = io
     this.blocks = blocks
     this.found = found
-    this.lastSeq = found.lastSeq
     this.id = options.id ?? null
     this.options = options
     this.clock = options.clock ?? systemClock
     this.acknowledged = options.acknowledged ?? acknowledgedByPoint
-    this.isWhole = options.isWhole ?? (() => true)
     this.point = new FollowedPoint(io, blocks, point, this.id, () => this.pointReplaced())
-    /** How often the tail was corrupt when it was read. */
-    this.corruptReads = 0
+    this.tail = new FollowedTail(this, found.lastSeq)
     /** @type {import('../clock').Timer | null} */
     this.retryTimer = null
     this.running = false
@@ -102,7 +89,7 @@ class Follower {
     const { blocks, file } = this
     const { damagedTail } = this.found
     // a valid one is read again: it may have been read in the middle of a deletion
-    blocks.tail = damagedTail === null ? new Block(blocks.tail.number, Buffer.alloc(0), 0, false) : this.corruptTail(damagedTail)
+    blocks.tail = damagedTail === null ? new Block(blocks.tail.number, Buffer.alloc(0), 0, false) : this.tail.corrupt(damagedTail)
     blocks.followedPoint = this.point
     this.running = true
     this.watch = file.watch === null || this.options.isClient ? null : file.watch(() => this.poll())
@@ -116,16 +103,9 @@ class Follower {
     if (this.again) this.poll()
   }
 
-  /**
-   * @param {Block} tail which is corrupt in its middle
-   * @returns {Block} one of which nothing is shown
-   */
-  corruptTail ({ number, buffer, end }) {
-    const block = new Block(number, buffer.subarray(0, end), 0, false)
-    const position = endOfRecords(buffer, 0, end)
-    const reason = /** @type {string} */ (frameProblem(buffer, position, end))
-    block.error = errors.corrupt(this.file.filename, number, this.blocks.blockSize, position, reason)
-    return block
+  /** The last record's, -1 if there is none. */
+  get lastSeq () {
+    return this.tail.lastSeq
   }
 
   /** Where the log ends, as far as this process knows. */
@@ -146,7 +126,7 @@ class Follower {
   tell (end, lastSeq) {
     if (end <= this.told) return
     this.told = end
-    this.lastSeq = Math.max(this.lastSeq, lastSeq)
+    this.tail.lastSeq = Math.max(this.lastSeq, lastSeq)
     this.updateFresh()
     if (!this.isFresh && this.isHeld) this.poll()
   }
@@ -232,6 +212,11 @@ class Follower {
     this.pollEnded()
   }
 
+  /** The writer has changed something while it was read. */
+  repeat () {
+    this.again = this.isDisturbed = true
+  }
+
   pollEnded () {
     this.running = false
     this.onstopped?.()
@@ -239,7 +224,7 @@ class Follower {
 
   async advance () {
     const { blocks, io, file } = this
-    if (await this.showTold()) return
+    if (await this.tail.showTold()) return
     // before the size, which then includes everything that a live writer has acknowledged
     let point = await this.point.readGrown(blocks.end)
     if (point === null) {
@@ -252,177 +237,15 @@ class Follower {
     const size = isInTail ? Math.max(acknowledged, blocks.end) : await io.size()
     const bounds = boundsOf(point, acknowledged, size, blocks.blockSize, this.found)
     if (size < blocks.end) throw errors.shrunk(file.filename, blocks.end, size)
-    if (bounds.limit < blocks.end) throw this.changed(bounds.limit)
+    if (bounds.limit < blocks.end) throw this.tail.changed(bounds.limit)
     try {
-      while (!this.closed && !this.isStopped && await this.readTail(point, bounds));
+      while (!this.closed && !this.isStopped && await this.tail.read(point, bounds));
     } catch (err) {
       // a writer has truncated the file since its size was read
       if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EPARTIALREAD') throw err
-      this.again = this.isDisturbed = true
+      this.repeat()
     }
     if (this.acknowledged(this.point.current, blocks.end) !== acknowledged) this.again = true
-  }
-
-  /**
-   * Shows what may be shown of the tail block.
-   * @param {RecoveryPoint | null} point
-   * @param {import('./visible-tail').Bounds} bounds
-   * @returns {Promise<boolean>} whether to go on with the block that is the tail now
-   */
-  async readTail (point, bounds) {
-    const { blocks } = this
-    const { tail, blockSize, checksum } = blocks
-    const start = tail.number * blockSize
-    if (start < blocks.start) return this.leaveTrimmed(tail, bounds.limit)
-    if (bounds.limit > start + blockSize && this.isCertain(bounds)) return this.skipFilled(tail, bounds.limit)
-    const available = Math.min(blockSize, bounds.limit - start)
-    const isOutdated = this.point.isTailOutdated && tail.error === null
-    if (available < tail.end || (available === tail.end && !(isOutdated && available > 0))) return false
-    // all that is new is of a live writer
-    if (this.canExtend(tail) && this.isCertain(bounds) && available < blockSize) return this.extendTail(point, available)
-    const followed = this.point
-    // it may become outdated again while it is read
-    const { tailChanges } = followed
-    const bytes = await this.readStable(point, start, available)
-    if (bytes === null) return false
-    if (start < blocks.start) return true
-    const shown = { start, bytes, shownBytes: tail.buffer, shownEnd: tail.end }
-    const isErased = (/** @type {number} */ position) => this.point.deleted.has(start + position)
-    const { state, end, problem } = visibleTail(shown, bounds, { blockSize, checksum, isWhole: this.isWhole, isErased })
-    const mayBeLonger = tail.number === 0 && state !== 'sealed' && end < available
-    if (mayBeLonger && await this.correctBlockSize(bounds.limit)) return true
-    if (state === 'changed') throw this.changed(start + end)
-    if (state === 'corrupt') return this.retryCorrupt(tail, /** @type {import('../format/validation').Problem} */ (problem))
-    // a corrupt tail stays as it is until a writer goes on behind it
-    if (tail.error !== null && state === 'open' && end < available) return false
-    tail.error = null
-    if (isOutdated || end !== tail.end) this.extend(tail, bytes, end)
-    followed.shownTailChanges = tailChanges
-    if (isOutdated) blocks.generation++
-    if (state === 'sealed') this.startBlock(tail)
-    return state === 'sealed'
-  }
-
-  /**
-   * @param {Pick<import('./visible-tail').Bounds, 'limit' | 'complete'>} bounds
-   * @returns {boolean} whether all that may be shown is acknowledged, or durable, and in blocks of a size that is no guess
-   */
-  isCertain ({ limit, complete }) {
-    return limit <= complete && (this.blocks.tail.number > 0 || this.options.blockSize !== undefined)
-  }
-
-  /**
-   * Readers that are in the tail find all of it. The blocks behind it are read when somebody wants to read them.
-   * @param {Block} tail
-   * @param {number} limit offset up to which the writer has acknowledged appends
-   * @returns {Promise<boolean>} true: to go on with the last block
-   */
-  async skipFilled (tail, limit) {
-    const { blocks, point } = this
-    const { tailChanges } = point
-    if (tail.wasRead) {
-      const [block] = await new Promise(resolve => blocks.load(tail.number, 1, { cacheShare: 1, isSingle: true }, resolve))
-      tail.complete(block)
-    }
-    point.shownTailChanges = tailChanges
-    blocks.tail = new Block(Math.floor((limit - 1) / blocks.blockSize), Buffer.alloc(0), 0, false)
-    this.corruptReads = 0
-    return true
-  }
-
-  /**
-   * What was acknowledged to this process is in the file. It is read first, so that one look at FILE.meta shows that it has not changed since.
-   * @returns {Promise<boolean>} whether there is nothing else to be shown
-   */
-  async showTold () {
-    const { blocks, told, point } = this
-    const { tail, blockSize } = blocks
-    const start = tail.number * blockSize
-    const isSimple = told > blocks.end && told < start + blockSize && start >= blocks.start && this.canExtend(tail) && point.current?.isHeld
-    if (!isSimple || !this.isCertain({ limit: told, complete: told })) return false
-    await this.readInto(tail, told - start)
-    const now = await point.readGrown(blocks.end)
-    if (now === null || Number(now.acknowledged) < told || !this.canExtend(tail) || start < blocks.start) return false
-    this.showRead(tail, told - start)
-    return now.acknowledged === told
-  }
-
-  /** @param {Block} tail */
-  canExtend (tail) {
-    return !this.point.isTailOutdated && tail.error === null
-  }
-
-  /**
-   * Reads what a live writer has appended to the tail.
-   * @param {RecoveryPoint | null} point that was there before
-   * @param {number} end position up to which it has acknowledged appends
-   * @returns {Promise<boolean>} false: nothing comes behind it
-   */
-  async extendTail (point, end) {
-    const { blocks } = this
-    const { tail, blockSize } = blocks
-    await this.readInto(tail, end)
-    // a deletion may have changed it while it was read
-    const isStill = await this.point.isStill(point)
-    if (isStill && !this.point.isTailOutdated && tail.number * blockSize + tail.end >= blocks.start) this.showRead(tail, end)
-    else this.again = this.isDisturbed = true
-    return false
-  }
-
-  /**
-   * Behind what readers see of the tail.
-   * @param {Block} tail
-   * @param {number} end position
-   */
-  async readInto (tail, end) {
-    const { blocks: { blockSize }, file } = this
-    const from = tail.end
-    if (tail.buffer.length < blockSize) tail.setBuffer(withRoom(tail.buffer, blockSize))
-    await promised(cb => file.readSmall(tail.number * blockSize + from, end - from, true, (err, bytes) => {
-      // valid only until the next read
-      bytes?.copy(tail.buffer, from, 0, end - from)
-      cb(err)
-    }))
-  }
-
-  /**
-   * @param {Block} tail
-   * @param {number} end position up to which it was read
-   */
-  showRead (tail, end) {
-    const from = tail.end
-    const start = tail.number * this.blocks.blockSize + from
-    applyPatches(tail.buffer.subarray(from, end), start, this.point.patches).copy(tail.buffer, from)
-    tail.end = endOfRecords(tail.buffer, from, end)
-    this.noteLast(tail)
-  }
-
-  /**
-   * Reads bytes that no other process changes meanwhile. A writer replaces the recovery point before
-   * its first append, and records in it what it is going to delete.
-   * @param {RecoveryPoint | null} point that was there before
-   * @param {number} offset
-   * @param {number} size
-   * @returns {Promise<Buffer | null>} null: something was changed, so that all has to be read again
-   */
-  async readStable (point, offset, size) {
-    const { blocks, io } = this
-    const { knownState, tailChanges } = this.point
-    const bytes = await io.read(offset, size)
-    // acknowledged, with a valid checksum, and without deletions that the file does not have yet, or had not when it was read:
-    // nothing changes that. A hole may be all that is left of more blocks
-    const isCertain = point !== null && point.isHeld && blocks.checksum && size === blocks.blockSize &&
-      !blocks.overrides.has(offset / size) && this.point.tailChanges === tailChanges &&
-      storedChecksum(bytes) !== 0 && findProblem(bytes, true) === null && !isHole(bytes)
-    if (isCertain) return bytes
-    const after = await this.point.read()
-    // between two looks at a log that is closed, a writer may have had it open, and its last write may have failed
-    const mayBeAnother = after === null && this.point.knownState !== knownState
-    if (after?.id !== point?.id || (mayBeAnother && !bytes.equals(await io.read(offset, size)))) {
-      this.again = this.isDisturbed = true
-      return null
-    }
-    return applyPatches(bytes, offset, this.point.patches)
   }
 
   /** The point is another file now, or is gone. */
@@ -430,92 +253,6 @@ class Follower {
     this.watch?.pointReplaced()
     // for what was published since it was read
     this.poll()
-  }
-
-  /**
-   * With less than a block in the file its block size is a guess, until its first padding comes.
-   * @param {number} size of what may be read, in bytes
-   * @returns {Promise<boolean>} whether it was wrong
-   */
-  async correctBlockSize (size) {
-    const { blocks, io, file, options } = this
-    const found = detectBlockSize(await io.read(0, Math.min(size, 2 * layout.MAX_BLOCK_SIZE)))
-    if (found === undefined || found === blocks.blockSize) return false
-    if (options.blockSize !== undefined) {
-      throw errors.blockSize(file.filename, options.blockSize, `the file has blocks of ${found} bytes`, found)
-    }
-    this.resizeBlocks(found)
-    return true
-  }
-
-  /** @param {number} blockSize of the file; until now it was a guess */
-  resizeBlocks (blockSize) {
-    this.blocks.resize(blockSize)
-    this.options.onblocksize(blockSize)
-  }
-
-  /**
-   * @param {Block} tail
-   * @param {Buffer} bytes
-   * @param {number} end
-   */
-  extend (tail, bytes, end) {
-    if (end === 0) return
-    tail.setBuffer(bytes)
-    tail.end = end
-    this.noteLast(tail)
-  }
-
-  /** @param {Block} tail which has more records */
-  noteLast ({ number, buffer, end }) {
-    const { blockSize, large } = this.blocks
-    const last = lastRecord(buffer, end, large)
-    if (last !== -1) this.lastSeq = Math.max(this.lastSeq, number * blockSize + last)
-  }
-
-  /** @param {Block} tail which is complete: the next block is the tail */
-  startBlock (tail) {
-    const { blocks } = this
-    tail.sealed = true
-    if (tail.error === null) blocks.add(tail)
-    blocks.tail = new Block(tail.number + 1, Buffer.alloc(0), 0, false)
-    this.corruptReads = 0
-  }
-
-  /**
-   * The tail was trimmed before all of it was shown.
-   * @param {Block} tail
-   * @param {number} size of what may be read, in bytes
-   * @returns {Promise<boolean>} whether to go on with the first block that is there
-   */
-  async leaveTrimmed (tail, size) {
-    const { blocks } = this
-    const { start } = blocks
-    if (tail.number === 0) await this.correctBlockSize(size)
-    // the block size is a guess still: the first block is just being rewritten
-    if (start % blocks.blockSize !== 0) return false
-    tail.sealed = true
-    tail.error = blocks.trimmedAt(tail.number * blocks.blockSize + tail.end)
-    blocks.tail = new Block(start / blocks.blockSize, Buffer.alloc(0), 0, false)
-    this.corruptReads = 0
-    return true
-  }
-
-  /**
-   * A complete block is invalid. It is read again, in case it is being rewritten; then it
-   * counts as corrupt.
-   * @param {Block} tail
-   * @param {import('../format/validation').Problem} problem
-   * @returns {boolean} whether to go on with the next block
-   */
-  retryCorrupt (tail, { position, reason }) {
-    if (this.corruptReads++ < CORRUPT_RETRIES) {
-      this.pollIn(RETRY_DELAY)
-      return false
-    }
-    tail.error = errors.corrupt(this.file.filename, tail.number, this.blocks.blockSize, position, reason)
-    this.startBlock(tail)
-    return true
   }
 
   /** @param {any} err why the path does not lead to the open file */
@@ -536,21 +273,12 @@ class Follower {
     const { blocks, io } = this
     this.id = map.id
     this.found = found
-    this.lastSeq = found.lastSeq
+    this.tail.moveTo(found.lastSeq)
     this.told = 0
-    this.corruptReads = 0
     this.point = blocks.followedPoint = new FollowedPoint(io, blocks, point, map.id, () => this.pointReplaced())
     if (this.point.current !== null) this.point.patch(point, own, blocks.blockSize)
     this.watch?.logReplaced()
     this.options.onmoved?.(map, found.lastSeq)
-  }
-
-  /** @param {number} offset from which on records that were shown have changed */
-  changed (offset) {
-    const { blockSize } = this.blocks
-    const position = offset % blockSize
-    return errors.corrupt(this.file.filename, (offset - position) / blockSize, blockSize, position,
-      'records that were read before were overwritten or rolled back; open the log again')
   }
 
   // While this process becomes the writer
@@ -584,17 +312,6 @@ class Follower {
     this.watch?.stop()
     callAll(this.waiting.splice(0), err)
   }
-}
-
-/**
- * @param {Buffer} bytes
- * @param {number} size
- * @returns {Buffer} one of this size that starts with them
- */
-function withRoom (bytes, size) {
-  const whole = Buffer.allocUnsafeSlow(size)
-  bytes.copy(whole)
-  return whole
 }
 
 module.exports = { Follower }

@@ -38,9 +38,9 @@ async function followCompaction (follower, replaced) {
     const { blockSize, found, point, own } = await findEndNow(follower, fd)
     if (found.start < map.base || follower.closed) throw replaced
     isMoved = true
-    if (blockSize !== blocks.blockSize) follower.resizeBlocks(blockSize)
+    if (blockSize !== blocks.blockSize) follower.tail.resizeBlocks(blockSize)
     moveTo(fd, map.base)
-    blocks.moveTo(found.damagedTail === null ? found.tail : follower.corruptTail(found.damagedTail), found.start, map.base)
+    blocks.moveTo(found.damagedTail === null ? found.tail : follower.tail.corrupt(found.damagedTail), found.start, map.base)
     follower.moveTo(found, point, own, map)
   } catch (err) {
     if (!isMoved) {
@@ -56,7 +56,7 @@ async function followCompaction (follower, replaced) {
  * @param {number} fd of the file that it goes on in
  */
 async function findEndNow (follower, fd) {
-  const { io, file, blocks, isWhole, options } = follower
+  const { io, file, blocks, tail: { isWhole }, options } = follower
   const { checksum, large } = blocks
   const successor = ioOf(io, fd)
   for (;;) {

@@ -32,7 +32,7 @@ const MUTANTS = [
   ['a deletion is not made durable by `sync`', 'write/deleter.js', 'if (!this.hasUnsynced && !this.hasRequests) return cb', 'return cb'],
   ['a trim frees blocks that are not durable', 'write/trimmer.js', 'if (durability.safeEnd <= start) await promised', 'if (durability.safeEnd < 0) await promised'],
   ['a trim goes one block too far', 'write/trimmer.js', 'start -= start % blockSize', 'start += blockSize - start % blockSize'],
-  ['a compaction does not wait for the directory', 'space/switch-over.js', 'writer.durability.waitForName(syncFolder(folder))', 'syncFolder(folder)'],
+  ['a compaction does not wait for the directory', 'space/switch-over.js', 'try {\n      await syncFolder(folder)', 'try {\n      syncFolder(folder)'],
   ['a compacted file is not fsynced', 'space/compaction.js', 'await this.syncFiles()\n    this.mustGoOn()', 'this.mustGoOn()'],
   ['a compaction does not repeat deletions', 'space/compaction.js', 'await repeatDeletions(this)', ''],
   ['a compaction misses what was appended last', 'space/switch-over.js', 'await compaction.catchUp()', ''],
@@ -43,7 +43,7 @@ const MUTANTS = [
   ['a cursor is committed before its record is durable', 'cursors/named-cursor.js', 'await this.cursors.makeDurable(() => /** @type {Position} */ (this.next))', ''],
   ['a cursor is moved to the record before', 'cursors/named-cursor.js', 'return { id, seq, ...await tieOf(blocks, seq) }', 'return { id, seq, ...await tieOf(blocks, seq), next: seq }'],
   ['a reader takes what FILE.meta says of the compacted file for its own', 'read/followed-point.js', 'await this.io.checkPath().then(() => false, () => true)', 'false'],
-  ['a reader that could not read the tail takes it for read', 'read/follower.js', 'const { tailChanges } = followed\n', 'const { tailChanges } = followed\n    followed.shownTailChanges = tailChanges\n'],
+  ['a reader that could not read the tail takes it for read', 'read/followed-tail.js', 'const { tailChanges } = followed\n', 'const { tailChanges } = followed\n    followed.shownTailChanges = tailChanges\n'],
   ['a reader does not look at deletions when it opens a log', 'read/followed-point.js', ' || current.id !== this.patchedId', ''],
   ['a callback that throws ends what others wait for', 'callbacks.js', 'process.nextTick(rethrow, err)', 'throw err']
 ]
