@@ -1,7 +1,7 @@
 'use strict'
 
 // Makes types/**/*.d.ts from the JSDoc of the code, for a release: of the entries and of what these refer to, which is not all
-// of the code. Options are those of tsc. Works on the package in the current directory; those that it refers to are built first.
+// of the code; comments only of object types, and of the entries and what these name. Options are those of tsc. Works on the package in the current directory; those that it refers to are built first.
 
 const { spawnSync } = require('child_process')
 const fs = require('fs')
@@ -38,12 +38,30 @@ for (const file of reached) {
     // for a type of the core, the compiler writes the file that declares it, in place of the entry that exports it
     .replace(/import\("(\.[^"]*)"\)/g, (whole, name) => path.join(path.dirname(file), name).startsWith(TYPES) ? whole : 'import("flumelog-random-access-file")')
   fs.writeFileSync(file, declarations)
-  for (const [, name] of declarations.matchAll(/\b(?:import\(|from |require\()['"](\..*?)['"]/g)) reached.add(path.join(path.dirname(file), `${name}.d.ts`))
+  for (const other of referredTo(file)) reached.add(other)
+}
+
+// what the entries name is what users see
+const shown = new Set(entries.flatMap(file => [file, ...referredTo(file)]))
+for (const file of reached) {
+  const text = fs.readFileSync(file, 'utf8')
+  // what typedefs say is in the declarations of the types, too
+  const isDeclared = (/** @type {string} */ comment) => /@(typedef|callback)\b|^ *\/\*\* @type \{.*\} \*\/$/m.test(comment)
+  // an object type, which options may refer to, or a comment
+  fs.writeFileSync(file, text.replace(/^export type [^\n]*\{\n[\s\S]*?^\};\n|^ *\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n/gm, (part) => (
+    part.startsWith('export') || (shown.has(file) && !isDeclared(part)) ? part : ''
+  )))
 }
 
 for (const name of fs.readdirSync(TYPES, { recursive: true, encoding: 'utf8' })) {
   const file = path.join(TYPES, name)
   if (name.endsWith('.d.ts') && name !== BY_HAND && !reached.has(file)) fs.rmSync(file)
+}
+
+/** @param {string} file of declarations */
+function referredTo (file) {
+  const names = fs.readFileSync(file, 'utf8').matchAll(/\b(?:import\(|from |require\()['"](\..*?)['"]/g)
+  return [...names].map(([, name]) => path.join(path.dirname(file), `${name}.d.ts`))
 }
 
 /**

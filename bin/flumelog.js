@@ -34,7 +34,7 @@ main({
   name: 'flumelog',
   version,
   description: 'Inspects, writes and repairs block-aligned append-only logs.',
-  commands: namesNeeded(process.argv[2]).map(name => name in PACKAGES ? packagedCommand(name) : require(`./commands/${name}`)),
+  commands: namesNeeded(process.argv[2]).map(name => name in PACKAGES ? packagedCommand(name) : require(`./commands/${name}.js`)),
   names: NAMES,
   help: HELP
 })

@@ -9,7 +9,7 @@ const { execFileSync, spawnSync } = require('child_process')
 const { madeOnce } = require('./folder')
 
 const ROOT = path.join(__dirname, '..', '..')
-const { name, version, bin, dependencies, optionalDependencies } = require('../../package.json')
+const { name, version, dependencies, optionalDependencies } = require('../../package.json')
 
 /**
  * @typedef {{ filename: string, size: number, unpackedSize: number, files: Array<{ path: string }> }} Packed sizes in bytes
@@ -23,7 +23,7 @@ const { name, version, bin, dependencies, optionalDependencies } = require('../.
 function packed () {
   const folder = madeOnce('package', (folder) => {
     const checkout = copyCheckout(folder)
-    pack(checkout, folder)
+    pack('npm', ['run', '--silent', 'tarball', '--'], checkout, folder)
     fs.rmSync(checkout, { recursive: true })
   })
   return contentsOf(folder)
@@ -42,7 +42,7 @@ function packedPackage (directory) {
     // those of the copy, whose declarations are built
     fs.symlinkSync(checkout, path.join(modules, name), 'junction')
     for (const other of fs.readdirSync(path.join(ROOT, 'packages'))) fs.symlinkSync(path.join(checkout, 'packages', other), path.join(modules, manifestOf(other).name), 'junction')
-    pack(path.join(checkout, 'packages', directory), folder)
+    pack('npm', ['pack'], path.join(checkout, 'packages', directory), folder)
     fs.rmSync(checkout, { recursive: true })
   })
   return contentsOf(folder)
@@ -68,11 +68,13 @@ function copyCheckout (folder) {
 }
 
 /**
+ * @param {string} command
+ * @param {string[]} args
  * @param {string} cwd
  * @param {string} folder for the tarball
  */
-function pack (cwd, folder) {
-  const { status, stdout, stderr } = spawnSync('npm', ['pack', '--json', '--silent', '--pack-destination', folder], { cwd, encoding: 'utf8' })
+function pack (command, args, cwd, folder) {
+  const { status, stdout, stderr } = spawnSync(command, [...args, '--json', '--silent', '--pack-destination', folder], { cwd, encoding: 'utf8' })
   if (status !== 0) throw new Error(`npm pack ended with code ${status}: ${stdout}${stderr}`)
   fs.writeFileSync(path.join(folder, 'packed.json'), stdout)
 }
@@ -95,6 +97,8 @@ function install (tarball, project, modules = []) {
   for (const module of new Set([...Object.keys({ ...dependencies, ...optionalDependencies }), ...modules])) link(module, project)
   const commands = path.join(project, 'node_modules', '.bin')
   fs.mkdirSync(commands)
+  // as it was packed: not that of the checkout
+  const { bin } = JSON.parse(fs.readFileSync(path.join(target, 'package.json'), 'utf8'))
   for (const [command, file] of Object.entries(bin)) {
     fs.chmodSync(path.join(target, file), 0o755)
     fs.symlinkSync(path.join('..', name, file), path.join(commands, command))

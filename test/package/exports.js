@@ -8,9 +8,10 @@ const path = require('path')
 const { spawnSync } = require('child_process')
 const tape = require('tape')
 const { testFolder } = require('../helpers/folder')
+const { packed } = require('../helpers/installed')
 
 const ROOT = path.join(__dirname, '..', '..')
-const { name, exports: entries, files } = require('../../package.json')
+const { name, exports: entries } = require('../../package.json')
 
 /** What each entry exports, by name. */
 const EXPORTS = {
@@ -84,7 +85,8 @@ tape('import and require return the same', (t) => {
 })
 
 tape('the package contains the code and the types of each entry point', (t) => {
-  const isPacked = (file) => files.map(packed => packed.replace(/^\//, '')).some(packed => file === packed || file.startsWith(packed + '/'))
+  const files = packed().files.map(({ path }) => path)
+  const isPacked = (file) => files.includes(file.split(path.sep).join('/'))
   const modules = Object.entries(entries ?? {}).filter(([, { types }]) => types !== undefined)
   t.deepEqual(modules.map(([entry]) => entry), Object.keys(EXPORTS))
   for (const [entry, { types, default: code }] of modules) {
