@@ -33,7 +33,9 @@ export function useDiagrams (md) {
   md.renderer.rules.fence = (tokens, index, ...rest) => {
     const { info, content } = tokens[index]
     if (info.trim() !== 'mermaid') return fence(tokens, index, ...rest)
-    const svg = renderMermaidSVG(content, { bg: 'var(--vp-c-bg)', fg: 'var(--vp-c-text-1)', font: 'inherit' }).replace(/@import url\([^)]*\);/, '')
+    // The renderer knows the label of a node only from its first mention.
+    const nodes = [...content.matchAll(/\b[\w-]+\["[^"]*"\]/g)].join('\n')
+    const svg = renderMermaidSVG(content.replace('\n', `\n${nodes}\n`), { bg: 'var(--vp-c-bg)', fg: 'var(--vp-c-text-1)', nodeSpacing: 12, layerSpacing: 28 }).replace(/@import url\([^)]*\);/, '')
     // as a value: a template may not contain the style that is in it
     return `<div class="diagram" v-html="${md.utils.escapeHtml(JSON.stringify(svg))}"></div>`
   }
