@@ -33,10 +33,15 @@ export function useDiagrams (md) {
   md.renderer.rules.fence = (tokens, index, ...rest) => {
     const { info, content } = tokens[index]
     if (info.trim() !== 'mermaid') return fence(tokens, index, ...rest)
-    // The renderer knows the label of a node only from its first mention.
-    const nodes = [...content.matchAll(/\b[\w-]+\["[^"]*"\]/g)].join('\n')
-    const svg = renderMermaidSVG(content.replace('\n', `\n${nodes}\n`), { bg: 'var(--vp-c-bg)', fg: 'var(--vp-c-text-1)', nodeSpacing: 12, layerSpacing: 28 }).replace(/@import url\([^)]*\);/, '')
+    const colours = { bg: 'var(--vp-c-bg)', fg: 'var(--vp-c-text-1)' }
+    const svg = renderMermaidSVG(withNodesFirst(content), { ...colours, nodeSpacing: 12, layerSpacing: 28 }).replace(/@import url\([^)]*\);/, '')
     // as a value: a template may not contain the style that is in it
     return `<div class="diagram" v-html="${md.utils.escapeHtml(JSON.stringify(svg))}"></div>`
   }
+}
+
+/** The renderer knows the label of a node only from its first mention, and does not wrap lines. @param {string} diagram */
+function withNodesFirst (diagram) {
+  const nodes = [...diagram.matchAll(/\b[\w-]+\["[^"]*"\]/g)].map(([node]) => node.replace(/([^>"]{8,}?), /g, '$1,<br>'))
+  return diagram.replace('\n', `\n${nodes.join('\n')}\n`)
 }
