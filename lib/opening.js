@@ -88,9 +88,9 @@ async function openWriter (context, io) {
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
   Object.assign(blocks, { start: found.start, base })
-  const writer = new Writer(file, blocks, { ...settings, blockSize, counted, generation }, limits, found.lastSeq, listeners.onadvance, clock)
   // only then: most logs keep everything
-  if (settings.retain !== null) require('./space/retention').retain(writer, settings, records)
+  const retention = settings.retain && require('./space/retention').retentionOf(settings, records)
+  const writer = new Writer(file, blocks, { ...settings, blockSize, counted, generation }, limits, found.lastSeq, listeners.onadvance, clock, { retention })
   return { opened: { blocks, reader, writer, follower: null, sharing: null, id, cut, recovered }, lastSeq: found.lastSeq }
 }
 

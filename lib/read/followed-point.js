@@ -46,12 +46,17 @@ class FollowedPoint {
     this.known = { writer: this.current?.writer, number: lastNumber(this.current) }
     /** The log's file when there was no recovery point; undefined: not known. @type {string | undefined} */
     this.knownState = undefined
-    /** The tail may have deleted records that it had not when it was read. */
-    this.isTailOutdated = false
+    /** How often the tail may have lost records since it was read, and how often it had when what is shown of it was read. */
+    this.tailChanges = this.shownTailChanges = 0
     /** Settled when it is not being read. @type {Promise<unknown>} */
     this.reading = Promise.resolve()
     /** The read that starts then. @type {Promise<RecoveryPoint | null> | null} */
     this.next = null
+  }
+
+  /** Whether the tail may have deleted records that it had not when it was read. */
+  get isTailOutdated () {
+    return this.tailChanges !== this.shownTailChanges
   }
 
   /**
@@ -89,7 +94,7 @@ class FollowedPoint {
     if (start > this.blocks.start) this.blocks.trim(start)
     if (hasMissed) {
       this.blocks.forget()
-      this.isTailOutdated = true
+      this.tailChanges++
     }
     this.known = { writer: point?.writer, number: lastNumber(point) }
     this.knownState = state
@@ -184,7 +189,7 @@ class FollowedPoint {
     for (const number of new Set([...known.keys(), ...overrides.keys()])) {
       if (isDeepStrictEqual(overrides.get(number), known.get(number))) continue
       blocks.invalidate(number)
-      if (number === blocks.tail.number) this.isTailOutdated = true
+      if (number === blocks.tail.number) this.tailChanges++
     }
   }
 

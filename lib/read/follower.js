@@ -256,8 +256,6 @@ class Follower {
     try {
       while (!this.closed && !this.isStopped && await this.readTail(point, bounds));
     } catch (err) {
-      // or it would be taken for read with what was deleted since
-      this.point.isTailOutdated = true
       // a writer has truncated the file since its size was read
       if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EPARTIALREAD') throw err
       this.again = this.isDisturbed = true
@@ -282,13 +280,11 @@ class Follower {
     if (available < tail.end || (available === tail.end && !(isOutdated && available > 0))) return false
     // all that is new is of a live writer
     if (this.canExtend(tail) && this.isCertain(bounds) && available < blockSize) return this.extendTail(point, available)
-    // before the read: it may become outdated again meanwhile
-    if (isOutdated) this.point.isTailOutdated = false
+    const followed = this.point
+    // it may become outdated again while it is read
+    const { tailChanges } = followed
     const bytes = await this.readStable(point, start, available)
-    if (bytes === null) {
-      if (isOutdated) this.point.isTailOutdated = true
-      return false
-    }
+    if (bytes === null) return false
     if (start < blocks.start) return true
     const shown = { start, bytes, shownBytes: tail.buffer, shownEnd: tail.end }
     const isErased = (/** @type {number} */ position) => this.point.deleted.has(start + position)
@@ -296,14 +292,12 @@ class Follower {
     const mayBeLonger = tail.number === 0 && state !== 'sealed' && end < available
     if (mayBeLonger && await this.correctBlockSize(bounds.limit)) return true
     if (state === 'changed') throw this.changed(start + end)
-    if (state === 'corrupt') {
-      if (isOutdated) this.point.isTailOutdated = true
-      return this.retryCorrupt(tail, /** @type {import('../format/validation').Problem} */ (problem))
-    }
+    if (state === 'corrupt') return this.retryCorrupt(tail, /** @type {import('../format/validation').Problem} */ (problem))
     // a corrupt tail stays as it is until a writer goes on behind it
     if (tail.error !== null && state === 'open' && end < available) return false
     tail.error = null
     if (isOutdated || end !== tail.end) this.extend(tail, bytes, end)
+    followed.shownTailChanges = tailChanges
     if (isOutdated) blocks.generation++
     if (state === 'sealed') this.startBlock(tail)
     return state === 'sealed'
@@ -324,12 +318,13 @@ class Follower {
    * @returns {Promise<boolean>} true: to go on with the last block
    */
   async skipFilled (tail, limit) {
-    const { blocks } = this
+    const { blocks, point } = this
+    const { tailChanges } = point
     if (tail.wasRead) {
       const [block] = await new Promise(resolve => blocks.load(tail.number, 1, { cacheShare: 1, isSingle: true }, resolve))
       tail.complete(block)
     }
-    this.point.isTailOutdated = false
+    point.shownTailChanges = tailChanges
     blocks.tail = new Block(Math.floor((limit - 1) / blocks.blockSize), Buffer.alloc(0), 0, false)
     this.corruptReads = 0
     return true
@@ -412,12 +407,12 @@ class Follower {
    */
   async readStable (point, offset, size) {
     const { blocks, io } = this
-    const { knownState } = this.point
+    const { knownState, tailChanges } = this.point
     const bytes = await io.read(offset, size)
     // acknowledged, with a valid checksum, and without deletions that the file does not have yet, or had not when it was read:
     // nothing changes that. A hole may be all that is left of more blocks
     const isCertain = point !== null && point.isHeld && blocks.checksum && size === blocks.blockSize &&
-      !blocks.overrides.has(offset / size) && !this.point.isTailOutdated &&
+      !blocks.overrides.has(offset / size) && this.point.tailChanges === tailChanges &&
       storedChecksum(bytes) !== 0 && findProblem(bytes, true) === null && !isHole(bytes)
     if (isCertain) return bytes
     const after = await this.point.read()

@@ -29,12 +29,16 @@ const FIRST_ID = '0'
  * @returns {Promise<import('../storage/metadata-reader').Read | null>} null: there is no FILE.meta that belongs to the file
  */
 async function readOwn (io) {
-  const found = await io.readMetadata()
-  if (found === null) return null
-  // a live writer has written it for the log that it has open
-  if (found.isHeld && found.metadata.next === null) return found
-  const metadata = await ownMetadata(io.read, await io.size(), found.metadata, found.isHeld)
-  return metadata && { ...found, metadata }
+  for (;;) {
+    const found = await io.readMetadata()
+    if (found === null) return null
+    // a live writer has written it for the log that it has open
+    if (found.isHeld && found.metadata.next === null) return found
+    const metadata = await ownMetadata(io.read, await io.size(), found.metadata, found.isHeld)
+    if (metadata !== null && metadata.next === null) return { ...found, metadata }
+    // it does not match this file, or a writer has deleted the record that ties it to the file, after it had written that here
+    if ((await io.readMetadata())?.version === found.version) return metadata && { ...found, metadata }
+  }
 }
 
 /**

@@ -117,7 +117,7 @@ class Intake {
       // the owner closes the log, not the client, which asks the next owner
       if (!('compact' in ask && /** @type {any} */ (err)?.code === 'flumelog:closed')) session.reply(request, err ?? null, result)
     }
-    if ('sync' in ask) return this.writer.syncForeign(cb)
+    if ('sync' in ask) return this.writer.sync(cb, false)
     const problem = 'seq' in ask ? this.problemOf(ask.seq) : null
     if (problem !== null) cb(problem)
     else execute(this.writer, ask, cb, this.compact)

@@ -8,7 +8,7 @@ const { problemOf } = require('../read/get')
 const { openBlocks } = require('../read/open-blocks')
 const { recoverEnd } = require('../recovery/recover-end')
 const { settleMap } = require('../space/offset-map')
-const { retain } = require('../space/retention')
+const { retentionOf } = require('../space/retention')
 const { removeUnfinished } = require('../space/unfinished-files')
 const { Writer } = require('../write/writer')
 const { KnownClients } = require('./known-clients')
@@ -66,16 +66,30 @@ class Owner {
     const writer = new Writer(file, blocks, { ...settings, blockSize, counted, generation }, limits, found.lastSeq, (seq) => {
       server.advanced()
       listeners.onadvance(seq)
-    }, clock)
-    retain(writer, settings, records)
-    writer.journal = clients.journal
-    writer.onrewritten = () => server.changed()
-    writer.onmoving = (map, distance) => server.moved(map, distance)
-    writer.whenFollowed = () => server.whenFollowed(settings.timeout)
-    writer.isClientWaitingFor = (start, end) => clients.mayAskFor(start, end, blockSize)
+    }, clock, { clients: this.forWriter(blockSize), retention: retentionOf(settings, records) })
     this.writer = writer
     await this.prepare(writer)
     return { blocks, reader, writer, cut, recovered, id }
+  }
+
+  /**
+   * @param {number} blockSize of the log, in bytes
+   * @returns {import('../write/clients').Clients}
+   */
+  forWriter (blockSize) {
+    const { clients, server, context: { settings } } = this
+    const { journal } = clients
+    return {
+      flush: () => journal.flush(),
+      voidFrom: (offset) => journal.voidFrom(offset),
+      startMove: (offset, base) => journal.startMove(offset, base),
+      stay: () => journal.endMove(false),
+      move: (map, distance) => server.moved(map, distance),
+      whenFollowed: () => server.whenFollowed(settings.timeout),
+      rewritten: () => server.changed(),
+      mayAskFor: (start, end) => clients.mayAskFor(start, end, blockSize),
+      list: () => journal.snapshot()
+    }
   }
 
   /** @param {Writer} writer FILE.meta says that the log is open, before a client is welcome */
@@ -83,7 +97,6 @@ class Owner {
     /** @type {Error | null} */
     let problem = null
     const write = () => metadata.write().then(() => { problem = null }, err => { problem = err })
-    metadata.listClients = () => this.clients.journal.snapshot()
     // on a full disk, it is tried again for each client that comes
     this.clients.problem = () => {
       if (problem !== null) write()

@@ -112,7 +112,7 @@ class Compacting {
   async run (compaction) {
     const { cursors } = this.log
     await cursors.moveAll()
-    const compacted = await compaction.run()
+    const compacted = await compaction.writer.during(compaction, () => compaction.run())
     // if that fails, it is tried again before the next compaction
     await cursors.moveAll().catch(() => {})
     return compacted

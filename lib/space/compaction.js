@@ -93,9 +93,8 @@ class Compaction {
   async run () {
     const { file, writer } = this
     const { path } = /** @type {import('../storage/location').Location} */ (file.location)
-    writer.compaction = this
     try {
-      await writer.whenFollowed()
+      await writer.clients.whenFollowed()
       this.mustGoOn()
       if (this.keep === null) {
         const records = await countIfNoneDeleted(this)
@@ -118,9 +117,6 @@ class Compaction {
     } catch (err) {
       if (!this.isSwitched) await this.undo(path)
       throw err
-    } finally {
-      writer.compaction = null
-      writer.schedule()
     }
   }
 

@@ -80,12 +80,12 @@ async function * emptyBlocks (writer, start, end) {
       found++
     }
     if (found >= MAX_FOUND) {
-      await promised(cb => writer.finishHoles(cb))
+      await promised(cb => holes.finish(cb))
       found = 0
     }
     yield (first + count) * blockSize
   }
-  await promised(cb => writer.finishHoles(cb))
+  await promised(cb => holes.finish(cb))
 }
 
 /**

@@ -233,12 +233,12 @@ class Retention {
 }
 
 /**
- * @param {import('../write/writer').Writer} writer of a log
- * @param {import('../options').Settings} settings of it
+ * @param {import('../options').Settings} settings of a log
  * @param {import('../record-codec').RecordCodec} codec
+ * @returns {((writer: import('../write/writer').Writer) => Retention) | null} null: it keeps everything
  */
-function retain (writer, { retain, sync }, codec) {
-  if (retain !== null) writer.retention = new Retention(writer, retain, codec, sync, writer.clock)
+function retentionOf ({ retain, sync }, codec) {
+  return retain && (writer => new Retention(writer, retain, codec, sync, writer.clock))
 }
 
-module.exports = { retain, Retention }
+module.exports = { retentionOf, Retention }

@@ -20,8 +20,8 @@ const errors = require('../errors')
 const { promised } = require('../callbacks')
 const { tieAt } = require('../recovery/belonging')
 const { syncFolder } = require('../storage/directory')
+const { settleFile } = require('../write/closing')
 const { MovingTail } = require('./moving-tail')
-const { moveWriter } = require('./move-writer')
 const { namesOf } = require('./unfinished-files')
 
 /**
@@ -40,7 +40,8 @@ async function switchOver (compaction) {
 async function copyAndMove (compaction) {
   const { writer, blocks, base, target } = compaction
   const before = blocks.end - blocks.start
-  await completeLog(writer)
+  await settleFile(writer)
+  await promised(cb => writer.durability.confirmPath(cb))
   await compaction.catchUp()
   const tail = new MovingTail(writer, target)
   try {
@@ -48,22 +49,12 @@ async function copyAndMove (compaction) {
   } catch (err) {
     if (!compaction.isSwitched) {
       tail.stay()
-      writer.journal?.endMove(false)
+      writer.clients.stay()
     }
     throw err
   }
   const { records, deleted, dropped } = target
   return { id: compaction.map.ids.id, before, after: blocks.end - base, records, deleted, dropped, start: base }
-}
-
-/** @param {import('../write/writer').Writer} writer whose file gets all that it is to have, durably */
-async function completeLog (writer) {
-  const { durability, deleter, trimmer } = writer
-  if (writer.mustTruncate) await promised(cb => writer.truncate(cb))
-  await deleter.flush()
-  await trimmer.flush()
-  if (durability.isTruncated || deleter.hasUnsyncedZeros || trimmer.hasUnsynced) await promised(cb => durability.syncAll(cb))
-  await promised(cb => durability.confirmPath(cb))
 }
 
 /**
@@ -76,7 +67,7 @@ async function rename (compaction, tail, offsetMap) {
   const { path, folder } = /** @type {import('../storage/location').Location} */ (file.location)
   const { unfinished } = namesOf(path)
   offsetMap.load()
-  writer.journal?.startMove(writer.acknowledged, compaction.base)
+  writer.clients.startMove(writer.acknowledged, compaction.base)
   await syncFolder(folder)
   const tie = await tieAt(async (offset, size) => readAt(target.fd, offset, size), target.end, blockSize, [])
   await writer.metadata.handOver({ end: target.end, tie, records: target.records, start: base, freed: base, blockSize, id: offsetMap.id, base }, async () => {
@@ -117,9 +108,9 @@ function move (compaction, tail, map) {
   const before = writer.acknowledged
   const { start } = blocks
   const block = tail.move()
-  writer.onmoving(map, tail.distance)
+  writer.clients.move(map, tail.distance)
   blocks.moveTo(block, base, base)
-  moveWriter(writer, target, map, (offset) => offset <= before ? target.end : Math.min(offset + tail.distance, writer.packer.end))
+  writer.moveTo(target, map, (offset) => offset <= before ? target.end : Math.min(offset + tail.distance, writer.packer.end))
   // blocks that were trimmed meanwhile had been copied
   if (start > compaction.start) writer.trim(map.up(start), () => {})
   compacting.moved(map, target.lastSeq)

@@ -59,6 +59,20 @@ class Appender {
   }
 
   /**
+   * Another file has taken the log's place.
+   * @param {number} acknowledged offset up to which records are acknowledged
+   * @param {number} lastSeq the seq of the last one of these there
+   * @param {(offset: number) => number} moveOffset where an offset is there at which records end
+   */
+  moveTo (acknowledged, lastSeq, moveOffset) {
+    const { lastSeq: before, forced } = this
+    const distance = moveOffset(acknowledged + 1) - acknowledged - 1
+    this.waiters.move(moveOffset, (seq) => seq <= before ? lastSeq : seq + distance)
+    this.lastSeq = lastSeq
+    this.forced = forced > acknowledged ? moveOffset(forced) : -1
+  }
+
+  /**
    * @param {Uint8Array} data a record; the caller has made sure it is storable and not too large
    * @param {boolean} isForced acknowledge it only when it is durable
    * @param {Appended | undefined} cb

@@ -10,13 +10,11 @@ const { promised } = require('../callbacks')
  * @returns {Promise<void>}
  */
 async function finish (writer) {
-  const { durability, metadata, deleter, trimmer } = writer
+  const { durability, metadata, deleter } = writer
   // if any of this fails the log stays open in FILE.meta, so that opening looks at what the file holds
   try {
     if (writer.failure !== null) throw writer.failure
     await settleFile(writer)
-    await trimmer.flush()
-    if (trimmer.hasUnsynced) await promised(cb => durability.syncAll(cb))
   } finally {
     durability.stopTimer()
     deleter.stopTimer()
@@ -29,16 +27,16 @@ async function finish (writer) {
 }
 
 /**
- * Everything acknowledged is durable in the log's file, and nothing else is in it: it would be valid without FILE.meta.
+ * Everything acknowledged, deleted or trimmed is so in the log's file, durably, and nothing else is in it: it would be valid without FILE.meta.
  * @param {import('./writer').Writer} writer of which no other operation is in progress
  */
 async function settleFile (writer) {
-  const { durability, deleter, trimmer } = writer
-  if (writer.mustTruncate) await promised(cb => writer.truncate(cb))
-  await promised(cb => durability.syncTo(writer.acknowledged, cb))
-  await deleter.flush()
+  const { durability, deletions, trimmer } = writer
+  if (writer.committer.mustTruncate) await promised(cb => writer.committer.truncate(cb))
+  await deletions.flush()
+  await trimmer.flush()
   // what a failed write has left must not come back after a power cut
-  if (durability.isTruncated || deleter.hasUnsyncedZeros || trimmer.hasUnsynced) await promised(cb => durability.syncAll(cb))
+  if (durability.isTruncated || deletions.hasUnsyncedZeros || trimmer.hasUnsynced) await promised(cb => durability.syncAll(cb))
 }
 
 module.exports = { finish, settleFile }

@@ -3,9 +3,7 @@
 // Deletion: a record's data is zeroed in place. Whatever moment the machine stops at, the
 // block must not be left half old, half new. So a deletion is first recorded beside the
 // recovery point, as what to zero; from then on it is done, as far as callers and readers
-// can tell. The log's file gets the zeros later, at the earliest when the recorded deletion
-// is durable; until then, readers of the file get the block patched (`overrides`). Opening
-// the log after a crash repeats what is recorded.
+// can tell. The log's file gets the zeros later (see recorded-deletions.js). Opening the log after a crash repeats what is recorded.
 //
 //     sync        acknowledged when recorded, and    in the log's file
 //     ----------  ---------------------------------  -------------------------------
@@ -21,7 +19,7 @@ const { storedChecksum, writeChecksum } = require('../format/checksum')
 const { holeOf } = require('../format/hole')
 const errors = require('../errors')
 const { Block } = require('../format/block')
-const { deletionOf, patchesOf, wholeDeletionOf } = require('../format/deletions')
+const { deletionOf, wholeDeletionOf } = require('../format/deletions')
 const { callBack, promised } = require('../callbacks')
 const { HoleMaker } = require('./hole-maker')
 const { RangeDeletion } = require('./range-deletion')
@@ -32,8 +30,6 @@ const MAX_BLOCKS = 64
 const MAX_RECORDS = 1000
 /** Bytes of blocks of ranges that are changed at a time. */
 const MAX_RANGE_BYTES = 1024 * 1024
-/** The most writes into one block; one of all of it takes about as long. */
-const MAX_PATCHES = 8
 
 /**
  * @typedef {(err?: Error | null) => void} Done
@@ -63,10 +59,6 @@ class Deleter {
     this.requests = new Map()
     /** Ranges that are not deleted yet, the first one first. @type {RangeDeletion[]} */
     this.ranges = []
-    /** Those that the log's file does not have yet, by block. @type {Map<number, Deletion[]>} */
-    this.pending = new Map()
-    /** Number of the fsync that makes durable what the log's file has. */
-    this.coveredBy = 0
     /** What is recorded is to be made durable, and to go into the log's file. */
     this.mustFlush = false
     /** Called when all is durable. @type {Array<(err: Error | null) => void>} */
@@ -86,13 +78,9 @@ class Deleter {
 
   /** Whether a power cut may undo deletions. */
   get hasUnsynced () {
-    if (this.file.metadata !== null) return this.writer.metadata.hasUnsynced
-    return this.pending.size > 0 || this.hasUnsyncedZeros
-  }
-
-  /** Whether the log's file has zeros that are not durable. */
-  get hasUnsyncedZeros () {
-    return this.coveredBy > this.writer.durability.lastSync
+    const { metadata, deletions } = this.writer
+    if (this.file.metadata !== null) return metadata.hasUnsynced
+    return deletions.pending.size > 0 || deletions.hasUnsyncedZeros
   }
 
   /**
@@ -229,7 +217,7 @@ class Deleter {
     if (isSettled) return
     this.holes.update()
     const mustSettle = this.holes.mustSettle(range.next * blockSize, Math.min(range.last + 1, tail.number) * blockSize)
-    if (mustSettle) await this.settle().catch(err => range.fail(err))
+    if (mustSettle) await this.writer.deletions.settle().catch(err => range.fail(err))
   }
 
   /** @returns {Promise<Change[]>} */
@@ -294,7 +282,7 @@ class Deleter {
    * @param {Change[]} changes gets one if there is something to change
    */
   prepare (block, requests, changes) {
-    const { blockSize } = this.blocks
+    const { blocks: { blockSize }, writer: { deletions } } = this
     const start = block.number * blockSize
     /** @type {Set<number>} */
     const positions = new Set()
@@ -316,10 +304,10 @@ class Deleter {
       return
     }
     // a storage may have failed to get the zeros, or to make them durable
-    const isInDoubt = this.pending.has(block.number) || (this.options.sync === 'always' && this.hasUnsyncedZeros)
+    const isInDoubt = deletions.pending.has(block.number) || (this.options.sync === 'always' && deletions.hasUnsyncedZeros)
     const mustRetry = this.file.metadata === null && isInDoubt
     if (positions.size === 0 && !mustRetry) {
-      if (isHole && !this.pending.has(block.number)) this.holes.considerHole(block.number)
+      if (isHole && !deletions.pending.has(block.number)) this.holes.considerHole(block.number)
       return answer(callbacks, null)
     }
     if (isEmptied || !isWhole) this.holes.consider(block.number)
@@ -334,13 +322,13 @@ class Deleter {
   /** @param {Change[]} changes */
   async commit (changes) {
     const { writer } = this
-    const { metadata, durability } = writer
+    const { metadata, durability, deletions: recorded } = writer
     const deletions = changes.map(({ deletion }) => deletion)
     const isAlways = this.options.sync === 'always'
     /** @type {Error | null} */
     let failure = null
     try {
-      if (metadata.isLong) await this.settle()
+      if (metadata.isLong) await recorded.settle()
       await metadata.record(deletions)
       try {
         if (isAlways) await Promise.all([metadata.sync(), promised(cb => durability.confirmPath(cb))])
@@ -351,14 +339,17 @@ class Deleter {
         throw err
       }
       for (const change of changes) this.take(change)
-      if (this.file.metadata === null) await this.writeZeros(Infinity)
+      if (this.file.metadata === null) await recorded.writeZeros(Infinity)
       // it is done without that: readers of the file get it patched until this succeeds
-      else if (isAlways) await this.writeZeros(MAX_BLOCKS).catch(() => {})
+      else if (isAlways) await recorded.writeZeros(MAX_BLOCKS).catch(() => {})
       if (isAlways && this.file.metadata === null) await promised(cb => durability.syncAll(cb))
     } catch (err) {
       failure = /** @type {Error} */ (err)
     }
-    if (failure === null) writer.rewritten(changes.map(({ block }) => block.number))
+    if (failure === null) {
+      writer.clients.rewritten()
+      writer.compaction?.rewritten(changes.map(({ block }) => block.number))
+    }
     for (const { callbacks } of changes) answer(callbacks, failure)
     this.startTimer()
   }
@@ -370,11 +361,7 @@ class Deleter {
   take ({ block, after, deletion }) {
     const { blocks } = this
     const { number } = block
-    const deletions = this.pending.get(number) ?? []
-    deletions.push(deletion)
-    this.pending.set(number, deletions)
-    blocks.overrides.set(number, patchesOf(deletions, blocks.blockSize))
-    blocks.invalidate(number)
+    this.writer.deletions.add(number, deletion)
     const whole = after ?? copyWithout(block.buffer, deletion.records.map(({ seq }) => seq - deletion.block))
     this.writer.retention?.deleted(number)
     // a hole has nothing that anybody reads
@@ -385,17 +372,16 @@ class Deleter {
     block.setBuffer(whole)
   }
 
-  // The log's file
-
   /** Makes durable what was deleted, and gives it to the log's file, a part at a time. */
   async flushSome () {
+    const { deletions } = this.writer
     this.mustFlush = false
     const waiting = this.waiting.splice(0)
     try {
-      await this.makeDurable()
+      await deletions.makeDurable()
       answer(waiting.splice(0), null)
-      await this.writeZeros(MAX_BLOCKS)
-      if (this.pending.size > 0) this.mustFlush = true
+      await deletions.writeZeros(MAX_BLOCKS)
+      if (deletions.pending.size > 0) this.mustFlush = true
       // there is no timer
       else if (this.options.sync === 'never') this.holes.isDue ||= this.holes.hasSome
     } catch (err) {
@@ -405,105 +391,21 @@ class Deleter {
     this.startTimer()
   }
 
-  async makeDurable () {
-    const { metadata, durability, written } = this.writer
-    // the records that were deleted first: zeros in the place of one that is not durable would seem torn
-    await promised(cb => durability.syncTo(written, cb))
-    if (this.file.metadata !== null) {
-      if (metadata.hasUnsynced) await Promise.all([metadata.sync(), promised(cb => durability.confirmPath(cb))])
-      return
-    }
-    await this.writeZeros(Infinity)
-    if (this.hasUnsyncedZeros) await promised(cb => durability.syncAll(cb))
-  }
-
-  /** Makes durable what was deleted, and gives a part of it to the log's file. */
-  async flushBlocks () {
-    await this.makeDurable()
-    await this.writeZeros(MAX_BLOCKS)
-  }
-
-  /** Gives the log's file all that was deleted; it need not be durable there. */
-  async flush () {
-    await this.makeDurable()
-    await this.writeZeros(Infinity)
-  }
-
-  /** Moves the recovery point up to where the log ends, without what was recorded: that is durable in the log's file first. */
-  async settle () {
-    const { writer } = this
-    const { metadata, durability } = writer
-    await this.flush()
-    if (this.hasUnsyncedZeros) await promised(cb => durability.syncAll(cb))
-    if (writer.synced >= writer.acknowledged) writer.recordCount.allSynced()
-    await metadata.move()
-  }
-
-  /** @param {number} most blocks */
-  async writeZeros (most) {
-    const { blocks, file, writer } = this
-    for (const [number, deletions] of [...this.pending].slice(0, most)) {
-      for (const { offset, data } of this.writesFor(number, deletions)) await promised(cb => file.write(offset, data, cb))
-      this.coveredBy = writer.durability.startedSync + 1
-      writer.metadata.applied(deletions, this.coveredBy)
-      this.pending.delete(number)
-      blocks.overrides.delete(number)
-      if (deletions.some(({ live }) => live !== undefined)) this.holes.rewritten(number, this.coveredBy)
-      // what is being read of it may be half old
-      blocks.loader.invalidate(number)
-    }
-  }
-
   /**
-   * @param {number} number
-   * @param {Deletion[]} deletions in this block
-   * @returns {import('../format/deletions').Patch[]}
-   */
-  writesFor (number, deletions) {
-    const { blocks } = this
-    const patches = patchesOf(deletions, blocks.blockSize)
-    const isMany = patches.length > MAX_PATCHES && number !== blocks.tail.number
-    // in memory, it is without these records already
-    const block = isMany ? blocks.getCached(number) : undefined
-    return block === undefined ? patches : [{ offset: number * blocks.blockSize, data: block.buffer }]
-  }
-
-  /**
-   * Before packed blocks are written: a block is sealed with the checksum that it has without its deleted records.
-   * @returns {boolean} whether `flush` must be called first
-   */
-  mustPrecede () {
-    if (this.pending.size === 0) return false
-    const number = Math.floor(this.writer.written / this.blocks.blockSize)
-    return number < this.writer.packer.filling.number && this.pending.has(number)
-  }
-
-  /**
-   * Blocks were trimmed: the log's file need not get their deletions.
+   * Blocks were trimmed: nothing in them is left to be deleted.
    * @param {number} first number of the first that is not
    */
   trim (first) {
-    for (const number of [...this.pending.keys()].filter(number => number < first)) {
-      this.pending.delete(number)
-      this.blocks.overrides.delete(number)
-    }
+    this.writer.deletions.trim(first)
     for (const range of this.ranges) range.skipTo(first)
     this.ranges = this.ranges.filter(({ hasNext }) => hasNext)
     this.holes.trim(first)
   }
 
-  /** The log's file was truncated. */
-  truncated () {
-    const { blocks, writer } = this
-    writer.metadata.truncated(writer.acknowledged)
-    const deletions = this.pending.get(blocks.tail.number)
-    if (deletions !== undefined) blocks.overrides.set(blocks.tail.number, patchesOf(deletions, blocks.blockSize))
-  }
-
   startTimer () {
     const { sync } = this.options
     if (sync === 'never' || this.timer !== null || this.writer.failure !== null) return
-    const mustFlush = () => sync === 'interval' && (this.hasUnsynced || this.pending.size > 0)
+    const mustFlush = () => sync === 'interval' && (this.hasUnsynced || this.writer.deletions.pending.size > 0)
     if (!mustFlush() && !this.holes.hasSome) return
     this.timer = this.clock.setTimeout(() => {
       this.timer = null

@@ -70,7 +70,7 @@ class HoleMaker {
     const end = start + blockSize
     if (!this.isOn || file.metadata === null || end >= writer.metadata.end || this.unsettled.has(start)) return false
     // the next owner of a shared log may have to count records there
-    return !writer.isClientWaitingFor(start, end)
+    return !writer.clients.mayAskFor(start, end)
   }
 
   /**
@@ -92,7 +92,7 @@ class HoleMaker {
 
   /** @param {number} number of a hole, in the log's file or recorded, which may take space */
   considerHole (number) {
-    if (this.deleter.pending.has(number)) this.consider(number)
+    if (this.writer.deletions.pending.has(number)) this.consider(number)
     else if (!this.unpunched.has(number)) this.rewritten(number, 0)
   }
 
@@ -121,22 +121,28 @@ class HoleMaker {
 
   /** Before the log is closed. */
   finishAll () {
-    const mayHave = this.hasSome || this.postponed.size > 0 || this.deleter.pending.size > 0
+    const mayHave = this.hasSome || this.postponed.size > 0 || this.writer.deletions.pending.size > 0
     if (this.file.metadata !== null && mayHave) this.isDue = true
   }
 
   /** @param {Done} cb called when all blocks known to be empty are holes, and punched */
   finish (cb) {
+    const { refusal } = this.writer.appender
+    if (refusal !== null) return process.nextTick(cb, refusal)
     this.waiting.push(cb)
     this.isDue = true
+    this.writer.schedule()
   }
 
   /** A part of it, when the deleter has nothing else to do. */
   async makeSome () {
+    const { deletions } = this.writer
     try {
       if (this.emptied.size > 0) await this.requestEmptied()
-      else if (this.deleter.pending.size > 0) await this.deleter.flushBlocks()
-      else if (this.unpunched.size > 0) await this.punchSome()
+      else if (deletions.pending.size > 0) {
+        await deletions.makeDurable()
+        await deletions.writeZeros(MAX_BLOCKS)
+      } else if (this.unpunched.size > 0) await this.punchSome()
       else this.end(null)
     } catch (err) {
       this.end(/** @type {Error} */ (err))
@@ -149,7 +155,7 @@ class HoleMaker {
     const sealed = [...emptied, ...postponed].filter(number => number < deleter.blocks.tail.number)
     this.update()
     if (sealed.some(number => this.mustSettle(number * blockSize, (number + 1) * blockSize))) {
-      await deleter.settle()
+      await writer.deletions.settle()
       this.update()
     }
     const possible = sealed.filter(number => this.canBecomeHole(number)).slice(0, MAX_BLOCKS)

@@ -18,6 +18,10 @@ const { blockBefore, tieAt } = require('../recovery/belonging')
  * @property {number} synced
  * @property {number} lastSync number of the last fsync of the log
  * @property {import('./record-count').RecordCount} recordCount
+ *
+ * @typedef {object} Others
+ * @property {() => import('../storage/metadata-text').ClientLine[]} listClients what the next owner of a shared log has to know
+ * @property {() => number} freed up to this offset the blocks before the start are zeros, durably
  */
 
 /** Bytes of deletions, about: readers in other processes read all of them. */
@@ -32,8 +36,9 @@ class MetadataKeeper {
    * @param {number} blockSize
    * @param {{ start: number, generation: import('../storage/metadata-text').Generation }} log
    * @param {Progress} progress
+   * @param {Others} others
    */
-  constructor (file, blockSize, { start, generation }, progress) {
+  constructor (file, blockSize, { start, generation }, progress, { listClients, freed }) {
     this.file = file
     this.metadata = file.metadata
     this.read = promises(file).read
@@ -52,8 +57,8 @@ class MetadataKeeper {
     this.hasUnsynced = false
     this.isMoving = false
     this.isStopped = false
-    /** What the next owner of a shared log has to know. @type {() => import('../storage/metadata-text').ClientLine[]} */
-    this.listClients = () => []
+    this.listClients = listClients
+    this.freed = freed
     /** Settled when no change is in progress. @type {Promise<unknown>} */
     this.last = Promise.resolve()
   }
@@ -141,16 +146,8 @@ class MetadataKeeper {
   async place () {
     const { end, records } = this.progress.recordCount.durable
     const { start, blockSize } = this
-    return { end, tie: await this.tieAt(end), records, start, freed: this.freed, blockSize, ...this.generation }
+    return { end, tie: await this.tieAt(end), records, start, freed: this.freed(), blockSize, ...this.generation }
   }
-
-  /** Up to here the blocks before the start are zeros, durably. */
-  get freed () {
-    return this.trimmer === null ? this.start : this.trimmer.durable
-  }
-
-  /** Knows what of the head of the file is zeros. @type {import('./trimmer').Trimmer | null} */
-  trimmer = null
 
   /**
    * @param {number} end
@@ -258,7 +255,7 @@ class MetadataKeeper {
       if (this.progress.synced >= this.progress.acknowledged) recordCount.allSynced()
       const { end, records } = recordCount.durable
       const tie = await this.tieAt(end)
-      metadata.append({ end, tie, records: records === null || trimmed === null ? null : records - trimmed, start, freed: this.freed }, true)
+      metadata.append({ end, tie, records: records === null || trimmed === null ? null : records - trimmed, start, freed: this.freed() }, true)
       note()
       this.hasUnsynced = true
     })

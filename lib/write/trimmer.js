@@ -250,7 +250,7 @@ class Trimmer {
     if (punched === blocks.start) return
     await writer.metadata.sync()
     // clients that have the first block take it for a hole
-    writer.onrewritten([0])
+    writer.clients.rewritten()
     const to = Math.min(blocks.start, punched + SLICE_SIZE - SLICE_SIZE % blocks.blockSize)
     this.zeros = this.durable
     await punchHead({

@@ -124,6 +124,31 @@ for (const checksum of [true, false]) {
   }
 }
 
+tape('a reader that finds the block size while it hears of a deletion does not show the record', async (t) => {
+  const file = testFolder(t)('log')
+  const writer = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, sync: 'never' }))
+  await writer.onReady()
+  let gate = Promise.resolve()
+  // an empty log tells no block size
+  const reader = promises(watched(file, { beforePoll: () => gate }))
+  await reader.onReady()
+  const seqs = []
+  // no other one has room in the first block
+  for (let i = 0; i < 4; i++) seqs.push(await writer.append(data(i)))
+  await until(() => reader.log.since.value === seqs.at(-1))
+  t.deepEqual(await indexes(reader), upTo(4))
+  let release
+  gate = new Promise(resolve => { release = resolve })
+  await writer.del(seqs[1])
+  for (let i = 4; i < 10; i++) seqs.push(await writer.append(data(i)))
+  await published(file, seqs.at(-1))
+  release()
+  await until(() => reader.log.since.value === seqs.at(-1))
+  t.deepEqual(await indexes(reader), upTo(10, [1]))
+  t.equal(await codeOf(reader.get(seqs[1])), 'flumelog:deleted')
+  await Promise.all([reader.close(), writer.close()])
+})
+
 tape('the client of a shared log that could not read the file when a record was deleted does not show it later', async (t) => {
   const file = testFolder(t)('log')
   const owner = promises(FlumeLog(file, { shared: true }))

@@ -8,7 +8,8 @@ const fc = require('fast-check')
 const { writeChecksum, storedChecksum } = require('../../lib/format/checksum')
 const { deletionOf } = require('../../lib/format/deletions')
 const layout = require('../../lib/format/layout')
-const { ownMetadata } = require('../../lib/recovery/belonging')
+const { ownMetadata, tieAt } = require('../../lib/recovery/belonging')
+const { readOwn } = require('../../lib/recovery/recovery-point')
 const { dataOf, sealedBlock, tailOf } = require('../helpers/bytes')
 const { metadataOf } = require('../helpers/left-metadata')
 
@@ -113,5 +114,20 @@ test('metadata does not belong to a log with other records of the same sizes, th
     const metadata = await metadataOf(before, { blockSize: BLOCK_SIZE, deletions: [deletionIn(before, 2, isDeleted)] })
     t.ok(await isOwn(before, metadata))
     t.notOk(await isOwn(logOf(101), metadata))
+  }
+})
+
+test('a reader that reads the metadata just before the writer deletes a record of a compacted log knows which generation the file is', async (t) => {
+  for (const isHeld of [true, false]) {
+    const isDeleted = (block, i) => block === 2 && i === 3
+    const [before, after] = [logOf(), logOf(1, isDeleted)]
+    const place = await metadataOf(before, { blockSize: BLOCK_SIZE, id: '1' })
+    const switching = { metadata: { ...await metadataOf(logOf(101), { blockSize: BLOCK_SIZE }), next: place }, version: '1', isHeld, published: null, size: 1 }
+    const deletions = [deletionIn(before, 2, isDeleted)]
+    const read = async (offset, size) => after.subarray(offset, offset + size)
+    const deleted = { ...switching, metadata: { ...place, deletions, tie: await tieAt(read, place.end, BLOCK_SIZE, deletions) }, version: '2' }
+    const reads = [switching, deleted]
+    const io = { size: async () => after.length, read, readMetadata: async () => reads.length > 1 ? reads.shift() : reads[0] }
+    t.equal((await readOwn(io)).metadata.id, '1', isHeld ? 'while the writer is alive' : 'when it is gone')
   }
 })

@@ -13,7 +13,7 @@ const { thorough } = require('../helpers/thorough')
 
 const STEPS = 500
 /** Seeds that once failed: 33 when the owner could not write how far it had acknowledged. */
-const FOUND = [33, 85, 193, 288, 377, 9101, 30015, 50010, 50110, 50193, 60053, 700296]
+const FOUND = [33, 85, 193, 288, 377, 9101, 30015, 50010, 50110, 50193, 60053, 700296, 813017]
 
 const { values } = parseArgs({
   options: {

@@ -215,14 +215,15 @@ tape('readers do not see a part of an append that a compaction interrupts', asyn
   const { writer } = logBehind(log.flumelog).state.opened
   // more than one write
   const array = Array.from({ length: 40 }, (_, i) => Buffer.alloc(60000, `${i} `))
-  const { exclusively, write } = writer
+  const { exclusively, committer } = writer
+  const { write } = committer
   let appended
   writer.exclusively = async (run) => {
     appended = log.append(array)
     return new Promise((resolve, reject) => {
-      writer.write = () => {
-        delete writer.write
-        write.call(writer)
+      committer.write = () => {
+        delete committer.write
+        write.call(committer)
         exclusively.call(writer, run).then(resolve, reject)
       }
     })

@@ -291,7 +291,7 @@ tape('a deletion stays recorded until an fsync that started after it was in the 
   const file = disk.file('log')
   const recordCount = { durable: { end: 0, records: 0 }, remove: () => {} }
   const progress = { acknowledged: 0, synced: 0, lastSync: 4, recordCount }
-  const keeper = new MetadataKeeper(file, BLOCK_SIZE, { start: 0, generation: { id: '0', base: 0 } }, progress)
+  const keeper = new MetadataKeeper(file, BLOCK_SIZE, { start: 0, generation: { id: '0', base: 0 } }, progress, { listClients: () => [], freed: () => 0 })
   const listed = () => disk.metadata.deletions.length
   await keeper.write()
   const deletion = { block: 0, records: [{ seq: 0, length: 1 }], checksum: null }

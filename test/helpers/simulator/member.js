@@ -35,7 +35,8 @@ class Member {
     this.onclosed = (_) => {}
     /** @type {LiveStream[]} */
     this.live = []
-    /** What streams gave that have ended, in the order of the log. @type {Array<{ what: string, records: Array<{ seq: number, text: string }> }>} */
+    /** What streams gave that have ended, in the order of the log. `shown`: what the log had
+     * when they were started. @type {Array<{ what: string, records: Array<{ seq: number, text: string }>, shown: Entry[] }>} */
     this.finished = []
   }
 
@@ -246,12 +247,13 @@ class Member {
     const { model } = simulation
     if (log === null) return
     this.start(`read${reverse ? ', reverse' : ''}`, async () => {
-      const id = log.flumelog.id
+      const { id, since } = log.flumelog
       const { expected, deleted } = this.known()
-      const records = await collect(log.stream({ reverse, ...this.pace() }), this)
+      const shown = [...model.entries.values()].filter(entry => entry.id === id && entry.seq !== -1 && entry.seq <= since.value)
+      const records = await collect(log.stream({ reverse }), this)
       if (reverse) records.reverse()
       if (!this.process.isAlive) return
-      this.finished.push({ what: `reading${reverse ? ' in reverse' : ''}`, records })
+      this.finished.push({ what: `reading${reverse ? ' in reverse' : ''}`, records, shown })
       if (log.flumelog.id !== id) return
       model.check(records, { who: `${this.name} reads${reverse ? ' in reverse' : ''}`, expected, deleted, id })
     })
@@ -344,7 +346,8 @@ class Member {
         const { expected } = this.known()
         const { id } = log.flumelog
         const records = await collect(cursor.stream({ limit, fromStart: true }), this)
-        if (!this.process.isAlive) return
+        // with the log, the cursor is closed: another process may have it, and these records were read before
+        if (!this.process.isAlive || this.isBusy) return
         const last = records.at(-1)?.seq ?? -1
         const isAll = records.length < limit
         const isReached = (entry) => isAll || (entry.id === id && log.flumelog.id === id && entry.seq !== -1 && entry.seq < last)
@@ -454,10 +457,6 @@ class Member {
       }
       if (process.isAlive) simulation.world.kill(process, 'at its end')
     })
-  }
-
-  pace () {
-    return {}
   }
 
   /** @param {Entry} entry */

@@ -43,7 +43,7 @@ const MUTANTS = [
   ['a cursor is committed before its record is durable', 'cursors/named-cursor.js', 'await this.cursors.makeDurable(() => /** @type {Position} */ (this.next))', ''],
   ['a cursor is moved to the record before', 'cursors/named-cursor.js', 'return { id, seq, ...await tieOf(blocks, seq) }', 'return { id, seq, ...await tieOf(blocks, seq), next: seq }'],
   ['a reader takes what FILE.meta says of the compacted file for its own', 'read/followed-point.js', 'await this.io.checkPath().then(() => false, () => true)', 'false'],
-  ['a reader that could not read the tail takes it for read', 'read/follower.js', 'this.point.isTailOutdated = true\n      // a writer', '// a writer'],
+  ['a reader that could not read the tail takes it for read', 'read/follower.js', 'const { tailChanges } = followed\n', 'const { tailChanges } = followed\n    followed.shownTailChanges = tailChanges\n'],
   ['a reader does not look at deletions when it opens a log', 'read/followed-point.js', ' || current.id !== this.patchedId', ''],
   ['a callback that throws ends what others wait for', 'callbacks.js', 'process.nextTick(rethrow, err)', 'throw err']
 ]

@@ -423,13 +423,17 @@ class Simulation {
   }
 
   /**
-   * A stream has given each record between the first and the last that it gave, whatever happened meanwhile.
+   * A stream has given each record that the log had when it was started, and each one between the first and the last that it gave,
+   * whatever happened meanwhile.
    * @param {Member} member
-   * @param {{ what: string, records: Array<{ seq: number, text: string }> }} read
+   * @param {{ what: string, records: Array<{ seq: number, text: string }>, shown: import('./model').Entry[] }} read
    * @param {import('./model').Entry[]} present what is in the log at the end, in its order
    */
-  checkFinished ({ name }, { what, records }, present) {
+  checkFinished ({ name }, { what, records, shown }, present) {
     const seen = new Set(records.map(({ text }) => this.model.entries.get(text)))
+    for (const entry of shown) {
+      if (!seen.has(entry) && this.wasThere(entry) && present.includes(entry)) this.world.problem(`${name}, ${what}: ${nameOf(entry)} at ${entry.seq} was not given, ${records.length} were`)
+    }
     const indexes = present.flatMap((entry, i) => seen.has(entry) ? [i] : [])
     for (let i = indexes[0]; i < Number(indexes.at(-1)); i++) {
       const entry = present[i]

@@ -1,0 +1,289 @@
+'use strict'
+
+// Commits what is packed: groups of records are written, made durable as far as their callers want, and acknowledged together; a write
+// that fails is rolled back. One of the operations of the writer, whose states these are (see writer.js).
+
+const errors = require('../errors')
+const { promised } = require('../callbacks')
+const { sizeOf } = require('../storage/buffers')
+const { NO_LENGTH } = require('./packer')
+
+/**
+ * @typedef {(err?: Error | null) => void} Done
+ * @typedef {import('../format/block').Block} Block
+ * @typedef {import('./commit-group').CommitGroup} CommitGroup
+ */
+
+class Committer {
+  /**
+   * @param {import('./writer').Writer} writer
+   * @param {number} lastSeq the last record's, -1 if there is none
+   * @param {(seq: number) => void} onacknowledged the log's last record is now this one, and readers see it
+   */
+  constructor (writer, lastSeq, onacknowledged) {
+    const { file, blocks, packer, appender } = writer
+    this.writer = writer
+    this.file = file
+    this.blocks = blocks
+    this.packer = packer
+    this.appender = appender
+    this.waiters = appender.waiters
+    this.counts = appender.counts
+    this.onacknowledged = onacknowledged
+    this.written = this.acknowledged = blocks.end
+    /** The end of the write in progress. */
+    this.target = this.written
+    /** The seq of the last record that readers were told of. */
+    this.toldSeq = lastSeq
+    /** Whether readers in other processes have been told what is acknowledged. */
+    this.mayAnswer = true
+    /** Whether bytes of a failed write are still in the file. */
+    this.mustTruncate = false
+    this.onwrite = this.onwrite.bind(this)
+  }
+
+  /** An empty batch has nothing to be written, but it may ask for a sync. */
+  settleEmpty () {
+    this.waiters.endGroup()
+    this.settle()
+  }
+
+  /** Whether the file may be written to. Appends that are made while it is prepared can seal the block with deletions. */
+  get isReady () {
+    const { metadata, deletions, durability } = this.writer
+    return !metadata.mustBeWritten && !deletions.mustPrecede() && !durability.isTruncated
+  }
+
+  prepare () {
+    if (this.isReady) return this.write()
+    this.writer.enter('preparing')
+    this.getReady()
+  }
+
+  getReady () {
+    this.makeReady().then(() => null, err => err).then(err => process.nextTick(() => this.onready(err)))
+  }
+
+  /** A power cut must not mix what a failed write has left with what is written in its place. */
+  async makeReady () {
+    const { metadata, deletions, durability } = this.writer
+    if (deletions.mustPrecede()) await deletions.flush()
+    if (durability.isTruncated) await promised(cb => durability.syncAll(cb))
+    await metadata.write()
+  }
+
+  /** @param {Error | null} err */
+  onready (err) {
+    if (this.writer.failure !== null) return this.writer.becomeIdle()
+    if (err !== null) this.rollBack(err)
+    else if (this.isReady) this.write()
+    else this.getReady()
+  }
+
+  write () {
+    const { packer, waiters, written, writer } = this
+    writer.enter('writing')
+    const problem = writer.clients.flush()
+    if (problem !== null) return this.rollBack(problem)
+    if (this.file.metadata?.isLong) writer.metadata.considerMove(Infinity)
+    // what waits for a moment at which no group is written in part would wait for as long as appends do not pause
+    const mustEnd = writer.operations.length > 0 || writer.trimmer.hasWork
+    const buffers = packer.nextWrite(written, mustEnd ? waiters.nextEnd(written) : packer.end)
+    this.target = written + sizeOf(buffers)
+    if (packer.end <= this.target) waiters.endGroup()
+    this.counts.writes++
+    if (buffers.length === 1) this.file.write(written, buffers[0], this.onwrite)
+    else this.file.writeMany(written, buffers, this.onwrite)
+  }
+
+  /** @param {Error | null | undefined} err */
+  onwrite (err) {
+    const { writer } = this
+    if (writer.failure !== null) return writer.becomeIdle()
+    if (err) return this.rollBack(err)
+    this.written = this.target
+    if (this.packer.withheld === -1) return this.settle()
+    writer.enter('completing')
+    writer.durability.syncTo(this.written, (err) => err ? writer.becomeIdle() : this.complete())
+  }
+
+  /** Writes the length that was withheld, which brings all atomic batches of the write into the log, and makes it durable. */
+  complete () {
+    const { withheld, withheldLength } = this.packer
+    this.file.write(withheld, withheldLength, (err) => {
+      if (this.writer.failure !== null) return this.writer.becomeIdle()
+      if (err) return this.takeBackLength(err)
+      this.writer.durability.syncAll((err) => err ? this.writer.becomeIdle() : this.settle())
+    })
+  }
+
+  /**
+   * The length may be there, though its write has failed. A truncation does not suffice: after a power cut, some of
+   * what it truncates may come back.
+   * @param {Error} err why the write failed
+   */
+  takeBackLength (err) {
+    this.file.write(this.packer.withheld, NO_LENGTH, (again) => {
+      if (this.writer.failure !== null) return this.writer.becomeIdle()
+      if (again) return this.rollBack(err)
+      this.writer.durability.syncAll((failure) => failure ? this.writer.becomeIdle() : this.rollBack(err))
+    })
+  }
+
+  /** Acknowledges written records, after making them durable as far as necessary. */
+  settle () {
+    const { writer } = this
+    const { durability } = writer
+    const end = durability.mustBeSynced(this.written, this.appender.forced)
+    if (durability.synced >= end) return this.acknowledge()
+    writer.enter('settling')
+    durability.syncTo(end, (err) => err ? writer.becomeIdle() : this.acknowledge())
+  }
+
+  /** Moves the end of the log, as callers and readers see it, up to `written`. */
+  acknowledge () {
+    const { counts, writer } = this
+    const { durability, recordCount } = writer
+    const before = counts.written.records
+    const groups = this.waiters.acknowledge(this.written)
+    this.appender.countAcknowledged(groups)
+    if (groups.length > 0) this.reveal(groups[groups.length - 1])
+    recordCount.add(counts.written.records - before + this.packer.takeParts(this.acknowledged))
+    if (durability.synced >= this.acknowledged) {
+      counts.synced = { ...counts.written }
+      recordCount.allSynced()
+    }
+    durability.consider()
+    const publication = groups.length > 0 ? writer.metadata.publish() : null
+    if (publication !== null) this.waitForReaders(publication)
+    else writer.becomeIdle()
+  }
+
+  /** @param {Promise<void>} publication that tells readers in other processes what is acknowledged, before callers are told */
+  waitForReaders (publication) {
+    const { writer } = this
+    if (writer.state !== 'settling') writer.enter('settling')
+    this.mayAnswer = false
+    publication.then(() => process.nextTick(() => {
+      this.mayAnswer = true
+      writer.becomeIdle()
+    }))
+  }
+
+  /** @param {CommitGroup} group the last one that is acknowledged */
+  reveal ({ end, lastSeq }) {
+    this.acknowledged = end
+    this.appender.lastSeq = lastSeq
+    const filled = this.packer.reveal(end)
+    for (const block of filled) this.keepOrRecycle(block)
+    this.blocks.tail = this.packer.tail
+    if (filled.length > 0) this.writer.retention?.consider()
+  }
+
+  /**
+   * Blocks that nobody has read do not take the place of those that somebody has.
+   * @param {Block} block that is full and acknowledged
+   */
+  keepOrRecycle (block) {
+    const { blocks, packer } = this
+    if (block.wasRead || blocks.hasRoom(blocks.sequentialShare)) blocks.add(block)
+    else packer.recycle(block)
+  }
+
+  /** Answers the callers whose offset is reached; starts the fsync that others wait for. */
+  settleWaiters () {
+    const { waiters, appender, acknowledged, written, writer: { durability } } = this
+    const { synced } = durability
+    waiters.settle({ acknowledged, synced, inFlight: appender.ownBytes })
+    if (waiters.syncWanted(Math.min(acknowledged, written)) > synced) durability.start()
+  }
+
+  /** Readers see the new end before callers are told of it. */
+  answer () {
+    if (!this.mayAnswer) return
+    const { lastSeq } = this.appender
+    if (this.toldSeq !== lastSeq) {
+      this.toldSeq = lastSeq
+      this.onacknowledged(lastSeq)
+    }
+    this.waiters.answer()
+  }
+
+  /**
+   * A write failed: the file is truncated to `acknowledged`, and unacknowledged appends get the error. They get
+   * it after the truncation, so that a record whose append failed is not there if the process is killed then.
+   * Appends made in between fail as well: they would follow a gap.
+   * @param {Error} err
+   */
+  rollBack (err) {
+    this.writer.enter('rollingBack')
+    if (errors.isNoRoom(err)) this.makeRoom()
+    // of a batch that takes several writes, some may be in the file already
+    const isExtended = this.target > this.acknowledged
+    this.written = this.target = this.acknowledged
+    this.writer.durability.rollBack(this.acknowledged)
+    const finish = () => {
+      if (this.writer.failure === null) this.dropUnwritten(err)
+      this.writer.becomeIdle()
+    }
+    if (isExtended) this.truncate(finish)
+    else finish()
+  }
+
+  /** The disk is full: what has been trimmed is freed at once, and what retention does not keep is trimmed. */
+  makeRoom () {
+    this.writer.trimmer.freeSoon()
+    this.writer.retention?.consider(true)
+  }
+
+  /** A truncation that failed is tried again before the next write. */
+  truncateFirst () {
+    this.writer.enter('rollingBack')
+    this.truncate((err) => {
+      if (err && this.writer.failure === null) this.dropUnwritten(err)
+      this.writer.becomeIdle()
+    })
+  }
+
+  /** @param {Done} cb */
+  truncate (cb) {
+    this.file.truncate(this.acknowledged, (err) => {
+      this.mustTruncate = !!err
+      this.writer.durability.truncated()
+      this.writer.deletions.truncated()
+      cb(err)
+    })
+  }
+
+  /**
+   * Nothing that is not acknowledged will be stored; its callers get the error.
+   * @param {Error} err
+   */
+  dropUnwritten (err) {
+    this.forgetUnacknowledged()
+    // not if an fsync has failed: then the file is left as it is, and the next owner finds what is in it
+    this.writer.clients.voidFrom(this.acknowledged)
+    this.appender.countFailed(this.waiters.rollBack(this.acknowledged, err))
+    this.settleWaiters()
+    this.answer()
+  }
+
+  forgetUnacknowledged () {
+    this.packer.rollBack()
+    this.written = this.target = this.acknowledged
+    this.writer.durability.rollBack(this.acknowledged)
+    this.appender.forced = -1
+  }
+
+  /**
+   * Another file has taken the log's place.
+   * @param {number} end of it
+   * @param {number} lastSeq of it
+   */
+  moveTo (end, lastSeq) {
+    this.written = this.acknowledged = this.target = end
+    this.toldSeq = lastSeq
+  }
+}
+
+module.exports = { Committer }
