@@ -16,8 +16,11 @@ const sizes = { quick: 200, full: 4000 }
 const FLUMELOG = path.join(__dirname, '..', 'bin', 'flumelog.js')
 const JUMPS = 200
 
-/** @param {import('./helpers/runner').Size} size */
-function groups (size) {
+/**
+ * @param {import('./helpers/runner').Size} size
+ * @param {boolean} [inBrowser] whether to list the rows that need Chromium
+ */
+function groups (size, inBrowser = hasBrowser) {
   const megabytes = sizes[size]
   const count = Math.floor(megabytes * MB / (RECORD_SIZE + 4))
   const row = (name, run, note) => ({ name, note, input: stored(ours, count), run: ({ input }) => viewing(input, run, count) })
@@ -33,7 +36,7 @@ function groups (size) {
       row('numbers', timeScan('numbers')),
       row('verify', timeScan('verify')),
       row('export as JSON lines', timeScan('export')),
-      ...(hasBrowser
+      ...(inBrowser
         ? [
             row('frames while the list is scrolled', timeScrolling('intervals'), 'in Chromium, 3,000 pixels per second; the rate is in frames per second, and latencies are the intervals between them'),
             row('main thread per frame', timeScrolling('busy'), 'the same; latencies are the milliseconds of CPU that the main thread takes for a frame')

@@ -9,9 +9,9 @@ const { reportPage } = require('../../bench/helpers/report-page')
 
 const about = { date: '2026-01-01', machine: 'a machine', system: 'a system', size: 'full', versions: { node: '20.0.0' } }
 
-/** @returns {Array<{ file: string, group: string, row: string }>} all rows of the full size */
+/** @returns {Array<{ file: string, group: string, row: string }>} all rows of the full size, also those that need a browser */
 function allRows () {
-  return NAMES.flatMap(file => require(`../../bench/${file}`).groups('full').flatMap(({ name: group, rows }) => {
+  return NAMES.flatMap(file => require(`../../bench/${file}`).groups('full', true).flatMap(({ name: group, rows }) => {
     return rows.map(({ name: row }) => ({ file, group, row }))
   }))
 }
