@@ -23,7 +23,8 @@ const { name, version, dependencies, optionalDependencies } = require('../../pac
 function packed () {
   const folder = madeOnce('package', (folder) => {
     const checkout = copyCheckout(folder)
-    pack('npm', ['run', '--silent', 'tarball', '--'], checkout, folder)
+    pack(checkout, folder)
+    if (!fs.readFileSync(path.join(checkout, 'package.json')).equals(fs.readFileSync(path.join(ROOT, 'package.json')))) throw new Error('npm pack has changed package.json')
     fs.rmSync(checkout, { recursive: true })
   })
   return contentsOf(folder)
@@ -42,7 +43,7 @@ function packedPackage (directory) {
     // those of the copy, whose declarations are built
     fs.symlinkSync(checkout, path.join(modules, name), 'junction')
     for (const other of fs.readdirSync(path.join(ROOT, 'packages'))) fs.symlinkSync(path.join(checkout, 'packages', other), path.join(modules, manifestOf(other).name), 'junction')
-    pack('npm', ['pack'], path.join(checkout, 'packages', directory), folder)
+    pack(path.join(checkout, 'packages', directory), folder)
     fs.rmSync(checkout, { recursive: true })
   })
   return contentsOf(folder)
@@ -68,13 +69,11 @@ function copyCheckout (folder) {
 }
 
 /**
- * @param {string} command
- * @param {string[]} args
  * @param {string} cwd
  * @param {string} folder for the tarball
  */
-function pack (command, args, cwd, folder) {
-  const { status, stdout, stderr } = spawnSync(command, [...args, '--json', '--silent', '--pack-destination', folder], { cwd, encoding: 'utf8' })
+function pack (cwd, folder) {
+  const { status, stdout, stderr } = spawnSync('npm', ['pack', '--json', '--silent', '--pack-destination', folder], { cwd, encoding: 'utf8' })
   if (status !== 0) throw new Error(`npm pack ended with code ${status}: ${stdout}${stderr}`)
   fs.writeFileSync(path.join(folder, 'packed.json'), stdout)
 }

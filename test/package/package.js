@@ -21,9 +21,10 @@ tape('the package contains what users need, and works when installed', (t) => {
   const { files, tarball, size, unpackedSize } = packed()
 
   const names = files.map(file => file.path)
-  const isWanted = (file) => entries.includes(file) || /^((core|cli|bin\/flumelog)\.js|types\/.*\.d\.ts|package\.json|LICENSE|README\.md)$/.test(file)
+  const code = ['core.js', 'cli.js', 'flumelog.js', ...entries].map(file => `dist/${file}`)
+  const isWanted = (file) => code.includes(file) || /^(types\/.*\.d\.ts|package\.json|LICENSE|README\.md)$/.test(file)
   t.deepEqual(names.filter(file => !isWanted(file)), [], 'it has nothing else')
-  for (const file of [...entries, 'bin/flumelog.js', 'README.md', 'LICENSE', 'types/index.d.ts']) {
+  for (const file of [...code, 'README.md', 'LICENSE', 'types/index.d.ts']) {
     t.ok(names.includes(file), `it has ${file}`)
   }
   t.deepEqual(names.filter(file => /^types\/(vendor|lib\/(write|sharing)\/)/.test(file)), [], 'it has no declarations of what callers do not see')

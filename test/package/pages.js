@@ -39,7 +39,7 @@ const read = (/** @type {string} */ page) => fs.readFileSync(path.join(ROOT, pag
 
 tape('README starts with how to install the package, and a program that needs no other and can be run again', (t) => {
   const [first, second] = blocksOf(read('README.md'))
-  t.equal(first.code, 'npm ci --ignore-scripts\nnpm run tarball\n')
+  t.equal(first.code, 'npm ci --ignore-scripts\nnpm pack\n')
   t.ok(read('README.md').includes(`npm install ../path/to/${path.basename(tarball)}`), 'the tarball has this name')
   t.equal(second.language, 'mjs')
   const project = folderIn(projectWith([]))
