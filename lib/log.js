@@ -23,7 +23,6 @@ const { BatchStream } = require('./read/batch-stream')
 const { movedOptions } = require('./read/options')
 const { Stream } = require('./read/stream')
 const { TurnBudget } = require('./read/turn-budget')
-const { searchLarge } = require('./read/large-search')
 const { scan } = require('./read/scan')
 const { Compacting } = require('./space/compacting')
 const { deleteRange, isDeletionRange, movedDeletion } = require('./space/deletion-range')
@@ -379,8 +378,7 @@ class Log {
    */
   search (compare, cb) {
     mustBeFunction('the callback', cb)
-    const find = this.settings.large ? searchLarge : search
-    this.whenReadable(cb, () => find(this.reading, compare, cb))
+    this.whenReadable(cb, () => search(this.reading, compare, cb))
   }
 
   /**

@@ -5,7 +5,6 @@
 const errors = require('../errors')
 const { format } = require('../format-value')
 const { logBehind } = require('../log')
-const { searchLarge } = require('../read/large-search')
 const { search } = require('../read/search')
 const { readPoint } = require('../recovery/recovery-point')
 const { promises } = require('../storage/promisified-file')
@@ -212,8 +211,7 @@ class LogBlocks {
   search (compare) {
     const blocks = this.#blocks
     const context = { blocks, decode: null, takesText: false, turn: this.#log.turn, whenOpen: (/** @type {any} */ cb) => this.#log.whenFresh(cb) }
-    const find = blocks.large ? searchLarge : search
-    return new Promise((resolve, reject) => find(context, compare, (err, seq, data) => {
+    return new Promise((resolve, reject) => search(context, compare, (err, seq, data) => {
       if (!err) resolve({ seq, data })
       else if (codeOf(err) === 'flumelog:not-found') resolve(null)
       else reject(err)

@@ -30,10 +30,10 @@ class Cursor {
    * @param {Range} range
    * @param {() => void} onready called when a block that was waited for is there
    */
-  constructor (blocks, { min, max, reverse, useCache, fromStart, reuseMemory = false, textByBlock = false }, onready) {
+  constructor (blocks, { min, max, reverse, useCache, fromStart, reuseMemory = false, textByBlock = false, isSingle = false }, onready) {
     this.blocks = blocks
     this.blockSize = blocks.blockSize
-    this.readahead = new Readahead(blocks, reverse, useCache, reuseMemory)
+    this.readahead = new Readahead(blocks, reverse, useCache, reuseMemory, isSingle)
     this.generation = blocks.generation
     this.min = min
     this.max = max

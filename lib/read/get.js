@@ -149,7 +149,7 @@ class RecordReader {
    */
   getBefore (seq, cb) {
     const { blocks, turn, decode, takesText, filename } = this
-    const cursor = openRecordCursor(blocks, { min: -Infinity, max: seq - 1, reverse: true, useCache: true, fromStart: false }, find)
+    const cursor = openRecordCursor(blocks, { min: -Infinity, max: seq - 1, reverse: true, useCache: true, fromStart: false, isSingle: true }, find)
     blocks.cursors.add(cursor)
     find()
 

@@ -67,6 +67,7 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'deleted', 'reuse'])
  * @property {boolean} [textByBlock] whether records may be decoded a block at a time, if the caller keeps no text, which would
  *   keep all of the block
  * @property {boolean} [needsData] false: large records need not be put together; default true
+ * @property {boolean} [isSingle] whether one record is wanted: nothing is read ahead
  * @property {boolean} [reuseMemory] whether the memory of a block may be reused once the cursor has left it
  */
 

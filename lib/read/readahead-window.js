@@ -22,10 +22,12 @@ class ReadaheadWindow {
    * @param {1 | -1} step the reader's direction over block numbers
    * @param {number} blocksPerBuffer
    * @param {number} cacheShare fraction of the cache that blocks may fill; 0: they do not go into it
+   * @param {boolean} [isSingle] one block at a time
    */
-  constructor (step, blocksPerBuffer, cacheShare) {
+  constructor (step, blocksPerBuffer, cacheShare, isSingle = false) {
     this.step = step
     this.blocksPerRead = blocksPerBuffer * BUFFERS_PER_READ
+    this.maxDepth = isSingle ? 1 : MAX_READS * this.blocksPerRead
     this.cacheShare = cacheShare
     /** The number of blocks that may be pending or ready; it doubles with each block that is taken. */
     this.depth = 1
@@ -56,7 +58,7 @@ class ReadaheadWindow {
       if (request !== null) (requests ??= []).push(request)
       this.frontier = edge + step
     }
-    this.depth = Math.min(this.depth * 2, MAX_READS * this.blocksPerRead)
+    this.depth = Math.min(this.depth * 2, this.maxDepth)
     return requests ?? NO_REQUESTS
   }
 

@@ -15,12 +15,14 @@ class Readahead {
    * @param {boolean} reverse
    * @param {boolean} useCache whether blocks go into the cache
    * @param {boolean} reuseMemory whether the memory of blocks that the reader has passed may be reused
+   * @param {boolean} isSingle whether the reader wants one record: nothing is read ahead
    */
-  constructor (blocks, reverse, useCache, reuseMemory) {
+  constructor (blocks, reverse, useCache, reuseMemory, isSingle) {
     this.blocks = blocks
+    this.isSingle = isSingle
     /** @type {1 | -1} */
     this.step = reverse ? -1 : 1
-    this.window = new ReadaheadWindow(this.step, blocks.blocksPerBuffer, useCache ? blocks.sequentialShare : 0)
+    this.window = new ReadaheadWindow(this.step, blocks.blocksPerBuffer, useCache ? blocks.sequentialShare : 0, isSingle)
     this.pool = reuseMemory ? new BufferPool(this.step, blocks.blocksPerBuffer * blocks.blockSize) : null
     this.generation = blocks.generation
     /** Blocks that were read and not yet taken. @type {Map<number, Block>} */
@@ -80,7 +82,7 @@ class Readahead {
     for (const { low, high, cacheShare } of this.window.advance(number, last, this.isCached)) {
       for (let number = low; number <= high; number++) this.pending.add(number)
       if (this.pool !== null && !this.blocks.hasRoom(cacheShare)) this.readIntoPool(this.pool, low, high)
-      else this.blocks.load(low, high - low + 1, { cacheShare }, this.onload)
+      else this.blocks.load(low, high - low + 1, { cacheShare, isSingle: this.isSingle }, this.onload)
     }
   }
 
