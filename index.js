@@ -5,13 +5,6 @@
 
 // Opens a log.
 
-const errors = require('./lib/errors')
-const { pathFile } = require('./lib/storage/path-file')
-const { storageFile } = require('./lib/storage/storage-file')
-const { format } = require('./lib/format-value')
-const { settingsOf } = require('./lib/options')
-const { createLog } = require('./lib/log')
-
 /**
  * @typedef {import('./lib/types').Stats} Stats
  * @typedef {import('./lib/types').Cut} Cut
@@ -94,24 +87,8 @@ const { createLog } = require('./lib/log')
  * @returns {Log<any>}
  */
 function FlumeLog (file, options = {}) {
-  const settings = settingsOf(options)
-  return createLog(logFile(file, settings), settings)
-}
-
-/**
- * @param {unknown} file
- * @param {import('./lib/options').Settings} settings
- */
-function logFile (file, settings) {
-  // the lock of a shared log decides who owns it, and is taken when the file is open
-  if (typeof file === 'string' && file !== '' && !file.includes('\0')) return pathFile(file, settings.shared ? { ...settings, lock: false } : settings)
-  const storage = /** @type {import('./lib/storage/storage-file').RandomAccessStorage} */ (file)
-  if (storage !== null && typeof storage === 'object' && typeof storage.read === 'function' && typeof storage.stat === 'function') {
-    if (settings.shared) throw errors.invalid('only a log in a file can be shared; the first argument is a storage')
-    return storageFile(storage, settings)
-  }
-  throw errors.invalid('the first argument must be the path of a file or a random-access-storage; ' +
-    `it is ${format(file)}`)
+  // loaded with the first log, since it takes most of the time of a `require`
+  return require('./lib/open-log').openLog(file, options)
 }
 
 module.exports = FlumeLog
