@@ -9,6 +9,7 @@ const layout = require('../format/layout')
 const { findProblem } = require('../format/validation')
 const errors = require('../errors')
 const { openExtent } = require('../maintenance/extent')
+const { randomUUID } = require('crypto')
 const { deletionOf, patchesOf, wholeDeletionOf } = require('../format/deletions')
 const { tieAt } = require('../recovery/belonging')
 const { generationOf, readOwn } = require('../recovery/recovery-point')
@@ -86,7 +87,7 @@ class EarlierBackup {
     const earlier = new EarlierBackup(source, target, file, extent)
     const own = (await readOwn(promises(source.file)))?.metadata
     earlier.generation = generationOf(own)
-    earlier.log = own?.log ?? crypto.randomUUID()
+    earlier.log = own?.log ?? randomUUID()
     await removeUnfinished(earlier.path)
     return earlier
   }
@@ -275,7 +276,7 @@ class EarlierBackup {
     const { metadata } = this
     this.hasPoint = true
     const place = await this.place(deletions, freed)
-    await metadata.replace({ log: this.log, writer: crypto.randomUUID(), closed: false, deletions, dropped: 0, clients: [], next: null, ...place })
+    await metadata.replace({ log: this.log, writer: randomUUID(), closed: false, deletions, dropped: 0, clients: [], next: null, ...place })
   }
 
   /** All that was written is durable. */

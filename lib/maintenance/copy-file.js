@@ -4,6 +4,7 @@
 
 const fs = require('fs')
 const path = require('path')
+const { randomBytes } = require('crypto')
 const { createFolders } = require('../storage/directory')
 const { pathFile } = require('../storage/path-file')
 const { mustBeFree } = require('./beside')
@@ -34,7 +35,7 @@ async function copy (file, target, options) {
   const extent = await openExtent(pathFile(file, { readOnly: true, lock: false }))
   try {
     mustBeFree(name, target)
-    const unfinished = `${name}.${crypto.randomUUID().slice(-12)}.copying`
+    const unfinished = `${name}.${randomBytes(6).toString('hex')}.copying`
     const folders = createFolders(path.dirname(name))
     try {
       const { copied } = await writeCopy(extent, unfinished, source, options, work, async ({ moved, size }) => {

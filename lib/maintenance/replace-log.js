@@ -13,6 +13,7 @@
 
 const fs = require('fs')
 const path = require('path')
+const { randomUUID } = require('crypto')
 const { tieAt } = require('../recovery/belonging')
 const { generationOf, readOwn } = require('../recovery/recovery-point')
 const { OffsetMap, settleMap } = require('../space/offset-map')
@@ -46,7 +47,7 @@ const STALE_SUFFIXES = ['.meta.new']
  */
 async function originOf (io, name, blockSize) {
   const own = await readOwn(io)
-  return { ...generationOf(own?.metadata), log: own?.metadata.log ?? crypto.randomUUID(), map: name, blockSize }
+  return { ...generationOf(own?.metadata), log: own?.metadata.log ?? randomUUID(), map: name, blockSize }
 }
 
 /**
@@ -54,7 +55,7 @@ async function originOf (io, name, blockSize) {
  * @returns {Origin} for a copy in which records have other offsets: nothing that has offsets of the log is to be used with it
  */
 function anotherOrigin (blockSize) {
-  return { id: crypto.randomUUID(), base: 0, log: crypto.randomUUID(), map: null, blockSize }
+  return { id: randomUUID(), base: 0, log: randomUUID(), map: null, blockSize }
 }
 
 /**

@@ -3,6 +3,7 @@
 // Where the processes that share a log meet: the local socket `FILE.socket` beside it, on
 // which the owner of the log listens and to which the others connect.
 
+const crypto = require('crypto')
 const fs = require('fs')
 const net = require('net')
 const path = require('path')
@@ -259,8 +260,7 @@ function isSharedAlike (a, b) {
 
 /** @param {string} text */
 function sha256 (text) {
-  // loaded here: few logs are shared by so long a path, and it takes milliseconds
-  return require('crypto').createHash('sha256').update(text).digest('hex')
+  return crypto.createHash('sha256').update(text).digest('hex')
 }
 
 module.exports = { Address }

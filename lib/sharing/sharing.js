@@ -10,6 +10,7 @@
 //
 // What callers see does not depend on it: while there is no owner, calls wait.
 
+const crypto = require('crypto')
 const { promisify } = require('util')
 const errors = require('../errors')
 const { promised } = require('../callbacks')
@@ -48,7 +49,7 @@ class Sharing {
     const { path, folder } = /** @type {import('../storage/location').Location} */ (file.location)
     this.path = path
     this.address = new Address(path, folder)
-    this.clientId = Buffer.from(crypto.getRandomValues(new Uint8Array(ID_SIZE)))
+    this.clientId = crypto.randomBytes(ID_SIZE)
     /** Settled when this process reads the file of the owner that has welcomed it last, or cannot. @type {Promise<void>} */
     this.entering = Promise.resolve()
     /** @type {'owner' | 'client' | null} */

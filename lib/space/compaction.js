@@ -11,6 +11,7 @@
 // Up to the rename the log is not changed by it; an error, an abort or a kill leaves it as it was, and the next compaction starts again.
 
 const fs = require('fs')
+const { randomUUID } = require('crypto')
 const { CompactedFile } = require('./compacted-file')
 const { countIfNoneDeleted } = require('./deleted-records')
 const { LargeCompactedFile } = require('./large-compacted-file')
@@ -144,7 +145,7 @@ class Compaction {
     this.changed.clear()
     this.copied = 0
     const { unfinished, unfinishedMap } = namesOf(path)
-    this.map = await OffsetMapWriter.create(unfinishedMap, { id: crypto.randomUUID(), previousId: String(this.compacting.id), base }, file.status())
+    this.map = await OffsetMapWriter.create(unfinishedMap, { id: randomUUID(), previousId: String(this.compacting.id), base }, file.status())
     this.fds.push(this.map.fd)
     const File = keep !== null && blocks.large ? LargeCompactedFile : CompactedFile
     this.target = await File.create(unfinished, { blockSize, checksum, base, keep }, this.map)

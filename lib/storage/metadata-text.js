@@ -4,6 +4,7 @@
 // alive has acknowledged appends. The others are JSON objects: the members of a line replace those of the lines before it, `deletions`
 // and `clients` are added to them. They count up to the first that is not whole. Pure.
 
+const { randomUUID } = require('crypto')
 const { crc32 } = require('zlib')
 const { deletedBefore } = require('../format/deletions')
 const { CHECKSUM_DIGITS, formatLine, parseLine } = require('../format/lines')
@@ -92,7 +93,7 @@ function parsePublished (text) {
 function formatMetadata (metadata, acknowledged) {
   const line = Buffer.alloc(PUBLISHED_SIZE)
   setPublished(line, acknowledged)
-  return line.toString('latin1') + formatEntry({ version: VERSION, snapshot: crypto.randomUUID(), ...metadata })
+  return line.toString('latin1') + formatEntry({ version: VERSION, snapshot: randomUUID(), ...metadata })
 }
 
 /**

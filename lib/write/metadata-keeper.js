@@ -3,6 +3,7 @@
 // Keeps FILE.meta true while a log is open for writing. Before the file is changed for the first time, it says so; then it moves up as data
 // becomes durable, lists deletions until the file has them, and says where the log starts. One change at a time.
 
+const { randomUUID } = require('crypto')
 const { promises } = require('../storage/promisified-file')
 const { blockBefore, tieAt } = require('../recovery/belonging')
 
@@ -105,8 +106,8 @@ class MetadataKeeper {
     if (metadata === null || !this.mustBeWritten) return
     const hasClients = metadata.metadata !== null && metadata.metadata.clients.length > 0
     if (!this.isOpen && metadata.metadata !== null && !metadata.mustReplace && !hasClients && await this.reopen(metadata)) return
-    const { log = crypto.randomUUID() } = metadata.metadata ?? {}
-    const writer = this.isOpen ? this.listed.writer : crypto.randomUUID()
+    const { log = randomUUID() } = metadata.metadata ?? {}
+    const writer = this.isOpen ? this.listed.writer : randomUUID()
     const place = await this.place()
     const { dropped } = this
     metadata.acknowledged = progress.acknowledged
@@ -124,7 +125,7 @@ class MetadataKeeper {
   async reopen (metadata) {
     const place = await this.place()
     if (!await metadata.lock(this.progress.acknowledged)) return false
-    metadata.append({ writer: crypto.randomUUID(), closed: false, dropped: 0, ...place }, true)
+    metadata.append({ writer: randomUUID(), closed: false, dropped: 0, ...place }, true)
     await metadata.sync()
     this.isOpen = true
     return true

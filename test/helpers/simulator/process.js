@@ -14,7 +14,7 @@ const { randomFrom } = require('../random')
 const ROOT = path.resolve(__dirname, '..', '..', '..')
 /** Packages that do I/O or start timers; all others have no state, and are shared. */
 const OWN_PACKAGES = ['random-access-file', 'random-access-storage']
-const GLOBALS = ['process', 'setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'setInterval', 'clearInterval', 'performance', 'crypto', 'Date', 'Math']
+const GLOBALS = ['process', 'setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'setInterval', 'clearInterval', 'performance', 'Date', 'Math']
 
 /** Compiled once: filename -> function that makes a module. @type {Map<string, Function>} */
 const compiled = new Map()
@@ -184,8 +184,9 @@ class Process {
   // Modules
 
   makeBuiltins () {
-    const { world } = this
+    const { random, world } = this
     const fs = fileSystem(this)
+    const randomBytes = (size) => Buffer.from(Array.from({ length: size }, () => random.below(256)))
     const native = {
       tryLock: (fd, options) => this.calls.tryLock(fd, options),
       unlock: (fd) => this.calls.unlock(fd),
@@ -203,6 +204,11 @@ class Process {
       util: { ...require('util'), callbackify },
       net: localSockets(this),
       perf_hooks: { performance: { now: () => world.timeline.now() } },
+      crypto: {
+        ...require('crypto'),
+        randomBytes,
+        randomUUID: () => randomBytes(16).toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+      },
       module: { createRequire: (filename) => (id) => this.requireFrom(filename, id) },
       'fs-native-extensions': native
     }
@@ -210,8 +216,7 @@ class Process {
   }
 
   makeGlobals () {
-    const { random, world } = this
-    const getRandomValues = (bytes) => bytes.map(() => random.below(256))
+    const { world } = this
     const timer = (run, delay, args) => {
       const event = this.after(Math.max(1, Number(delay) || 0), () => run(...args))
       return { event, ref () { return this }, unref () { return this }, hasRef: () => false, [Symbol.toPrimitive]: () => event.order }
@@ -247,10 +252,6 @@ class Process {
       setInterval: () => { throw new Error('no intervals are simulated') },
       clearInterval: clear,
       performance: { now: () => world.timeline.now() },
-      crypto: {
-        getRandomValues,
-        randomUUID: () => Buffer.from(getRandomValues(new Uint8Array(16))).toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
-      },
       Date: SimulatedDate,
       Math: Object.create(Math, { random: { value: this.random } })
     }
