@@ -11,36 +11,36 @@ const { endOfRecords } = require('../format/validation')
  * @property {boolean} isRelated whether both have the same records, deleted or not: so it is a backup of this log
  * @property {boolean} isMerged all that the block had is deleted in the log, and has become one deleted record there
  * @property {boolean} isOlder the log has a record that is deleted in the backup
- * @property {number} conflict position of the first record that is another one; -1: there is none
+ * @property {number} conflict position of the first record that differs; -1: there is none
  */
 
 /**
  * @param {Buffer} block of the log
  * @param {Buffer} copy of the block in the backup, which may have fewer records
  * @param {number} end position after the last record of the copy
- * @param {number} durable position from which on the copy may lack bytes after a power cut, which are zeros then
  * @returns {Difference}
  */
-function compareBlocks (block, copy, end, durable) {
-  /** @type {Difference} */
-  const difference = { deleted: [], isRelated: false, isMerged: false, isOlder: false, conflict: -1 }
+function compareBlocks (block, copy, end) {
+  /** @type {number[]} */
+  const deleted = []
+  let isOlder = false
   let position = 0
   while (position < end && hasSameFrame(block, copy, position, end)) {
     const next = layout.nextPosition(copy, position)
     if (block.compare(copy, position, next, position, next) !== 0) {
-      if (layout.isDeleted(block, position)) difference.deleted.push(position)
-      else if (layout.isDeleted(copy, position)) difference.isOlder = true
+      if (layout.isDeleted(block, position)) deleted.push(position)
+      else if (layout.isDeleted(copy, position)) isOlder = true
       else break
     }
     position = next
   }
   // a full block has no more records than its copy
   const isWhole = position === end && (end === copy.length || layout.paddingStart(block) === end)
-  if (isWhole || (position >= durable && isTornCopy(block, copy, position))) return { ...difference, isRelated: position > 0 }
+  if (isWhole) return { deleted, isRelated: position > 0, isMerged: false, isOlder, conflict: -1 }
   const live = liveRecords(copy, end)
-  if (liveRecords(block, endOfRecords(block, 0, block.length)).length === 0) return { ...difference, deleted: live, isMerged: true, isOlder: false }
-  if (live.length === 0) return { ...difference, deleted: [], isOlder: true }
-  return { ...difference, deleted: [], isOlder: false, conflict: position }
+  const isMerged = liveRecords(block, endOfRecords(block, 0, block.length)).length === 0
+  isOlder = !isMerged && live.length === 0
+  return { deleted: isMerged ? live : [], isRelated: false, isMerged, isOlder, conflict: isMerged || isOlder ? -1 : position }
 }
 
 /**
@@ -53,17 +53,6 @@ function hasSameFrame (block, copy, position, end) {
   const length = layout.readLength(copy, position)
   const next = position + length + layout.FRAME_SIZE
   return next <= end && length === layout.readLength(block, position) && length === layout.readLength(block, next - layout.LENGTH_SIZE)
-}
-
-/**
- * @param {Buffer} block
- * @param {Buffer} copy
- * @param {number} from position
- * @returns {boolean} whether the copy has the same bytes from there on, except that some are still zeros
- */
-function isTornCopy (block, copy, from) {
-  for (let i = from; i < copy.length; i++) if (copy[i] !== 0 && copy[i] !== block[i]) return false
-  return true
 }
 
 /**

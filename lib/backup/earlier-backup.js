@@ -1,37 +1,39 @@
 'use strict'
 
-// An earlier backup, which is brought up to date in place, as a writer changes a log: what is to be deleted and trimmed is in a recovery
-// point before the file is changed, and what is new is appended behind it. Killed at any moment, it is what it was, or without what was
-// deleted since, or this and a part of what is new; the next backup truncates that part, and starts again.
+// An earlier backup, which is brought up to date in place, as a writer changes a log: what is to be deleted and trimmed is in its FILE.meta
+// before the file is changed, and new blocks are appended behind it. Killed at any moment, it is what it was, or without what was
+// deleted since, or this and some of the new blocks; the next backup recovers it first, which truncates these.
 
+const { randomUUID } = require('crypto')
 const { storedChecksum, writeChecksum } = require('../format/checksum')
+const { deletionOf, patchesOf, wholeDeletionOf } = require('../format/deletions')
 const layout = require('../format/layout')
 const { findProblem } = require('../format/validation')
 const errors = require('../errors')
-const { openExtent } = require('../maintenance/extent')
-const { randomUUID } = require('crypto')
-const { deletionOf, patchesOf, wholeDeletionOf } = require('../format/deletions')
+const { openExtent, readExtent } = require('../maintenance/extent')
 const { tieAt } = require('../recovery/belonging')
-const { generationOf, readOwn } = require('../recovery/recovery-point')
-const { removeUnfinished } = require('../space/unfinished-files')
 const { pagesOf, punchHead } = require('../recovery/punch-head')
 const { recoverEnd } = require('../recovery/recover-end')
+const { generationOf, readOwn, readPoint } = require('../recovery/recovery-point')
+const { removeUnfinished } = require('../space/unfinished-files')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
 const { compareBlocks } = require('./compare-blocks')
 const { copyBlocks } = require('./copy-blocks')
-const { isKnownSource, isOfEarlierGeneration } = require('./relation')
 const { readSummary } = require('./source-log')
 
 /** Blocks whose last bytes are read together. */
 const SUMMARIES = 128
 /** Blocks of which records are deleted with one recovery point: its size is up to an eighth of theirs. */
 const MAX_BLOCKS = 256
+/** FILE.meta names a backup in progress as the writer: what follows the recovery point is an incomplete copy then. */
+const WRITER = 'backup '
 
 /**
  * @typedef {import('./source-log').SourceLog} SourceLog
  * @typedef {ReturnType<ReturnType<import('../maintenance/work').workFor>>} Work
  * @typedef {import('../format/deletions').Deletion} Deletion
+ * @typedef {import('../storage/metadata-text').Metadata} Metadata
  *
  * @typedef {object} Compared
  * @property {number} offset of the block
@@ -46,31 +48,29 @@ class EarlierBackup {
    * @param {string} target as the caller gave it
    * @param {import('../storage/path-file').LogFile} file
    * @param {import('../maintenance/extent').Extent} extent of this file
+   * @param {{ own: Metadata | undefined, source: Metadata | undefined }} metadata of the backup and of the log, if there is any
    */
-  constructor (source, target, file, extent) {
+  constructor (source, target, file, extent, metadata) {
     this.source = source
     this.target = target
     this.file = file
     this.extent = extent
     this.io = extent.io
     this.blockSize = source.blockSize
-    this.metadata = /** @type {import('../storage/metadata-file').MetadataFile} */ (file.metadata)
+    this.metadataFile = /** @type {import('../storage/metadata-file').MetadataFile} */ (file.metadata)
     this.path = /** @type {import('../storage/location').Location} */ (file.location).path
-    /** Its end. What is after the recovery point of a backup that was killed may be incomplete, and is written again. */
-    this.end = Math.min(extent.end, extent.point?.offset ?? Infinity)
-    /** The same with what is after the recovery point. */
-    this.size = extent.end
-    /** As if what was interrupted were complete. */
-    this.read = extent.read
-    /** Where it starts. */
-    this.start = extent.start
-    /** Whether there is a recovery point, before which all is durable. */
-    this.hasPoint = extent.point !== null
-    /** As those of the log. */
-    this.generation = generationOf(null)
-    this.log = ''
+    this.generation = generationOf(metadata.source)
+    this.log = metadata.source?.log ?? randomUUID()
+    /** Whether it was made as a backup of this log, or of one that is a copy of this one, or of which this one is a copy. */
+    this.isKnown = this.log === metadata.own?.log
+    /** Whether the log has been compacted since. */
+    this.isOutdated = this.isKnown && generationOf(metadata.own).base < this.generation.base
     /** Numbers of blocks in which records have to be deleted. @type {number[]} */
     this.changed = []
+    /** Where it starts and ends while it is changed. */
+    this.start = this.end = 0
+    /** Whether FILE.meta says that it is being changed. */
+    this.isChanging = false
   }
 
   /**
@@ -84,10 +84,8 @@ class EarlierBackup {
     const extent = await openExtent(file, true).catch((err) => {
       throw err.code === 'flumelog:locked' ? errors.backupInUse(target) : err
     })
-    const earlier = new EarlierBackup(source, target, file, extent)
-    const own = (await readOwn(promises(source.file)))?.metadata
-    earlier.generation = generationOf(own)
-    earlier.log = own?.log ?? randomUUID()
+    const [own, sources] = await Promise.all([readOwn(extent.io), readOwn(promises(source.file))])
+    const earlier = new EarlierBackup(source, target, file, extent, { own: own?.metadata, source: sources?.metadata })
     await removeUnfinished(earlier.path)
     return earlier
   }
@@ -96,25 +94,41 @@ class EarlierBackup {
     return this.io.close()
   }
 
+  /**
+   * Completes what was interrupted, so that it is a log that was closed.
+   */
+  async recover () {
+    const { io, extent } = this
+    const point = await readPoint(io)
+    if (point === null) return
+    if (point.writer.startsWith(WRITER)) await io.truncate(point.offset)
+    await recoverEnd(io, this.path, { blockSize: extent.blockSize, checksum: true, isWhole: () => true, smallLog: Infinity })
+    this.extent = await readExtent(io, extent.filename, true)
+  }
+
   // Comparing
 
   /**
-   * Compares all of it with the log, and changes nothing.
+   * Compares all of it with the log, and changes nothing but to complete what was interrupted.
    * @param {Work} work
    * @returns {Promise<boolean>} whether it can be brought up to date; otherwise, it has to be replaced
    * @throws flumelog:invalid if it is not a backup of this log
    */
   async compare (work) {
-    const { source, extent, changed } = this
-    const { blockSize } = source
-    if (extent.end > 0 && await isOfEarlierGeneration(source, extent)) return false
+    const { source, changed, blockSize } = this
+    const { point } = this.extent
+    if (point !== null && !this.isKnown && !point.writer.startsWith(WRITER)) throw this.isOther('the program that wrote it last did not close it')
+    await this.recover()
+    const { extent } = this
     // less than a block does not tell its size
     if (extent.blockSize !== blockSize && extent.end >= Math.min(blockSize, extent.blockSize)) throw this.isOther(`it has blocks of ${extent.blockSize} bytes, the log of ${blockSize}`)
     if (extent.end > source.end) throw this.isOther(`it has ${extent.end} bytes, the log has ${source.end}`)
+    if (this.isOutdated) return false
+    Object.assign(this, { start: extent.start, end: extent.end })
     const onprogress = work.begin('compare')
     const first = Math.max(source.start, extent.start) / blockSize
     const last = Math.ceil(extent.end / blockSize)
-    let isRelated = extent.end === 0
+    let isRelated = this.isKnown || extent.end === 0
     let isOlder = false
     for (let number = first; number < last; number += SUMMARIES) {
       const count = Math.min(SUMMARIES, last - number)
@@ -127,13 +141,13 @@ class EarlierBackup {
         if (difference.conflict !== -1) throw this.isOther(`another record is at offset ${offset + difference.conflict}`)
         isRelated ||= difference.isRelated
         isOlder ||= difference.isOlder
-        if (offset < this.end && (difference.deleted.length > 0 || difference.isMerged)) changed.push(number + i)
+        if (difference.deleted.length > 0 || difference.isMerged) changed.push(number + i)
       }
       // small reads may have been made at once
       await new Promise(resolve => setImmediate(resolve))
       onprogress(Math.min(extent.end, (number + count) * blockSize) - first * blockSize, extent.end - first * blockSize)
     }
-    if (!isRelated && !await isKnownSource(source, extent)) throw this.isOther('nothing in it is in the log any more: all of it was trimmed, or it is from before two compactions, or of another log')
+    if (!isRelated) throw this.isOther('nothing in it is in the log any more, and there is no file beside it that says that it is one')
     return !isOlder && extent.start <= source.start && !this.isTrimmed
   }
 
@@ -152,11 +166,8 @@ class EarlierBackup {
    * @returns {Promise<'related' | 'equal' | null>} whether its checksum is the same in both. Holes are the same in all logs; others show that it is of this one
    */
   async isEqual (number) {
-    const { source, file, extent } = this
-    const { blockSize } = source
-    // it may not have all of a deletion that was interrupted
-    const isChanging = extent.patches.some(({ offset }) => Math.floor(offset / blockSize) === number)
-    if ((number + 1) * blockSize > extent.end || isChanging) return null
+    const { source, file, blockSize } = this
+    if ((number + 1) * blockSize > this.end) return null
     const [mine, copy] = await Promise.all([source.summary(number), readSummary(file, (number + 1) * blockSize)])
     const last = blockSize - layout.CHECKED_PADDING_SIZE
     // where the last record takes the place of the checksum, there is none
@@ -169,19 +180,17 @@ class EarlierBackup {
    * @returns {Promise<Compared | null>} null: it has been trimmed in the log, and the start of that is behind it
    */
   async compareBlock (number) {
-    const { source, size, target } = this
-    const { blockSize } = source
+    const { source, io, end, target, blockSize } = this
     const offset = number * blockSize
     const [block, copy] = await Promise.all([
       source.block(number).catch(err => source.skipTrimmed(err)),
-      this.read(offset, Math.min(blockSize, size - offset))
+      io.read(offset, Math.min(blockSize, end - offset))
     ])
     if (block === null) return null
     const isFull = copy.length === blockSize
     const problem = isFull ? findProblem(copy, true) : null
     if (problem !== null) throw errors.corrupt(target, number, blockSize, problem.position, problem.reason)
-    const end = isFull ? layout.paddingStart(copy) : copy.length
-    return { offset, block, copy, difference: compareBlocks(block, copy, end, this.end - offset) }
+    return { offset, block, copy, difference: compareBlocks(block, copy, isFull ? layout.paddingStart(copy) : copy.length) }
   }
 
   // Changing
@@ -193,32 +202,15 @@ class EarlierBackup {
    */
   async update (work) {
     const { source, start: before } = this
-    await this.recover(this.end)
-    Object.assign(this, { size: this.end, read: this.io.read })
     try {
       const deleted = await this.deleteAll(work)
       const copied = this.end < source.end ? await this.append(work) : 0
-      await this.closeMetadata()
+      if (this.isChanging) await this.closeMetadata()
       return { bytes: source.end - this.start, start: this.start, copied, deleted, trimmed: this.start - before, incremental: true }
     } catch (err) {
-      await this.recover(this.end).catch(() => {})
+      await this.recover().catch(() => {})
       throw err
     }
-  }
-
-  /**
-   * Completes what was interrupted, so that it is a log that was closed.
-   * @param {number} end what is behind it is removed. Recovery would keep it, as what it truncates
-   */
-  async recover (end) {
-    const { io, extent, hasPoint } = this
-    if (hasPoint || await io.size() > end) {
-      if (hasPoint && await io.size() > end) await io.truncate(end)
-      await recoverEnd(io, this.path, { blockSize: extent.blockSize, checksum: true, isWhole: () => true, smallLog: Infinity })
-      // a corrupt tail, which recovery keeps
-      if (await io.size() > end) await io.truncate(end)
-    }
-    this.hasPoint = false
   }
 
   /**
@@ -226,8 +218,7 @@ class EarlierBackup {
    * @returns {Promise<number>} records that were deleted
    */
   async deleteAll (work) {
-    const { source, changed } = this
-    const { blockSize } = source
+    const { source, changed, blockSize } = this
     const onprogress = work.begin('delete')
     let count = 0
     /** @type {Deletion[]} */
@@ -254,9 +245,9 @@ class EarlierBackup {
    * @param {number} start where it starts afterwards
    */
   async commit (deletions, start) {
-    const { io, source: { blockSize }, start: from } = this
+    const { io, blockSize, start: from } = this
     this.start = start
-    await this.open(deletions, from)
+    await this.openMetadata(deletions, from)
     for (const { offset, data } of patchesOf(deletions, blockSize)) await io.write(offset, data)
     if (start > from) await punchHead(io, from, start, blockSize)
     await io.sync()
@@ -271,22 +262,19 @@ class EarlierBackup {
    * @param {Deletion[]} deletions
    * @param {number} freed up to here the blocks before the start are zeros
    */
-  async open (deletions, freed) {
+  async openMetadata (deletions, freed) {
     deletions.forEach((deletion, i) => { deletion.number = i + 1 })
-    const { metadata } = this
-    this.hasPoint = true
+    this.isChanging = true
     const place = await this.place(deletions, freed)
-    await metadata.replace({ log: this.log, writer: randomUUID(), closed: false, deletions, dropped: 0, clients: [], next: null, ...place })
+    await this.metadataFile.replace({ log: this.log, writer: WRITER + randomUUID(), closed: false, deletions, dropped: 0, clients: [], next: null, ...place })
   }
 
   /** All that was written is durable. */
   async closeMetadata () {
-    if (!this.hasPoint) return
     this.end = await this.io.size()
-    this.metadata.append({ ...await this.place([], this.start), closed: true, dropped: Number.MAX_SAFE_INTEGER })
+    this.metadataFile.append({ ...await this.place([], this.start), closed: true, dropped: Number.MAX_SAFE_INTEGER })
     // behind the recovery point, recovery would take a deleted record for a torn one
-    await this.metadata.sync()
-    this.hasPoint = false
+    await this.metadataFile.sync()
   }
 
   /**
@@ -307,16 +295,15 @@ class EarlierBackup {
     const { source, end: before } = this
     const onprogress = work.begin('copy')
     const rest = await this.restOfBlock()
-    const from = this.end = rest.offset
-    await this.open([], this.start)
-    if (from < before) await this.io.truncate(from)
+    this.end = rest.offset
+    await this.openMetadata([], this.start)
+    if (this.end < before) await this.io.truncate(this.end)
     return copyBlocks(this.piecesAfter(rest), this.file, (done) => onprogress(Math.max(0, done - before), source.end - before))
   }
 
   /** @returns {Promise<import('./source-log').Piece>} the rest of the block in which it ends */
   async restOfBlock () {
-    const { source, end } = this
-    const { blockSize } = source
+    const { source, end, blockSize } = this
     if (end % blockSize === 0) return { offset: end, blocks: [] }
     const compared = await this.compareBlock(Math.floor(end / blockSize))
     if (compared === null) throw errors.trimmed(source.filename, end, source.start)

@@ -100,7 +100,7 @@ async function takeName (source, unfinished, name, target, earlier) {
   if (origin.base !== source.base) throw source.blocks.trimmedAt(source.start)
   if (earlier !== null) {
     // it is valid without the files beside it then
-    await earlier.recover(earlier.size)
+    await earlier.recover()
     return replaceLog(name, origin)
   }
   await putBeside(name, unfinished, origin)

@@ -51,27 +51,38 @@ async function openExtent (file, exclusive = false, clock = systemClock) {
   const io = promises(file)
   await io.open()
   try {
-    const { blockSize, size, point, found } = await findEndOnceQuiet(io, file.filename)
-    return {
-      io,
-      filename: file.filename,
-      blockSize,
-      size,
-      start: found.start,
-      trimmed: found.start,
-      end: found.kept,
-      point: found.point,
-      closed: point === null,
-      open: point !== null && point.isHeld,
-      read: withPatches(io.read, found.patches),
-      patches: found.patches,
-      trim: found.trim,
-      retries: exclusive ? 0 : BLOCK_RETRIES,
-      clock
-    }
+    return await readExtent(io, file.filename, exclusive, clock)
   } catch (err) {
     await io.close().catch(() => {})
     throw err
+  }
+}
+
+/**
+ * @param {Io} io open
+ * @param {string | null} filename
+ * @param {boolean} exclusive
+ * @param {import('../clock').Clock} [clock]
+ * @returns {Promise<Extent>}
+ */
+async function readExtent (io, filename, exclusive, clock = systemClock) {
+  const { blockSize, size, point, found } = await findEndOnceQuiet(io, filename)
+  return {
+    io,
+    filename,
+    blockSize,
+    size,
+    start: found.start,
+    trimmed: found.start,
+    end: found.kept,
+    point: found.point,
+    closed: point === null,
+    open: point !== null && point.isHeld,
+    read: withPatches(io.read, found.patches),
+    patches: found.patches,
+    trim: found.trim,
+    retries: exclusive ? 0 : BLOCK_RETRIES,
+    clock
   }
 }
 
@@ -162,4 +173,4 @@ async function startOf ({ io, filename, blockSize }, size, point) {
   return (await findEnd(read, size, null, options)).start
 }
 
-module.exports = { openExtent, mustBeLog, mustNotShrink, refresh }
+module.exports = { openExtent, readExtent, mustBeLog, mustNotShrink, refresh }

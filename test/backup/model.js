@@ -30,8 +30,6 @@ class Model {
     Object.assign(this, { folder, options, number: 0, backups: 0 })
     /** Of the log, in their order. @type {string[]} */
     this.values = []
-    /** Compactions since the last backup to each target. */
-    this.compactions = { a: 0, b: 0 }
   }
 
   file (name) {
@@ -67,9 +65,7 @@ class Model {
   }
 
   async compact () {
-    const { id } = this.log
     await this.log.compact({ keep: () => true })
-    if (this.log.id !== id) for (const target in this.compactions) this.compactions[target]++
   }
 
   async reopen () {
@@ -96,13 +92,7 @@ class Model {
   }
 
   async backUp (target, full) {
-    const count = this.compactions[target]
-    this.compactions[target] = 0
-    await this.log.backup(this.file(target), { full }).catch((err) => {
-      // no record leads to those of the log any more
-      if (count + this.compactions[target] === 0 || !/nothing in it is in the log/.test(err.message)) throw err
-      return this.log.backup(this.file(target), { full: true })
-    })
+    await this.log.backup(this.file(target), { full })
   }
 
   async contents (target) {
