@@ -65,9 +65,7 @@ class Log {
     this.settings = settings
     /** The options that can be changed while the log is open. */
     this.limits = { highWaterMark: settings.highWaterMark, overflow: settings.overflow }
-    /** Whether `since` has, or had, a listener: if the log cannot be opened, it is never called. */
-    this.hasListeners = false
-    this.since = createSince((cb) => this.nextChange(cb), () => { this.hasListeners = true })
+    this.since = createSince((cb) => this.nextChange(cb))
     this.records = recordCodecOf(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
     /** What is appended until the log is open; null: it is, or cannot be, or it is read-only. */
     this.early = settings.readOnly ? null : new EarlyAppends(settings, this.limits, (error) => this.refusedEarly(error))
@@ -143,8 +141,8 @@ class Log {
     this.state = new Refusing(err, null)
     const isAppendTold = this.early?.fail(err) ?? false
     this.early = null
-    if (this.hasListeners) warnNotOpened(err, 'listeners of `since`, such as flumedb and its views, wait in vain')
-    else if (calls.length === 0 && !isAppendTold) warnNotOpened(err, 'nobody waited for an answer')
+    // under flumedb, an append may be given the error while views wait for `since`
+    if (calls.length === 0 && !this.since.refuse(err) && !isAppendTold) warnNotOpened(err, 'no call waited for an answer')
     callAll(calls, err)
   }
 

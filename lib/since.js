@@ -11,17 +11,27 @@ const { mustBeFunction, rethrowLater } = require('./callbacks')
  */
 
 /**
+ * @typedef {object} Setters
+ * @property {(seq: number) => void} set calls the listeners
+ * @property {(err: Error) => boolean} refuse the log could not be opened, and no callback was given the error: whether listeners were
+ *   there. They take no error, so it is thrown, once for those that wait, and to each that is added later
+ */
+
+/**
  * An `obz` observable of which a listener that throws does not keep the others from being called: what it throws is
  * thrown again on a stack of its own.
  * @param {Next} next waits for the next change
- * @param {() => void} [onlisten] called when a listener is added
- * @returns {import('./types').Since & { value: number | undefined, set: (seq: number) => void }} set: the listeners are told
+ * @returns {import('./types').Since & { value: number | undefined } & Setters}
  */
-function createSince (next, onlisten = noop) {
+function createSince (next) {
   const obv = Obv()
+  let hasListeners = false
+  /** @type {Error | null} */
+  let refusal = null
   const added = (/** @type {Listener} */ listener) => {
     const call = guarded(listener)
-    onlisten()
+    if (refusal !== null) throw refusal
+    hasListeners = true
     return call
   }
   /** @type {(listener: Listener, immediately?: boolean) => () => void} */
@@ -35,6 +45,11 @@ function createSince (next, onlisten = noop) {
     set (/** @type {number} */ seq) {
       this.value = seq
       obv.set(seq)
+    },
+    refuse (/** @type {Error} */ err) {
+      refusal = err
+      if (hasListeners) rethrowLater(err)
+      return hasListeners
     }
   })
 }
@@ -54,7 +69,5 @@ function guarded (listener) {
     }
   }
 }
-
-function noop () {}
 
 module.exports = { createSince }

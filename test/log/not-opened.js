@@ -3,6 +3,7 @@
 // A log that cannot be opened, of which nobody is told.
 
 const fs = require('fs')
+const { spawnSync } = require('child_process')
 const Flume = require('flumedb')
 const Reduce = require('flumeview-reduce')
 const tape = require('tape')
@@ -10,6 +11,8 @@ const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
 const { codeOf } = require('../helpers/reading')
 const { promises } = require('../helpers/promises')
+const { isNode } = require('../helpers/runtime')
+const { uncaughtDuring } = require('../helpers/uncaught')
 
 /** The warnings of this kind that are emitted until the opening has ended, which a later call tells. */
 async function warningsOf (run) {
@@ -53,21 +56,57 @@ tape('a call or an append with a callback that is told is enough', async (t) => 
   t.deepEqual(await warningsOf(() => codeOf(promises(FlumeLog(file)).append('x'))), [])
 })
 
-tape('under flumedb, whose views cannot be told, it is a warning, and the views stay as they are', async (t) => {
-  const name = testFolder(t)
-  const file = name('log')
-  const view = () => Reduce(1, (count) => (count ?? 0) + 1)
+tape('under flumedb, whose views are given no error, an opening that fails is thrown, and so are later calls', async (t) => {
+  const file = notALog(t)
+  for (const call of [db => db.view.get(() => t.fail('it was answered')), db => db.get(0, () => t.fail('it was answered')), db => db.append('x', () => {}), () => {}]) {
+    let db
+    const [err] = await uncaughtDuring(async () => {
+      const uncaught = new Promise(resolve => process.once('uncaughtException', resolve))
+      // a view in memory, which listens to the log at once
+      db = Flume({ ...FlumeLog(file), filename: undefined }).use('view', Reduce(1, () => 1))
+      call(db)
+      await uncaught
+    })
+    t.match(err.message, /not a log/)
+    for (const late of [() => db.view.get(() => {}), () => db.get(0, () => {})]) t.throws(late, { code: 'flumelog:not-a-log' })
+    await new Promise(resolve => db.close(resolve))
+  }
+})
+
+tape('a program under flumedb that reads a log that cannot be opened ends with the error, and its views stay as they are', { skip: !isNode && 'other runtimes have other options for a program in an argument' }, async (t) => {
+  const file = testFolder(t)('log')
   const log = FlumeLog(file)
-  const db = Flume(log).use('view', view())
+  const view = Reduce(1, (count) => (count ?? 0) + 1)
+  const db = Flume(log).use('view', view)
   await new Promise((resolve, reject) => db.append(Buffer.from('one'), err => err ? reject(err) : resolve()))
   await new Promise(resolve => db.view.get(resolve))
-  const [first] = await warningsOf(async () => {
-    const warned = warning()
-    const other = Flume(FlumeLog(file)).use('view', view())
-    other.view.get(() => t.fail('it was answered'))
-    await warned
-  })
-  t.match(first, /another writer has the log open/)
-  t.match(first, /flumedb and its views/)
   await new Promise(resolve => db.close(resolve))
+  const owner = promises(FlumeLog(file))
+  await owner.onReady()
+  for (const call of ['db.view.get(() => {})', 'db.get(0, () => {})', 'pull(db.stream({}), pull.collect(() => {}))', 'pull(db.view.stream({}), pull.collect(() => {}))']) {
+    const program = `
+      const pull = require('pull-stream')
+      const FlumeLog = require(${JSON.stringify(require.resolve('../..'))})
+      const db = require('flumedb')(FlumeLog(${JSON.stringify(file)})).use('view', require('flumeview-reduce')(1, (count) => (count ?? 0) + 1))
+      ${call}`
+    const { status, stderr } = spawnSync(process.execPath, ['-e', program], { cwd: __dirname, encoding: 'utf8' })
+    t.equal(status, 1, call)
+    t.match(stderr, /another writer has the log open/)
+  }
+  await owner.close()
+  const again = Flume(FlumeLog(file)).use('view', view)
+  t.equal(await new Promise((resolve, reject) => again.view.get((err, count) => err ? reject(err) : resolve(count))), 1)
+  await new Promise(resolve => again.close(resolve))
+})
+
+tape('a program that is told by onReady has no exception, whatever listens to since', async (t) => {
+  const file = notALog(t)
+  const thrown = await uncaughtDuring(async () => {
+    const log = FlumeLog(file)
+    log.since(() => t.fail('called'))
+    t.equal(await codeOf(promises(log).onReady()), 'flumelog:not-a-log')
+    log.since.once(() => t.fail('called'))
+    await new Promise(setImmediate)
+  })
+  t.deepEqual(thrown, [])
 })

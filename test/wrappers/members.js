@@ -64,7 +64,7 @@ tape('the log with promises has a counterpart for every member of the log with c
   t.deepEqual(Object.keys(log.flumelog).sort(), Object.keys(COUNTERPARTS).sort(), 'the table lists every member')
   const expected = [...Object.values(COUNTERPARTS).filter(name => name !== null), ...OWN]
   t.deepEqual(membersOf(log), expected.sort())
-  t.deepEqual(Object.keys(log.flumelog.since).sort(), ['next', 'once', 'set', 'value'], 'a listener of the observable is a loop over `changes`')
+  t.deepEqual(Object.keys(log.flumelog.since).sort(), ['next', 'once', 'refuse', 'set', 'value'], 'a listener of the observable is a loop over `changes`')
   t.deepEqual(membersOf(log.since), ['changes', 'next', 'observable', 'value'])
   await log.close()
 })

@@ -116,6 +116,8 @@ class StreamLog {
    * @param {Error} err for which it cannot be used any more
    */
   fail (err) {
+    // as a log in a file does
+    if (this.refusal === null && this.state.opened === null && this.calls?.length === 0) this.since.refuse(err)
     this.refusal ??= err
     this.publisher.stop(this.refusal)
     this.streams.fail(this.refusal)

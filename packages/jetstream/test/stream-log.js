@@ -9,6 +9,7 @@ const { wrap } = require('flumelog-random-access-file/promises')
 const { openLog, closeLogs } = require('./helpers/jetstream')
 const { withServer, streamName } = require('./helpers/nats')
 const { promises } = require('../../../test/helpers/promises')
+const { uncaughtDuring } = require('../../../test/helpers/uncaught')
 const { collect, codeOf, isSame } = require('../../../test/helpers/reading')
 
 const json = require('flumecodec').json
@@ -32,6 +33,18 @@ test('a log whose servers do not answer cannot be opened', async (t) => {
   t.equal(await codeOf(collect(log.log)), 'flumelog:unreachable')
   t.equal(await codeOf(log.append('a')), 'flumelog:unreachable')
   await log.close()
+})
+
+test('listeners of since, such as flumedb, have the error of an opening that fails thrown', async (t) => {
+  const log = JetStreamLog({ servers: 'nats://127.0.0.1:1', stream: 'S', timeout: 300 })
+  const [err] = await uncaughtDuring(async () => {
+    const uncaught = new Promise(resolve => process.once('uncaughtException', resolve))
+    log.since(() => t.fail('called'))
+    await uncaught
+  })
+  t.equal(err.code, 'flumelog:unreachable')
+  t.throws(() => log.since.once(() => {}), { code: 'flumelog:unreachable' })
+  await promises(log).close()
 })
 
 withServer('a log in a JetStream stream', (shared) => {
