@@ -300,9 +300,13 @@ exports.thrown = (name, thrown) => typeof thrown === 'object' && thrown !== null
 /** @param {string} filename */
 exports.notRegular = (filename) => createError('flumelog:invalid', `${filename}: not a regular file, so it cannot be a log`)
 
-/** @param {string | null} filename */
-exports.notALog = (filename) => createError('flumelog:not-a-log',
-  `${nameOf(filename)}: not a log: neither a valid block nor enough whole records were found; check the name, or import it if another program has written it, such as flumelog-offset or async-append-only-log: flumelog import ${nameOf(filename)} NEW`, { filename })
+/**
+ * @param {string | null} filename
+ * @param {string | null} format of another program, which the file seems to have
+ */
+exports.notALog = (filename, format) => createError('flumelog:not-a-log', `${nameOf(filename)}: not a log: ` +
+  (format === null ? 'neither a valid block nor enough whole records were found; check the name, or import it if another program has written it' : `it looks like ${format}; import it into a new log`) +
+  (filename === null ? '' : `: npx flumelog import ${filename} NEW`), { filename })
 
 /**
  * @param {string} filename
