@@ -200,6 +200,10 @@ exports.isDirectory = (filename) => createError('EISDIR', `${filename}: is a dir
 exports.backupInUse = (filename) => createError('flumelog:locked',
   `${filename}: another program has this backup open for writing; wait until it is done`, { filename })
 
+/** @param {string} filename of a log under a temporary name */
+exports.beingWritten = (filename) => createError('flumelog:locked',
+  `${filename}: another program is writing it; wait until it is done`, { filename })
+
 /** @param {string} filename of what is to be restored */
 exports.notClosed = (filename) => createError('flumelog:locked',
   `${filename}: another program has it open for writing, so it is not a backup; close it there first, or use backup to copy an open log`, { filename })

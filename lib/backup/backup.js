@@ -6,7 +6,7 @@
 const fs = require('fs')
 const path = require('path')
 const errors = require('../errors')
-const { mustBeFree } = require('../maintenance/beside')
+const { assertAbsent } = require('../maintenance/new-log')
 const { mustBePath, workFor } = require('../maintenance/work')
 const { locate } = require('../storage/location')
 const { callBack, mustBeFunction, promised } = require('../callbacks')
@@ -85,7 +85,7 @@ function holdRetention ({ state }) {
  * @param {string} name absolute
  * @param {string} target
  * @param {BackupOptions} options
- * @param {import('./full-backup').Work} work
+ * @param {import('../maintenance/new-log').Work} work
  * @returns {Promise<BackedUp>}
  */
 async function backUpOnce (log, name, target, options, work) {
@@ -94,8 +94,8 @@ async function backUpOnce (log, name, target, options, work) {
   mustBeAnother(source.file, name, target)
   if (!fs.existsSync(name)) {
     // a symbolic link that leads nowhere, and where it leads
-    mustBeFree(name, target)
-    mustBeFree(locate(name, true).path, target)
+    assertAbsent(name, target)
+    assertAbsent(locate(name, true).path, target)
     return makeFullBackup(source, name, target, null, work)
   }
   const earlier = await EarlierBackup.open(source, name, target)

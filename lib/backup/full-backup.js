@@ -2,23 +2,18 @@
 
 // Copies all of a log to a file with a temporary name, which gets its own when it is complete and durable.
 
-const fs = require('fs')
 const { promisify } = require('util')
-const errors = require('../errors')
 const { holeOf } = require('../format/hole')
-const { finishAs, linkNew } = require('../maintenance/repaired-files')
-const { originOf, putBeside, removeBeside, replaceLog } = require('../maintenance/replace-log')
+const { assertAbsent, writeUnfinished } = require('../maintenance/new-log')
+const { originOf, placeLog, replaceLog } = require('../maintenance/replace-log')
 const { punchHead } = require('../recovery/punch-head')
-const { onAbort } = require('../signal')
-const { UNFINISHED, removeUnfinished } = require('../space/unfinished-files')
 const { inheritMode } = require('../storage/inherit')
-const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
 const { copyBlocks } = require('./copy-blocks')
 
 /**
  * @typedef {import('./source-log').SourceLog} SourceLog
- * @typedef {ReturnType<ReturnType<import('../maintenance/work').workFor>>} Work
+ * @typedef {import('../maintenance/new-log').Work} Work
  */
 
 /**
@@ -29,41 +24,26 @@ const { copyBlocks } = require('./copy-blocks')
  * @param {Work} work
  * @returns {Promise<import('./types').BackedUp>}
  */
-async function makeFullBackup (source, name, target, earlier, work) {
-  // by the thread pool: one piece is written while the next one is read
-  const file = pathFile(name + UNFINISHED, { readOnly: false, lock: true, blocking: false })
-  const { path: unfinished = '', newFolders = [] } = file.location ?? {}
-  const io = promises(file)
-  let stopListening = () => {}
-  try {
-    // not readable by others until it has the mode of the log
-    await (await fs.promises.open(unfinished, 'a', 0o600)).close()
-    await io.open().catch((err) => { throw err.code === 'flumelog:locked' ? errors.backupInUse(target) : err })
-    try {
-      // at once: a process that is interrupted does not wait for the disk
-      stopListening = onAbort(work.signal, () => fs.rmSync(unfinished, { force: true }))
-      await io.truncate(0)
-      const copied = await copyAll(source, file, work)
-      // who can read the log can read its backup; some file systems have no modes
-      if (source.status !== null) inheritMode(unfinished, source.status)
-      work.mustGoOn()
-      stopListening()
-      await takeName(source, unfinished, name, target, earlier)
-      return { bytes: source.end - source.start, start: source.start, copied, deleted: 0, trimmed: 0, incremental: false }
-    } catch (err) {
-      await removeUnfinished(name)
-      // when the file is gone, that fails first
-      work.mustGoOn()
-      throw err
-    } finally {
-      stopListening()
-      await io.close()
+function makeFullBackup (source, name, target, earlier, work) {
+  return writeUnfinished(name, target, work, async (file, unfinished) => {
+    const copied = await copyAll(source, file, work)
+    // who can read the log can read its backup; some file systems have no modes
+    if (source.status !== null) inheritMode(unfinished, source.status)
+    return copied
+  }, async (copied, unfinished) => {
+    const origin = await originOf(promises(source.file), source.file.location?.path ?? null, source.blockSize)
+    // compacted since it was copied: another id, and a map, are true of the log now
+    if (origin.base !== source.base) throw source.blocks.trimmedAt(source.start)
+    if (earlier === null) {
+      assertAbsent(name, target)
+      await placeLog(name, unfinished, target, origin)
+    } else {
+      // it is valid without the files beside it then
+      await earlier.recover()
+      await replaceLog(name, origin)
     }
-  } catch (err) {
-    // those in which another process has put something meanwhile stay
-    for (const folder of newFolders) await fs.promises.rmdir(folder).catch(() => {})
-    throw err
-  }
+    return { bytes: source.end - source.start, start: source.start, copied, deleted: 0, trimmed: 0, incremental: false }
+  })
 }
 
 /**
@@ -85,31 +65,6 @@ async function copyAll (source, file, work) {
     await promisify(file.sync)()
   }
   return copied
-}
-
-/**
- * @param {SourceLog} source
- * @param {string} unfinished complete and durable
- * @param {string} name
- * @param {string} target
- * @param {import('./earlier-backup').EarlierBackup | null} earlier
- */
-async function takeName (source, unfinished, name, target, earlier) {
-  const origin = await originOf(promises(source.file), source.file.location?.path ?? null, source.blockSize)
-  // compacted since it was copied: another id, and a map, are true of the log now
-  if (origin.base !== source.base) throw source.blocks.trimmedAt(source.start)
-  if (earlier !== null) {
-    // it is valid without the files beside it then
-    await earlier.recover()
-    return replaceLog(name, origin)
-  }
-  await putBeside(name, unfinished, origin)
-  try {
-    await finishAs(unfinished, () => linkNew(unfinished, name, target))
-  } catch (err) {
-    await removeBeside(name)
-    throw err
-  }
 }
 
 module.exports = { makeFullBackup }

@@ -5,15 +5,12 @@
 const fs = require('fs')
 const path = require('path')
 const errors = require('../errors')
-const { mustBeFree } = require('../maintenance/beside')
 const { openExtent } = require('../maintenance/extent')
-const { finishAs, linkOrCopy } = require('../maintenance/repaired-files')
-const { originOf, putBeside, removeStale, replaceLog } = require('../maintenance/replace-log')
+const { assertAbsent } = require('../maintenance/new-log')
+const { originOf, placeLog, replaceLog } = require('../maintenance/replace-log')
 const { mustBePath, workFor } = require('../maintenance/work')
 const { writeCopy } = require('../maintenance/write-copy')
 const { recoverEnd } = require('../recovery/recover-end')
-const { namesOf, removeUnfinished } = require('../space/unfinished-files')
-const { createFolders } = require('../storage/directory')
 const { lockForReading } = require('../storage/lock')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
@@ -72,7 +69,7 @@ async function restoreLocked (backup, source, file, name, options, work) {
     if (extent.open) throw errors.notClosed(backup)
     if (isSameFile(source, name)) throw errors.invalid(`${file}: this is the backup itself; give the name of the log`)
     if (fs.statSync(name, { throwIfNoEntry: false })?.isDirectory()) throw errors.isDirectory(file)
-    if (!options.force) mustBeFree(name, file)
+    if (!options.force) assertAbsent(name, file)
     return await restoreAs(name, file, extent, source, options, work)
   } finally {
     await extent.io.close()
@@ -89,26 +86,19 @@ async function restoreLocked (backup, source, file, name, options, work) {
  * @returns {Promise<Restored>}
  */
 async function restoreAs (name, file, extent, source, { force = false }, work) {
-  const folders = createFolders(path.dirname(name))
   const replaced = await lockThere(name)
-  const { unfinished } = namesOf(name)
   try {
-    // left by a process that was killed
-    await removeUnfinished(name)
-    const { copied } = await writeCopy(extent, unfinished, source, {}, work, async ({ lost }) => {
+    return await writeCopy(extent, { name, given: file, original: source }, {}, work, async ({ lost, size, counts }, unfinished) => {
       if (lost.length > 0) throw errors.corruptBackup(extent.filename ?? source, lost[0])
       const origin = await originOf(extent.io, source, extent.blockSize)
-      if (replaced !== null) return replace(replaced, name, origin)
-      if (force) await removeStale(name)
-      await putBeside(name, unfinished, origin)
-      await finishAs(unfinished, () => link(unfinished, name, file))
+      if (replaced !== null) await replace(replaced, name, origin)
+      else {
+        // again: they may have come while the backup was read
+        if (!force) assertAbsent(name, file)
+        await placeLog(name, unfinished, file, origin)
+      }
+      return { bytes: size - extent.start, start: extent.start, records: counts.records, replaced: replaced !== null }
     })
-    return { bytes: copied.size - extent.start, start: extent.start, records: copied.counts.records, replaced: replaced !== null }
-  } catch (err) {
-    await removeUnfinished(name)
-    // those in which another process has put something meanwhile stay
-    for (const folder of folders) await fs.promises.rmdir(folder).catch(() => {})
-    throw err
   } finally {
     await replaced?.close()
   }
@@ -135,18 +125,6 @@ async function replace (there, name, origin) {
   // so that it is valid without the files beside it, if it can be recovered
   await recoverEnd(there, name, { blockSize: undefined, checksum: true, isWhole: () => true }).catch(() => {})
   await replaceLog(name, origin)
-}
-
-/**
- * @param {string} unfinished
- * @param {string} name
- * @param {string} file as the caller gave it
- */
-async function link (unfinished, name, file) {
-  // again: they may have come while the backup was read
-  mustBeFree(name, file)
-  await linkOrCopy(unfinished, name)
-  return name
 }
 
 /**

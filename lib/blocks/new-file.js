@@ -5,15 +5,14 @@
 
 const fs = require('fs')
 const errors = require('../errors')
-const { ALL_SUFFIXES, mustBeFree } = require('../maintenance/beside')
-const { finishAs, linkNew } = require('../maintenance/repaired-files')
+const newLog = require('../maintenance/new-log')
 const { createFolders } = require('../storage/directory')
 const { inheritMode } = require('../storage/inherit')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
 
 /**
- * Gives a complete, fsynced file its name, durably, with the files of a log beside it. The log is closed.
+ * Gives a complete, fsynced file its name, durably, with the metadata of a log beside it. The log is closed.
  * @param {string} unfinished the temporary name, in the same directory
  * @param {string} target absolute
  * @param {{ given: string, like: fs.Stats }} options given: the target as the caller gave it, for errors; like: status of the file whose
@@ -21,24 +20,27 @@ const { promises } = require('../storage/promisified-file')
  * @returns {Promise<void>} rejects with `EEXIST` if a file, or one of an earlier log, is there; then nothing is left under the new name
  */
 async function placeFile (unfinished, target, { given, like }) {
-  mustBeFree(target, given)
-  const beside = ALL_SUFFIXES.filter(suffix => fs.existsSync(unfinished + suffix))
-  for (const suffix of ['', ...beside]) inheritMode(unfinished + suffix, like)
-  for (const suffix of beside) await fs.promises.rename(unfinished + suffix, target + suffix)
+  newLog.assertAbsent(target, given)
+  const isLog = fs.existsSync(`${unfinished}.meta`)
+  inheritMode(unfinished, like)
+  if (isLog) {
+    inheritMode(`${unfinished}.meta`, like)
+    await fs.promises.rename(`${unfinished}.meta`, `${target}.meta`)
+  }
   // last: the file is what others wait for
-  await finishAs(unfinished, () => linkNew(unfinished, target, given)).catch((err) => {
-    for (const suffix of beside) fs.rmSync(target + suffix, { force: true })
+  await newLog.giveName(unfinished, target, given).catch((err) => {
+    if (isLog) fs.rmSync(`${target}.meta`, { force: true })
     throw err
   })
 }
 
 /**
- * Removes a file that was not completed, with the files of a log beside it.
+ * Removes a file that was not completed, with the metadata of a log beside it.
  * @param {string} unfinished
  */
 function removeFile (unfinished) {
-  // the log last: as long as it is there, the next attempt removes the others
-  for (const suffix of [...ALL_SUFFIXES, '']) fs.rmSync(unfinished + suffix, { force: true })
+  // the log last: as long as it is there, the next attempt removes the other
+  for (const file of [`${unfinished}.meta`, unfinished]) fs.rmSync(file, { force: true })
 }
 
 /**
@@ -59,7 +61,7 @@ async function lockFile (file) {
  */
 function assertAbsent (file, given) {
   if (fs.statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw errors.isDirectory(given)
-  mustBeFree(file, given)
+  newLog.assertAbsent(file, given)
 }
 
 module.exports = { placeFile, removeFile, lockFile, assertAbsent, createFolders, inheritMode }

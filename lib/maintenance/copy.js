@@ -36,80 +36,78 @@ const DELETED = Buffer.alloc(1)
  * @typedef {Range & SalvagedRecords} Salvaged
  *
  * @typedef {object} CopyOptions
+ * @property {boolean} compact whether deleted records and corrupt blocks are omitted; otherwise every record keeps its offset
  * @property {boolean} salvage keep records of corrupt blocks whose frames are whole
  * @property {OnProgress} [onprogress]
  */
 
 /**
- * Copies a log so that every record keeps its offset.
  * @param {Extent} extent
  * @param {Io} target open, and empty
  * @param {CopyOptions} options
  * @returns {Promise<Copied>}
  */
-async function copyInPlace (extent, target, { salvage, onprogress }) {
-  const copied = nothingCopied()
+async function copyRecords (extent, target, { compact, salvage, onprogress }) {
+  /** @type {Copied} */
+  const copied = { size: 0, counts: noCounts(), lost: [], salvaged: [], moved: false }
   const { blockSize, start, end } = extent
+  const packed = compact ? new PackedCopy(target, blockSize) : null
   // what follows it up to the start is never written, so it takes no space
-  if (start > 0) await target.write(0, holeOf(blockSize, true))
+  if (packed === null && start > 0) await target.write(0, holeOf(blockSize, true))
   for await (const { offset, bytes, blocks } of pieces(extent)) {
     for (const block of blocks) {
       if (block.problem !== null) mend(copied, block, salvage)
+      packed?.add(block)
       tally(copied.counts, block.buffer, block.end)
     }
-    await target.write(offset, bytes)
     copied.size = offset + bytes.length
+    if (packed === null) await target.write(offset, bytes)
+    else await packed.packer.write()
     if (onprogress) onprogress(copied.size - start, end - start)
   }
+  if (packed !== null) await packed.finish(copied)
   return copied
 }
 
 /**
- * Copies the records of a log, without deleted ones and corrupt blocks, one right
- * after the other, so that those after the first gap get other offsets.
- * @param {Extent} extent
- * @param {Io} target open, and empty
- * @param {CopyOptions} options
- * @returns {Promise<Copied>}
+ * The records of a log, without deleted ones and corrupt blocks, one right after the other, so that those after the first gap get other
+ * offsets.
  */
-async function copyPacked (extent, target, { salvage, onprogress }) {
-  const copied = nothingCopied()
-  const packer = new Packer(target, extent.blockSize)
-  // of large records whose deletion was interrupted, or that are lost in part
-  let torn = 0
-  let isBehindDeleted = false
-  for await (const { offset, bytes, blocks } of pieces(extent)) {
-    for (const block of blocks) {
-      if (block.problem !== null) mend(copied, block, salvage)
-      const { buffer, end } = block
-      for (let position = 0; position < end; position = layout.nextPosition(buffer, position)) {
-        if (layout.isDeleted(buffer, position)) {
-          isBehindDeleted = true
-          continue
-        }
-        const data = layout.dataAt(buffer, position)
-        // it is deleted for as long as a deleted record is among its chunks
-        if (isBehindDeleted && isContinuation(data, 0, data.length)) {
-          packer.add(DELETED)
-          torn++
-        }
-        isBehindDeleted = false
-        const seq = packer.add(data)
-        if (seq !== block.offset + position) copied.moved = true
-      }
-      tally(copied.counts, buffer, end)
-    }
-    await packer.write()
-    if (onprogress) onprogress(offset + bytes.length - extent.start, extent.end - extent.start)
+class PackedCopy {
+  /**
+   * @param {Io} target
+   * @param {number} blockSize
+   */
+  constructor (target, blockSize) {
+    this.packer = new Packer(target, blockSize)
+    this.moved = false
+    /** Large records whose deletion was interrupted, or that are lost in part. */
+    this.torn = 0
+    this.isBehindDeleted = false
   }
-  copied.size = await packer.end()
-  Object.assign(copied.counts, { deleted: torn, deletedBytes: torn * DELETED.length, framing: (copied.counts.records + torn) * layout.FRAME_SIZE })
-  return copied
-}
 
-/** @returns {Copied} */
-function nothingCopied () {
-  return { size: 0, counts: noCounts(), lost: [], salvaged: [], moved: false }
+  /** @param {import('./blocks').ScannedBlock} block */
+  add ({ buffer, end, offset }) {
+    for (let position = 0; position < end; position = layout.nextPosition(buffer, position)) {
+      const isDeleted = layout.isDeleted(buffer, position)
+      const data = layout.dataAt(buffer, position)
+      // it is deleted for as long as a deleted record is among its chunks
+      if (!isDeleted && this.isBehindDeleted && isContinuation(data, 0, data.length)) {
+        this.packer.add(DELETED)
+        this.torn++
+      }
+      this.isBehindDeleted = isDeleted
+      if (!isDeleted && this.packer.add(data) !== offset + position) this.moved = true
+    }
+  }
+
+  /** @param {Copied} copied is completed */
+  async finish (copied) {
+    const { torn } = this
+    copied.size = await this.packer.end()
+    copied.moved = this.moved
+    Object.assign(copied.counts, { deleted: torn, deletedBytes: torn * DELETED.length, framing: (copied.counts.records + torn) * layout.FRAME_SIZE })
+  }
 }
 
 /**
@@ -129,4 +127,4 @@ function mend (copied, block, salvage) {
   }
 }
 
-module.exports = { copyInPlace, copyPacked }
+module.exports = { copyRecords }

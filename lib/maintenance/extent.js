@@ -35,8 +35,7 @@ const BLOCK_RETRIES = 200
  * @property {boolean} closed false: a writer has the log open, or stopped without closing it
  * @property {boolean} open a writer is known to have the log open
  * @property {Read} read as if deletions that were interrupted were complete
- * @property {import('../format/deletions').Patch[]} patches what the file lacks of deletions that were interrupted
- * @property {import('../recovery/find-start').Trim | null} trim what the file lacks of a trim that was interrupted
+ * @property {import('../recovery/find-end').Found} found with what the file lacks of deletions and a trim that were interrupted
  * @property {number} retries how often blocks that seem corrupt may still be read again
  * @property {import('../clock').Clock} clock
  */
@@ -79,8 +78,7 @@ async function readExtent (io, filename, exclusive, clock = systemClock) {
     closed: point === null,
     open: point !== null && point.isHeld,
     read: withPatches(io.read, found.patches),
-    patches: found.patches,
-    trim: found.trim,
+    found,
     retries: exclusive ? 0 : BLOCK_RETRIES,
     clock
   }

@@ -2,18 +2,27 @@
 
 // Repairs a corrupt log: writes a valid copy beside it, or in its place.
 
+const fs = require('fs')
 const path = require('path')
-const { namesOf, removeUnfinished } = require('../space/unfinished-files')
+const { recover } = require('../recovery/recover')
+const { MAP_SUFFIX } = require('../space/unfinished-files')
+const { nullIfMissing, syncFolder } = require('../storage/directory')
+const { inheritByName } = require('../storage/inherit')
 const { pathFile } = require('../storage/path-file')
 const { mustBeLog, openExtent } = require('./extent')
-const { linkRepaired, replace, targetOf } = require('./repaired-files')
+const { copyFile, freeName, linkOrCopy } = require('./new-log')
+const { originOfCopy, placeLog, replaceLog } = require('./replace-log')
 const { verifyExtent } = require('./verify')
 const { mustBePath, workFor } = require('./work')
 const { writeCopy } = require('./write-copy')
 
+/** Of the files that go with the log that is kept. */
+const BESIDE = ['.meta', MAP_SUFFIX]
+
 /**
  * @typedef {import('./verify').Report} Report
  * @typedef {import('./copy').Copied} Copied
+ * @typedef {{ copy: string, original: string }} Names
  *
  * @typedef {object} RepairOnlyOptions
  * @property {boolean} [inPlace] replace the log with the copy, and keep the old file as FILE.corrupt; default false: the copy is
@@ -46,16 +55,11 @@ async function repair (file, options) {
   try {
     const report = await verifyExtent(extent, work.begin('verify'))
     if (report.valid && !(options.compact && report.counts.deleted > 0)) return { report, copied: null, file: null, original: file }
-    const { unfinished } = namesOf(target)
-    // we hold the lock, so an existing one was left by a crash
-    await removeUnfinished(target)
-    const { copied, finished } = await writeCopy(extent, unfinished, target, options, work,
-      ({ moved, size }) => {
-        // what is appended to a shorter one would get offsets that deleted records had
-        const isMoved = moved || size < extent.end
-        return options.inPlace ? replace(extent, target, isMoved) : linkRepaired(extent, target, unfinished, isMoved)
-      })
-    return { report, copied, file: asGiven(finished.copy), original: asGiven(finished.original) }
+    return await writeCopy(extent, { name: target, given: file, original: target }, options, work, async (copied, unfinished) => {
+      const origin = await originOfCopy(extent, target, copied)
+      const { copy, original } = await (options.inPlace ? replace(extent, target, unfinished, origin) : placeBeside(target, unfinished, origin))
+      return { report, copied, file: asGiven(copy), original: asGiven(original) }
+    })
   } finally {
     await extent.io.close()
   }
@@ -64,6 +68,56 @@ async function repair (file, options) {
   function asGiven (name) {
     return name.startsWith(resolved) ? file + name.slice(resolved.length) : name
   }
+}
+
+/**
+ * @param {string} file absolute
+ * @returns {Promise<string>} the file itself, if this is a symbolic link to it
+ */
+async function targetOf (file) {
+  const target = await fs.promises.realpath(file)
+  return (await fs.promises.lstat(file)).isSymbolicLink() ? target : file
+}
+
+/**
+ * @param {string} file
+ * @param {string} unfinished
+ * @param {import('./replace-log').Origin} origin
+ * @returns {Promise<Names>}
+ */
+async function placeBeside (file, unfinished, origin) {
+  const copy = freeName(`${file}.repaired`)
+  await placeLog(copy, unfinished, copy, origin)
+  return { copy, original: file }
+}
+
+/**
+ * Replaces the log with the copy. There is a file under the log's name at all times, and FILE.meta beside it is its own.
+ * @param {import('./extent').Extent} extent of the log
+ * @param {string} file
+ * @param {string} unfinished
+ * @param {import('./replace-log').Origin} origin
+ * @returns {Promise<Names>}
+ */
+async function replace (extent, file, unfinished, origin) {
+  const { io, found, blockSize } = extent
+  inheritByName(unfinished, await fs.promises.stat(file))
+  await io.checkPath()
+  // what is deleted in it is to be gone from the file that is kept, too
+  if (found.patches.length > 0 || found.trim !== null) await recover(io, { ...found, cut: 0, damagedTail: null }, blockSize)
+  const original = freeName(`${file}.corrupt`)
+  await linkOrCopy(file, original)
+  try {
+    // not linked: FILE.meta is going to be changed
+    for (const suffix of BESIDE) await copyFile(file + suffix, original + suffix).catch(nullIfMissing)
+    await syncFolder(path.dirname(file))
+    await replaceLog(file, origin)
+  } catch (err) {
+    // the copy has not taken its place
+    if (fs.existsSync(unfinished)) for (const suffix of [...BESIDE, '']) await fs.promises.rm(original + suffix, { force: true })
+    throw err
+  }
+  return { copy: file, original }
 }
 
 module.exports = { repair }

@@ -18,15 +18,13 @@ const { tieAt } = require('../recovery/belonging')
 const { generationOf, readOwn } = require('../recovery/recovery-point')
 const { OffsetMap, settleMap } = require('../space/offset-map')
 const { namesOf } = require('../space/unfinished-files')
-const { nullIfMissing, syncFolder } = require('../storage/directory')
+const { syncFolder } = require('../storage/directory')
 const { inherit } = require('../storage/inherit')
 const { MetadataFile } = require('../storage/metadata-file')
 const { pathFile } = require('../storage/path-file')
 const { writeAll } = require('../storage/whole-writes')
 const { openExtent } = require('./extent')
-
-/** Of files that were made for the log that was there. FILE.meta and cursors say by themselves of which log they are. */
-const STALE_SUFFIXES = ['.meta.new']
+const { giveName } = require('./new-log')
 
 /**
  * @typedef {import('../storage/metadata-text').Metadata} Metadata
@@ -51,11 +49,15 @@ async function originOf (io, name, blockSize) {
 }
 
 /**
- * @param {number} blockSize of the log
- * @returns {Origin} for a copy in which records have other offsets: nothing that has offsets of the log is to be used with it
+ * @param {import('./extent').Extent} extent of the log
+ * @param {string} name its path
+ * @param {import('./copy').Copied} copied
+ * @returns {Promise<Origin>} for a copy. If records have other offsets in it, nothing that has offsets of the log is to be used with it
  */
-function anotherOrigin (blockSize) {
-  return { id: randomUUID(), base: 0, log: randomUUID(), map: null, blockSize }
+async function originOfCopy ({ io, blockSize, end }, name, { moved, size }) {
+  // what is appended to a shorter one would get offsets that deleted records had
+  if (moved || size < end) return { id: randomUUID(), base: 0, log: randomUUID(), map: null, blockSize }
+  return originOf(io, name, blockSize)
 }
 
 /**
@@ -71,7 +73,6 @@ async function replaceLog (name, origin) {
   const metadata = new MetadataFile(`${name}.meta`, folder, () => fs.promises.stat(unfinished), true)
   try {
     await announce(metadata, next)
-    await removeStale(name)
     await fs.promises.rename(unfinished, name)
     await syncFolder(folder)
     metadata.logStatus = () => fs.promises.stat(name)
@@ -97,24 +98,26 @@ async function announce (metadata, next) {
 }
 
 /**
- * Before a complete log gets a name that no log has.
+ * Gives a complete log a name that no log has.
  * @param {string} name
  * @param {string} unfinished the log
+ * @param {string} given the name as the caller gave it
  * @param {Origin} origin
+ * @returns {Promise<void>} rejects with `EEXIST` if a file has the name
  */
-async function putBeside (name, unfinished, origin) {
+async function placeLog (name, unfinished, given, origin) {
+  const beside = [`${name}.meta`, namesOf(name).map]
   await copyMap(origin, namesOf(name).map, unfinished)
-  const metadata = new MetadataFile(`${name}.meta`, path.dirname(name), () => fs.promises.stat(unfinished), true)
+  const metadata = new MetadataFile(beside[0], path.dirname(name), () => fs.promises.stat(unfinished), true)
   try {
     await metadata.replace(await describe(unfinished, origin))
+    await giveName(unfinished, name, given)
+  } catch (err) {
+    for (const file of beside) await fs.promises.rm(file, { force: true })
+    throw err
   } finally {
     metadata.release()
   }
-}
-
-/** @param {string} name that the log could not get */
-async function removeBeside (name) {
-  for (const beside of [`${name}.meta`, namesOf(name).map]) await fs.promises.rm(beside, { force: true })
 }
 
 /**
@@ -158,10 +161,4 @@ async function copyMap ({ id, map: source }, name, log) {
   }
 }
 
-/** @param {string} name */
-async function removeStale (name) {
-  for (const suffix of STALE_SUFFIXES) await fs.promises.unlink(name + suffix).catch(nullIfMissing)
-  await syncFolder(path.dirname(name))
-}
-
-module.exports = { anotherOrigin, originOf, putBeside, removeBeside, removeStale, replaceLog }
+module.exports = { originOf, originOfCopy, placeLog, replaceLog }

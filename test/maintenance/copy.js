@@ -10,7 +10,7 @@ const { isUnfinishedBatch } = require('../../lib/recovery/whole-records')
 const { promises } = require('../../lib/storage/promisified-file')
 const { storageFile } = require('../../lib/storage/storage-file')
 const { openExtent, verify } = require('../../lib/maintenance/verify')
-const { copyInPlace, copyPacked } = require('../../lib/maintenance/copy')
+const { copyRecords } = require('../../lib/maintenance/copy')
 const { sealedBlock, tailOf } = require('../helpers/bytes')
 
 const BLOCK_SIZE = 64
@@ -53,15 +53,15 @@ function logOf (blocks, tail, checksum) {
 
 /**
  * @param {Buffer} bytes
- * @param {typeof copyInPlace} copy
+ * @param {boolean} compact
  * @param {boolean} salvage
  */
-async function copyOf (bytes, copy, salvage) {
+async function copyOf (bytes, compact, salvage) {
   const extent = await openExtent(storageFile(new RAM(Buffer.from(bytes)), { readOnly: true }), true)
   const storage = new RAM()
   const target = promises(storageFile(storage, { readOnly: false }))
   await target.open()
-  const copied = await copy(extent, target, { salvage })
+  const copied = await copyRecords(extent, target, { compact, salvage })
   const result = copied.size === 0 ? Buffer.alloc(0) : await target.read(0, copied.size)
   return { bytes: result, copied, extent }
 }
@@ -114,7 +114,7 @@ test('a copy is valid, and has every record of valid blocks at its offset', asyn
     const { bytes, placed, touched } = damaged(plan, checksum)
     // in a storage, a block that lacks only its first length is an atomic batch whose write was interrupted: the log ends there
     fc.pre(![...touched].some(number => isUnfinishedBatch(bytes.subarray(number * BLOCK_SIZE, (number + 1) * BLOCK_SIZE), BLOCK_SIZE)))
-    const copy = await copyOf(bytes, copyInPlace, salvage)
+    const copy = await copyOf(bytes, false, salvage)
     const report = await verify(storageFile(new RAM(copy.bytes), { readOnly: true }))
     if (report.ranges.length > 0) throw new Error(`the copy is damaged: ${JSON.stringify(report.ranges)}`)
     const isCopied = isIn(recordsIn(copy.bytes))
@@ -130,9 +130,9 @@ test('only intact records are copied from blocks with checksums, unless salvagin
     // if all of its padding is corrupt, the last block looks like one without a checksum
     const tail = whole.length - 1 - (whole.length - 1) % BLOCK_SIZE
     const wasAppended = isIn(placed)
-    const inPlace = await copyOf(bytes, copyInPlace, false)
+    const inPlace = await copyOf(bytes, false, false)
     if (!recordsIn(inPlace.bytes).every(record => record.seq >= tail || wasAppended(record))) return false
-    const packed = await copyOf(bytes, copyPacked, false)
+    const packed = await copyOf(bytes, true, false)
     const live = recordsIn(inPlace.bytes).map(({ data }) => data)
     const records = recordsIn(packed.bytes)
     const moved = recordsIn(inPlace.bytes).some(({ seq }, i) => records[i]?.seq !== seq)
@@ -144,7 +144,7 @@ test('only intact records are copied from blocks with checksums, unless salvagin
 test('a packed copy of a valid log is what appending its records would have produced', async (t) => {
   await fc.assert(fc.asyncProperty(fc.array(block, { maxLength: 6 }), async (blocks) => {
     const { bytes, placed } = logOf(blocks, [], true)
-    const packed = await copyOf(bytes, copyPacked, false)
+    const packed = await copyOf(bytes, true, false)
     const expected = []
     let row = []
     let position = 0

@@ -7,7 +7,7 @@ const test = require('tape')
 const FlumeLog = require('../..')
 const { verify, repair, copy } = require('../../maintenance')
 const { open } = require('../../promises')
-const { copyInPlace, copyPacked } = require('../../lib/maintenance/copy')
+const { copyRecords } = require('../../lib/maintenance/copy')
 const { openExtent, verifyExtent } = require('../../lib/maintenance/verify')
 const { deletionOf } = require('../../lib/format/deletions')
 const { pathFile } = require('../../lib/storage/path-file')
@@ -317,7 +317,7 @@ test('maintenance works on the files that its arguments led to when it was calle
 
 test('a repair in place that fails leaves the log as it was, and what was being deleted from it is', async (t) => {
   const name = testFolder(t)
-  for (const [method, matches] of [['rename', /unfinished/], ['unlink', /log\.meta\.new/], ['copyFile', /log\.meta/]]) {
+  for (const [method, matches] of [['rename', /unfinished/], ['copyFile', /log\.meta/]]) {
     const { seqs, bytes } = await makeCorrupt(name('log'))
     const seq = seqs.at(-1)
     const start = seq - seq % BLOCK_SIZE
@@ -337,6 +337,22 @@ test('a repair in place that fails leaves the log as it was, and what was being 
     t.equal((await verify(name('log'))).counts.deleted, 1, 'the deletion is complete without the recovery point')
     fs.rmSync(name('log'))
   }
+})
+
+test('a repair in place that fails once the copy has taken the place of the log keeps the old file', async (t) => {
+  const name = testFolder(t)
+  const { valid, bytes } = await makeCorrupt(name('log'))
+  const { renameSync } = fs
+  t.teardown(() => { fs.renameSync = renameSync })
+  fs.renameSync = (from, to) => {
+    // the copy has its name by then
+    if (/log\.meta\.new$/.test(from) && !fs.existsSync(name('log.unfinished'))) throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' })
+    renameSync(from, to)
+  }
+  t.equal(await codeOf(repair(name('log'), { inPlace: true })), 'ENOSPC')
+  fs.renameSync = renameSync
+  t.ok(fs.readFileSync(name('log.corrupt')).equals(bytes), 'as FILE.corrupt')
+  t.deepEqual(await seqsIn(name('log')), valid)
 })
 
 test('a repair in place that is killed at any moment leaves a log with all of its records, and none that was deleted', async (t) => {
@@ -382,7 +398,7 @@ test('copy that fails leaves none of the directories that it has created, nor th
   t.equal(await copy(name('log'), name('a/b/c'), { onProgress: () => { throw reason } }).catch(err => err), reason)
   const { unlink } = fs.promises
   fs.promises.unlink = async (file) => {
-    if (/copying/.test(file)) throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' })
+    if (/unfinished/.test(file)) throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' })
     return unlink.call(fs.promises, file)
   }
   t.equal(await codeOf(copy(name('log'), name('a/b/c'))), 'EIO')
@@ -428,12 +444,12 @@ for (const isCompacted of [false, true]) {
       const left = seqs.slice(0, 1000).filter(seq => seq >= start)
       const { valid, counts, ranges } = await verifyExtent(extents[0])
       t.deepEqual([valid, counts.records, ranges], [true, left.length, []], `verify, ${name}`)
-      for (const [i, copyAll] of [[1, copyInPlace], [2, copyPacked]]) {
+      for (const [i, compact] of [[1, false], [2, true]]) {
         const target = promisedFile(pathFile(folder(`${name}-${i}`), { readOnly: false, lock: false }))
         await target.open()
-        const { lost, counts } = await copyAll(extents[i], target, { salvage: false })
+        const { lost, counts } = await copyRecords(extents[i], target, { compact, salvage: false })
         await target.close()
-        t.deepEqual([lost, counts.records], [[], left.length], `${copyAll.name}, ${name}`)
+        t.deepEqual([lost, counts.records], [[], left.length], `compact: ${compact}, ${name}`)
       }
       t.deepEqual(await seqsIn(folder(`${name}-1`)), left)
       for (const { io } of extents) await io.close()
