@@ -416,7 +416,7 @@ class FlumeLog {
   stream (options) {
     // now, since `old: false` counts from this call on
     const source = streamOf((options) => this.flumelog.stream(options), options)
-    return new RecordIterator(() => source, options?.signal)
+    return new RecordIterator(source, options?.signal)
   }
 
   /**
@@ -457,7 +457,7 @@ class FlumeLog {
   batches (options) {
     // now, since `old: false` counts from this call on
     const source = batchesOf((options) => this.flumelog.batches(options), options)
-    return new RecordIterator(() => source, options?.signal)
+    return new RecordIterator(source, options?.signal)
   }
 
   /**
@@ -467,7 +467,7 @@ class FlumeLog {
    */
   createReadStream (options) {
     const source = readStreamOf((options) => this.flumelog.stream(options), options)
-    return new ReadStream(() => source, options ?? {})
+    return new ReadStream(source, options ?? {})
   }
 
   /**

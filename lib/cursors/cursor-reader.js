@@ -4,6 +4,7 @@
 
 const errors = require('../errors')
 const { OpenStreams } = require('../read/open-streams')
+const { openSource } = require('../read/source')
 const { cursorStreamOptions } = require('./cursor-options')
 const { tieOf } = require('./cursor-tie')
 
@@ -29,24 +30,19 @@ class CursorReader {
    * @returns {import('../read/source').Source<any>} of what comes after the position
    */
   source (Kind, of, options) {
-    /** @type {import('../read/options').StreamOptions} */
-    let range
-    try {
-      range = cursorStreamOptions(of, options ?? {})
-    } catch (thrown) {
-      const err = errors.thrown('an option', thrown)
-      return (abort, cb) => cb(abort || err, undefined)
-    }
-    const { reading } = this.cursor.log
-    return new Kind(Object.create(reading, {
-      streams: { value: this },
-      whenOpen: {
-        value: (/** @type {Done} */ cb) => this.whenPositioned((err) => {
-          if (err === null) range.gt = this.startOfStream
-          cb(err)
-        })
-      }
-    }), range).source
+    return openSource(() => {
+      /** @type {import('../read/options').StreamOptions} */
+      const range = cursorStreamOptions(of, options ?? {})
+      return new Kind(Object.create(this.cursor.log.reading, {
+        streams: { value: this },
+        whenOpen: {
+          value: (/** @type {Done} */ cb) => this.whenPositioned((err) => {
+            if (err === null) range.gt = this.startOfStream
+            cb(err)
+          })
+        }
+      }), range).source
+    })
   }
 
   /** The bound after which its streams start, which may be trimmed. */

@@ -1,6 +1,8 @@
 'use strict'
 
-// Pull-stream sources of records. Types only.
+// Pull-stream sources of records.
+
+const errors = require('../errors')
 
 /**
  * @typedef {true | import('../errors').CallbackError | null} End null: not ended; true: a normal end
@@ -29,4 +31,17 @@
  * @property {number} size bytes that it takes in the file; of a large record, its last chunk
  */
 
-module.exports = {}
+/**
+ * @param {() => Source} open throws if an option is wrong
+ * @returns {Source} of which that is the error
+ */
+function openSource (open) {
+  try {
+    return open()
+  } catch (thrown) {
+    const err = errors.thrown('an option', thrown)
+    return (abort, cb) => cb(abort || err, undefined)
+  }
+}
+
+module.exports = { openSource }

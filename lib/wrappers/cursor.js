@@ -4,8 +4,8 @@
 
 const errors = require('../errors')
 const { checkCursorNames, CURSOR_STREAM_NAMES } = require('../cursors/cursor-options')
-const { pick } = require('../option-names')
 const { RecordIterator } = require('./iterator')
+const { openPicked } = require('./options')
 
 /**
  * @typedef {import('../types').CommitOptions} CommitOptions
@@ -148,17 +148,9 @@ class Cursor {
  * @param {(options: any) => import('../read/source').Source<any>} open
  * @param {any} [options] one that does not exist is the error of the loop
  */
-function iterate (of, open, options = {}) {
-  const openChecked = () => {
-    try {
-      checkCursorNames(of, options, ['signal'])
-      return open(pick(options, CURSOR_STREAM_NAMES))
-    } catch (thrown) {
-      const err = errors.thrown('an option', thrown)
-      return (/** @type {import('../read/source').End} */ abort, /** @type {import('../read/source').Answer} */ cb) => cb(abort || err, undefined)
-    }
-  }
-  return new RecordIterator(openChecked, options?.signal)
+function iterate (of, open, options) {
+  const source = openPicked(open, CURSOR_STREAM_NAMES, (options) => checkCursorNames(of, options, ['signal']), options)
+  return new RecordIterator(source, options?.signal)
 }
 
 module.exports = { Cursor }

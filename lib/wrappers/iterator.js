@@ -17,7 +17,6 @@ const { mustBeSignal, onAbort } = require('../signal')
  * @typedef {object} PendingNext a call of `next` that is not answered yet
  * @property {(result: IteratorResult<I, undefined>) => void} resolve
  * @property {(reason: unknown) => void} reject
- * @property {PendingNext<I> | null} next the call after it
  */
 
 /**
@@ -26,24 +25,21 @@ const { mustBeSignal, onAbort } = require('../signal')
  */
 class RecordIterator {
   /**
-   * @param {() => Source<I>} open called when the first record is asked for
+   * @param {Source<I>} source
    * @param {AbortSignal} [signal] ends the stream with its reason
    * @throws flumelog:invalid
    */
-  constructor (open, signal) {
+  constructor (source, signal) {
     mustBeSignal(signal)
-    this.open = open
+    this.source = source
     this.signal = signal
-    /** @type {Source<I> | null} */
-    this.source = null
+    this.isStarted = false
     /** The answer, until it is given to the caller. @type {I | undefined} */
     this.item = undefined
     this.hasAnswer = false
     this.isAsking = false
-    /** The calls of `next` to be answered, in order, each linked to the one after it. @type {PendingNext<I> | null} */
-    this.firstPending = null
-    /** @type {PendingNext<I> | null} */
-    this.lastPending = null
+    /** The calls of `next` to be answered, in order. @type {PendingNext<I>[]} */
+    this.pending = []
     this.ended = false
     /** Why it ended, until that was passed to a caller. @type {{ reason: unknown } | null} */
     this.failure = null
@@ -54,13 +50,8 @@ class RecordIterator {
 
   /** @returns {Promise<IteratorResult<I, undefined>>} */
   next () {
-    if (this.firstPending !== null || !this.ask()) {
-      return new Promise((resolve, reject) => this.wait({ resolve, reject, next: null }))
-    }
-    if (this.ended) {
-      const failure = this.takeFailure()
-      return failure === null ? Promise.resolve(this.result()) : Promise.reject(failure.reason)
-    }
+    if (this.pending.length > 0 || !this.ask()) return new Promise((resolve, reject) => this.pending.push({ resolve, reject }))
+    if (this.ended) return new Promise((resolve, reject) => this.settle({ resolve, reject }))
     const value = /** @type {I} */ (this.item)
     this.item = undefined
     // a literal: V8 then knows that it has no `then` and skips the look-up
@@ -98,13 +89,12 @@ class RecordIterator {
    * @returns {boolean} whether it was answered at once
    */
   ask () {
-    if (this.source === null && !this.ended) this.start()
+    if (!this.isStarted && !this.ended) this.start()
     if (this.ended) return true
-    const source = /** @type {Source<I>} */ (this.source)
     this.hasAnswer = false
     this.isAsking = true
     try {
-      source(null, this.onanswer)
+      this.source(null, this.onanswer)
     } catch (reason) {
       // a source other than a log's own may throw
       this.hasAnswer = true
@@ -116,9 +106,9 @@ class RecordIterator {
 
   start () {
     const { signal } = this
-    if (signal?.aborted) return this.finish({ reason: signal.reason })
-    this.source = this.open()
-    this.stopListening = onAbort(signal, () => this.stop({ reason: /** @type {AbortSignal} */ (signal).reason }))
+    this.isStarted = true
+    if (signal?.aborted) this.stop({ reason: signal.reason })
+    else this.stopListening = onAbort(signal, () => this.stop({ reason: /** @type {AbortSignal} */ (signal).reason }))
   }
 
   /**
@@ -133,37 +123,19 @@ class RecordIterator {
     if (!this.isAsking) this.answerPending()
   }
 
-  /** @param {PendingNext<I>} pending */
-  wait (pending) {
-    if (this.lastPending === null) this.firstPending = pending
-    else this.lastPending.next = pending
-    this.lastPending = pending
-  }
-
   /** Answers the first pending call, and asks the source for the others. */
   answerPending () {
-    do {
-      const { resolve, reject, next } = /** @type {PendingNext<I>} */ (this.firstPending)
-      this.firstPending = next
-      if (next === null) this.lastPending = null
-      const failure = this.takeFailure()
-      if (failure === null) resolve(this.result())
-      else reject(failure.reason)
-    } while (this.firstPending !== null && this.ask())
+    do this.settle(/** @type {PendingNext<I>} */ (this.pending.shift()))
+    while (this.pending.length > 0 && this.ask())
   }
 
-  /** @returns {IteratorResult<I, undefined>} */
-  result () {
-    if (this.ended) return { value: undefined, done: true }
-    const value = /** @type {I} */ (this.item)
-    this.item = undefined
-    return { value, done: false }
-  }
-
-  takeFailure () {
-    const { failure } = this
+  /** @param {PendingNext<I>} pending */
+  settle ({ resolve, reject }) {
+    const { failure, item, ended } = this
     this.failure = null
-    return failure
+    this.item = undefined
+    if (failure !== null) reject(failure.reason)
+    else resolve(ended ? { value: undefined, done: true } : { value: /** @type {I} */ (item), done: false })
   }
 
   /**
@@ -173,9 +145,9 @@ class RecordIterator {
   stop (failure) {
     if (this.ended) return
     this.finish(failure)
-    if (this.source !== null) this.source(true, () => {})
+    this.source(true, () => {})
     // while the source is being asked, `next` or `answerPending` sees that it has ended
-    if (this.firstPending !== null && !this.isAsking) this.answerPending()
+    if (this.pending.length > 0 && !this.isAsking) this.answerPending()
   }
 
   /** @param {{ reason: unknown } | null} failure */

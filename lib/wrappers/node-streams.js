@@ -8,6 +8,7 @@ const errors = require('../errors')
 const { callAll } = require('../callbacks')
 const { optionNames } = require('../option-names')
 const { mustBeSignal } = require('../signal')
+const { PushSource } = require('./push-source')
 
 /** Records that a ReadStream buffers. */
 const READ_HIGH_WATER_MARK = 64
@@ -27,91 +28,41 @@ const checkWriteNames = optionNames('createWriteStream', ['sync', 'signal', 'hig
 
 class ReadStream extends Readable {
   /**
-   * @param {() => Source} open called when the first record is asked for
+   * @param {Source} source
    * @param {NodeStreamOptions} options
    * @throws flumelog:invalid if `signal` is not an AbortSignal; a TypeError of Node.js for a wrong highWaterMark
    */
-  constructor (open, { signal, highWaterMark = READ_HIGH_WATER_MARK }) {
+  constructor (source, { signal, highWaterMark = READ_HIGH_WATER_MARK }) {
     mustBeSignal(signal)
     super({ objectMode: true, highWaterMark })
-    this.open = open
-    /** @type {Source | null} */
-    this.source = null
-    /** Whether the stream has room for more records. */
-    this.isWanted = false
-    this.isAsking = false
-    this.isPumping = false
-    /** The answer, until it is pushed. */
-    this.hasAnswer = false
-    /** @type {End} */
-    this.answeredEnd = null
-    /** @type {any} */
-    this.item = undefined
-    this.onanswer = this.onanswer.bind(this)
+    this.records = new PushSource(source)
+    /** The sink of the records: paused while the stream has no room for more. */
+    this.sink = {
+      paused: true,
+      write: (/** @type {any} */ record) => this.pushRecord(record),
+      end: (/** @type {Error | null | undefined} */ err) => { err ? this.destroy(err) : this.push(null) }
+    }
+    this.records.pipe(this.sink)
     if (signal !== undefined) addAbortSignal(signal, this)
   }
 
   _read () {
-    this.isWanted = true
-    this.pump()
+    this.sink.paused = false
+    this.records.resume()
   }
 
-  /** Pushes records while they are wanted and the source answers at once. */
-  pump () {
-    if (this.isPumping) return
-    this.isPumping = true
-    let hasThrown = true
+  /** @param {any} record */
+  pushRecord (record) {
+    if (record === null) return this.destroy(errors.invalid('a Node.js stream cannot contain null; read it with seqs'))
+    // `push` may call `_read`, which asks for more
+    this.sink.paused = true
+    // a listener that throws has got its record
+    let hasRoom = true
     try {
-      while (this.step());
-      hasThrown = false
+      hasRoom = this.push(record)
     } finally {
-      this.isPumping = false
-      if (hasThrown) this.recover()
+      if (hasRoom) this.sink.paused = false
     }
-  }
-
-  /** A listener threw, which has got its record; the next one comes when that has been handled. */
-  recover () {
-    this.isWanted = true
-    process.nextTick(() => this.pump())
-  }
-
-  /** @returns {boolean} whether to call it again */
-  step () {
-    if (this.destroyed) return false
-    if (this.hasAnswer) {
-      this.pushAnswer()
-      return true
-    }
-    if (!this.isWanted || this.isAsking) return false
-    this.isAsking = true
-    this.source ??= this.open()
-    this.source(null, this.onanswer)
-    return this.hasAnswer
-  }
-
-  /**
-   * @param {End} end
-   * @param {any} [item]
-   */
-  onanswer (end, item) {
-    this.isAsking = false
-    this.hasAnswer = true
-    this.answeredEnd = end
-    this.item = item
-    this.pump()
-  }
-
-  pushAnswer () {
-    const { answeredEnd, item } = this
-    this.hasAnswer = false
-    this.item = undefined
-    // `push` may call `_read`, which sets it
-    this.isWanted = false
-    if (answeredEnd === true) this.push(null)
-    else if (answeredEnd) this.destroy(answeredEnd)
-    else if (item === null) this.destroy(errors.invalid('a Node.js stream cannot contain null; read it with seqs'))
-    else if (this.push(item)) this.isWanted = true
   }
 
   /**
@@ -119,7 +70,7 @@ class ReadStream extends Readable {
    * @param {(err?: Error | null) => void} cb
    */
   _destroy (err, cb) {
-    if (this.source !== null) this.source(err ?? true, () => {})
+    this.records.stop(err ?? true)
     cb(err)
   }
 }

@@ -2,30 +2,34 @@
 
 // The options of wrappers, which take the log's own ones and more.
 
-const errors = require('../errors')
 const { optionNames, pick } = require('../option-names')
 const { STREAM_NAMES } = require('../read/options')
+const { openSource } = require('../read/source')
 
 /** @typedef {import('../read/source').Source<any>} Source */
 
 /**
- * @param {string} of the method of the wrapper
- * @param {string[]} own options that it takes itself
- * @returns {(open: (options: any) => Source, options: any) => Source} opens a source of the log with the other options. One that
- *   does not exist is the error of the source
+ * @param {(options: any) => Source} open
+ * @param {string[]} names of the options that `open` takes
+ * @param {(options: any) => void} check throws if there is an option that does not exist, which is the error of the source
+ * @param {any} [options]
+ * @returns {Source}
  */
-function sourceWith (of, own) {
-  const checkNames = optionNames(of, [...STREAM_NAMES, ...own])
-  return (open, options = {}) => {
-    if (options === null || typeof options !== 'object') return open(options ?? {})
-    try {
-      checkNames(options)
-      return open(pick(options, STREAM_NAMES))
-    } catch (thrown) {
-      const err = errors.thrown('an option', thrown)
-      return (abort, cb) => cb(abort || err, undefined)
-    }
-  }
+function openPicked (open, names, check, options) {
+  return openSource(() => {
+    check(options ?? {})
+    return open(pick(options ?? {}, names))
+  })
 }
 
-module.exports = { sourceWith }
+/**
+ * @param {string} of the method of the wrapper
+ * @param {string[]} own options that it takes itself
+ * @returns {(open: (options: any) => Source, options: any) => Source} opens a source of the log with the other options
+ */
+function sourceWith (of, own) {
+  const check = optionNames(of, [...STREAM_NAMES, ...own])
+  return (open, options) => openPicked(open, STREAM_NAMES, check, options)
+}
+
+module.exports = { openPicked, sourceWith }

@@ -59,7 +59,7 @@ class Since {
    */
   changes (options) {
     checkChangesNames(options ?? {})
-    return new RecordIterator(() => sourceOf(this.observable), options?.signal)
+    return new RecordIterator(sourceOf(this.observable), options?.signal)
   }
 
   /** What `changes` gives, for `for await (const seq of log.since)`. */
