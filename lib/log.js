@@ -272,8 +272,8 @@ class Log {
       const refused = list.findIndex(seq => problemOf(blocks, seq) !== null)
       if (refused !== -1) {
         const problem = problemOf(blocks, list[refused])
-        // the writer says so, too, once the trim is recorded: no crash brings the record back then
-        if (problem?.code === 'flumelog:trimmed') writer.delete(list[refused], (/** @type {any} */ err) => cb(err))
+        // the writer answers once the trim is recorded, so that no crash brings the record back; without an error, if the log is compacted meanwhile
+        if (problem?.code === 'flumelog:trimmed') writer.delete(list[refused], (/** @type {any} */ err) => cb(err ?? problem))
         else process.nextTick(cb, problem)
         return
       }

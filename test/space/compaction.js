@@ -421,6 +421,27 @@ tape('a compaction that is overtaken by appends starts again, with more room for
   await log.close()
 })
 
+tape('a deletion of several records of which one was trimmed is refused, also if the log moves to the new file meanwhile', async (t) => {
+  const log = await open(testFolder(t)('log'), SMALL)
+  const seqs = await appendAll(log, 1500)
+  await log.trim({ lt: seqs[1000] })
+  await log.del(seqs[1300])
+  const { exclusively } = Writer.prototype
+  t.teardown(() => { Writer.prototype.exclusively = exclusively })
+  let deleted
+  Writer.prototype.exclusively = function (run) {
+    return exclusively.call(this, () => {
+      const switching = run()
+      deleted = codeOf(log.del([seqs[0], seqs[1400]]))
+      return switching
+    })
+  }
+  await log.compact()
+  t.equal(await deleted, 'flumelog:trimmed')
+  t.ok((await all(log)).some(({ value }) => value === '1400'), 'none of them is deleted')
+  await log.close()
+})
+
 tape('what is to be deleted while the log moves to the new file is deleted there', async (t) => {
   const log = await open(testFolder(t)('log'), { blockSize: 1024, sync: 'always' })
   const seqs = await Promise.all(numbers(1500).map(n => log.append(n.padEnd(300))))
