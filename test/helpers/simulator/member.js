@@ -83,7 +83,9 @@ class Member {
       try {
         const { open } = process.require('./promises')
         const log = await open(simulation.filename, this.role === 'reader' ? { ...simulation.readOptions, readOnly: true } : { ...simulation.options, shared: this.role === 'shared' })
-        if (process.isAlive) this.log = log
+        if (!process.isAlive) return
+        this.log = log
+        await this.checkGeneration()
       } finally {
         this.isBusy = false
         resolve(undefined)
@@ -184,6 +186,19 @@ class Member {
     })
   }
 
+  /** @param {Entry[]} entries */
+  deleteSeveral (entries) {
+    const { simulation } = this
+    for (const entry of entries) if (entry.deletion === 'no') entry.deletion = 'asked'
+    const seqs = entries.map(({ seq }) => seq)
+    this.start(`del ${seqs}`, async () => {
+      const asked = entries.filter(({ deletion }) => deletion === 'asked')
+      await this.call('del', seqs)
+      if (!this.process.isAlive) return
+      for (const entry of asked) Object.assign(entry, { deletion: 'acknowledged', deletedBy: this.number, isDeletionDurable: simulation.options.sync === 'always' })
+    })
+  }
+
   deleteRange (entries, gte, lte) {
     const { log, simulation } = this
     for (const entry of entries) if (entry.deletion === 'no') entry.deletion = 'asked'
@@ -208,11 +223,60 @@ class Member {
     this.start(`trim ${seq}`, async () => { await log.trim({ lt: seq }) })
   }
 
+  reclaim () {
+    this.start('reclaim', async () => { await this.log.reclaim() })
+  }
+
   compact () {
+    const { simulation: { generation } } = this
     this.simulation.compactions++
+    generation.startCompaction()
     this.start('compact', async () => {
-      const result = await this.call('compact')
+      const result = await this.call('compact').finally(() => { if (this.process.isAlive) generation.endCompaction() })
       this.note(`compacted: ${JSON.stringify(result)}`)
+    })
+  }
+
+  /** What the owner shows of the log's `id` is checked, and remembered. */
+  async checkGeneration () {
+    const { simulation: { filename, generation }, process, log } = this
+    if (this.role === 'reader' || (this.role === 'shared' && log.flumelog.role !== 'owner')) return
+    const map = await process.require('./maintenance').openOffsetMap(filename)
+    await map?.close()
+    if (process.isAlive && this.log === log) generation.shown(log.flumelog.id, map?.previousId, this.name)
+  }
+
+  /** @param {number} count of the records in the log */
+  checkCount (count) {
+    const { log, simulation: { options } } = this
+    const { records } = log.flumelog.stats()
+    // with large records, it counts chunks
+    if (!options.large && records !== null && log.flumelog.role !== 'client' && records !== count) this.problem(`counts ${records} records, and there are ${count}`)
+  }
+
+  /**
+   * Where a record was before the last compaction leads to where it is.
+   * @param {Array<{ entry: Entry, seq: number, id: string }>} places of records that are in the log
+   */
+  checkMap (places) {
+    const { simulation: { filename }, process } = this
+    this.start('the offset map', async () => {
+      const map = await process.require('./maintenance').openOffsetMap(filename)
+      for (const { entry, seq, id } of places) {
+        if (id !== map?.previousId) continue
+        const now = await map.map(seq)
+        if (now !== entry.seq) this.problem(`the map leads from ${seq} to ${now}, and ${nameOf(entry)} is at ${entry.seq}`)
+      }
+      await map?.close()
+    })
+  }
+
+  /** All that is left is valid. */
+  verify () {
+    const { simulation: { filename }, process } = this
+    this.start('verify', async () => {
+      const { valid, closed, ranges } = await process.require('./maintenance').verify(filename)
+      if (!valid || !closed) this.problem(`verify says ${JSON.stringify({ valid, closed, ranges })}`)
     })
   }
 
@@ -221,6 +285,7 @@ class Member {
     const { log, simulation } = this
     const { model, random } = simulation
     simulation.compactions++
+    simulation.generation.startCompaction()
     /** @type {Set<Entry>} */
     const left = new Set()
     this.start('compact, keep', async () => {
@@ -234,7 +299,7 @@ class Member {
           left.add(entry)
           return false
         }
-      })
+      }).finally(() => { if (this.process.isAlive) simulation.generation.endCompaction() })
       this.note(`compacted: ${JSON.stringify(result)}`)
       if (!this.process.isAlive) return
       for (const entry of left) Object.assign(entry, { deletion: 'acknowledged', deletedBy: this.number, isDeletionDurable: true })

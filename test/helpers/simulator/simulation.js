@@ -5,6 +5,7 @@
 const { World } = require('./world')
 const { Member } = require('./member')
 const { CursorModel } = require('./cursor-model')
+const { Generation } = require('./generation')
 const { Model, nameOf } = require('./model')
 const { randomFrom } = require('../random')
 
@@ -14,7 +15,7 @@ const PATIENCE = 120_000
 const BESIDE = /^(log|log\.(meta|offset-map|unfinished|unfinished\.offset-map|cut-\d+(\.\d+)?|cursor-[a-z]+(\.(new|unfinished))?)|restored)$/
 
 /** How often things are done, relative to each other. */
-const WEIGHTS = { append: 40, delete: 8, deleteRange: 3, sync: 4, compact: 3, compactKeeping: 1, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failSync: 0.1 }
+const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, reclaim: 1, sync: 4, compact: 3, compactKeeping: 1, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failSync: 0.1, storm: 0.4 }
 /** What a log that is read only does, too. */
 const OF_READERS = ['close', 'get', 'getPrevious', 'search', 'read', 'follow', 'consume', 'backup', 'exit', 'killSoon']
 /** What happens to any process, whatever it does. */
@@ -44,10 +45,13 @@ class Simulation {
     this.filename = '/data/log'
     this.calls = 0
     this.hadCrash = false
+    /** Whether nothing goes wrong any more. */
+    this.isHealing = false
     this.operations = 0
     this.members = 0
     /** Calls of `compact`. */
     this.compactions = 0
+    this.generation = new Generation((problem) => world.problem(problem))
     this.cursors = ['mailer', 'indexer'].map(name => new CursorModel(name))
     this.backups = ['/backups/one', '/backups/two'].map(target => /** @type {Backup} */ ({ target, expected: new Set(), deleted: new Set(), user: null, needsFull: false }))
     /** @type {Member[]} */
@@ -57,12 +61,14 @@ class Simulation {
     this.options = {
       blockSize: this.blockSize,
       sync: random.pick(['always', 'interval', 'never']),
+      ...(random() < 0.3 ? { syncInterval: random.pick([0, 1, 50]) } : {}),
+      ...(random() < 0.3 ? { syncBytes: random.pick([1, 1000, 20000]) } : {}),
       checksum: random() < 0.8,
       large,
       blocking: random() < 0.7,
       cacheSize: random.pick([0, 1 << 16, 1 << 20]),
       timeout: 2000,
-      ...(random() < 0.2 ? { retain: { bytes: random.pick([2000, 20000]) } } : {})
+      ...(random() < 0.2 ? { retain: random.pick([{ bytes: 2000 }, { bytes: 20000 }, { records: 100 }]) } : {})
     }
     this.model = new Model((problem) => world.problem(problem), this.options.retain !== undefined)
     this.readOptions = { checksum: this.options.checksum, large, blocking: this.options.blocking, cacheSize: this.options.cacheSize }
@@ -171,6 +177,7 @@ class Simulation {
 
   close (member) { member.close() }
   sync (member) { member.sync() }
+  reclaim (member) { member.reclaim() }
   compact (member) { member.compact() }
   read (member) { member.read(this.random() < 0.3) }
 
@@ -251,6 +258,11 @@ class Simulation {
     if (entry !== null) member.delete(entry)
   }
 
+  deleteSeveral (member) {
+    const entries = Array.from({ length: 1 + this.random.below(10) }, () => this.known(member)).filter(entry => entry !== null)
+    if (entries.length > 0) member.deleteSeveral([...new Set(entries)])
+  }
+
   deleteRange (member) {
     const [one, other] = [this.known(member), this.known(member)]
     if (one === null || other === null) return
@@ -289,7 +301,37 @@ class Simulation {
     world.disk.capacity = Infinity
     model.powerCut()
     for (const cursor of this.cursors) cursor.powerCut()
+    this.generation.powerCut()
     for (const role of roles) this.add(role)
+  }
+
+  /** Much at once, while fsyncs are in progress and calls fail; most of the time, a power cut or a kill ends it. */
+  storm (member) {
+    const { random } = this
+    const length = random.pick([0.5, 3, 10])
+    const calls = Array.from({ length: 1 + random.below(10) }, () => random() < 0.8 ? 'append' : random.pick(['sync', 'delete', 'deleteSeveral', 'trim']))
+    if (member.role !== 'reader') for (const name of calls) this.later(random() * length, () => { if (member.isOpen && member.pending.size <= MAX_PENDING) this[name](member) })
+    if (random() < 0.3) this.later(random() * length, () => random() < 0.5 ? this.failCalls(member) : this.failSync(member))
+    const end = random()
+    if (end < 0.6) this.later(random() * length, () => this.cutPower())
+    else if (end < 0.8) this.later(random() * length, () => this.kill(member))
+  }
+
+  /**
+   * @param {number} delay milliseconds
+   * @param {() => void} run not if nothing is to go wrong any more by then
+   */
+  later (delay, run) {
+    const random = randomFrom(this.random.below(2 ** 31))
+    this.world.timeline.add(delay, () => {
+      if (this.isHealing) return
+      // what is drawn in it must not depend on the step that is being done
+      const { random: before } = this
+      this.random = random
+      this.operations++
+      run()
+      this.random = before
+    })
   }
 
   fillDisk () {
@@ -324,6 +366,7 @@ class Simulation {
   /** Nothing goes wrong any more: all is answered, and the log is what it is to be. */
   async heal () {
     const { world } = this
+    this.isHealing = true
     world.note('nothing goes wrong from here on')
     world.lostEvents = 0
     world.shortWrites = 0
@@ -361,6 +404,8 @@ class Simulation {
     await this.settle('open', isQuiet)
     for (const member of this.alive) if (member.log !== null) member.close()
     await this.settle('close', isQuiet)
+    this.lasting[0].verify()
+    await this.settle('verify', isQuiet)
     for (const name of world.disk.find('/data', 'ls').entries.keys()) if (!BESIDE.test(name)) world.problem(`the file ${name} is left over`)
   }
 
@@ -390,6 +435,7 @@ class Simulation {
     }
     const first = results.find(({ member }) => member.role !== 'reader')
     if (first === undefined) return
+    const places = [...model.entries.values()].map(entry => ({ entry, seq: entry.seq, id: entry.id }))
     const seen = model.recovered(first.records, `${first.member.name} at the end`, first.member.log.flumelog.id)
     const text = (records) => records.map(({ seq, text }) => `${seq} ${text}`).join('\n')
     for (const { member, records } of results) {
@@ -398,6 +444,9 @@ class Simulation {
       const [shown, wanted] = [records, first.records].map(list => list.filter(({ seq }) => seq >= start))
       if (text(shown) !== text(wanted)) world.problem(`${member.name} at the end has ${shown.length} records, ${first.member.name} ${wanted.length}: ${difference(shown, wanted)}`)
     }
+    first.member.checkCount(first.records.length)
+    first.member.checkMap(places.filter(({ entry, seq, id }) => seq !== -1 && seen.has(entry) && id !== entry.id))
+    await this.settle('the map', () => first.member.pending.size === 0)
     await world.run(() => false, 500)
     const present = [...seen.keys()]
     for (const member of this.all) {

@@ -1,0 +1,44 @@
+'use strict'
+
+// The `id` of the log: one that was shown stays, or the next one has a map that leads from it to there. So who has stored it with an
+// offset finds the record, unless two compactions have ended since.
+
+class Generation {
+  /** @param {(problem: string) => void} problem */
+  constructor (problem) {
+    this.problem = problem
+    /** The one that was shown last. @type {string | null} */
+    this.id = null
+    /** Compactions that may end. */
+    this.running = 0
+    /** Compactions that may have ended since it was shown. */
+    this.since = 0
+  }
+
+  startCompaction () {
+    this.running++
+    this.since++
+  }
+
+  endCompaction () {
+    this.running = Math.max(0, this.running - 1)
+  }
+
+  powerCut () {
+    this.running = 0
+  }
+
+  /**
+   * @param {string} id of the log, as its owner shows it
+   * @param {string | undefined} previous from which its map leads
+   * @param {string} who shows it
+   */
+  shown (id, previous, who) {
+    const isNext = this.since > 0 && previous === this.id
+    if (this.id !== null && id !== this.id && !isNext && this.since < 2) this.problem(`${who}: the id ${this.id} became ${id}, and the map leads there from ${previous}`)
+    this.id = id
+    this.since = this.running
+  }
+}
+
+module.exports = { Generation }
