@@ -24,6 +24,7 @@ class Where {
     this.filter = filterOf(query, 'json')
     /** Whether there were records that could have passed. */
     this.hasRecords = false
+    this.hasMatches = false
   }
 
   /**
@@ -32,13 +33,16 @@ class Where {
    */
   matches (data) {
     this.hasRecords = true
-    return this.filter.mayMatch(data, data.length) && this.filter.matches(decodeJson(data), data)
+    const isMatch = this.filter.mayMatch(data, data.length) && this.filter.matches(decodeJson(data), data)
+    if (isMatch) this.hasMatches = true
+    return isMatch
   }
 
   /** @returns {string | null} for stderr, at the end */
   note () {
-    const missing = this.hasRecords ? this.filter.missing() : null
-    return missing === null ? null : `no record that was looked at has a value at \`${missing}\`; check --where`
+    if (this.hasMatches || !this.hasRecords) return null
+    const missing = this.filter.missing()
+    return missing === null ? 'no record matches --where' : `no record that was looked at has a value at \`${missing}\`; check --where`
   }
 
   /**

@@ -14,6 +14,10 @@ const { whatOccurs } = require('./occurrence')
 const COMPARISON = /^(\S+)\s+(=|!=|>=|<=|>|<)\s+([^]+)$/
 /** The same without the spaces, where records have values: `level=error` in a text is text. */
 const CLOSE_COMPARISON = /^([^\s=<>!"'(){}[\]:,/?&]+)\s*(!=|>=|<=|=|>|<)\s*([^\s=<>][^]*)$/
+/** What resembles a comparison: a path, and an operator of other languages, or one without a value. */
+const MISTAKEN = /^[^\s=<>!~"'(){}[\]:,/?&]+\s*(===?|!==|<>|=[<>~]|!~|~(?=\s)|(?:[=<>]|!=|>=|<=)$)/
+/** A second comparison behind the first value. */
+const SECOND = /\s(and|or|&&|\|\|)\s+\S+\s*[=<>!]/i
 const WITHOUT_VALUES = ['utf8', 'hex']
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 const MAX_LENGTH = 1000
@@ -48,9 +52,28 @@ const PASSES = {
 function filterOf (query, encoding) {
   const trimmed = query.trim()
   if (trimmed.length > MAX_LENGTH) throw errors.invalid(`the filter must have at most ${MAX_LENGTH} characters; it has ${trimmed.length}`)
-  const found = trimmed.match(COMPARISON) ?? (WITHOUT_VALUES.includes(encoding ?? '') ? null : trimmed.match(CLOSE_COMPARISON))
+  const hasValues = !WITHOUT_VALUES.includes(encoding ?? '')
+  const found = trimmed.match(COMPARISON) ?? (hasValues ? trimmed.match(CLOSE_COMPARISON) : null)
+  if (hasValues) refuseMistakes(trimmed, found)
   if (found !== null) return comparison(found[1].split('.'), found[2], found[3].trim(), encoding)
   return textFilter(/^"[^]*"$/.test(trimmed) && trimmed.length > 1 ? trimmed.slice(1, -1) : trimmed, encoding)
+}
+
+/**
+ * Refuses what other query languages would take for a comparison, and which would pass no record here.
+ * @param {string} query
+ * @param {RegExpMatchArray | null} found the comparison that it is
+ * @throws flumelog:invalid
+ */
+function refuseMistakes (query, found) {
+  const signs = found === null ? query.match(MISTAKEN)?.[1] : undefined
+  if (signs !== undefined) {
+    const problem = signs in PASSES ? `\`${signs}\` has no value` : `\`${signs}\` is no operator`
+    throw errors.invalid(`${problem}: write path = value, or one of ${Object.keys(PASSES).slice(1).join(' ')}; put text in double quotes`)
+  }
+  const value = found === null ? '' : found[3].trim()
+  if (/^'[^]*'$/.test(value)) throw errors.invalid(`${value} is in single quotes: use double quotes, or none`)
+  if (!value.startsWith('"') && SECOND.test(value)) throw errors.invalid('there can be one comparison only; put a value that contains another one in double quotes')
 }
 
 /**

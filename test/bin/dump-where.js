@@ -27,7 +27,7 @@ test('dump --where prints the records that contain a text, or whose value compar
   for (const [[filter, ...args], isChosen] of cases) {
     const { code, stdout, stderr } = await flumelog(['dump', file, '--where', filter, ...args])
     const chosen = args[0] === '--lt' ? stdout.split('\n').slice(0, -1).map(line => JSON.parse(line)) : records.filter(isChosen)
-    t.deepEqual({ code, stderr }, { code: 0, stderr: '' }, filter)
+    t.deepEqual({ code, stderr }, { code: 0, stderr: chosen.length > 0 ? '' : `${file}: no record matches --where\n` }, filter)
     t.equal(stdout, lines(chosen), `${chosen.length} records`)
     if (args[0] === '--lt') t.ok(chosen.length > 0 && chosen.every(({ author }) => author !== '@3'))
   }
@@ -43,8 +43,25 @@ test('dump --where says so if no record has a value at the path', async (t) => {
   const dump = (filter) => flumelog(['dump', 'log', '--where', filter], { cwd: name('.') })
   const { code, stdout, stderr } = await dump('time > 5')
   t.deepEqual({ code, stdout, stderr }, { code: 0, stdout: '', stderr: 'log: no record that was looked at has a value at `time`; check --where\n' })
-  t.deepEqual([(await dump('at > 5')).stderr, (await dump('at > 0')).stdout], ['', '{"at":1}\n'])
+  t.deepEqual([(await dump('at > 5')).stderr, (await dump('at > 0')).stdout], ['log: no record matches --where\n', '{"at":1}\n'])
   t.equal((await dump('no json')).stdout, 'no JSON, but at = 1\n', 'a text')
+})
+
+test('dump --where refuses what resembles a comparison and is none, with a hint', async (t) => {
+  const name = testFolder(t)
+  await makeLog(name('log'), ['{"author":"@7","a":1,"b":2,"at":3,"text":"x == y","quoted":"\'@7\'","both":"1 and b=2"}'])
+  const dump = (filter) => flumelog(['dump', 'log', '--where', filter], { cwd: name('.') })
+  const cases = [
+    ['author == @7', '`==` is no operator'], ['author==@7', '`==` is no operator'], ['author <> @8', '`<>` is no operator'], ['author ~ 7', '`~` is no operator'],
+    ['at =>1', '`=>` is no operator'], ['at >', '`>` has no value'], ['at=', '`=` has no value'], ["author = '@7'", 'use double quotes'], ["author='@7'", 'use double quotes'],
+    ['a=1 and b=2', 'one comparison only'], ['a = 1 && b = 2', 'one comparison only'], ['a = 1 OR b > 2', 'one comparison only']
+  ]
+  for (const [filter, hint] of cases) {
+    const { code, stdout, stderr } = await dump(filter)
+    t.deepEqual([code, stdout, stderr.includes(hint)], [2, '', true], `${filter}: ${stderr}`)
+  }
+  for (const filter of ['"x == y"', '== y', '"author', 'quoted = "\'@7\'"', 'both = "1 and b=2"', 'a = +1', 'author != and', 'oh! no', 'wait!! ~5']) t.equal((await dump(filter)).code, 0, filter)
+  for (const filter of ['"x == y"', '== y', 'quoted = "\'@7\'"', 'both = "1 and b=2"', 'a != 2']) t.notEqual((await dump(filter)).stdout, '', filter)
 })
 
 test('dump --where --live --limit ends at the last record that is wanted', async (t) => {
