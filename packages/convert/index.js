@@ -75,10 +75,10 @@ function readRecords (file, options) {
  *   log differs when it is read back, and as `readRecords` does
  */
 async function importLog (file, target, options) {
-  const { work, keepIndexes, settings } = importOptions(options ?? {})
+  const { work, settings } = importOptions(options ?? {})
   mustBePath('the file', file)
   mustBePath('the target', target)
-  if (!keepIndexes) await mustHaveNoIndexes(target, async () => settings.from ?? await detectFormat(file))
+  if (!settings.keepIndexes) await mustHaveNoIndexes(target, async () => settings.from ?? await detectFormat(file))
   return writeImport(file, target, settings, work)
 }
 

@@ -80,4 +80,11 @@ const exportTooLarge = (filename) => createError('flumelog:too-large',
 const oldIndexes = (filename, folder) => createError('EEXIST',
   `EEXIST: ${filename}: not imported: ${folder} has indexes of the old file, whose offsets are others; remove db2/indexes and db2/jit of ssb-db2, which builds them again`, { filename, path: folder })
 
-module.exports = { ...errors, unknownFormat, ambiguousFormat, cannotImport, corruptOldFile, unfinishedCompaction, beingImported, notARecord, cannotExport, exportTooLarge, oldIndexes }
+/**
+ * @param {string} filename of the log that is to be made
+ * @param {string[]} views names of files and folders beside it
+ */
+const oldViews = (filename, views) => createError('EEXIST',
+  `EEXIST: ${filename}: not imported: views of flumedb beside it (${views.join(', ')}) have offsets of another log; remove them, and flumedb builds them again, or import into an empty folder; \`keepIndexes\` imports nevertheless`, { filename, path: filename })
+
+module.exports = { ...errors, unknownFormat, ambiguousFormat, cannotImport, corruptOldFile, unfinishedCompaction, beingImported, notARecord, cannotExport, exportTooLarge, oldIndexes, oldViews }

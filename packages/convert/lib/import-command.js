@@ -33,6 +33,7 @@ function define (program) {
     .option('--keep-deleted', 'keep deleted records as deleted ones of the same size; default: they are left out')
     .option('--skip', 'put what cannot be stored into NEW.skipped')
     .option('--large', 'store records that do not fit into a block, of up to 256 MiB, in chunks')
+    .option('--keep-indexes', 'import although views of flumedb, or indexes of ssb-db2, with old offsets are beside the new log')
     .option('--block-size <bytes>', 'block size of the new log; default: 65536', blockSize)
     .addOption(jsonOption())
     .addOption(quietOption())
@@ -51,7 +52,7 @@ async function run (old, target, { json, quiet, ...options }) {
     const isMoved = imported.map !== null && !await keepsOffsets(target)
     printResult({ json, quiet }, target, describe(old, imported, isMoved), { old, ...imported, moved: isMoved })
   } catch (err) {
-    throw new UserError(explain(err, fileOf(err, old, target)).replace('`skip`', '--skip').replace('`large`', '--large').replace('`from`', '--from'))
+    throw new UserError(explain(err, fileOf(err, old, target)).replace('`skip`', '--skip').replace('`large`', '--large').replace('`from`', '--from').replace('`keepIndexes`', '--keep-indexes'))
   }
 }
 

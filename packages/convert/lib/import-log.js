@@ -13,6 +13,7 @@ const { FORMATS, formatOf } = require('./formats')
 const { SUFFIX, entryBytes, headerLine } = require('./import-map')
 const { NewLog } = require('./new-log')
 const { OldFile } = require('./old-file')
+const { viewsBeside } = require('./old-indexes')
 
 const UNFINISHED = '.importing'
 const SKIPPED_SUFFIX = '.skipped'
@@ -47,6 +48,7 @@ const ZEROS = Buffer.alloc(layout.MAX_BLOCK_SIZE)
  * @property {boolean} keepDeleted
  * @property {boolean} skip
  * @property {boolean} large
+ * @property {boolean} keepIndexes
  * @property {number} blockSize of the new log
  * @property {number} [oldBlockSize] of a file of async-append-only-log, if it is not a usual one
  *
@@ -136,9 +138,15 @@ class Import {
   static async run (old, found, unfinished, given, settings, work) {
     const { frame } = FORMATS[found.format]
     const hasMap = frame > 0
+    const views = settings.keepIndexes ? [] : viewsBeside(unfinished)
+    // between two entries of the map, offsets grow by the frames of the old file
+    if (views.length > 0 && frame !== layout.FRAME_SIZE) throw errors.oldViews(given, views)
     /** @type {import('./import-map').Entry[]} */
     const entries = []
-    const log = await NewLog.open(unfinished, settings, frame, (old, seq) => { if (hasMap) entries.push({ old, seq }) })
+    const log = await NewLog.open(unfinished, settings, frame, (old, seq) => {
+      if (views.length > 0 && old !== seq) throw errors.oldViews(given, views)
+      if (hasMap) entries.push({ old, seq })
+    })
     return await new Import(old, found, log, entries, unfinished, given, settings).run(work)
   }
 

@@ -1,6 +1,7 @@
 'use strict'
 
-// The indexes of ssb-db2 beside its log, which have offsets of the file that is imported: with the new log they would be wrong without a word.
+// The indexes of ssb-db2 and the views of flumedb beside a log, which have offsets of the file that is imported: with the new log their
+// results would be wrong, without an error.
 
 const fs = require('fs')
 const path = require('path')
@@ -27,13 +28,49 @@ async function mustHaveNoIndexes (filename, formatOf) {
   if (folder !== null && await formatOf() === 'async-append-only-log') throw errors.oldIndexes(filename, folder)
 }
 
-/** @param {string} folder */
-function hasEntries (folder) {
+/**
+ * @param {string} filename of the new log
+ * @returns {string[]} names, in its folder, of what views of flumeview-reduce and flumeview-level, and of views based on these, are stored in
+ */
+function viewsBeside (filename) {
+  const folder = path.dirname(filename)
+  return namesIn(folder).filter(name => isReduceView(path.join(folder, name)) || isLevel(path.join(folder, name)))
+}
+
+/** @param {string} file */
+function isReduceView (file) {
+  return file.endsWith('.json') && fs.statSync(file).isFile() && /^\{"seq":-?[0-9]+,"version":/.test(startOf(file))
+}
+
+/** @param {string} file */
+function startOf (file) {
+  const fd = fs.openSync(file, 'r')
   try {
-    return fs.readdirSync(folder).length > 0
-  } catch {
-    return false
+    const bytes = Buffer.alloc(100)
+    return bytes.toString('utf8', 0, fs.readSync(fd, bytes))
+  } finally {
+    fs.closeSync(fd)
   }
 }
 
-module.exports = { oldIndexes, mustHaveNoIndexes }
+/** @param {string} folder */
+function isLevel (folder) {
+  const names = namesIn(folder)
+  return names.includes('CURRENT') && names.some(name => name.startsWith('MANIFEST-'))
+}
+
+/** @param {string} folder */
+function hasEntries (folder) {
+  return namesIn(folder).length > 0
+}
+
+/** @param {string} folder */
+function namesIn (folder) {
+  try {
+    return fs.readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+module.exports = { oldIndexes, mustHaveNoIndexes, viewsBeside }

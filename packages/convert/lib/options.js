@@ -26,7 +26,7 @@ const { NAMES } = require('./formats')
  *   too; default false
  * @property {number} [blockSize] of the new log, in bytes; default 65536
  * @property {number} [oldBlockSize] of a file of async-append-only-log, in bytes, if it is not a usual one
- * @property {boolean} [keepIndexes] import although there are indexes of ssb-db2 beside the new log; default false: `EEXIST`, since they have old offsets
+ * @property {boolean} [keepIndexes] import although indexes of ssb-db2, or views of flumedb, are beside the new log; default false: `EEXIST`, since they have old offsets
  * @typedef {FromOptions & ImportOnlyOptions & WorkOptions} ImportOptions
  *
  * @typedef {object} ExportOnlyOptions
@@ -55,7 +55,7 @@ function readOptions (options) {
 
 /**
  * @param {ImportOptions} options
- * @returns {{ work: Work, keepIndexes: boolean, settings: import('./import-log').Settings }}
+ * @returns {{ work: Work, settings: import('./import-log').Settings }}
  */
 function importOptions (options) {
   const work = importWork(options)
@@ -66,7 +66,7 @@ function importOptions (options) {
   }
   if (large && blockSize < chunk.MIN_BLOCK_SIZE) throw errors.invalid(`large requires a blockSize of ${chunk.MIN_BLOCK_SIZE} or more; it is ${blockSize}`)
   mustBeOldBlockSize(oldBlockSize)
-  return { work, keepIndexes, settings: { from, keepDeleted, skip, large, blockSize, oldBlockSize } }
+  return { work, settings: { from, keepDeleted, skip, large, keepIndexes, blockSize, oldBlockSize } }
 }
 
 /** @param {unknown} oldBlockSize */
