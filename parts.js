@@ -7,7 +7,7 @@
 
 const { CopiedLog } = require('./lib/blocks/copied-log')
 const { callAll, callBack, mustBeFunction, optional, promised } = require('./lib/callbacks')
-const { IDENTITY, checkHighWaterMark, checkOverflow, mustBeBoolean } = require('./lib/options')
+const { codecOf, checkHighWaterMark, checkOverflow, mustBeBoolean } = require('./lib/options')
 const { BatchStream } = require('./lib/read/batch-stream')
 const { RECORD, WAITING, AT_END, PAST_BOUND, FAILED } = require('./lib/read/cursor')
 const { NextChange: Change } = require('./lib/read/next-change')
@@ -88,7 +88,7 @@ module.exports = {
   checkHighWaterMark,
   checkOverflow,
   mustBeBoolean,
-  IDENTITY,
+  codecOf,
   callAll,
   callBack,
   mustBeFunction,

@@ -81,6 +81,14 @@ exports.notFound = (filename, seq, message) => createError('flumelog:not-found',
 
 /**
  * @param {string | null} filename
+ * @param {string} message why a value cannot be a record
+ * @param {unknown} [cause]
+ */
+exports.notARecord = (filename, message, cause) => createError('flumelog:invalid', `${nameOf(filename)}: ${message}`,
+  cause === undefined ? { filename } : { filename, cause })
+
+/**
+ * @param {string | null} filename
  * @param {number} seq
  */
 exports.noRecordStarts = (filename, seq) => exports.notFound(filename, seq, `no record starts at offset ${seq}`)
@@ -121,31 +129,34 @@ exports.noRoom = (filename, need, have) => createError('ENOSPC',
   `ENOSPC: ${filename}: compacting needs about ${need} bytes of free space, but only ${have} are free`, { filename, path: filename, need, have })
 
 /**
+ * @param {string | null} filename
  * @param {number} length in bytes
  * @param {number} most in bytes
  * @param {number} blockSize in bytes
  */
-exports.tooLarge = (length, most, blockSize) => createError('flumelog:too-large',
-  `a record of ${length} bytes is too large: the maximum is ${most} bytes, with blocks of ${blockSize}; use the option large for larger ones`,
-  { length, most, blockSize })
+exports.tooLarge = (filename, length, most, blockSize) => createError('flumelog:too-large',
+  `${nameOf(filename)}: a record of ${length} bytes is too large: the maximum is ${most} bytes, with blocks of ${blockSize}; use the option large for larger ones`,
+  { filename, length, most, blockSize })
 
 /**
+ * @param {string | null} filename
  * @param {number} length in bytes
  * @param {number} most in bytes
  * @param {number} blockSize in bytes
  */
-exports.tooLargeToSplit = (length, most, blockSize) => createError('flumelog:too-large',
-  `a record of ${length} bytes is too large: the maximum is ${most} bytes, with the option large and blocks of ${blockSize}`,
-  { length, most, blockSize })
+exports.tooLargeToSplit = (filename, length, most, blockSize) => createError('flumelog:too-large',
+  `${nameOf(filename)}: a record of ${length} bytes is too large: the maximum is ${most} bytes, with the option large and blocks of ${blockSize}`,
+  { filename, length, most, blockSize })
 
 /**
+ * @param {string | null} filename
  * @param {number} length in bytes, with the framing between records
  * @param {number} most in bytes
  * @param {number} blockSize in bytes
  */
-exports.tooLargeTogether = (length, most, blockSize) => createError('flumelog:too-large',
-  `an atomic batch of ${length} bytes is too large for one block: the maximum is ${most} bytes, with blocks of ${blockSize}`,
-  { length, most, blockSize })
+exports.tooLargeTogether = (filename, length, most, blockSize) => createError('flumelog:too-large',
+  `${nameOf(filename)}: an atomic batch of ${length} bytes is too large for one block: the maximum is ${most} bytes, with blocks of ${blockSize}`,
+  { filename, length, most, blockSize })
 
 /**
  * @param {string | null} filename
@@ -250,9 +261,12 @@ exports.blockSize = (filename, given, found, blockSize) => createError('flumelog
   `${nameOf(filename)}: blockSize is ${given}, but ${found}`,
   { filename, ...(blockSize === undefined ? {} : { blockSize }) })
 
-/** @param {string | null} filename */
-exports.locked = (filename) => createError('flumelog:locked',
-  `${nameOf(filename)}: another writer has the log open; close it first, open the log with readOnly, or open it with shared everywhere`, { filename })
+/**
+ * @param {string | null} filename
+ * @param {number | null} pid of the process that has it locked; null: it is not known
+ */
+exports.locked = (filename, pid) => createError('flumelog:locked',
+  `${nameOf(filename)}: another writer has the log open${pid === null ? '' : pid === process.pid ? ' in this process' : ` in process ${pid}`}; close it first, open the log with readOnly, or open it with shared everywhere`, { filename })
 
 /**
  * @param {string | null} filename

@@ -92,6 +92,19 @@ const checkNames = optionNames('FlumeLog', [
 ], ['offsetCodec'])
 
 /**
+ * @param {Codec<any> | 'json' | undefined} given
+ * @returns {Codec<any>}
+ * @throws flumelog:invalid
+ */
+function codecOf (given) {
+  const codec = given === 'json' ? JSON_CODEC : given ?? IDENTITY
+  if (typeof codec !== 'object' || typeof codec.encode !== 'function' || typeof codec.decode !== 'function') {
+    throw errors.invalid(`codec must be 'json', or an object with the functions encode and decode; it is ${format(codec)}`)
+  }
+  return codec
+}
+
+/**
  * @param {Options<any>} options
  * @returns {Settings}
  * @throws flumelog:invalid
@@ -105,10 +118,7 @@ function settingsOf (options) {
   if (blockSize !== undefined) {
     mustBeInteger('blockSize', blockSize, layout.MIN_BLOCK_SIZE, layout.MAX_BLOCK_SIZE)
   }
-  const codec = options.codec === 'json' ? JSON_CODEC : options.codec ?? IDENTITY
-  if (typeof codec !== 'object' || typeof codec.encode !== 'function' || typeof codec.decode !== 'function') {
-    throw errors.invalid(`codec must be 'json', or an object with the functions encode and decode; it is ${format(codec)}`)
-  }
+  const codec = codecOf(options.codec)
   if (options.validate !== undefined && typeof options.validate !== 'function') {
     throw errors.invalid(`validate must be a function; it is ${format(options.validate)}`)
   }
@@ -189,4 +199,4 @@ function mustBeBoolean (name, value) {
   throw errors.invalid(`${name} must be true or false; it is ${format(value)}`)
 }
 
-module.exports = { settingsOf, checkHighWaterMark, checkOverflow, mustBeBoolean, mustSplit, DEFAULT_BLOCK_SIZE, IDENTITY }
+module.exports = { settingsOf, checkHighWaterMark, checkOverflow, mustBeBoolean, mustSplit, DEFAULT_BLOCK_SIZE, IDENTITY, codecOf }

@@ -117,7 +117,7 @@ class RecordCodec {
     try {
       return this.codec.encode(value)
     } catch (err) {
-      throw errors.invalid(`the codec cannot encode the record: ${/** @type {Error} */ (err)?.message ?? err}`, err)
+      throw errors.notARecord(this.filename, `the codec cannot encode the record: ${/** @type {Error} */ (err)?.message ?? err}`, err)
     }
   }
 
@@ -137,11 +137,11 @@ class RecordCodec {
    */
   checked (data) {
     if (!isBytes(data)) {
-      throw errors.invalid(`${this.filename ?? 'the log'}: a record must be a Buffer, a Uint8Array or a string, or the codec must make one of it: open the log with codec: 'json' to store objects; it is ${format(data)}`)
+      throw errors.notARecord(this.filename, `a record must be a Buffer, a Uint8Array or a string, or the codec must make one of it: open the log with codec: 'json' to store objects; it is ${format(data)}`)
     }
-    if (data.length === 0) throw errors.invalid('a record must have at least one byte')
+    if (data.length === 0) throw errors.notARecord(this.filename, 'a record must have at least one byte')
     if (!layout.isStorable(data)) {
-      throw errors.invalid('a record that is all zeros cannot be stored, since it would look deleted; start it with a byte that is not 0, such as a type')
+      throw errors.notARecord(this.filename, 'a record that is all zeros cannot be stored, since it would look deleted; start it with a byte that is not 0, such as a type')
     }
     return data
   }
@@ -152,7 +152,7 @@ class RecordCodec {
    */
   fitting (data) {
     const most = layout.maxRecordSize(this.blockSize, this.checksum)
-    if (data.length > most) throw errors.tooLarge(data.length, most, this.blockSize)
+    if (data.length > most) throw errors.tooLarge(this.filename, data.length, most, this.blockSize)
     return data
   }
 
@@ -180,7 +180,7 @@ class RecordCodec {
   fittingTogether (batch) {
     const bytes = batch.reduce((sum, data) => sum + data.length + layout.FRAME_SIZE, -layout.FRAME_SIZE)
     const most = layout.maxRecordSize(this.blockSize, this.checksum)
-    if (bytes > most) throw errors.tooLargeTogether(bytes, most, this.blockSize)
+    if (bytes > most) throw errors.tooLargeTogether(this.filename, bytes, most, this.blockSize)
     return batch
   }
 
@@ -251,7 +251,7 @@ class LargeRecordCodec extends RecordCodec {
   fittingStored (data) {
     const { blockSize } = this
     const most = blockSize < chunk.MIN_BLOCK_SIZE ? layout.maxRecordSize(blockSize, this.checksum) : chunk.MAX_LENGTH
-    if (data.length > most) throw errors.tooLargeToSplit(data.length, most, blockSize)
+    if (data.length > most) throw errors.tooLargeToSplit(this.filename, data.length, most, blockSize)
     return data
   }
 

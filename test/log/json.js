@@ -2,10 +2,12 @@
 
 // Logs of values of JSON.
 
+const fs = require('fs')
 const tape = require('tape')
 const FlumeLog = require('../..')
 const { open } = require('../../promises')
 const { testFolder } = require('../helpers/folder')
+const RAM = require('random-access-memory')
 const { codeOf, collect } = require('../helpers/reading')
 
 tape("with codec: 'json', records are values of JSON, as with a codec of their own", async (t) => {
@@ -30,5 +32,26 @@ tape('an object without a codec, and a codec that is none, are errors that name 
   t.ok(err.message.startsWith(file), 'the error names the file')
   t.match(err.message, /codec: 'json'/)
   t.throws(() => FlumeLog(file, { codec: 'yaml' }), /codec must be 'json', or an object .* it is 'yaml'/)
+  await log.close()
+})
+
+tape('the error of a record that is refused names the log', async (t) => {
+  const file = testFolder(t)('log')
+  const throwing = { encode () { throw new Error('of the codec') }, decode: data => data }
+  const cases = [[{}, 'x'.repeat(70000)], [{}, ''], [{}, Buffer.alloc(8)], [{}, 5], [{ codec: throwing }, 'x'], [{ codec: 'json' }, undefined]]
+  for (const [options, value] of cases) {
+    for (const where of [file, new RAM()]) {
+      const log = await open(where, { ...options, sync: 'never' })
+      for (const err of [await log.append(value).catch(err => err), await log.append([value]).catch(err => err)]) {
+        t.ok(err.message.startsWith(where === file ? `${file}: ` : 'the log: '), err.message)
+        t.equal(err.filename, where === file ? file : null)
+      }
+      await log.close()
+    }
+    fs.rmSync(file)
+  }
+  const log = await open(file)
+  const err = await log.append(['x'.repeat(40000), 'x'.repeat(40000)], { atomic: true }).catch(err => err)
+  t.ok(err.message.startsWith(`${file}: an atomic batch`), err.message)
   await log.close()
 })

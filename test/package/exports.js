@@ -24,7 +24,7 @@ const EXPORTS = {
   './json': ['compact', 'pretty', 'finder', 'decodeJson', 'filterOf', 'comparison', 'searchJson', 'cellText', 'rowOf', 'parseDate', 'unitOf'],
   './direct': ['DirectLog', 'found', 'CHECK_INTERVAL', 'rangeOf', 'connect', 'callAll', 'optional', 'rethrowLater', 'syncFolder', 'warnNotOpened'],
   './parts': ['CopiedLog', 'Stream', 'BatchStream', 'OpenStreams', 'NextChange', 'TurnBudget', 'found', 'createSince', 'sink', 'RecordCodec', 'replaceable', 'streamRangeOf', 'scanRangeOf',
-    'deletionRangeOf', 'isDeletionRange', 'checkHighWaterMark', 'checkOverflow', 'mustBeBoolean', 'IDENTITY', 'callAll', 'callBack', 'mustBeFunction', 'optional', 'promised', 'mustBeSignal',
+    'deletionRangeOf', 'isDeletionRange', 'checkHighWaterMark', 'checkOverflow', 'mustBeBoolean', 'codecOf', 'callAll', 'callBack', 'mustBeFunction', 'optional', 'promised', 'mustBeSignal',
     'onAbort', 'sizeOf', 'datasync', 'nullIfMissing', 'syncFolder', 'inherit', 'canLock', 'tryLock', 'formatLine', 'parseLine']
 }
 

@@ -3,7 +3,7 @@
 // The options of a log in a JetStream stream: defaults and validation.
 
 const { format, optionNames } = require('flumelog-random-access-file/blocks')
-const { checkHighWaterMark, checkOverflow, IDENTITY, mustBeBoolean } = require('flumelog-random-access-file/parts')
+const { checkHighWaterMark, checkOverflow, codecOf, mustBeBoolean } = require('flumelog-random-access-file/parts')
 const errors = require('./errors')
 
 /**
@@ -12,7 +12,7 @@ const errors = require('./errors')
  * @property {string} stream the name of the stream; one that does not exist is created, unless `readOnly` is on
  * @property {string | string[]} [servers] where the servers are, `nats://host:port`; default `nats://127.0.0.1:4222`
  * @property {string} [subject] what the subjects of the records start with; default: the name of the stream
- * @property {import('flumelog-random-access-file').Codec<T>} [codec] default: records are Buffers; Uint8Arrays and strings can be appended too
+ * @property {import('flumelog-random-access-file').Codec<T> | 'json'} [codec] `'json'`: records are values of JSON. Default: records are Buffers; Uint8Arrays and strings can be appended too
  * @property {number} [replicas] number of servers that store the stream, if it is created: 1, 3 or 5; default 1
  * @property {string} [user] with `pass`
  * @property {string} [pass] with `user`
@@ -48,7 +48,7 @@ const checkNames = optionNames('the log', [
  */
 function settingsOf (options) {
   checkNames(options)
-  const { stream, servers = 'nats://127.0.0.1:4222', replicas = 1, timeout = 10_000, codec = IDENTITY, filename = null, name = 'flumelog' } = options
+  const { stream, servers = 'nats://127.0.0.1:4222', replicas = 1, timeout = 10_000, filename = null, name = 'flumelog' } = options
   const { subject = stream } = options
   // in a name, these would separate, or match, the tokens of subjects, or the folders of the server
   mustMatch('stream', stream, /^[^\s.*>/\\]+$/, 'without spaces, dots, `*`, `>`, `/` and `\\`')
@@ -59,9 +59,6 @@ function settingsOf (options) {
   if (filename !== null) mustMatch('filename', filename, /./, 'that is not empty, or null')
   if (![1, 3, 5].includes(replicas)) throw errors.invalid(`replicas must be 1, 3 or 5; it is ${format(replicas)}`)
   if (!Number.isInteger(timeout) || timeout < 1 || timeout > 2 ** 31 - 1) throw errors.invalid(`timeout must be an integer from 1 to ${2 ** 31 - 1}; it is ${format(timeout)}`)
-  if (typeof codec !== 'object' || typeof codec?.encode !== 'function' || typeof codec.decode !== 'function') {
-    throw errors.invalid('codec must be an object with the functions encode and decode')
-  }
   const { creds, tls } = options
   if (creds !== undefined && !(creds instanceof Uint8Array)) mustMatch('creds', creds, /./, 'that is a path, or a Uint8Array')
   if (tls !== undefined && tls !== true && (tls === null || typeof tls !== 'object')) throw errors.invalid(`tls must be true or an object; it is ${format(tls)}`)
@@ -69,7 +66,7 @@ function settingsOf (options) {
     stream,
     servers: [servers].flat(),
     subject,
-    codec,
+    codec: codecOf(options.codec),
     replicas,
     user: options.user,
     pass: options.pass,

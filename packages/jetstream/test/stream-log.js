@@ -50,6 +50,15 @@ test('listeners of since, such as flumedb, have the error of an opening that fai
 withServer('a log in a JetStream stream', (shared) => {
   const open = (options) => openLog(shared.server, options)
 
+  test("with codec: 'json', records are values of JSON", async (t) => {
+    const log = open({ codec: 'json' })
+    await log.append([{ item: 'tea' }, null])
+    t.deepEqual(await collect(log.log, { seqs: false }), [{ item: 'tea' }, null])
+    const err = await open().append({ item: 'tea' }).catch(err => err)
+    t.match(err.message, /^stream .*codec: 'json'/)
+    await log.close()
+  })
+
   test('seqs are those of the stream, and callbacks come in the order of the calls', async (t) => {
     const log = open()
     const order = []
