@@ -2,10 +2,12 @@
 
 // Reads of one record: the one at an offset, and the one before it.
 
+const chunk = require('../format/chunk')
 const layout = require('../format/layout')
 const errors = require('../errors')
 const { format } = require('../format-value')
 const { RECORD, WAITING, FAILED } = require('./cursor')
+const { LargeBackwardCursor } = require('./large-cursor')
 const { openRecordCursor } = require('./record-cursor')
 
 /** Answers that may be nested, each given from within the callback of the one before, until the next gets a new stack. */
@@ -76,9 +78,33 @@ class RecordReader {
    * @param {GetCallback} cb
    */
   answer (data, block, seq, cb) {
+    let kind = chunk.PLAIN
+    try {
+      data ??= this.dataIn(/** @type {Block} */ (block), seq)
+      if (this.blocks.large) {
+        kind = chunk.kindOf(data)
+        if (kind === chunk.PART) throw errors.startsPart(this.filename, seq)
+        data = chunk.unescape(data)
+      }
+    } catch (err) {
+      return process.nextTick(cb, err)
+    }
+    if (kind !== chunk.LAST) return this.give(data, seq, cb)
+    readLarge(this.blocks, seq, (err, whole) => {
+      if (err) process.nextTick(cb, err)
+      else this.give(/** @type {Buffer} */ (whole), seq, cb)
+    })
+  }
+
+  /**
+   * @param {Buffer} data of the record, as it was appended
+   * @param {number} seq
+   * @param {GetCallback} cb
+   */
+  give (data, seq, cb) {
     let value
     try {
-      value = this.valueOf(data ?? this.dataIn(/** @type {Block} */ (block), seq), seq)
+      value = this.valueOf(data, seq)
     } catch (err) {
       return process.nextTick(cb, err)
     }
@@ -137,10 +163,12 @@ class RecordReader {
   /**
    * @param {Block} block
    * @param {number} seq
-   * @returns {boolean} whether a record starts there
+   * @returns {boolean} whether a record starts there, which is no part of a large one
    */
   startsAt (block, seq) {
-    return block.startsAt(seq - block.number * this.blocks.blockSize)
+    const { blockSize, large } = this.blocks
+    const position = seq - block.number * blockSize
+    return block.startsAt(position) && !(large && chunk.kindOf(block.dataAt(position)) === chunk.PART)
   }
 
   /**
@@ -184,6 +212,28 @@ class RecordReader {
 
 /**
  * @param {import('./block-cache').BlockCache} blocks
+ * @param {number} seq of a last chunk
+ * @param {(err: Error | null, data?: Buffer) => void} cb given the whole record; may be called at once
+ */
+function readLarge (blocks, seq, cb) {
+  const { filename } = blocks.file
+  const find = () => {
+    const found = cursor.next()
+    if (found === WAITING) return
+    cursor.stop()
+    blocks.cursors.delete(cursor)
+    if (found === FAILED) cb(cursor.error)
+    else if (found === RECORD && !cursor.isDeleted()) cb(null, cursor.data())
+    // it was trimmed or deleted meanwhile, or some of its parts were
+    else cb(cursor.isCutOff || seq < blocks.start ? blocks.trimmedAt(seq) : errors.deleted(filename, seq))
+  }
+  const cursor = new LargeBackwardCursor(blocks, { min: seq, max: seq, reverse: true, useCache: true, fromStart: false }, find)
+  blocks.cursors.add(cursor)
+  find()
+}
+
+/**
+ * @param {import('./block-cache').BlockCache} blocks
  * @param {unknown} seq
  * @returns {import('../errors').CallbackError | null} why it cannot be the offset of a record
  */
@@ -198,4 +248,4 @@ function problemOf (blocks, seq) {
   return errors.notFound(file.filename, Number(seq), `no record at offset ${seq}: the log ends at ${end}`)
 }
 
-module.exports = { RecordReader, problemOf }
+module.exports = { RecordReader, problemOf, readLarge }

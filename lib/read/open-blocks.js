@@ -4,7 +4,6 @@
 
 const { BlockCache } = require('./block-cache')
 const { RecordReader } = require('./get')
-const { LargeRecordReader } = require('./large-get')
 
 /**
  * @param {Pick<import('../opening').Context, 'file' | 'settings' | 'records' | 'listeners' | 'turn' | 'clock'>} context
@@ -15,9 +14,7 @@ function openBlocks ({ file, settings, records, listeners, turn, clock }, blockS
   listeners.onblocksize(blockSize)
   const { checksum, cacheSize, large, sequentialShare } = settings
   const blocks = new BlockCache(file, { blockSize, checksum, cacheSize, large, sequentialShare, clock })
-  // most logs have no large records
-  const Reader = large ? LargeRecordReader : RecordReader
-  return { blocks, reader: new Reader({ blocks, decode: records.isIdentity ? null : records.decode, takesText: records.takesText, turn }) }
+  return { blocks, reader: new RecordReader({ blocks, decode: records.isIdentity ? null : records.decode, takesText: records.takesText, turn }) }
 }
 
 module.exports = { openBlocks }

@@ -7,7 +7,7 @@ const { types } = require('util')
 const chunk = require('../format/chunk')
 const layout = require('../format/layout')
 const { format } = require('../format-value')
-const { readLarge } = require('../read/large-get')
+const { readLarge } = require('../read/get')
 
 /** Numbers that are times of these years, in seconds. In milliseconds they are days of 1970, so nearly surely a mistake, which would empty the log. */
 const FIRST_SECONDS = Date.UTC(2001) / 1000
