@@ -72,7 +72,7 @@ async function startOfLarge (blocks, last, most) {
   const parts = []
   for (let number = first; number <= block.number && joiner.bytes < most; number++) {
     const data = chunkIn(number === block.number ? block : await blocks.block(number), number === block.number ? position : -1, number === first)
-    if (data === null || !joiner.append(data, 0, data.length, chunk.kindOf(data))) return null
+    if (data === null || !joiner.add(data, 0, data.length, chunk.kindOf(data))) return null
     parts.push(data.subarray(chunk.headerSize(chunk.kindOf(data))))
   }
   return Buffer.concat(parts).subarray(0, most)

@@ -207,54 +207,39 @@ class Splitter {
   }
 }
 
-/** Puts a record together from its chunks. */
+/** Puts a record together from its chunks, from the first one forward or from the last one backward. */
 class Joiner {
   /**
    * @param {number} length bytes of the record
    * @param {boolean} hasData false: the chunks are only checked, and nothing is copied
+   * @param {number} [lastIndex] index of the last chunk, which comes first
    */
-  constructor (length, hasData) {
+  constructor (length, hasData, lastIndex) {
     this.length = length
     /** @type {Buffer | null} */
     this.data = hasData ? Buffer.allocUnsafeSlow(length) : null
+    this.isBackward = lastIndex !== undefined
+    /** Index of the next chunk. */
+    this.index = lastIndex ?? 0
     /** Bytes that are there. */
     this.bytes = 0
-    /** Chunks that are there. */
-    this.count = 0
   }
 
   /**
-   * Adds the next chunk, going forward.
    * @param {Buffer} bytes
-   * @param {number} start of the chunk
+   * @param {number} start of the next chunk
    * @param {number} end of it
    * @param {number} kind
-   * @returns {boolean} false: it is not the next one
-   */
-  append (bytes, start, end, kind) {
-    const from = start + headerSize(kind)
-    if (indexAt(bytes, start) !== this.count || lengthAt(bytes, start) !== this.length || end - from > this.length - this.bytes) return false
-    if (this.data !== null) bytes.copy(this.data, this.bytes, from, end)
-    this.bytes += end - from
-    this.count++
-    return true
-  }
-
-  /**
-   * Adds the chunk in front of those that are there, going backward.
-   * @param {Buffer} bytes
-   * @param {number} start of the chunk
-   * @param {number} end of it
-   * @param {number} kind
-   * @param {number} index that it must have
    * @returns {boolean} false: it is another one
    */
-  prepend (bytes, start, end, kind, index) {
+  add (bytes, start, end, kind) {
+    const { length, isBackward } = this
     const from = start + headerSize(kind)
-    if (indexAt(bytes, start) !== index || lengthAt(bytes, start) !== this.length || end - from > this.length - this.bytes) return false
+    const before = this.bytes
+    if (indexAt(bytes, start) !== this.index || lengthAt(bytes, start) !== length || end - from > length - before) return false
+    this.index += isBackward ? -1 : 1
     this.bytes += end - from
-    this.count++
-    if (this.data !== null) bytes.copy(this.data, this.length - this.bytes, from, end)
+    if (this.data !== null) bytes.copy(this.data, isBackward ? length - this.bytes : before, from, end)
     return true
   }
 
@@ -287,7 +272,7 @@ function joinAll (records) {
       continue
     }
     if (indexAt(data, 0) === 0) joiner = new Joiner(lengthAt(data, 0), true)
-    joiner?.append(data, 0, data.length, kind)
+    joiner?.add(data, 0, data.length, kind)
     if (kind === LAST && joiner !== null) joined.push(/** @type {Buffer} */ (joiner.data))
   }
   return joined

@@ -20,33 +20,103 @@ const NOTHING = -1
  * @typedef {import('./block-cache').BlockCache} BlockCache
  * @typedef {import('./options').Range} Range
  * @typedef {import('../format/block').Block} Block
+ * @typedef {{ seq: number, start: number, end: number, checksum: number }} LastChunk
  */
 
-/** Forward: the data of parts is kept until the last chunk comes. */
-class LargeForwardCursor extends ForwardCursor {
-  /**
-   * @param {BlockCache} blocks
-   * @param {Range} range
-   * @param {() => void} onready
-   */
-  constructor (blocks, range, onready) {
-    super(blocks, range, onready)
-    this.range = range
+/**
+ * What both directions have in common: the current record may be put together, and reading it may fail where reading its blocks does not.
+ * @template {new (...args: any[]) => import('./cursor').Cursor} Base
+ * @param {Base} Direction
+ */
+const putTogether = (Direction) => class extends Direction {
+  /** @param {any[]} args those of a cursor */
+  constructor (...args) {
+    super(...args)
+    /** @type {Range} */
+    this.range = args[1]
     /** The current record, if it is large or escaped; null: it is as it is stored. @type {Buffer | null} */
     this.whole = null
     /** What was read of a large record. @type {chunk.Joiner | null} */
     this.joiner = null
-    /** Number of the block with its last part. */
-    this.lastPart = 0
-    /** Reads a record of which parts were not passed: they are before the range, or missing. @type {LargeBackwardCursor | null} */
-    this.lookBack = null
     this.bytesInTurn = 0
     this.hasFailedRecord = false
   }
 
+  /**
+   * @param {Error} error
+   * @returns {number}
+   */
+  failRecord (error) {
+    this.error = error
+    this.hasFailedRecord = true
+    return FAILED
+  }
+
+  /** Skips the block that `next` failed in, or only the large record. */
+  skipBlock () {
+    if (!this.hasFailedRecord) return super.skipBlock()
+    this.hasFailedRecord = false
+    this.error = null
+  }
+
+  /** @returns {{ start: number, end: number }} */
+  failedRange () {
+    return this.hasFailedRecord ? { start: this.seq, end: this.seq + this.size } : super.failedRange()
+  }
+
+  /**
+   * @param {Buffer} data of a large record, or of an escaped one
+   * @returns {number}
+   */
+  give (data) {
+    this.whole = data
+    return RECORD
+  }
+
+  /** @returns {Buffer} */
+  data () {
+    return this.whole ?? super.data()
+  }
+
+  /** @returns {string} */
+  text () {
+    return this.whole === null ? super.text() : this.whole.toString()
+  }
+
+  /** @returns {boolean} */
+  isDeleted () {
+    return this.whole === null && super.isDeleted()
+  }
+
+  /** @param {import('./scan').OnRecord} onRecord */
+  passTo (onRecord) {
+    const { whole } = this
+    return whole === null ? super.passTo(onRecord) : onRecord(whole, 0, whole.length, this.seq)
+  }
+
+  /**
+   * @param {number} bytes of a chunk that it has passed
+   * @returns {number} WAITING: other work gets its turn first
+   */
+  passChunk (bytes) {
+    this.bytesInTurn += bytes
+    if (this.bytesInTurn < TURN_SIZE) return NOTHING
+    this.bytesInTurn = 0
+    this.blocks.clock.setImmediate(this.onready)
+    return WAITING
+  }
+}
+
+/** Forward: the data of parts is kept until the last chunk comes. */
+class LargeForwardCursor extends putTogether(ForwardCursor) {
+  /** Number of the block with the last part that was read. */
+  lastPart = 0
+  /** Reads a record of which parts were not passed: they are before the range, or missing. @type {LargeBackwardCursor | null} */
+  lookBack = null
+
   /** @returns {number} */
   next () {
-    if (this.whole !== null) this.whole = null
+    this.whole = null
     if (this.lookBack !== null) {
       const found = this.continueLookBack(this.lookBack)
       if (found !== NOTHING) return found
@@ -65,13 +135,11 @@ class LargeForwardCursor extends ForwardCursor {
     switch (chunk.kindAt(buffer, start, end)) {
       case chunk.PLAIN: return RECORD
       case chunk.PART: return this.keepPart()
-      case chunk.ESCAPED:
-        this.whole = chunk.unescape(super.data())
-        return RECORD
+      case chunk.ESCAPED: return this.give(chunk.unescape(super.data()))
     }
     const { joiner } = this
     this.joiner = null
-    if (joiner === null || !joiner.append(buffer, start, end, chunk.LAST) || !joiner.isComplete) return this.startLookBack()
+    if (joiner === null || !joiner.add(buffer, start, end, chunk.LAST) || !joiner.isComplete) return this.startLookBack()
     if (joiner.matches(chunk.wholeChecksumAt(buffer, start))) return this.give(joiner.data === null ? NO_DATA : chunk.unescape(joiner.data))
     return this.failRecord(errors.corruptLarge(this.blocks.file.filename, this.seq, 'its checksum does not match'))
   }
@@ -80,9 +148,9 @@ class LargeForwardCursor extends ForwardCursor {
   keepPart () {
     const { buffer, start, end } = this
     if (chunk.indexAt(buffer, start) === 0) this.joiner = new chunk.Joiner(chunk.lengthAt(buffer, start), this.range.needsData !== false)
-    if (this.joiner !== null && !this.joiner.append(buffer, start, end, chunk.PART)) this.joiner = null
+    if (this.joiner !== null && !this.joiner.add(buffer, start, end, chunk.PART)) this.joiner = null
     this.lastPart = this.number
-    return mayGoOn(this, end - start)
+    return this.passChunk(end - start)
   }
 
   /** @returns {number} */
@@ -106,15 +174,6 @@ class LargeForwardCursor extends ForwardCursor {
     return found === FAILED ? this.failRecord(/** @type {Error} */ (lookBack.error)) : NOTHING
   }
 
-  /**
-   * @param {Buffer} data of a large record
-   * @returns {number}
-   */
-  give (data) {
-    this.whole = data
-    return RECORD
-  }
-
   /** @param {import('../space/offset-map').OffsetMap} map */
   move (map) {
     const { lookBack } = this
@@ -128,54 +187,11 @@ class LargeForwardCursor extends ForwardCursor {
     if (wasWaiting) process.nextTick(this.onready)
   }
 
-  /**
-   * @param {Error} error
-   * @returns {number}
-   */
-  failRecord (error) {
-    this.error = error
-    this.hasFailedRecord = true
-    return FAILED
-  }
-
-  /** Skips the block that `next` failed in, or only the large record. */
-  skipBlock () {
-    if (!this.hasFailedRecord) return super.skipBlock()
-    this.hasFailedRecord = false
-    this.error = null
-  }
-
-  /** @returns {{ start: number, end: number }} */
-  failedRange () {
-    return this.hasFailedRecord ? rangeOfRecord(this) : super.failedRange()
-  }
-
   /** @param {Block} block */
   enterBlock (block) {
     super.enterBlock(block)
     // the parts of a record fill the blocks between its ends: these have no last chunk
     if (this.joiner !== null && block.number > this.lastPart + 1) this.joiner = null
-  }
-
-  /** @returns {Buffer} */
-  data () {
-    return this.whole ?? super.data()
-  }
-
-  /** @returns {string} */
-  text () {
-    return this.whole === null ? super.text() : this.whole.toString()
-  }
-
-  /** @returns {boolean} */
-  isDeleted () {
-    return this.whole === null && super.isDeleted()
-  }
-
-  /** @param {import('./scan').OnRecord} onRecord */
-  passTo (onRecord) {
-    const { whole } = this
-    return whole === null ? super.passTo(onRecord) : onRecord(whole, 0, whole.length, this.seq)
   }
 
   stop () {
@@ -187,30 +203,15 @@ class LargeForwardCursor extends ForwardCursor {
 }
 
 /** Backward: the last chunk comes first, and says how many parts to collect. */
-class LargeBackwardCursor extends BackwardCursor {
-  /**
-   * @param {BlockCache} blocks
-   * @param {Range} range
-   * @param {() => void} onready
-   */
-  constructor (blocks, range, onready) {
-    super(blocks, range, onready)
-    this.range = range
-    /** @type {Buffer | null} */
-    this.whole = null
-    /** Whether `next` finds the current record again. */
-    this.isRepeated = false
-    /** The record whose parts are being collected. @type {{ seq: number, start: number, end: number, checksum: number, index: number } | null} */
-    this.last = null
-    /** @type {chunk.Joiner | null} */
-    this.joiner = null
-    this.bytesInTurn = 0
-    this.hasFailedRecord = false
-    /** Whether parts of the last record that was found were trimmed, so that it is gone. */
-    this.isCutOff = false
-    /** The least seq of a record, while parts in front of it are collected. */
-    this.least = range.min
-  }
+class LargeBackwardCursor extends putTogether(BackwardCursor) {
+  /** Whether `next` finds the current record again. */
+  isRepeated = false
+  /** The last chunk of the record whose parts are being collected. @type {LastChunk | null} */
+  last = null
+  /** Whether parts of the last record that was found were trimmed, so that it is gone. */
+  isCutOff = false
+  /** The least seq of a record, while parts in front of it are collected. */
+  least = this.range.min
 
   /** @returns {number} */
   next () {
@@ -234,14 +235,11 @@ class LargeBackwardCursor extends BackwardCursor {
     const { buffer, start, end, seq } = this
     switch (chunk.kindAt(buffer, start, end)) {
       case chunk.PLAIN: return RECORD
-      case chunk.PART: return mayGoOn(this, end - start)
-      case chunk.ESCAPED:
-        this.whole = chunk.unescape(super.data())
-        return RECORD
+      case chunk.PART: return this.passChunk(end - start)
+      case chunk.ESCAPED: return this.give(chunk.unescape(super.data()))
     }
-    const index = chunk.indexAt(buffer, start)
-    this.last = { seq, start, end, checksum: chunk.wholeChecksumAt(buffer, start), index }
-    this.joiner = new chunk.Joiner(chunk.lengthAt(buffer, start), this.range.needsData !== false)
+    this.last = { seq, start, end, checksum: chunk.wholeChecksumAt(buffer, start) }
+    this.joiner = new chunk.Joiner(chunk.lengthAt(buffer, start), this.range.needsData !== false, chunk.indexAt(buffer, start))
     // the parts may be before the range
     this.least = this.min
     this.min = this.bound = -Infinity
@@ -249,7 +247,7 @@ class LargeBackwardCursor extends BackwardCursor {
   }
 
   /**
-   * @param {NonNullable<LargeBackwardCursor['last']>} last
+   * @param {LastChunk} last
    * @param {number} found what is before the chunks that are there
    * @returns {number}
    */
@@ -260,7 +258,7 @@ class LargeBackwardCursor extends BackwardCursor {
       return FAILED
     }
     if (found !== RECORD) {
-      if (this.blocks.start === 0) return this.failRecord(last, 'its first part is missing')
+      if (this.blocks.start === 0) return this.failLarge(last, 'its first part is missing')
       this.isCutOff = true
       this.endRecord()
       return found
@@ -272,29 +270,29 @@ class LargeBackwardCursor extends BackwardCursor {
     }
     const { buffer, start, end } = this
     if (chunk.kindAt(buffer, start, end) === chunk.PART) return this.addChunk(last, /** @type {chunk.Joiner} */ (this.joiner), chunk.PART)
-    this.stepBackOne()
-    return this.failRecord(last, `a part is missing before offset ${this.seq + end - start + layout.FRAME_SIZE}`)
+    this.stepBack()
+    return this.failLarge(last, `a part is missing before offset ${this.seq + end - start + layout.FRAME_SIZE}`)
   }
 
   /**
-   * @param {NonNullable<LargeBackwardCursor['last']>} last
+   * @param {LastChunk} last
    * @param {chunk.Joiner} joiner
    * @param {number} kind
    * @returns {number}
    */
   addChunk (last, joiner, kind) {
     const { buffer, start, end } = this
-    if (!joiner.prepend(buffer, start, end, kind, last.index - joiner.count)) {
-      if (kind === chunk.PART) this.stepBackOne()
-      return this.failRecord(last, `the part at offset ${this.seq} is of another record`)
+    if (!joiner.add(buffer, start, end, kind)) {
+      // what is there is no part of the record
+      if (kind === chunk.PART) this.stepBack()
+      return this.failLarge(last, `the part at offset ${this.seq} is of another record`)
     }
-    if (joiner.count <= last.index) return mayGoOn(this, end - start)
-    if (!joiner.isComplete) return this.failRecord(last, `it has ${joiner.bytes} bytes instead of ${joiner.length}`)
-    if (!joiner.matches(last.checksum)) return this.failRecord(last, 'its checksum does not match')
+    if (joiner.index >= 0) return this.passChunk(end - start)
+    if (!joiner.isComplete) return this.failLarge(last, `it has ${joiner.bytes} bytes instead of ${joiner.length}`)
+    if (!joiner.matches(last.checksum)) return this.failLarge(last, 'its checksum does not match')
     this.endRecord()
-    this.whole = joiner.data === null ? NO_DATA : chunk.unescape(joiner.data)
     this.become(last)
-    return RECORD
+    return this.give(joiner.data === null ? NO_DATA : chunk.unescape(joiner.data))
   }
 
   /** No more parts are collected. */
@@ -305,7 +303,7 @@ class LargeBackwardCursor extends BackwardCursor {
     this.bound = this.min - this.base
   }
 
-  /** @param {NonNullable<LargeBackwardCursor['last']>} last which is the current record, though the cursor is at its first chunk */
+  /** @param {LastChunk} last which is the current record, though the cursor is at its first chunk */
   become ({ seq, start, end }) {
     this.seq = seq
     this.start = start
@@ -313,28 +311,14 @@ class LargeBackwardCursor extends BackwardCursor {
   }
 
   /**
-   * @param {NonNullable<LargeBackwardCursor['last']>} last
+   * @param {LastChunk} last
    * @param {string} reason
    * @returns {number}
    */
-  failRecord (last, reason) {
-    this.error = errors.corruptLarge(this.blocks.file.filename, last.seq, reason)
-    this.hasFailedRecord = true
+  failLarge (last, reason) {
     this.endRecord()
     this.become(last)
-    return FAILED
-  }
-
-  /** Skips the block that `next` failed in, or only the large record. */
-  skipBlock () {
-    if (!this.hasFailedRecord) return super.skipBlock()
-    this.hasFailedRecord = false
-    this.error = null
-  }
-
-  /** @returns {{ start: number, end: number }} */
-  failedRange () {
-    return this.hasFailedRecord ? rangeOfRecord(this) : super.failedRange()
+    return this.failRecord(errors.corruptLarge(this.blocks.file.filename, last.seq, reason))
   }
 
   /** @param {import('../space/offset-map').OffsetMap} map */
@@ -349,57 +333,10 @@ class LargeBackwardCursor extends BackwardCursor {
     super.move(map)
   }
 
-  /** What is at the cursor is no part of the record: `next` finds it again. */
-  stepBackOne () {
-    super.stepBack()
-  }
-
   stepBack () {
     if (this.whole === null) super.stepBack()
     else this.isRepeated = true
   }
-
-  /** @returns {Buffer} */
-  data () {
-    return this.whole ?? super.data()
-  }
-
-  /** @returns {string} */
-  text () {
-    return this.whole === null ? super.text() : this.whole.toString()
-  }
-
-  /** @returns {boolean} */
-  isDeleted () {
-    return this.whole === null && super.isDeleted()
-  }
-
-  /** @param {import('./scan').OnRecord} onRecord */
-  passTo (onRecord) {
-    const { whole } = this
-    return whole === null ? super.passTo(onRecord) : onRecord(whole, 0, whole.length, this.seq)
-  }
-}
-
-/**
- * @param {LargeForwardCursor | LargeBackwardCursor} cursor
- * @param {number} bytes of a chunk that it has passed
- * @returns {number} WAITING: other work gets its turn first
- */
-function mayGoOn (cursor, bytes) {
-  cursor.bytesInTurn += bytes
-  if (cursor.bytesInTurn < TURN_SIZE) return NOTHING
-  cursor.bytesInTurn = 0
-  cursor.blocks.clock.setImmediate(cursor.onready)
-  return WAITING
-}
-
-/**
- * @param {{ seq: number, start: number, end: number }} cursor
- * @returns {{ start: number, end: number }} offsets of its current record, as it is stored
- */
-function rangeOfRecord ({ seq, start, end }) {
-  return { start: seq, end: seq + end - start + layout.FRAME_SIZE }
 }
 
 /**

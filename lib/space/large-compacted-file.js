@@ -75,7 +75,7 @@ class LargeCompactedFile extends CompactedFile {
       this.dropHeld()
       this.joiner = new chunk.Joiner(chunk.lengthAt(frame, start), true)
     }
-    this.joiner?.append(frame, start, end, chunk.PART)
+    this.joiner?.add(frame, start, end, chunk.PART)
     this.held.push(held)
   }
 
@@ -93,7 +93,7 @@ class LargeCompactedFile extends CompactedFile {
   isKept ({ frame, seq }) {
     const { joiner } = this
     const start = layout.LENGTH_SIZE
-    const isWhole = joiner !== null && joiner.append(frame, start, frame.length - layout.LENGTH_SIZE, chunk.LAST) && joiner.isComplete &&
+    const isWhole = joiner !== null && joiner.add(frame, start, frame.length - layout.LENGTH_SIZE, chunk.LAST) && joiner.isComplete &&
       joiner.matches(chunk.wholeChecksumAt(frame, start))
     if (!isWhole) return true
     const whole = chunk.unescape(/** @type {Buffer} */ (joiner.data))

@@ -81,7 +81,7 @@ class LargeRecords {
       this.isBehindDeleted = false
     }
     const { joiner } = this
-    if (joiner !== null && !joiner.append(data, 0, size, kind)) this.joiner = null
+    if (joiner !== null && !joiner.add(data, 0, size, kind)) this.joiner = null
     if (kind === chunk.PART) return []
     this.joiner = null
     if (joiner?.data && joiner.isComplete && joiner.matches(chunk.wholeChecksumAt(data, 0))) {
