@@ -453,6 +453,7 @@ class Member {
     const { log, simulation, process } = this
     if (backup.user?.isAlive) return
     backup.user = process
+    backup.isTried = true
     this.start(`backup ${backup.target}${full ? ', full' : ''}`, async () => {
       try {
         const { expected, deleted } = this.known()
@@ -495,12 +496,17 @@ class Member {
     const { simulation, process } = this
     this.start(`restore ${backup.target}`, async () => {
       const { open } = process.require('./promises')
+      const { restore, verify } = process.require('./maintenance')
       // what a backup that was interrupted has left
       const recovered = await open(backup.target, { ...simulation.readOptions, blockSize: simulation.blockSize })
       await recovered.close()
       const records = await this.checkBackup({ ...backup, deleted: new Set() })
       const file = '/data/restored/log'
-      await process.require('./maintenance').restore(backup.target, file, { force: true })
+      await restore(backup.target, file, { force: true })
+      for (const name of [backup.target, file]) {
+        const { valid, closed, ranges } = await verify(name)
+        if (!valid || !closed) this.problem(`verify says of ${name}: ${JSON.stringify({ valid, closed, ranges })}`)
+      }
       const log = await open(file, { ...simulation.readOptions, readOnly: true })
       const restored = await collect(log.stream(), this)
       await log.close()

@@ -14,6 +14,9 @@ const PATIENCE = 120_000
 /** Files that may be beside a log that was closed. */
 const BESIDE = /^(log|log\.(meta|offset-map|unfinished|unfinished\.offset-map|cut-\d+(\.\d+)?|cursor-[a-z]+(\.(new|unfinished))?)|restored)$/
 
+/** The same for backups. */
+const BESIDE_BACKUPS = /^(one|two)(\.meta|\.offset-map|\.cut-\d+(\.\d+)?)?$/
+
 /** How often things are done, relative to each other. */
 const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, reclaim: 1, sync: 4, compact: 3, compactKeeping: 1, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failSync: 0.1, storm: 0.4 }
 /** What a log that is read only does, too. */
@@ -31,6 +34,7 @@ const MAX_PENDING = 50
  * @property {Set<import('./model').Entry>} expected what was in the log when it was made last
  * @property {Set<import('./model').Entry>} deleted what was deleted in it then
  * @property {import('./process').Process | null} user the process that changes it
+ * @property {boolean} isTried it was started
  * @property {boolean} needsFull
  */
 
@@ -53,7 +57,7 @@ class Simulation {
     this.compactions = 0
     this.generation = new Generation((problem) => world.problem(problem))
     this.cursors = ['mailer', 'indexer'].map(name => new CursorModel(name))
-    this.backups = ['/backups/one', '/backups/two'].map(target => /** @type {Backup} */ ({ target, expected: new Set(), deleted: new Set(), user: null, needsFull: false }))
+    this.backups = ['/backups/one', '/backups/two'].map(target => /** @type {Backup} */ ({ target, expected: new Set(), deleted: new Set(), user: null, isTried: false, needsFull: false }))
     /** @type {Member[]} */
     this.all = []
     const large = random() < 0.3
@@ -309,9 +313,9 @@ class Simulation {
   storm (member) {
     const { random } = this
     const length = random.pick([0.5, 3, 10])
-    const calls = Array.from({ length: 1 + random.below(10) }, () => random() < 0.8 ? 'append' : random.pick(['sync', 'delete', 'deleteSeveral', 'trim']))
+    const calls = Array.from({ length: 1 + random.below(10) }, () => random() < 0.7 ? 'append' : random.pick(['sync', 'sync', 'sync', 'delete', 'deleteSeveral', 'trim']))
     if (member.role !== 'reader') for (const name of calls) this.later(random() * length, () => { if (member.isOpen && member.pending.size <= MAX_PENDING) this[name](member) })
-    if (random() < 0.3) this.later(random() * length, () => random() < 0.5 ? this.failCalls(member) : this.failSync(member))
+    if (random() < 0.4) this.later(random() * length, () => random() < 0.7 ? this.failCalls(member) : this.failSync(member))
     const end = random()
     if (end < 0.6) this.later(random() * length, () => this.cutPower())
     else if (end < 0.8) this.later(random() * length, () => this.kill(member))
@@ -396,7 +400,15 @@ class Simulation {
     for (const backup of this.backups) {
       if (backup.expected.size > 0) this.lasting[0].restore(backup)
       await this.settle('restore', isQuiet)
+      // the next one completes what was interrupted
+      if (backup.isTried) this.lasting[0].backup(backup, backup.needsFull)
+      await this.settle('backup', isQuiet)
+      if (backup.needsFull) this.lasting[0].backup(backup, true)
+      await this.settle('full backup', isQuiet)
+      if (backup.expected.size > 0) this.lasting[0].restore(backup)
+      await this.settle('restore again', isQuiet)
     }
+    this.checkNames('/backups', BESIDE_BACKUPS)
     for (const member of this.alive) if (member.log !== null) member.close()
     await this.settle('close', isQuiet)
     // an owner of which an fsync has failed leaves its recovery point to the next opening
@@ -406,7 +418,17 @@ class Simulation {
     await this.settle('close', isQuiet)
     this.lasting[0].verify()
     await this.settle('verify', isQuiet)
-    for (const name of world.disk.find('/data', 'ls').entries.keys()) if (!BESIDE.test(name)) world.problem(`the file ${name} is left over`)
+    this.checkNames('/data', BESIDE)
+  }
+
+  /**
+   * @param {string} folder
+   * @param {RegExp} allowed names of files in it
+   */
+  checkNames (folder, allowed) {
+    const { disk } = this.world
+    if (!disk.root.entries.has(folder.slice(1))) return
+    for (const name of disk.find(folder, 'ls').entries.keys()) if (!allowed.test(name)) this.world.problem(`the file ${folder}/${name} is left over`)
   }
 
   async settle (what, isDone) {
