@@ -98,7 +98,7 @@ const notSource = (filename, problem) => createError('flumelog:replaced',
  * @param {any} cause
  */
 const cannotPull = (filename, label, seq, cause) => createError(/** @type {import('flumelog-random-access-file').ErrorCode} */ (cause.code),
-  `${nameOf(filename)}: message ${seq} of ${label} cannot be stored: ${cause.message}`, { filename, offset: seq, cause })
+  `${nameOf(filename)}: message ${seq} of ${label} cannot be stored: ${cause.message.replace(`${nameOf(filename)}: `, '')}`, { filename, offset: seq, cause })
 
 /** @param {string} filename of the index of a copy of a stream */
 const corruptCopyIndex = (filename) => createError('flumelog:corrupt',
