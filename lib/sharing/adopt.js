@@ -40,8 +40,7 @@ function adopt (remote, writer, known, { blockSize, checksum, own, compact }) {
       remote.onreply(id, err ?? null, result)
       remote.settle()
     }
-    if ('sync' in ask) writer.sync(cb)
-    else execute(writer, ask, cb, compact)
+    execute(writer, ask, cb, compact)
   }
 }
 

@@ -4,7 +4,6 @@
 
 const errors = require('../errors')
 const frames = require('./frames')
-const bodies = require('./frame-bodies')
 const { FrameReader } = require('./frame-reader')
 
 /** What the owner may send at once: a WELCOME with the records of a whole window, one each, is the largest. */
@@ -13,7 +12,7 @@ const MAX_FRAME = 16 * 1024 * 1024
 /**
  * @typedef {object} Listeners
  * @property {(welcome: import('./frames').Welcome) => void} onwelcome
- * @property {(isChanged: boolean) => void} onlook there is more in the log, or what was in it has changed
+ * @property {(isChanged: boolean) => void} onlook records were deleted, or blocks trimmed; false: there is only more in the log
  * @property {(run: import('./frames').Run) => void} onack
  * @property {(epoch: number, error: Error) => void} onnack
  * @property {(request: number, error: Error | null, result?: import('./requests').Result) => void} onreply
@@ -25,7 +24,7 @@ const MAX_FRAME = 16 * 1024 * 1024
 class Connection {
   /**
    * @param {import('net').Socket} socket that is connected
-   * @param {Omit<import('./frames').Hello, 'version'>} hello
+   * @param {import('./frames').Hello} hello
    * @param {import('../clock').Clock} clock
    * @param {Listeners} listeners
    */
@@ -53,8 +52,13 @@ class Connection {
   ondata (chunk) {
     if (this.isOver) return
     this.heardAt = this.clock.now()
+    this.handle(() => this.reader.push(chunk))
+  }
+
+  /** @param {() => void} run passes on frames */
+  handle (run) {
     try {
-      this.reader.push(chunk)
+      run()
     } catch (err) {
       if (/** @type {any} */ (err).code !== 'flumelog:protocol') throw err
       this.refusal = /** @type {Error} */ (err)
@@ -72,19 +76,8 @@ class Connection {
     /** @type {NonNullable<Connection['held']>} */
     const held = this.held ?? []
     this.held = null
-    try {
-      while (held.length > 0 && this.held === null) {
-        const { type, body } = /** @type {{ type: number, body: Buffer }} */ (held.shift())
-        this.onframe(type, body)
-      }
-    } catch (err) {
-      if (/** @type {any} */ (err).code !== 'flumelog:protocol') throw err
-      this.refusal = /** @type {Error} */ (err)
-      return this.close()
-    }
-    // one of these was a reason to wait again
-    if (this.held !== null) this.held = [...held, ...this.held]
-    if (this.isWelcome && !this.isOver) this.listeners.oninput()
+    // if one of them is a reason to wait again, those after it are kept again
+    this.handle(() => { for (const { type, body } of held) this.onframe(type, body) })
   }
 
   /**
@@ -95,7 +88,7 @@ class Connection {
     const { listeners } = this
     if (this.isOver) return
     if (type === frames.REFUSED) {
-      this.refusal = bodies.decodeError(body)
+      this.refusal = frames.decode(type, body).error
       return this.close()
     }
     if (type === frames.PONG) return
@@ -104,33 +97,20 @@ class Connection {
       this.held.push({ type, body: Buffer.from(body) })
       return
     }
-    if (type === frames.WELCOME) return this.onwelcome(body)
+    if (type === frames.WELCOME) {
+      this.isWelcome = true
+      return listeners.onwelcome(frames.decode(type, body))
+    }
     if (!this.isWelcome) throw errors.protocol(`the owner has sent a frame of type ${type} before WELCOME`)
-    if (type === frames.ACK) listeners.onack(bodies.parseAck(body))
-    else if (type === frames.LOOK) listeners.onlook(body[0] === 1)
+    if (type === frames.ACK) listeners.onack(frames.decodeAck(body))
+    else if (type === frames.LOOK) listeners.onlook(frames.decode(type, body).changed)
     else if (type === frames.NACK) {
-      const { epoch, error } = bodies.parseNack(body)
+      const { epoch, error } = frames.decode(type, body)
       listeners.onnack(epoch, error)
     } else if (type === frames.REPLY) {
-      const { request, error } = bodies.parseReply(body)
-      listeners.onreply(request, error)
-    } else if (type === frames.RECLAIMED) {
-      const { request, reclaimed } = bodies.parseReclaimed(body)
-      listeners.onreply(request, null, reclaimed)
-    } else if (type === frames.TRIMMED) {
-      const { request, start } = bodies.parseTrimmed(body)
-      listeners.onreply(request, null, start)
-    } else if (type === frames.COMPACTION) {
-      const { request, compacted } = bodies.parseCompaction(body)
-      listeners.onreply(request, null, compacted)
-    } else if (type === frames.COMPACTED) listeners.oncompacted(body.toString())
-  }
-
-  /** @param {Buffer} body */
-  onwelcome (body) {
-    if (body[0] !== frames.VERSION) throw errors.protocol(`the owner of the log has version ${body[0]} of the protocol; this process has version ${frames.VERSION}`)
-    this.isWelcome = true
-    this.listeners.onwelcome(bodies.parseWelcome(body))
+      const { request, error = null, result } = frames.decode(type, body)
+      listeners.onreply(request, error, result)
+    } else if (type === frames.COMPACTED) listeners.oncompacted(frames.decode(type, body).id)
   }
 
   /** @param {Buffer[]} buffers */
@@ -147,7 +127,7 @@ class Connection {
 
   /** Asks for a sign of life. */
   ping () {
-    if (!this.isOver) this.socket.write(frames.ping())
+    if (!this.isOver) this.socket.write(frames.encode(frames.PING))
   }
 
   /** @param {boolean} isHeld whether the connection keeps the process alive */
@@ -160,7 +140,7 @@ class Connection {
   leave () {
     if (this.isOver) return
     this.isOver = true
-    this.socket.end(frames.bye())
+    this.socket.end(frames.encode(frames.BYE))
     this.socket.resume()
     // the owner may not read it, and the process need not wait for that
     this.socket.unref()

@@ -1,56 +1,48 @@
 'use strict'
 
-// The frames that the owner of a log and its clients send each other: docs/protocol.md in
-// code. What is received is read in frame-bodies.js. Pure.
+// The frames that the owner of a log and its clients send each other: docs/protocol.md in code. APPEND and ACK are binary, the bodies of all
+// others are JSON. Nothing that is received is believed before it is checked. Pure.
 
-const VERSION = 3
-const MAGIC = Buffer.from('flumelog', 'latin1')
+const errors = require('../errors')
 
-/** Bytes of a frame, with its length; a connection on which more is announced is closed before it is received. */
+const PROTOCOL = 'flumelog'
+const VERSION = 4
+
+/** Bytes of a client's frame, with its length; a connection on which more is announced is closed before it is received. */
 const MAX_FRAME = 1024 * 1024
 /** Bytes of frames that belong together: the chunks of the largest record, in the smallest blocks. */
 const MAX_TOGETHER = 512 * 1024 * 1024
-/** APPENDs that a client may have on their way, and requests. */
+/** APPENDs and requests that a client may have in flight. */
 const MAX_APPENDS = 256
 const MAX_REQUESTS = 4096
 const LENGTH_SIZE = 4
 /** length and type */
 const HEADER_SIZE = LENGTH_SIZE + 1
-/** What APPEND has in front of its records, with length and type. */
+/** The header of an APPEND, with length and type: its records follow. */
 const APPEND_SIZE = HEADER_SIZE + 4 + 8 + 4 + 8 + 1
+/** Bytes of a client's id. */
 const ID_SIZE = 16
 const RUN_SIZE = 8 + 4 + 8
 
 const HELLO = 1
 const APPEND = 2
-const DELETE = 3
-const SYNC = 4
-const PING = 5
-const BYE = 6
-const DELETE_RANGE = 7
-const RECLAIM = 8
-const TRIM = 9
-const COMPACT = 10
-const FOLLOWED = 11
+const REQUEST = 3
+const PING = 4
+const BYE = 5
+const FOLLOWED = 6
 const WELCOME = 16
 const LOOK = 17
 const ACK = 18
 const NACK = 19
 const REPLY = 20
-const PONG = 22
-const REFUSED = 23
-const RECLAIMED = 24
-const TRIMMED = 25
-const COMPACTED = 26
-const COMPACTION = 27
+const PONG = 21
+const REFUSED = 22
+const COMPACTED = 23
 
 /** Flags of APPEND. */
 const FORCED = 1
 const ATOMIC = 2
 const CONTINUED = 4
-/** Flags of WELCOME. */
-const CHECKSUM = 1
-const UNKNOWN = 2
 
 /**
  * @typedef {object} Run records of one client that are stored in a row
@@ -59,14 +51,12 @@ const UNKNOWN = 2
  * @property {number} seq of the first one
  *
  * @typedef {object} Hello
- * @property {number} version
- * @property {Buffer} id
+ * @property {string} id of the client, in hex
  * @property {number} answered
  * @property {number} sent
  * @property {number} pid
  *
  * @typedef {object} Welcome
- * @property {number} version
  * @property {boolean} checksum whether blocks are sealed with a checksum
  * @property {boolean} isUnknown the owner cannot tell what became of what this client has sent
  * @property {number} blockSize in bytes
@@ -97,6 +87,128 @@ function frame (type, size) {
 }
 
 /**
+ * @param {number} type
+ * @param {object} [body] undefined: the type says everything. Errors in it are sent with their properties
+ * @returns {Buffer}
+ */
+function encode (type, body) {
+  if (body === undefined) return frame(type, 0)
+  const text = Buffer.from(JSON.stringify(body, (name, value) => value instanceof Error ? propertiesOf(value) : value))
+  const bytes = frame(type, text.length)
+  text.copy(bytes, HEADER_SIZE)
+  return bytes
+}
+
+/** @param {Hello} fields */
+function hello (fields) {
+  return encode(HELLO, { protocol: PROTOCOL, version: VERSION, ...fields })
+}
+
+/** @param {Welcome} fields */
+function welcome (fields) {
+  return encode(WELCOME, { version: VERSION, ...fields })
+}
+
+// Bodies that are JSON
+
+const isNatural = (/** @type {unknown} */ value) => Number.isSafeInteger(value) && Number(value) >= 0
+const isBoolean = (/** @type {unknown} */ value) => typeof value === 'boolean'
+const isString = (/** @type {unknown} */ value) => typeof value === 'string'
+const isClientId = (/** @type {unknown} */ value) => typeof value === 'string' && /^[0-9a-f]{32}$/.test(value)
+/** @param {any} value */
+const isObject = (value) => typeof value === 'object' && value !== null
+/** @param {any} value */
+const isRun = (value) => isObject(value) && isNatural(value.first) && isNatural(value.count) && isNatural(value.seq)
+const isVersion = (/** @type {unknown} */ value) => value === VERSION
+
+/** What the members of a body have to be. @type {Record<string, Record<string, (value: any) => boolean>>} */
+const MEMBERS = {
+  [HELLO]: { protocol: value => value === PROTOCOL, version: isVersion, id: isClientId, answered: isNatural, sent: isNatural, pid: isNatural },
+  [REQUEST]: { request: isNatural, ask: isObject },
+  [WELCOME]: {
+    version: isVersion,
+    checksum: isBoolean,
+    isUnknown: isBoolean,
+    blockSize: isNatural,
+    window: isNatural,
+    epoch: isNatural,
+    stored: isNatural,
+    runs: value => Array.isArray(value) && value.every(isRun),
+    id: isString
+  },
+  [LOOK]: { changed: isBoolean },
+  [NACK]: { epoch: isNatural, error: isObject },
+  [REPLY]: { request: isNatural },
+  [REFUSED]: { error: isObject },
+  [COMPACTED]: { id: isString }
+}
+
+/** What the offsets of a request are called. @type {Record<string, string[]>} */
+const OFFSETS = { sync: [], delete: ['seq'], deleteRange: ['first', 'last'], trim: ['offset'], reclaim: [], compact: [] }
+
+/**
+ * @param {number} type
+ * @param {Buffer} body
+ * @returns {any} with errors instead of their properties
+ * @throws flumelog:protocol
+ */
+function decode (type, body) {
+  /** @type {any} */
+  let value
+  try {
+    value = JSON.parse(body.toString())
+  } catch (cause) {
+    throw errors.protocol(`the body of a frame of type ${type} is not JSON`, cause)
+  }
+  if (!isObject(value)) throw errors.protocol(`the body of a frame of type ${type} is not an object`)
+  for (const [name, isValid] of Object.entries(MEMBERS[type])) {
+    if (isValid(value[name])) continue
+    const got = String(JSON.stringify(value[name])).slice(0, 100)
+    if (isValid !== isVersion) throw errors.protocol(`${name} in a frame of type ${type} is ${got}`)
+    throw errors.protocol(`version ${got} of the protocol is not supported; this process has version ${VERSION}`)
+  }
+  if (type === REQUEST) checkAsk(value.ask)
+  if (isObject(value.error)) value.error = errorOf(value.error)
+  return value
+}
+
+/** @param {any} ask */
+function checkAsk (ask) {
+  const offsets = Object.hasOwn(OFFSETS, ask.op) ? OFFSETS[ask.op] : null
+  if (offsets === null) throw errors.protocol(`a request is ${String(ask.op).slice(0, 100)}; it should be one of ${Object.keys(OFFSETS).join(', ')}`)
+  for (const name of offsets) if (!isNatural(ask[name])) throw errors.protocol(`${name} of a request is ${String(ask[name]).slice(0, 100)}; it should be an offset`)
+}
+
+/** The most characters of a property of an error that are sent. */
+const MAX_TEXT = 2000
+
+/**
+ * @param {any} err
+ * @returns {object}
+ */
+function propertiesOf (err) {
+  /** @type {Record<string, unknown>} */
+  const properties = { code: err.code, message: shortened(err.message) }
+  for (const [name, value] of Object.entries(err)) {
+    if (['string', 'number', 'boolean'].includes(typeof value)) properties[name] = shortened(value)
+  }
+  if (err.cause instanceof Error) properties.cause = { code: /** @type {any} */ (err.cause).code, message: shortened(err.cause.message) }
+  return properties
+}
+
+/** @param {unknown} value */
+function shortened (value) {
+  return typeof value === 'string' ? value.slice(0, MAX_TEXT) : value
+}
+
+/** @param {any} properties */
+function errorOf ({ message, cause, ...rest }) {
+  return errors.fromOwner(String(message), cause && errors.fromOwner(String(cause.message), undefined, { code: cause.code }), rest)
+}
+
+// Bodies that are binary
+
+/**
  * @param {Buffer} bytes
  * @param {number} value an integer of up to 53 bits
  * @param {number} at
@@ -108,49 +220,33 @@ function writeU64 (bytes, value, at) {
   return at + 8
 }
 
-/** @param {Omit<Hello, 'version'>} hello */
-function hello ({ id, answered, sent, pid }) {
-  const bytes = frame(HELLO, 8 + 1 + ID_SIZE + 8 + 8 + 4)
-  let at = HEADER_SIZE + MAGIC.copy(bytes, HEADER_SIZE)
-  at = bytes.writeUInt8(VERSION, at)
-  at += id.copy(bytes, at)
-  at = writeU64(bytes, answered, at)
-  at = writeU64(bytes, sent, at)
-  bytes.writeUInt32LE(pid, at)
-  return bytes
+/**
+ * @param {Buffer} bytes
+ * @param {number} at
+ * @returns {number}
+ * @throws flumelog:protocol if it has more than 53 bits
+ */
+function readU64 (bytes, at) {
+  const high = bytes.readUInt32LE(at + 4)
+  if (high > 0x1fffff) throw errors.protocol('an integer is 2^53 or more')
+  return high * 0x100000000 + bytes.readUInt32LE(at)
 }
 
-/** @param {Omit<Welcome, 'version'>} welcome */
-function welcome ({ checksum, isUnknown, blockSize, window, epoch, stored, runs, id }) {
-  const bytes = frame(WELCOME, 2 + 12 + 8 + 4 + runs.length * RUN_SIZE + Buffer.byteLength(id))
-  let at = bytes.writeUInt8(VERSION, HEADER_SIZE)
-  at = bytes.writeUInt8((checksum ? CHECKSUM : 0) | (isUnknown ? UNKNOWN : 0), at)
-  at = bytes.writeUInt32LE(blockSize, at)
-  at = bytes.writeUInt32LE(window, at)
-  at = bytes.writeUInt32LE(epoch, at)
-  at = writeU64(bytes, stored, at)
-  at = bytes.writeUInt32LE(runs.length, at)
-  for (const run of runs) at = writeRun(bytes, run, at)
-  bytes.write(id, at)
+/** @param {Run} run */
+function ack ({ first, count, seq }) {
+  const bytes = frame(ACK, RUN_SIZE)
+  const at = writeU64(bytes, first, HEADER_SIZE)
+  writeU64(bytes, seq, bytes.writeUInt32LE(count, at))
   return bytes
 }
 
 /**
- * @param {Buffer} bytes
- * @param {Run} run
- * @param {number} at
+ * @param {Buffer} body
+ * @returns {Run}
  */
-function writeRun (bytes, { first, count, seq }, at) {
-  at = writeU64(bytes, first + count - 1, at)
-  at = bytes.writeUInt32LE(count, at)
-  return writeU64(bytes, seq, at)
-}
-
-/** @param {Run} run */
-function ack (run) {
-  const bytes = frame(ACK, RUN_SIZE)
-  writeRun(bytes, run, HEADER_SIZE)
-  return bytes
+function decodeAck (body) {
+  if (body.length !== RUN_SIZE) throw errors.protocol(`an ACK has a body of ${body.length} bytes; it should have ${RUN_SIZE}`)
+  return { first: readU64(body, 0), count: body.readUInt32LE(8), seq: readU64(body, 12) }
 }
 
 /**
@@ -170,175 +266,24 @@ function writeAppendHeader (bytes, size, { epoch, first, count, answered, flags 
 }
 
 /**
- * @param {number} request
- * @param {number} seq
+ * @param {Buffer} body
+ * @returns {AppendHeader & { records: Buffer }}
  */
-function del (request, seq) {
-  const bytes = frame(DELETE, 12)
-  writeU64(bytes, seq, bytes.writeUInt32LE(request, HEADER_SIZE))
-  return bytes
-}
-
-/**
- * @param {number} request
- * @param {number} first offset
- * @param {number} last offset
- */
-function delRange (request, first, last) {
-  const bytes = frame(DELETE_RANGE, 20)
-  writeU64(bytes, last, writeU64(bytes, first, bytes.writeUInt32LE(request, HEADER_SIZE)))
-  return bytes
-}
-
-/**
- * @param {number} request
- * @param {number} offset
- */
-function trim (request, offset) {
-  return requestFrame(TRIM, request, offset)
-}
-
-/**
- * @param {number} request
- * @param {number} start of the log
- */
-function trimmed (request, start) {
-  return requestFrame(TRIMMED, request, start)
-}
-
-/**
- * @param {number} type
- * @param {number} request
- * @param {number} offset
- */
-function requestFrame (type, request, offset) {
-  const bytes = frame(type, 12)
-  writeU64(bytes, offset, bytes.writeUInt32LE(request, HEADER_SIZE))
-  return bytes
-}
-
-/** @param {number} request */
-function reclaim (request) {
-  const bytes = frame(RECLAIM, 4)
-  bytes.writeUInt32LE(request, HEADER_SIZE)
-  return bytes
-}
-
-/**
- * @param {number} request
- * @param {import('../space/reclaim').Reclaimed} freed
- */
-function reclaimed (request, { blocks, bytes: freedBytes }) {
-  const bytes = frame(RECLAIMED, 20)
-  writeU64(bytes, freedBytes, writeU64(bytes, blocks, bytes.writeUInt32LE(request, HEADER_SIZE)))
-  return bytes
-}
-
-/** @param {number} request */
-function compact (request) {
-  const bytes = frame(COMPACT, 4)
-  bytes.writeUInt32LE(request, HEADER_SIZE)
-  return bytes
-}
-
-/**
- * The answer to COMPACT.
- * @param {number} request
- * @param {import('../space/types').Compacted} result
- */
-function compaction (request, result) {
-  const text = Buffer.from(JSON.stringify(result))
-  const bytes = frame(COMPACTION, 4 + text.length)
-  text.copy(bytes, bytes.writeUInt32LE(request, HEADER_SIZE))
-  return bytes
-}
-
-/**
- * The log is another file from here on.
- * @param {string} id of the log since
- */
-function compacted (id) {
-  const bytes = frame(COMPACTED, Buffer.byteLength(id))
-  bytes.write(id, HEADER_SIZE)
-  return bytes
-}
-
-/** @param {number} request */
-function sync (request) {
-  const bytes = frame(SYNC, 4)
-  bytes.writeUInt32LE(request, HEADER_SIZE)
-  return bytes
-}
-
-/**
- * @param {number} request
- * @param {Error | null} err
- */
-function reply (request, err) {
-  const text = err === null ? Buffer.alloc(0) : encodeError(err)
-  const bytes = frame(REPLY, 4 + text.length)
-  text.copy(bytes, bytes.writeUInt32LE(request, HEADER_SIZE))
-  return bytes
-}
-
-/**
- * @param {number} epoch
- * @param {Error} err
- */
-function nack (epoch, err) {
-  const text = encodeError(err)
-  const bytes = frame(NACK, 4 + text.length)
-  text.copy(bytes, bytes.writeUInt32LE(epoch, HEADER_SIZE))
-  return bytes
-}
-
-/** @param {Error} err */
-function refused (err) {
-  const text = encodeError(err)
-  const bytes = frame(REFUSED, text.length)
-  text.copy(bytes, HEADER_SIZE)
-  return bytes
-}
-
-const ping = () => frame(PING, 0)
-const pong = () => frame(PONG, 0)
-const bye = () => frame(BYE, 0)
-const followed = () => frame(FOLLOWED, 0)
-
-/** @param {boolean} isChanged whether what was in the log has changed; false: there is more */
-function look (isChanged) {
-  const bytes = frame(LOOK, 1)
-  bytes[HEADER_SIZE] = isChanged ? 1 : 0
-  return bytes
-}
-
-// Errors
-
-/** The most characters of a property of an error that are sent. */
-const MAX_TEXT = 2000
-
-/**
- * @param {any} err
- * @returns {Buffer}
- */
-function encodeError (err) {
-  /** @type {Record<string, unknown>} */
-  const properties = { code: err.code, message: shortened(err.message) }
-  for (const [name, value] of Object.entries(err)) {
-    if (['string', 'number', 'boolean'].includes(typeof value)) properties[name] = shortened(value)
+function decodeAppend (body) {
+  const size = APPEND_SIZE - HEADER_SIZE
+  if (body.length < size) throw errors.protocol(`an APPEND has a body of ${body.length} bytes; it should have ${size} or more`)
+  return {
+    epoch: body.readUInt32LE(0),
+    first: readU64(body, 4),
+    count: body.readUInt32LE(12),
+    answered: readU64(body, 16),
+    flags: body[24],
+    records: body.subarray(size)
   }
-  if (err.cause instanceof Error) properties.cause = { code: /** @type {any} */ (err.cause).code, message: shortened(err.cause.message) }
-  return Buffer.from(JSON.stringify(properties))
-}
-
-/** @param {unknown} value */
-function shortened (value) {
-  return typeof value === 'string' ? value.slice(0, MAX_TEXT) : value
 }
 
 module.exports = {
   VERSION,
-  MAGIC,
   MAX_FRAME,
   MAX_TOGETHER,
   MAX_APPENDS,
@@ -347,17 +292,11 @@ module.exports = {
   HEADER_SIZE,
   APPEND_SIZE,
   ID_SIZE,
-  RUN_SIZE,
   HELLO,
   APPEND,
-  DELETE,
-  SYNC,
+  REQUEST,
   PING,
   BYE,
-  DELETE_RANGE,
-  RECLAIM,
-  TRIM,
-  COMPACT,
   FOLLOWED,
   WELCOME,
   LOOK,
@@ -366,35 +305,16 @@ module.exports = {
   REPLY,
   PONG,
   REFUSED,
-  RECLAIMED,
-  TRIMMED,
   COMPACTED,
-  COMPACTION,
   FORCED,
   ATOMIC,
   CONTINUED,
-  CHECKSUM,
-  UNKNOWN,
+  encode,
+  decode,
   hello,
   welcome,
   ack,
+  decodeAck,
   writeAppendHeader,
-  del,
-  delRange,
-  reclaim,
-  trim,
-  reclaimed,
-  trimmed,
-  compact,
-  compaction,
-  compacted,
-  sync,
-  reply,
-  nack,
-  refused,
-  ping,
-  pong,
-  bye,
-  followed,
-  look
+  decodeAppend
 }

@@ -115,10 +115,9 @@ class Intake {
     /** @type {import('./requests').Request['cb']} */
     const cb = (err, result) => {
       // the owner closes the log, not the client, which asks the next owner
-      if (!('compact' in ask && /** @type {any} */ (err)?.code === 'flumelog:closed')) session.reply(request, err ?? null, result)
+      if (!(ask.op === 'compact' && /** @type {any} */ (err)?.code === 'flumelog:closed')) session.reply(request, err ?? null, result)
     }
-    if ('sync' in ask) return this.writer.sync(cb, false)
-    const problem = 'seq' in ask ? this.problemOf(ask.seq) : null
+    const problem = ask.op === 'delete' ? this.problemOf(ask.seq) : null
     if (problem !== null) cb(problem)
     else execute(this.writer, ask, cb, this.compact)
   }

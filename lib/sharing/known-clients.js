@@ -93,13 +93,12 @@ class KnownClients {
    * @throws the system's error if it cannot be remembered
    */
   welcome ({ id, answered, sent }) {
-    const key = id.toString('hex')
-    const known = this.clients.get(key)
+    const known = this.clients.get(id)
     const isUnknown = known === undefined && sent > 0
-    const client = known ?? new KnownClient(Buffer.from(id), sent, [], this.clock.now())
+    const client = known ?? new KnownClient(Buffer.from(id, 'hex'), sent, [], this.clock.now())
     if (known === undefined) {
       this.dropAbsent()
-      this.clients.set(key, client)
+      this.clients.set(id, client)
       try {
         const problem = this.problem()
         if (problem !== null) throw problem
@@ -107,7 +106,7 @@ class KnownClients {
         const err = this.journal.flush()
         if (err !== null) throw err
       } catch (err) {
-        this.clients.delete(key)
+        this.clients.delete(id)
         throw err
       }
     }

@@ -29,8 +29,8 @@ const { Requests } = require('./requests')
  * @property {(cb: () => void) => void} whenSeen calls back when readers of this process see what the owner has done by now
  */
 
-/** @type {import('./requests').SyncAsk} */
-const SYNC = { sync: true }
+/** @type {import('./requests').Ask} */
+const SYNC = { op: 'sync' }
 
 /** @extends {Appender<FramePacker>} */
 class RemoteAppender extends Appender {
@@ -160,7 +160,7 @@ class RemoteWriter {
    * @param {Done} cb
    */
   delete (seq, cb) {
-    this.ask({ seq }, cb)
+    this.ask({ op: 'delete', seq }, cb)
   }
 
   /**
@@ -169,7 +169,7 @@ class RemoteWriter {
    * @param {Done} cb
    */
   deleteRange (first, last, cb) {
-    this.ask({ first, last }, cb)
+    this.ask({ op: 'deleteRange', first, last }, cb)
   }
 
   /**
@@ -177,12 +177,12 @@ class RemoteWriter {
    * @param {import('../write/trimmer').Trimmed} cb
    */
   trim (start, cb) {
-    this.ask({ trim: Math.min(Math.max(start, 0), Number.MAX_SAFE_INTEGER) }, (err, start) => err ? cb(err) : cb(null, start))
+    this.ask({ op: 'trim', offset: Math.min(Math.max(start, 0), Number.MAX_SAFE_INTEGER) }, (err, start) => err ? cb(err) : cb(null, start))
   }
 
   /** @param {import('../space/reclaim').ReclaimCallback} cb */
   reclaim (cb) {
-    this.ask({ reclaim: true }, (err, reclaimed) => cb(err ?? null, reclaimed))
+    this.ask({ op: 'reclaim' }, (err, reclaimed) => cb(err ?? null, reclaimed))
   }
 
   /**
@@ -190,8 +190,8 @@ class RemoteWriter {
    * @returns {() => void} has nobody wait for it any more; the owner may go on
    */
   compact (cb) {
-    /** @type {import('./requests').CompactAsk} */
-    const ask = { compact: true }
+    /** @type {import('./requests').Ask} */
+    const ask = { op: 'compact' }
     this.ask(ask, (err, compacted) => cb(err ?? null, compacted))
     return () => {
       this.requests.giveUp(ask)
@@ -498,7 +498,7 @@ class RemoteWriter {
     const request = this.requests.take(id)
     // given up
     if (request === undefined) return
-    if ('sync' in request.ask && error === null) this.onsynced(request.end)
+    if (request.ask.op === 'sync' && error === null) this.onsynced(request.end)
     this.unseen++
     this.listeners.whenSeen(() => {
       this.unseen--

@@ -7,13 +7,11 @@ const { callBack } = require('../callbacks')
 const { startReclaim } = require('../space/reclaim')
 
 /**
- * @typedef {{ sync: true }} SyncAsk
- * @typedef {{ seq: number }} DeleteAsk a record
- * @typedef {{ first: number, last: number }} DeleteRangeAsk the records that start at these offsets or between them
- * @typedef {{ reclaim: true }} ReclaimAsk
- * @typedef {{ trim: number }} TrimAsk blocks before this offset
- * @typedef {{ compact: true }} CompactAsk
- * @typedef {SyncAsk | DeleteAsk | DeleteRangeAsk | ReclaimAsk | TrimAsk | CompactAsk} Ask
+ * @typedef {{ op: 'delete', seq: number }} DeleteAsk a record
+ * @typedef {{ op: 'deleteRange', first: number, last: number }} DeleteRangeAsk the records that start at these offsets or between them
+ * @typedef {{ op: 'trim', offset: number }} TrimAsk blocks before this offset
+ * @typedef {{ op: 'sync' | 'reclaim' | 'compact' }} PlainAsk
+ * @typedef {DeleteAsk | DeleteRangeAsk | TrimAsk | PlainAsk} Ask
  * @typedef {import('../space/types').Compacted} Compacted
  * @typedef {import('../space/reclaim').Reclaimed | Compacted | number} Result what was freed, what has become of the log, or where it starts
  * @typedef {() => Promise<Compacted>} Compact
@@ -26,31 +24,22 @@ const { startReclaim } = require('../space/reclaim')
  */
 
 /**
- * @param {number} id
- * @param {Ask} ask
- * @returns {Buffer}
- */
-function frameOf (id, ask) {
-  if ('sync' in ask) return frames.sync(id)
-  if ('reclaim' in ask) return frames.reclaim(id)
-  if ('trim' in ask) return frames.trim(id, ask.trim)
-  if ('compact' in ask) return frames.compact(id)
-  return 'seq' in ask ? frames.del(id, ask.seq) : frames.delRange(id, ask.first, ask.last)
-}
-
-/**
  * In the owner.
  * @param {import('../write/writer').Writer} writer
- * @param {Exclude<Ask, SyncAsk>} ask
+ * @param {Ask} ask
  * @param {Request['cb']} cb
  * @param {Compact} compact
  */
 function execute (writer, ask, cb, compact) {
-  if ('compact' in ask) callBack(compact(), /** @type {any} */ (cb))
-  else if ('reclaim' in ask) startReclaim(writer, writer.file.filename, {}, cb)
-  else if ('trim' in ask) writer.trim(ask.trim, cb)
-  else if ('seq' in ask) writer.delete(ask.seq, cb)
-  else deleteRange(writer, ask, cb)
+  switch (ask.op) {
+    // errors of appends without a callback are for callers of this process
+    case 'sync': return writer.sync(cb, false)
+    case 'delete': return writer.delete(ask.seq, cb)
+    case 'deleteRange': return deleteRange(writer, ask, cb)
+    case 'trim': return writer.trim(ask.offset, cb)
+    case 'reclaim': return startReclaim(writer, writer.file.filename, {}, cb)
+    case 'compact': return callBack(compact(), /** @type {any} */ (cb))
+  }
 }
 
 /**
@@ -65,7 +54,7 @@ function deleteRange (writer, { first, last }, cb) {
 }
 
 /** Nothing is to be deleted. @type {DeleteRangeAsk} */
-const NOTHING = { first: 1, last: 0 }
+const NOTHING = { op: 'deleteRange', first: 1, last: 0 }
 
 /**
  * The same for the file to which the log has moved.
@@ -75,16 +64,16 @@ const NOTHING = { first: 1, last: 0 }
  */
 function movedAsk (ask, map) {
   const { base } = map
-  if ('seq' in ask && ask.seq < base) {
+  if (ask.op === 'delete' && ask.seq < base) {
     const seq = map.at(ask.seq)
     // the record is gone
-    return seq === null ? NOTHING : { seq }
+    return seq === null ? NOTHING : { ...ask, seq }
   }
-  if ('first' in ask && ask.first < base && ask.first <= ask.last) {
+  if (ask.op === 'deleteRange' && ask.first < base && ask.first <= ask.last) {
     const last = ask.last < base ? map.down(ask.last) : ask.last
-    return last === -1 ? NOTHING : { first: map.up(ask.first), last }
+    return last === -1 ? NOTHING : { ...ask, first: map.up(ask.first), last }
   }
-  if ('trim' in ask && ask.trim < base) return { trim: map.up(ask.trim) }
+  if (ask.op === 'trim' && ask.offset < base) return { ...ask, offset: map.up(ask.offset) }
   return ask
 }
 
@@ -126,7 +115,7 @@ class Requests {
       if (underWay++ >= frames.MAX_REQUESTS || firstUnsent <= request.end) break
       request.isSent = true
       this.unsent--
-      buffers.push(frameOf(id, request.ask))
+      buffers.push(frames.encode(frames.REQUEST, { request: id, ask: request.ask }))
     }
     return buffers
   }

@@ -193,17 +193,17 @@ class Server {
     for (const session of [...this.due]) this.flushNow(session)
   }
 
+  /** Records were deleted, or blocks trimmed. */
+  changed () {
+    for (const session of this.sessions) session.look(true)
+  }
+
   /** More is in the log. */
   advanced () {
     if (this.isClosing || this.lookTimer !== null || this.sessions.size === 0) return
     const wait = this.lastLook + LOOK_INTERVAL - this.clock.now()
     this.lookTimer = this.clock.setTimeout(this.look, Math.max(0, Math.ceil(wait)))
     this.lookTimer.unref()
-  }
-
-  /** Records were deleted, or blocks trimmed. */
-  changed () {
-    for (const session of this.sessions) session.look(true)
   }
 
   look () {

@@ -8,7 +8,6 @@ const layout = require('../format/layout')
 const errors = require('../errors')
 const { rethrowLater } = require('../callbacks')
 const frames = require('./frames')
-const bodies = require('./frame-bodies')
 const { movedAsk } = require('./requests')
 const { FrameReader } = require('./frame-reader')
 
@@ -81,8 +80,8 @@ class Session {
     this.answers = []
     /** @type {Error | null} */
     this.failure = null
-    /** Since the client was last told to look: whether there is more in the log, or what was in it has changed. */
-    this.mustLook = this.hasChanged = false
+    /** Whether the log has changed since the client was last told. */
+    this.mustLook = false
 
     socket.on('data', (chunk) => this.ondata(/** @type {Buffer} */ (chunk)))
     socket.on('drain', () => this.resume())
@@ -121,28 +120,20 @@ class Session {
     if (type === frames.PING) return this.onping()
     if (!this.isGreeted) {
       if (type !== frames.HELLO) throw errors.protocol(`the first frame is of type ${type}; it should be HELLO`)
-      return this.onhello(bodies.parseHello(body))
+      return this.onhello(frames.decode(type, body))
     }
     if (type === frames.HELLO) throw errors.protocol('HELLO came twice')
     if (type === frames.BYE) return this.onbye()
     if (!this.isWelcome) throw errors.protocol(`a frame of type ${type} came before WELCOME`)
     switch (type) {
-      case frames.APPEND: return this.onappend(bodies.parseAppend(body), body.length + frames.HEADER_SIZE)
-      case frames.DELETE: return this.onrequest(bodies.parseDelete(body))
-      case frames.DELETE_RANGE: return this.onrequest(bodies.parseDeleteRange(body))
-      case frames.RECLAIM: return this.onrequest({ request: bodies.parseSync(body), reclaim: true })
-      case frames.COMPACT: return this.onrequest({ request: bodies.parseSync(body), compact: true })
+      case frames.APPEND: return this.onappend(frames.decodeAppend(body), body.length + frames.HEADER_SIZE)
+      case frames.REQUEST: return this.onrequest(frames.decode(type, body))
       case frames.FOLLOWED: return this.onfollowed()
-      case frames.TRIM: return this.onrequest(bodies.parseTrim(body))
-      case frames.SYNC: return this.onrequest({ request: bodies.parseSync(body), sync: true })
     }
   }
 
   /** @param {import('./frames').Hello} hello */
   onhello (hello) {
-    if (hello.version !== frames.VERSION) {
-      throw errors.protocol(`version ${hello.version} of the protocol is not supported; the owner of the log has version ${frames.VERSION}`)
-    }
     this.pid = hello.pid
     this.isGreeted = true
     this.frameSince = Infinity
@@ -195,8 +186,8 @@ class Session {
     this.enqueue({ batch })
   }
 
-  /** @param {{ request: number } & import('./requests').Ask} asked */
-  onrequest ({ request, ...ask }) {
+  /** @param {{ request: number, ask: import('./requests').Ask }} asked */
+  onrequest ({ request, ask }) {
     if (this.requestsInFlight === frames.MAX_REQUESTS) throw errors.protocol(`more than ${frames.MAX_REQUESTS} requests are pending`)
     this.requestsInFlight++
     this.enqueue({ request, ask: this.behind === null ? ask : movedAsk(ask, this.behind) })
@@ -215,8 +206,8 @@ class Session {
 
   /** At once, whatever is held back: the client asks whether anybody is there. */
   onping () {
-    if (this.isStalled) return this.answer(frames.pong())
-    this.socket.write(frames.pong())
+    if (this.isStalled) return this.answer(frames.encode(frames.PONG))
+    this.socket.write(frames.encode(frames.PONG))
     if (this.isStalled) this.socket.pause()
   }
 
@@ -228,7 +219,7 @@ class Session {
 
   // Output
 
-  /** @param {Omit<import('./frames').Welcome, 'version'>} welcome */
+  /** @param {import('./frames').Welcome} welcome */
   welcome (welcome) {
     this.isWelcome = true
     this.greeting = frames.welcome(welcome)
@@ -280,9 +271,7 @@ class Session {
    */
   reply (request, err, result) {
     this.requestsInFlight--
-    if (result === undefined || err !== null) this.answer(frames.reply(request, err))
-    else if (typeof result === 'number') this.answer(frames.trimmed(request, result))
-    else this.answer('id' in result ? frames.compaction(request, result) : frames.reclaimed(request, result))
+    this.answer(frames.encode(frames.REPLY, err === null ? { request, result } : { request, error: err }))
   }
 
   /** @param {Buffer} bytes */
@@ -306,10 +295,11 @@ class Session {
     this.first = []
     if (this.greeting !== null) buffers.push(this.greeting)
     this.greeting = null
-    if (this.mustLook && this.isWelcome) buffers.push(this.takeLook())
+    if (this.mustLook) buffers.push(frames.encode(frames.LOOK, { changed: true }))
+    this.mustLook = false
     for (const run of this.acks) buffers.push(frames.ack(run))
     this.acks = []
-    if (this.failure !== null) buffers.push(frames.nack(this.epoch, this.failure))
+    if (this.failure !== null) buffers.push(frames.encode(frames.NACK, { epoch: this.epoch, error: this.failure }))
     this.failure = null
     buffers.push(...this.answers)
     this.answers = []
@@ -323,27 +313,19 @@ class Session {
   moved (map) {
     this.queue = this.queue.map(item => 'ask' in item ? { ...item, ask: movedAsk(item.ask, map) } : item)
     if (!this.isWelcome || this.isEnded) return
-    this.first = [...this.takeFrames(), frames.compacted(map.id)]
+    this.first = [...this.takeFrames(), frames.encode(frames.COMPACTED, { id: map.id })]
     this.behind = map
     this.server.flushSoon(this)
   }
 
   /**
-   * Answers may be held back, this is not.
-   * @param {boolean} isChanged whether what was in the log has changed; false: there is more
+   * Answers may be held back, this is not. But a client that is not welcome yet, or takes nothing, is told later.
+   * @param {boolean} isChanged records were deleted, or blocks trimmed; false: there is only more in the log
    */
   look (isChanged) {
-    this.mustLook = true
-    this.hasChanged ||= isChanged
-    // a client that takes nothing is told when it does
-    if (!this.isWelcome || this.isEnded || this.greeting !== null || this.first.length > 0 || this.isStalled) return
-    this.socket.write(this.takeLook())
-  }
-
-  takeLook () {
-    const bytes = frames.look(this.hasChanged)
-    this.mustLook = this.hasChanged = false
-    return bytes
+    if (!this.isWelcome || this.isEnded) return
+    if (this.greeting === null && !this.isStalled) this.socket.write(frames.encode(frames.LOOK, { changed: isChanged }))
+    else this.mustLook = true
   }
 
   /** Whether the last bytes for the client were written. */
@@ -381,7 +363,7 @@ class Session {
       server.refusals++
     }
     this.over()
-    this.hangUp(frames.refused(err))
+    this.hangUp(frames.encode(frames.REFUSED, { error: err }))
   }
 
   /** @param {Buffer} [bytes] the last ones for the client */

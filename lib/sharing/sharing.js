@@ -20,7 +20,7 @@ const { promises } = require('../storage/promisified-file')
 const { Address } = require('./address')
 const { adopt, release } = require('./adopt')
 const { Connection } = require('./connection')
-const { ID_SIZE, followed } = require('./frames')
+const { FOLLOWED, ID_SIZE, encode } = require('./frames')
 const { Owner } = require('./owner')
 const { RemoteWriter } = require('./remote-writer')
 const { Silence } = require('./silence')
@@ -195,7 +195,7 @@ class Sharing {
     const { remote, clock } = this
     let isWelcome = false
     return new Promise((resolve, reject) => {
-      const connection = new Connection(socket, { id: this.clientId, answered: remote.acknowledged, sent: remote.sent, pid: process.pid }, clock, {
+      const connection = new Connection(socket, { id: this.clientId.toString('hex'), answered: remote.acknowledged, sent: remote.sent, pid: process.pid }, clock, {
         onwelcome: (welcome) => {
           stopTimer()
           // what follows is about the file that the owner has open
@@ -371,7 +371,7 @@ class Sharing {
       if (connection.isOver) return
       // it is tried again
       if (!isReached) return connection.close()
-      connection.send([followed()])
+      connection.send([encode(FOLLOWED)])
       connection.release()
     }, (err) => this.fail(err))
   }

@@ -7,10 +7,9 @@ const crypto = require('crypto')
 const fs = require('fs')
 const net = require('net')
 
-const HELLO = 1; const APPEND = 2; const DELETE = 3; const SYNC = 4; const PING = 5; const BYE = 6
-const WELCOME = 16; const LOOK = 17; const ACK = 18; const NACK = 19; const REPLY = 20; const PONG = 22; const REFUSED = 23
+const HELLO = 1; const APPEND = 2; const REQUEST = 3; const PING = 4; const BYE = 5
+const WELCOME = 16; const LOOK = 17; const ACK = 18; const NACK = 19; const REPLY = 20; const PONG = 21; const REFUSED = 22
 const DURABLE = 1; const ATOMIC = 2
-const CHECKSUMS = 1; const UNKNOWN = 2
 const MAX_FRAMES = 256
 const MAX_REQUESTS = 4096
 const RETRY = 5 // ms
@@ -20,14 +19,16 @@ const u16 = (value) => { const bytes = Buffer.alloc(2); bytes.writeUInt16LE(valu
 const u32 = (value) => { const bytes = Buffer.alloc(4); bytes.writeUInt32LE(value); return bytes }
 const u64 = (value) => { const bytes = Buffer.alloc(8); bytes.writeBigUInt64LE(BigInt(value)); return bytes }
 const readU64 = (bytes, at) => Number(bytes.readBigUInt64LE(at))
+const runIn = (body) => ({ first: readU64(body, 0), count: body.readUInt32LE(8), seq: readU64(body, 12) })
 const frame = (type, ...body) => { const bytes = Buffer.concat(body); return Buffer.concat([u32(bytes.length + 1), u8(type), bytes]) }
-const asError = (bytes) => { const { message, ...details } = JSON.parse(bytes.toString()); return Object.assign(new Error(message), details) }
+const json = (body) => Buffer.from(JSON.stringify(body))
+const asError = ({ message, ...details }) => Object.assign(new Error(message), details)
 
 /** Everything that is asked of the owner is an item: `waiting` to be sent, then `sent`, in order; when the connection breaks, it is sent again. */
 class PlainClient {
   /** @param {string} filename of the log */
   constructor (filename) {
-    Object.assign(this, { filename, id: crypto.randomBytes(16), number: 0, highestSent: 0, request: 0, waiting: [], sent: [], pongs: [], looks: 0 })
+    Object.assign(this, { filename, id: crypto.randomBytes(16).toString('hex'), number: 0, highestSent: 0, request: 0, waiting: [], sent: [], pongs: [], looks: 0 })
     Object.assign(this, { connections: 0, resent: 0, frames: 0, largestWindow: 0, largestCount: 0, ackedBeforePublished: 0, refused: null, isWelcome: false, isClosed: false })
     this.connect()
   }
@@ -38,7 +39,7 @@ class PlainClient {
     let rest = Buffer.alloc(0)
     this.socket = net.connect(isLink ? fs.readlinkSync(name) : name, () => {
       this.connections++
-      this.socket.write(frame(HELLO, Buffer.from('flumelog'), u8(3), this.id, u64(this.answered), u64(this.highestSent), u32(process.pid)))
+      this.socket.write(frame(HELLO, json({ protocol: 'flumelog', version: 4, id: this.id, answered: this.answered, sent: this.highestSent, pid: process.pid })))
     }).on('error', () => {}).on('data', (data) => {
       rest = Buffer.concat([rest, data])
       while (rest.length >= 4 && rest.length >= 4 + rest.readUInt32LE(0)) {
@@ -67,8 +68,8 @@ class PlainClient {
     return this.ask({ type: APPEND, first, lengths: records.map(({ length }) => length), flags, framed, size: framed.length + 30, seqs: [] })
   }
 
-  delete (seq) { return this.ask({ type: DELETE, request: ++this.request, body: u64(seq) }) }
-  sync () { return this.ask({ type: SYNC, request: ++this.request, body: Buffer.alloc(0) }) }
+  delete (seq) { return this.ask({ type: REQUEST, request: ++this.request, ask: { op: 'delete', seq } }) }
+  sync () { return this.ask({ type: REQUEST, request: ++this.request, ask: { op: 'sync' } }) }
   ping () { return new Promise(resolve => { this.pongs.push(resolve); this.socket.write(frame(PING)) }) }
 
   ask (item) {
@@ -86,7 +87,7 @@ class PlainClient {
         const answered = this.sent.find(({ type }) => type === APPEND)?.first ?? first
         this.highestSent = Math.max(this.highestSent, first + lengths.length - 1)
         this.socket.write(frame(APPEND, u32(this.epoch), u64(first), u32(lengths.length), u64(answered - 1), u8(flags), framed))
-      } else this.socket.write(frame(item.type, u32(item.request), item.body))
+      } else this.socket.write(frame(REQUEST, json({ request: item.request, ask: item.ask })))
       this.sent.push(item)
       this.frames++
     }
@@ -103,31 +104,29 @@ class PlainClient {
   }
 
   receive (type, body) {
-    if (type === WELCOME) this.welcome(body)
+    const message = type === ACK || body.length === 0 ? null : JSON.parse(body.toString())
+    if (type === WELCOME) this.welcome(message)
     if (type === LOOK) this.looks++
-    if (type === ACK && this.stored(body) > this.published()) this.ackedBeforePublished++
+    if (type === ACK && this.stored(runIn(body)) > this.published()) this.ackedBeforePublished++
     if (type === NACK) {
-      this.epoch = body.readUInt32LE(0)
-      this.fail(asError(body.subarray(4)), this.sent)
+      this.epoch = message.epoch
+      this.fail(asError(message.error), this.sent)
     }
     if (type === REPLY) {
-      const item = this.sent.find(({ request }) => request === body.readUInt32LE(0))
+      const item = this.sent.find(({ request }) => request === message.request)
       this.sent = this.sent.filter(other => other !== item)
-      if (body.length > 4) item.reject(asError(body.subarray(4)))
+      if (message.error !== undefined) item.reject(asError(message.error))
       else item.resolve()
     }
     if (type === PONG) this.pongs.shift()()
-    if (type === REFUSED) this.refused = asError(body)
+    if (type === REFUSED) this.refused = asError(message.error)
     this.pump()
   }
 
-  welcome (body) {
-    const flags = body[1]
-    Object.assign(this, { blockSize: body.readUInt32LE(2), window: body.readUInt32LE(6), epoch: body.readUInt32LE(10) })
-    this.limit = this.blockSize - ((flags & CHECKSUMS) !== 0 ? 10 : 6)
-    const stored = readU64(body, 14)
-    if ((flags & UNKNOWN) !== 0) this.fail(new Error('it is unknown whether this was stored'), this.sent)
-    for (let i = 0; i < body.readUInt32LE(22); i++) this.stored(body.subarray(26 + i * 20, 46 + i * 20))
+  welcome ({ blockSize, window, epoch, checksum, isUnknown, stored, runs }) {
+    Object.assign(this, { blockSize, window, epoch, limit: blockSize - (checksum ? 10 : 6) })
+    if (isUnknown) this.fail(new Error('it is unknown whether this was stored'), this.sent)
+    for (const run of runs) this.stored(run)
     this.fail(new Error('this was not stored'), this.sent.filter(({ type, first, lengths }) => type === APPEND && first + lengths.length - 1 <= stored))
     this.resent += this.sent.length
     this.waiting = [...this.sent, ...this.waiting]
@@ -136,9 +135,9 @@ class PlainClient {
   }
 
   /** ACK, or a run in WELCOME: the first record is at `seq`, the others follow as they are packed. Returns where the last one ends. */
-  stored (run) {
-    const number = readU64(run, 0)
-    let [next, seq, position] = [number - run.readUInt32LE(8) + 1, readU64(run, 12), 0]
+  stored ({ first, count, seq }) {
+    const number = first + count - 1
+    let [next, position] = [first, 0]
     for (const item of this.sent) {
       if (item.type !== APPEND) continue
       for (let i = next - item.first; i >= 0 && i < item.lengths.length && next <= number; i++, next++) {

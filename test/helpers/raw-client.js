@@ -7,7 +7,7 @@ const crypto = require('crypto')
 const { once } = require('events')
 const { frame, u32, u64 } = require('./plain-client')
 
-const NAMES = { 16: 'WELCOME', 17: 'LOOK', 18: 'ACK', 19: 'NACK', 20: 'REPLY', 22: 'PONG', 23: 'REFUSED', 24: 'RECLAIMED', 26: 'COMPACTED', 27: 'COMPACTION' }
+const NAMES = { 16: 'WELCOME', 17: 'LOOK', 18: 'ACK', 19: 'NACK', 20: 'REPLY', 21: 'PONG', 22: 'REFUSED', 23: 'COMPACTED' }
 
 class RawClient {
   /**
@@ -72,7 +72,7 @@ class RawClient {
   async refusal () {
     await this.closed
     const refused = this.frames.find(({ name }) => name === 'REFUSED')
-    return refused === undefined ? 'closed' : JSON.parse(refused.body.toString()).message
+    return refused === undefined ? 'closed' : JSON.parse(refused.body.toString()).error.message
   }
 
   /** @param {Buffer[]} buffers */
@@ -92,8 +92,9 @@ class RawClient {
   }
 }
 
-const hello = (id, sent = 0, answered = 0, version = 3) =>
-  frame(1, Buffer.from('flumelog'), Buffer.from([version]), id, u64(answered), u64(sent), u32(1))
+const json = (body) => Buffer.from(JSON.stringify(body))
+const hello = (id, sent = 0, answered = 0, version = 4) =>
+  frame(1, json({ protocol: 'flumelog', version, id: id.toString('hex'), answered, sent, pid: 1 }))
 
 const u16 = (value) => Buffer.from([value & 255, value >> 8])
 const framed = (records) => Buffer.concat(records.flatMap(data => [u16(data.length), data, u16(data.length)]))
@@ -102,10 +103,10 @@ const framed = (records) => Buffer.concat(records.flatMap(data => [u16(data.leng
 const append = (first, records, { epoch = 1, count = records.length, answered = first - 1, flags = 0, bytes = framed(records) } = {}) =>
   frame(2, u32(epoch), u64(first), u32(count), u64(answered), Buffer.from([flags]), bytes)
 
-const del = (request, seq) => frame(3, u32(request), u64(seq))
-const delRange = (request, first, last) => frame(7, u32(request), u64(first), u64(last))
-const sync = (request) => frame(4, u32(request))
-const ping = () => frame(5)
-const bye = () => frame(6)
+const ask = (request, ask) => frame(3, json({ request, ask }))
+const del = (request, seq) => ask(request, { op: 'delete', seq })
+const sync = (request) => ask(request, { op: 'sync' })
+const ping = () => frame(4)
+const bye = () => frame(5)
 
-module.exports = { RawClient, hello, append, framed, del, delRange, sync, ping, bye, frame, u32, u64 }
+module.exports = { RawClient, hello, append, framed, ask, del, sync, ping, bye, frame, json, u32, u64 }

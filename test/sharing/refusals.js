@@ -5,7 +5,7 @@
 
 const test = require('tape')
 const FlumeLog = require('../..')
-const { RawClient, hello, append, framed, del, sync, ping, bye, frame, u32, u64 } = require('../helpers/raw-client')
+const { RawClient, hello, append, framed, ask, del, sync, ping, bye, frame, json, u32, u64 } = require('../helpers/raw-client')
 const { openOwner, BLOCK_SIZE } = require('../helpers/clocked-owner')
 const { until } = require('../helpers/followers')
 const { numbered, numberOf } = require('../helpers/numbered')
@@ -43,9 +43,12 @@ const CASES = {
   'a record that ends behind its frame': [[append(1, [], { count: 1, bytes: Buffer.from([9, 0, 1, 1, 9, 0]) })], /6 bytes are left/],
   'bytes behind the last record': [[append(1, [], { count: 1, bytes: Buffer.concat([framed([A]), A]) })], /too few for a record/],
   'an atomic batch that is too large': [[append(1, [Buffer.alloc(2043, 1), Buffer.alloc(2036, 1)], { flags: ATOMIC })], /atomic batch of 4087 bytes/],
-  'a DELETE of 13 bytes': [[frame(3, Buffer.alloc(13))], /body of 13 bytes; it should have 12/],
-  'a DELETE of seq 2^53': [[del(1, 2 ** 53)], /2\^53/],
-  'a SYNC of 3 bytes': [[frame(4, Buffer.alloc(3))], /body of 3 bytes/],
+  'a request that is not JSON': [[frame(3, Buffer.alloc(13))], /type 3 is not JSON/],
+  'a request that is no object': [[frame(3, json(null))], /type 3 is not an object/],
+  'a request without a number': [[frame(3, json({ ask: { op: 'sync' } }))], /request in a frame of type 3 is undefined/],
+  'a request that the owner does not know': [[ask(1, { op: 'toString' })], /a request is toString; it should be one of sync/],
+  'a deletion of seq 2^53': [[del(1, 2 ** 53)], /seq of a request is 9007199254740992/],
+  'a trim to a negative offset': [[ask(1, { op: 'trim', offset: -1 })], /offset of a request is -1/],
   'HELLO again': [[hello(Buffer.alloc(16, 3))], /HELLO came twice/],
   '257 frames': [[...Array.from({ length: 257 }, (_, i) => append(i + 1, [A], { answered: 0 }))], /257 frames are in flight/],
   'more than the window': [[...Array.from({ length: 17 }, (_, i) => append(i * 16 + 1, Array(16).fill(Buffer.alloc(4082, 1)), { answered: 0 }))], /are in flight; the maximum is 1048576 in 256/],
@@ -81,10 +84,10 @@ test('whatever is not as the protocol says ends that connection, with a reason, 
 const GREETINGS = {
   'a first frame that is not HELLO': [[append(1, [A])], /first frame is of type 2/],
   'another protocol': [[Buffer.from('GET / HTTP/1.1\r\n\r\n')], /announced/],
-  'a HELLO with other letters': [[frame(1, Buffer.from('flumelug'), Buffer.alloc(37, 1))], /does not start/],
-  'another version': [[hello(A, 0, 0, 1)], /version 1 of the protocol is not supported; the owner of the log has version 3/],
-  'a HELLO that is too short': [[frame(1, Buffer.from('flumelog\x03'), Buffer.alloc(10))], /should have 45/],
-  'a HELLO that has sent 2^53': [[hello(Buffer.alloc(16, 1), 2 ** 53)], /2\^53/]
+  'a HELLO of another protocol': [[frame(1, json({ protocol: 'flumelug', version: 4 }))], /protocol in a frame of type 1 is "flumelug"/],
+  'another version': [[hello(A, 0, 0, 1)], /version 1 of the protocol is not supported; this process has version 4/],
+  'a HELLO with a short id': [[hello(A)], /id in a frame of type 1 is "61"/],
+  'a HELLO that has sent 2^53': [[hello(Buffer.alloc(16, 1), 2 ** 53)], /sent in a frame of type 1 is 9007199254740992/]
 }
 
 test('whatever is not a greeting ends the connection', async (t) => {
@@ -123,7 +126,7 @@ test('numbers may jump', async (t) => {
   client.send(append(7, [A]), append(1000, [A, A]), append(2 ** 53 - 1, [A]))
   await until(() => client.count('ACK') === 3)
   const acks = client.frames.filter(({ name }) => name === 'ACK').map(({ body }) => [Number(body.readBigUInt64LE(0)), body.readUInt32LE(8), Number(body.readBigUInt64LE(12))])
-  t.deepEqual(acks, [[7, 1, 0], [1001, 2, 5], [2 ** 53 - 1, 1, 15]])
+  t.deepEqual(acks, [[7, 1, 0], [1000, 2, 5], [2 ** 53 - 1, 1, 15]])
   t.equal((await collect(owner.log)).length, 4)
   client.socket.destroy()
 })

@@ -95,7 +95,7 @@ tape('nothing is sent to a client once the owner has ended its connection', asyn
   server.advanced()
   t.equal(server.lookTimer, null)
   server.look()
-  session.answer(frames.pong())
+  session.answer(frames.encode(frames.PONG))
   await event(setImmediate)
   session.onbye()
   t.deepEqual(calls, ['write', 'end'])
