@@ -172,44 +172,14 @@ class CompactedFile {
   }
 
   /**
-   * Adds the block in which the log ends, in a block of its own and as it is: what follows it there is going to follow it here. The map does not
-   * lead to records in it that are deleted or dropped.
-   * @param {Buffer} block
-   * @param {number} end
-   * @param {number} offset of it in the log
-   * @returns {number[]} positions of the records in it that are dropped
+   * Starts a block with one deleted record, so that what follows it keeps its position.
+   * @param {number} size of it, in bytes
    */
-  addTail (block, end, offset) {
-    if (this.isBehindDeleted && end > 0) this.keepTorn(block, 0, layout.nextPosition(block, 0))
+  addFiller (size) {
     if (this.position > 0) this.startBlock()
-    const dropped = []
-    const now = this.end
-    let start = 0
-    let last = 0
-    const mapTo = (/** @type {number} */ end) => { if (start < end) this.map.add({ old: offset + start, now: now + start, length: end - start, last: last - start }) }
-    for (let position = 0; position < end;) {
-      const next = layout.nextPosition(block, position)
-      const isDeleted = layout.isDeleted(block, position)
-      if (isDeleted || (this.keep !== null && !this.keep(block, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE, offset + position))) {
-        if (isDeleted) this.deleted++
-        else {
-          dropped.push(position)
-          this.dropped++
-        }
-        mapTo(position)
-        start = next
-      } else {
-        this.records++
-        last = position
-      }
-      this.lastSeq = now + position
-      position = next
-    }
-    mapTo(end)
-    block.copy(this.chunk, this.blockStart, 0, end)
-    this.position = end
-    for (const position of dropped) layout.zeroRecord(this.chunk, this.blockStart + position)
-    return dropped
+    this.lastSeq = this.end
+    deletedPart(size).copy(this.chunk, this.blockStart)
+    this.position = size
   }
 
   /** Nothing was kept: a log ends with a block that is not all zeros. */

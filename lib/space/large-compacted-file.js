@@ -111,46 +111,6 @@ class LargeCompactedFile extends CompactedFile {
     super.add(frame, frame.length, seq)
     this.keep = this.keepSmall
   }
-
-  /**
-   * @param {Buffer} block
-   * @param {number} end
-   * @param {number} offset of it in the log
-   * @returns {number[]} positions of the records in it that are dropped
-   */
-  addTail (block, end, offset) {
-    /** Of the chunks in it: whether they are kept. @type {Map<number, boolean>} */
-    const decisions = new Map()
-    /** @type {number[]} */
-    let parts = []
-    for (let position = 0; position < end;) {
-      const next = layout.nextPosition(block, position)
-      const kind = kindAt(block, position, next)
-      const held = { frame: block.subarray(position, next), seq: offset + position }
-      if (kind === chunk.PART) {
-        if (chunk.indexAt(block, position + layout.LENGTH_SIZE) === 0) parts = []
-        this.hold(held)
-        parts.push(held.seq)
-      } else if (kind === chunk.LAST) {
-        const isKept = this.isKept(held)
-        for (const seq of [...parts, held.seq]) decisions.set(seq, isKept)
-        // those in this block stay in their place
-        this.held = this.held.filter(({ seq }) => seq < offset)
-        if (isKept) this.addHeld()
-        else this.dropHeld()
-        this.joiner = null
-        parts = []
-      } else this.dropHeld()
-      position = next
-    }
-    /** @type {Keep} */
-    const decide = (block, start, end, seq) => decisions.get(seq) ??
-      (kindAt(block, start - layout.LENGTH_SIZE, end + layout.LENGTH_SIZE) !== chunk.PART && this.keepSmall(block, start, end, seq))
-    this.keep = decide
-    const dropped = super.addTail(block, end, offset)
-    this.keep = this.keepSmall
-    return dropped
-  }
 }
 
 /**

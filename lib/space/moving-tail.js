@@ -1,9 +1,8 @@
 'use strict'
 
-// The block in which the log ends, and those behind it that are not written yet, when the log moves to another file.
-// If nothing follows the tail's records they are copied like all others: it is sealed in memory, so that what is appended
-// meanwhile starts another block. Otherwise it is copied as it is. Either way, unwritten records keep their
-// positions in their blocks, which get other numbers.
+// The end of the log, when the log moves to another file. Records that are acknowledged are copied like all others. Those that are not written
+// yet keep their positions in their blocks, which get other numbers: in front of those in the tail, the new file has a deleted record. If there
+// are none, the tail is sealed in memory first, so that what is appended meanwhile starts another block.
 
 const layout = require('../format/layout')
 const { writeChecksum } = require('../format/checksum')
@@ -20,15 +19,12 @@ class MovingTail {
     this.writer = writer
     this.blocks = blocks
     this.isSealed = tail.end > 0 && packer.end === acknowledged
-    /** Whether it is copied as it is. */
-    this.isSame = tail.end > 0 && !this.isSealed
-    /** Positions in it of records that are not kept, if it is. @type {number[]} */
-    this.dropped = []
-    if (this.isSealed) {
-      // first: `keep` may append
-      packer.startBlock()
-      target.add(tail.buffer, tail.end, tail.number * blockSize)
-    } else if (this.isSame) this.dropped = target.addTail(tail.buffer, tail.end, tail.number * blockSize)
+    /** Whether unwritten records are in the tail. */
+    this.isShared = tail.end > 0 && !this.isSealed
+    // first: `keep` may append
+    if (this.isSealed) packer.startBlock()
+    if (tail.end > 0) target.add(tail.buffer, tail.end, tail.number * blockSize)
+    if (this.isShared) target.addFiller(tail.end)
     if (target.lastSeq === -1) target.addHole()
     /** The block in which the new file ends. */
     this.block = new Block(Math.floor(target.end / blockSize), target.tailBuffer(), target.position, false)
@@ -54,34 +50,27 @@ class MovingTail {
 
   /** @returns {Block} the block in which the log ends from now on, for readers */
   move () {
-    const { block, first, writer: { packer } } = this
-    if (this.isSame) this.dropFrom(first)
-    else if (!this.hasUnwritten) packer.blocks = [block]
-    else if (this.isSealed) packer.blocks.shift()
-    const hasOwn = !this.isSame && block.end > 0
-    if (hasOwn && this.hasUnwritten) {
-      layout.seal(block.buffer, block.end)
-      if (this.blocks.checksum) writeChecksum(block.buffer)
-      packer.blocks.unshift(block)
-    }
-    this.distance = (block.number + (hasOwn ? 1 : 0) - first.number) * this.blocks.blockSize
-    if (packer.blocks[0] === block && packer.blocks.length === 1) {
+    const { block, first, isShared, hasUnwritten, blocks: { blockSize, checksum }, writer: { packer } } = this
+    const isFull = hasUnwritten && !isShared && block.end > 0
+    this.distance = (block.number + (isFull ? 1 : 0) - first.number) * blockSize
+    const unwritten = packer.blocks.slice(packer.blocks.indexOf(first))
+    if (!hasUnwritten) {
+      packer.blocks = [block]
       packer.position = block.end
+    } else if (isShared) {
+      // a copy, since readers may have views of the tail
+      first.buffer.copy(block.buffer, block.end, block.end)
+      packer.blocks = [block, ...unwritten.slice(1)]
+    } else {
+      if (isFull) layout.seal(block.buffer, block.end)
+      packer.blocks = isFull ? [block, ...unwritten] : unwritten
     }
+    if (checksum && packer.blocks.length > 1 && packer.tail === block) writeChecksum(block.buffer)
     packer.blocks.forEach((other, i) => { other.number = block.number + i })
     packer.filling = packer.blocks[packer.blocks.length - 1]
     packer.batchStarts = packer.batchStarts.map(offset => offset + this.distance)
     packer.withheld = -1
     return packer.tail
-  }
-
-  /** @param {Block} tail that was copied as it is: readers keep what they have of it */
-  dropFrom (tail) {
-    if (this.dropped.length === 0) return
-    const buffer = Buffer.from(tail.buffer)
-    for (const position of this.dropped) layout.zeroRecord(buffer, position)
-    if (tail !== this.writer.packer.filling && this.blocks.checksum) writeChecksum(buffer)
-    tail.setBuffer(buffer)
   }
 }
 
