@@ -121,14 +121,6 @@ exports.compacted = (filename) => createError('flumelog:compacted',
 exports.isNoRoom = (err) => ['ENOSPC', 'EDQUOT'].includes(String(/** @type {NodeJS.ErrnoException} */ (err).code))
 
 /**
- * @param {string} filename
- * @param {number} need bytes, about
- * @param {number} have bytes
- */
-exports.noRoom = (filename, need, have) => createError('ENOSPC',
-  `ENOSPC: ${filename}: compacting needs about ${need} bytes of free space, but only ${have} are free`, { filename, path: filename, need, have })
-
-/**
  * @param {string | null} filename
  * @param {number} length in bytes
  * @param {number} most in bytes

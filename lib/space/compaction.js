@@ -17,7 +17,6 @@ const { countIfNoneDeleted } = require('./deleted-records')
 const { LargeCompactedFile } = require('./large-compacted-file')
 const { MAX_WRITE } = require('../write/packer')
 const { OffsetMapWriter } = require('./offset-map-writer')
-const { mustHaveRoom } = require('./disk-space')
 const { REPEAT_COST, repeatDeletions } = require('./repeat-deletions')
 const { switchOver } = require('./switch-over')
 const { settleMap } = require('./offset-map')
@@ -100,7 +99,6 @@ class Compaction {
         const records = await countIfNoneDeleted(this)
         this.mustGoOn()
         if (records !== null) return this.unchanged(records)
-        await mustHaveRoom(this)
       }
       for (let factor = 1; ; factor *= MORE_HEADROOM) {
         this.mustGoOn()

@@ -8,7 +8,7 @@ const tape = require('tape')
 const { open } = require('../../promises')
 const { noSmallDisk, smallDisk } = require('../helpers/full')
 
-tape('a compaction for which the disk has no room fails with ENOSPC, before or while it copies, and the log works on', { skip: noSmallDisk ?? false }, async (t) => {
+tape('a compaction for which the disk has no room fails with ENOSPC, and the log works on', { skip: noSmallDisk ?? false }, async (t) => {
   const disk = smallDisk(t, '4m')
   const file = disk.file('log')
   const log = await open(file, { blockSize: 4096 })
@@ -16,13 +16,10 @@ tape('a compaction for which the disk has no room fails with ENOSPC, before or w
   const seqs = []
   for (const value of values) seqs.push(await log.append(value))
   await log.del(seqs[1])
-  const left = () => fs.readdirSync(path.dirname(file)).filter(name => name.includes('compacting'))
+  const left = () => fs.readdirSync(path.dirname(file)).filter(name => name.includes('unfinished'))
   disk.leave(1024 * 1024)
-  const before = await log.compact().then(() => null, err => err)
-  t.equal(before.code, 'ENOSPC')
-  t.ok(before.need > before.have && before.have <= 1024 * 1024, `${before.need} bytes are needed, there are ${before.have}`)
-  const meanwhile = await log.compact({ keep: () => true }).then(() => null, err => err)
-  t.equal(meanwhile.code, 'ENOSPC', 'what `keep` leaves is not known before')
+  const failed = await log.compact().then(() => null, err => err)
+  t.equal(failed.code, 'ENOSPC')
   t.deepEqual(left(), [])
   t.equal(log.id, '0')
   await log.append('one more')
