@@ -80,7 +80,7 @@ async function seqsOf (log, options) {
   /** @type {number | null} */
   let last = null
   let found = 0
-  for await (const seqs of new RecordIterator(() => log.batches({ ...options, values: false, cache: false }))) {
+  for await (const seqs of new RecordIterator(log.batches({ ...options, values: false, cache: false }))) {
     last = /** @type {any} */ (seqs).at(-1) ?? last
     found += /** @type {any} */ (seqs).length
   }

@@ -91,7 +91,7 @@ async function lagOf (log, seq, end) {
   const { RecordIterator } = require('../../lib/wrappers/iterator')
   let bytes = 0
   let records = 0
-  for await (const seqs of new RecordIterator(() => log.batches({ gt: seq, lt: end, values: false, cache: false, skipCorrupt: true, fromStart: true }))) {
+  for await (const seqs of new RecordIterator(log.batches({ gt: seq, lt: end, values: false, cache: false, skipCorrupt: true, fromStart: true }))) {
     if (records === 0) bytes = end - seqs[0]
     if (bytes > MAX_COUNTED) return { bytes, records: null }
     records += seqs.length
