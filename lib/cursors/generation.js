@@ -2,9 +2,10 @@
 
 // A compaction moves records: where a position is since.
 
-const { OffsetMap } = require('../space/offset-map')
-
-/** @typedef {import('./cursor-text').Position} Position */
+/**
+ * @typedef {import('../space/offset-map').OffsetMap} OffsetMap
+ * @typedef {import('./cursor-text').Position} Position
+ */
 
 /**
  * @param {Position} position
@@ -32,20 +33,4 @@ function seqIn (seq, map) {
   return seq === null || seq >= map.base ? seq : map.down(seq)
 }
 
-/**
- * @template T
- * @param {string} log its path
- * @param {string} id of the log
- * @param {(map: OffsetMap | null) => T} run given the map of its last compaction, if there was one
- * @returns {Promise<T>}
- */
-async function withMap (log, id, run) {
-  const map = await OffsetMap.open(log, id)
-  try {
-    return run(map)
-  } finally {
-    map?.close()
-  }
-}
-
-module.exports = { positionIn, seqIn, withMap }
+module.exports = { positionIn, seqIn }

@@ -11,7 +11,7 @@ const { Stream } = require('../read/stream')
 const { readCursor, syncCursor } = require('./cursor-file')
 const { cursorNames, cursorPath } = require('./cursor-name')
 const { NamedCursor } = require('./named-cursor')
-const { positionIn, withMap } = require('./generation')
+const { positionIn } = require('./generation')
 const { FIRST_ID } = require('../recovery/recovery-point')
 const { OffsetMap } = require('../space/offset-map')
 const { syncFolder } = require('../storage/directory')
@@ -53,7 +53,11 @@ class NamedCursors {
 
   /** @param {string} id of the log that a position is in */
   async findMap (id) {
-    if (id !== this.id && this.map === null) this.foundMap = await OffsetMap.open(this.path, this.id)
+    if (id === this.id || this.map !== null) return
+    const map = await OffsetMap.open(this.path, this.id)
+    // another cursor may have found one meanwhile
+    this.foundMap?.close()
+    this.foundMap = map
   }
 
   /**
@@ -104,9 +108,13 @@ class NamedCursors {
   /** @returns {Promise<CursorInfo[]>} */
   async readAll () {
     const files = await this.readFiles()
-    return await withMap(this.path, this.id, map => files.map(({ name, position, isHeld }) => (
-      { name, seq: position && positionIn(position, this.id, map).seq, held: isHeld }
-    )))
+    const { id, path } = this
+    const map = await OffsetMap.open(path, id)
+    try {
+      return files.map(({ name, position, isHeld }) => ({ name, seq: position && positionIn(position, id, map).seq, held: isHeld }))
+    } finally {
+      map?.close()
+    }
   }
 
   /** The files of all cursors. */

@@ -39,7 +39,7 @@ class OffsetMap {
   async map (seq) {
     if (!Number.isSafeInteger(seq) || seq < 0) throw errors.invalid(`seq must be the offset of a record, an integer of 0 or more; it is ${format(seq)}`)
     if (this.#file.fd === -1) throw errors.mapClosed(this.#file.filename)
-    return this.#file.map(seq)
+    return this.#file.at(seq)
   }
 
   /** @type {OffsetMapMembers['close']} */

@@ -17,6 +17,7 @@ const { countIfNoneDeleted } = require('./deleted-records')
 const { LargeCompactedFile } = require('./large-compacted-file')
 const { MAX_WRITE } = require('../write/packer')
 const { OffsetMapWriter } = require('./offset-map-writer')
+const { PieceReader } = require('./piece-reader')
 const { REPEAT_COST, repeatDeletions } = require('./repeat-deletions')
 const { switchOver } = require('./switch-over')
 const { settleMap } = require('./offset-map')
@@ -40,8 +41,6 @@ const NO_LESS = 0.75
 /** @typedef {import('./types').Compacted} Compacted */
 
 class Compaction {
-  /** Bytes read at a time, about: handling them takes the event loop a millisecond or two. */
-  static pieceSize = 1024 * 1024
   /** Bytes written between two fsyncs: with more, appends would wait when the system writes them back. */
   static syncStep = 32 * 1024 * 1024
   /** Milliseconds that the last fsync before the switch may take. */
@@ -63,8 +62,9 @@ class Compaction {
     this.signal = signal
     this.clock = writer.clock
     this.start = blocks.start
-    /** The first block that is not copied, the first one that is not being read, and the first one that is not known to be trimmed. */
-    this.next = this.requested = this.trimmed = 0
+    this.reader = new PieceReader(blocks)
+    /** The first block that is not copied, and the first one that is not known to be trimmed. */
+    this.next = this.trimmed = 0
     /** Copied blocks of which records were deleted since. @type {Set<number>} */
     this.changed = new Set()
     /** Whether rounds are in progress, and of this one: where the log ended at its start, the work that is done, and that deletions have added. */
@@ -72,8 +72,6 @@ class Compaction {
     this.roundStart = this.done = this.added = 0
     /** The most work that the writer adds at a time. */
     this.step = Math.max(MAX_WRITE, blocks.blockSize)
-    /** What blocks are read into. @type {Buffer[][] | null} */
-    this.memory = null
     /** Why it has to end. @type {unknown} */
     this.reason = null
     /** Whether the new file has taken the log's place. */
@@ -139,7 +137,8 @@ class Compaction {
     const { blockSize, checksum } = blocks
     const headroom = factor * Math.max(MIN_HEADROOM, blocks.end - blocks.start)
     const base = this.base = Math.ceil((writer.packer.end + headroom) / blockSize) * blockSize
-    this.next = this.requested = this.trimmed = blocks.start / blockSize
+    this.reader = new PieceReader(blocks)
+    this.next = this.trimmed = blocks.start / blockSize
     this.changed.clear()
     this.copied = 0
     const { unfinished, unfinishedMap } = namesOf(path)
@@ -165,7 +164,7 @@ class Compaction {
   /** @param {number[]} numbers of blocks that were rewritten */
   rewritten (numbers) {
     for (const number of numbers) {
-      if (number >= this.requested || this.changed.has(number)) continue
+      if (number >= this.reader.requested || this.changed.has(number)) continue
       this.changed.add(number)
       this.added += REPEAT_COST
     }
@@ -246,26 +245,20 @@ class Compaction {
 
   /** @param {number} to the first block that is not to be copied */
   async copyBlocks (to) {
-    this.skipTrimmed()
-    const step = Math.max(1, Math.floor(Compaction.pieceSize / this.blocks.blockSize))
-    // one piece is read while another is written
-    const memory = this.memory ??= [this.allocate(step), this.allocate(step)]
-    let coming = this.next < to ? this.read(Math.min(step, to - this.next), memory[0]) : null
-    for (let i = 1; coming !== null; i++) {
-      const loaded = await coming
+    const { blocks, target } = this
+    for await (const piece of this.reader.upTo(to)) {
       this.mustGoOn()
-      for (const block of loaded) {
-        const offset = block.number * this.blocks.blockSize
+      for (const block of piece) {
+        const offset = block.number * blocks.blockSize
         this.next = block.number + 1
-        if (offset < this.blocks.start) continue
+        if (offset < blocks.start) continue
         if (block.error !== null) throw block.error
-        this.target.add(block.buffer, block.end, offset)
+        target.add(block.buffer, block.end, offset)
         if (this.keep !== null) await this.pauseIfLong()
       }
-      this.skipTrimmed()
-      coming = this.next < to ? this.read(Math.min(step, to - this.next), memory[i % 2]) : null
-      await this.write(loaded.length * this.blocks.blockSize)
+      await this.write(piece.length * blocks.blockSize)
     }
+    this.skipTrimmed()
   }
 
   /** Blocks that are trimmed meanwhile are not copied; of those that were, the copies are deleted. */
@@ -273,23 +266,6 @@ class Compaction {
     const first = this.blocks.start / this.blocks.blockSize
     for (; this.trimmed < Math.min(first, this.next); this.trimmed++) this.changed.add(this.trimmed)
     this.next = Math.max(this.next, first)
-  }
-
-  /** @param {number} count of blocks */
-  allocate (count) {
-    return this.blocks.bufferSizes(count).map(size => Buffer.allocUnsafeSlow(size))
-  }
-
-  /**
-   * @param {number} count of blocks
-   * @param {Buffer[]} memory
-   * @returns {Promise<import('../format/block').Block[]>} each was verified, or has an error
-   */
-  read (count, memory) {
-    const sizes = this.blocks.bufferSizes(count)
-    const buffers = sizes.map((size, i) => size === memory[i].length ? memory[i] : memory[i].subarray(0, size))
-    this.requested = this.next + count
-    return new Promise(resolve => this.blocks.load(this.next, count, { cacheShare: 0, buffers }, resolve))
   }
 
   /** `keep` may take long. */

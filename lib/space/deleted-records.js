@@ -4,27 +4,17 @@
 
 const layout = require('../format/layout')
 
-/** Bytes read at a time, if blocks are not larger. */
-const READ_SIZE = 1024 * 1024
-
 /**
  * @param {import('./compaction').Compaction} compaction
  * @returns {Promise<number | null>} number of records; null: there is a deleted one, and the rest was not read
  */
 async function countIfNoneDeleted (compaction) {
-  const { blocks } = compaction
-  const step = Math.max(1, Math.floor(READ_SIZE / blocks.blockSize))
-  const buffers = blocks.bufferSizes(step).map(size => Buffer.allocUnsafeSlow(size))
+  const { blocks, reader } = compaction
   let records = 0
-  let next = blocks.start / blocks.blockSize
-  for (; next < blocks.tail.number; next += step) {
-    const count = Math.min(step, blocks.tail.number - next)
-    /** @type {import('../format/block').Block[]} */
-    const loaded = await new Promise(resolve => blocks.load(next, count, { cacheShare: 0, buffers: count === step ? buffers : null }, resolve))
+  for await (const piece of reader.upTo(blocks.tail.number)) {
     compaction.mustGoOn()
-    for (const block of loaded) {
-      // trimmed meanwhile
-      if ((block.number + 1) * blocks.blockSize <= blocks.start) continue
+    for (const block of piece) {
+      if (block.number * blocks.blockSize < blocks.start) continue
       if (block.error !== null) throw block.error
       const found = countIn(block)
       if (found === null) return null

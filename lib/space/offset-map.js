@@ -120,31 +120,21 @@ class OffsetMap {
     this.fd = -1
   }
 
+  // By synchronous I/O, or none once it is loaded
+
   /**
    * @param {number} seq of a record before the compaction
-   * @returns {Promise<number | null>} its seq since; null: that record is gone
+   * @returns {number | null} its seq since; null: that record is gone
    */
-  async map (seq) {
-    return this.at(seq)
-  }
-
-  /**
-   * @param {number} seq from before the compaction
-   * @returns {Promise<number>} the last record that was kept at or before it; -1: there is none
-   */
-  async mapDown (seq) {
-    return this.down(seq)
-  }
-
-  // The same at once, by synchronous I/O
-
-  /** @param {number} seq */
   at (seq) {
     const run = this.runBefore(seq)
     return run !== null && seq < run.old + run.length ? run.now + seq - run.old : null
   }
 
-  /** @param {number} seq */
+  /**
+   * @param {number} seq from before the compaction
+   * @returns {number} the last record that was kept at or before it; -1: there is none
+   */
   down (seq) {
     const run = this.runBefore(seq)
     if (run === null) return -1

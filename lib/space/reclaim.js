@@ -9,9 +9,8 @@ const { callBack, promised, mustBeFunction } = require('../callbacks')
 const { isDeleted, nextPosition } = require('../format/layout')
 const { optionNames } = require('../option-names')
 const { mustBeSignal } = require('../signal')
+const { PieceReader } = require('./piece-reader')
 
-/** Bytes that are read at a time, if blocks are not larger. */
-const READ_SIZE = 1024 * 1024
 /** Empty blocks after which they are made holes before more is read. */
 const MAX_FOUND = 64
 
@@ -41,51 +40,29 @@ function checkOptions (options) {
 async function reclaim (writer, { onProgress, signal }) {
   const { blocks, file, deleter: { holes } } = writer
   const before = { ...holes.freed }
-  const { start } = blocks
-  const end = blocks.tail.number * blocks.blockSize
   // where nothing can be freed, nothing is read
   if (file.metadata !== null && file.canPunch() !== false) {
-    for await (const bytes of emptyBlocks(writer, start, end)) {
-      onProgress?.({ bytes: bytes - start, total: end - start })
+    const { start, blockSize, tail: { number: end } } = blocks
+    let found = 0
+    for await (const piece of new PieceReader(blocks).upTo(end)) {
+      const { refusal } = writer.appender
+      if (refusal !== null) throw refusal
+      for (const block of piece) {
+        if (block.error !== null || !isEmpty(block)) continue
+        if (block.isHole) holes.considerHole(block.number)
+        else holes.consider(block.number)
+        found++
+      }
+      if (found >= MAX_FOUND) {
+        await promised(cb => holes.finish(cb))
+        found = 0
+      }
+      onProgress?.({ bytes: (piece[piece.length - 1].number + 1) * blockSize - start, total: end * blockSize - start })
       if (signal?.aborted) throw signal.reason
     }
+    await promised(cb => holes.finish(cb))
   }
   return { blocks: holes.freed.blocks - before.blocks, bytes: holes.freed.bytes - before.bytes }
-}
-
-/**
- * @param {import('../write/writer').Writer} writer
- * @param {number} start of what is looked at
- * @param {number} end of it
- * @returns {AsyncGenerator<number>} how far that is done
- */
-async function * emptyBlocks (writer, start, end) {
-  const { blocks, deleter: { holes } } = writer
-  const { blockSize } = blocks
-  const step = Math.max(1, Math.floor(READ_SIZE / blockSize))
-  const last = end / blockSize
-  const memory = blocks.bufferSizes(step).map(size => Buffer.allocUnsafeSlow(size))
-  let found = 0
-  for (let first = start / blockSize; first < last; first += step) {
-    const { refusal } = writer.appender
-    if (refusal !== null) throw refusal
-    const count = Math.min(step, last - first)
-    const buffers = count === step ? memory : null
-    /** @type {import('../format/block').Block[]} */
-    const loaded = await new Promise(resolve => blocks.load(first, count, { cacheShare: 0, buffers }, resolve))
-    for (const block of loaded) {
-      if (block.error !== null || !isEmpty(block)) continue
-      if (block.isHole) holes.considerHole(block.number)
-      else holes.consider(block.number)
-      found++
-    }
-    if (found >= MAX_FOUND) {
-      await promised(cb => holes.finish(cb))
-      found = 0
-    }
-    yield (first + count) * blockSize
-  }
-  await promised(cb => holes.finish(cb))
 }
 
 /**

@@ -4,7 +4,8 @@
 
 const { CompactedFile } = require('../../lib/space/compacted-file')
 const { Compaction } = require('../../lib/space/compaction')
+const { PieceReader } = require('../../lib/space/piece-reader')
 
 CompactedFile.chunkSize = 2048
-Compaction.pieceSize = 4096
+PieceReader.pieceSize = 4096
 Compaction.syncStep = 8192

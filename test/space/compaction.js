@@ -65,11 +65,11 @@ tape('the id changes with each compaction, and the offset map leads from old seq
   const expected = new Map(kept.map(({ seq, value }) => [value, seq]))
   for (let i = 0; i < 300; i++) {
     const now = expected.get(String(i)) ?? null
-    if (await map.map(seqs[i]) !== now || await told[0].map(seqs[i]) !== now) t.fail(`record ${i} is at ${now}`)
+    if (map.at(seqs[i]) !== now || await told[0].map(seqs[i]) !== now) t.fail(`record ${i} is at ${now}`)
   }
-  t.equal(await map.mapDown(seqs[0]), -1)
-  t.equal(await map.mapDown(seqs[151]), expected.get('149'))
-  t.equal(await map.mapDown(1e15), kept.at(-1).seq)
+  t.equal(map.down(seqs[0]), -1)
+  t.equal(map.down(seqs[151]), expected.get('149'))
+  t.equal(map.down(1e15), kept.at(-1).seq)
   map.load()
   const { readSync } = fs
   fs.readSync = () => { throw new Error('EIO: made to fail') }

@@ -1,0 +1,52 @@
+'use strict'
+
+// Reads blocks of an open log once, in order, some at a time into the same memory. The next ones are read while the caller has a piece.
+
+class PieceReader {
+  /** Bytes read at a time, about: handling them takes the event loop a millisecond or two. */
+  static pieceSize = 1024 * 1024
+
+  /** @param {import('../read/block-cache').BlockCache} blocks */
+  constructor (blocks) {
+    this.blocks = blocks
+    this.step = Math.max(1, Math.floor(PieceReader.pieceSize / blocks.blockSize))
+    /** The first block that is not being read. */
+    this.requested = blocks.start / blocks.blockSize
+    /** What the next piece is read into, and the one after it. */
+    this.memory = [this.allocate(), this.allocate()]
+  }
+
+  allocate () {
+    return this.blocks.bufferSizes(this.step).map(size => Buffer.allocUnsafeSlow(size))
+  }
+
+  /**
+   * @param {number} to number of the first block that is not to be read
+   * @returns {AsyncGenerator<import('../format/block').Block[], void, void>} pieces, valid until the next one is asked for; each block was
+   *   verified, or has an error. Some may be trimmed by then
+   */
+  async * upTo (to) {
+    for (let coming = this.read(to); coming !== null;) {
+      const piece = await coming
+      coming = this.read(to)
+      yield piece
+    }
+  }
+
+  /**
+   * @param {number} to
+   * @returns {Promise<import('../format/block').Block[]> | null} null: all of it was read
+   */
+  read (to) {
+    const { blocks, memory, step } = this
+    const first = Math.max(this.requested, blocks.start / blocks.blockSize)
+    const count = Math.min(step, to - first)
+    if (count <= 0) return null
+    this.requested = first + count
+    memory.reverse()
+    const buffers = blocks.bufferSizes(count).map((size, i) => memory[0][i].subarray(0, size))
+    return new Promise(resolve => blocks.load(first, count, { cacheShare: 0, buffers }, resolve))
+  }
+}
+
+module.exports = { PieceReader }
