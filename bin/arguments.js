@@ -3,6 +3,8 @@
 // Parses and checks the values of arguments; an invalid value is a usage error. The errors
 // say what the value must be: bin/usage.js adds its name and what it is.
 
+const fs = require('fs')
+const path = require('path')
 const { InvalidArgumentError, Option } = require('commander')
 const { isCursorName } = require('../lib/cursors/cursor-name')
 const { MIN_BLOCK_SIZE, MAX_BLOCK_SIZE } = require('../lib/format/layout')
@@ -32,6 +34,17 @@ function fileName (text) {
 function fileToWrite (text) {
   if (!text.includes('\ufffd')) return fileName(text)
   throw new InvalidArgumentError('must be a name in UTF-8 without U+FFFD (rename the file)')
+}
+
+/**
+ * Not in a new folder: that would hide a mistyped path, or a disk that is not mounted.
+ * @param {string} text
+ * @returns {string} the name of a file that may be new
+ */
+function fileToCreate (text) {
+  const folder = path.dirname(fileToWrite(text))
+  if (fs.existsSync(folder)) return text
+  throw new InvalidArgumentError(`must be in a folder that exists (mkdir -p ${folder})`)
 }
 
 /**
@@ -160,4 +173,4 @@ function syncOption () {
   return choiceOption('--sync <when>', 'when to fsync', ['always', 'interval', 'never']).default('interval')
 }
 
-module.exports = { ENCODING_ALIASES, fileName, fileToWrite, bound, offset, offsets, natural, positive, blockSize, cursorName, jsonPath, jsonPaths, choiceOf, choiceOption, syncOption }
+module.exports = { ENCODING_ALIASES, fileName, fileToWrite, fileToCreate, bound, offset, offsets, natural, positive, blockSize, cursorName, jsonPath, jsonPaths, choiceOf, choiceOption, syncOption }

@@ -7,7 +7,16 @@ const { version } = require('../package.json')
 const { main } = require('./main')
 const { PACKAGES, packagedCommand } = require('./packaged')
 
-const NAMES = ['dump', 'get', 'search', 'append', 'del', 'trim', 'reclaim', 'compact', 'cursors', 'serve', 'view', 'stat', 'verify', 'repair', 'import', 'export', 'backup', 'restore', 'mirror', 'pull', 'completion']
+/** All commands, as the help lists them. */
+const GROUPS = {
+  'Read and write': ['dump', 'get', 'search', 'append', 'del', 'view'],
+  'Free space': ['trim', 'reclaim', 'compact'],
+  'Check and repair': ['stat', 'verify', 'repair'],
+  'Copy and convert': ['backup', 'restore', 'import', 'export', 'mirror', 'pull'],
+  'Several programs': ['serve', 'cursors'],
+  Other: ['completion']
+}
+const NAMES = Object.values(GROUPS).flat()
 
 const HELP = `
 Examples:
@@ -36,5 +45,6 @@ main({
   description: 'Inspects, writes and repairs block-aligned append-only logs.',
   commands: namesNeeded(process.argv[2]).map(name => name in PACKAGES ? packagedCommand(name) : require(`./commands/${name}.js`)),
   names: NAMES,
+  groups: GROUPS,
   help: HELP
 })

@@ -20,6 +20,7 @@ const WRONG_USAGE = 2
  * @property {string} [description] of a program with several commands
  * @property {CommandModule[]} commands those that may be run; a single one is the program itself
  * @property {string[]} [names] of all commands; default: those that are defined
+ * @property {Record<string, string[]>} [groups] names of commands by the heading under which the help lists them
  * @property {string} [help] examples, after the options
  */
 
@@ -48,13 +49,18 @@ function main (options) {
  * @param {Program} options
  * @returns {Command}
  */
-function programOf ({ name, version, description, commands, help }) {
+function programOf ({ name, version, description, commands, groups = {}, help }) {
   const program = new UsageCommand(name).version(version, '-V, --version', 'print the version').exitOverride()
   if (description === undefined) commands[0].define(/** @type {any} */ ({ command: () => program }))
   else {
+    // of `help`, which is made here
+    program.commandsGroup(`${Object.keys(groups).at(-1) ?? 'Commands'}:`)
     program.description(description).helpCommand('help [command]', 'print the help of a command')
     if (help !== undefined) program.addHelpText('after', helpText(help))
     for (const command of commands) command.define(program)
+    for (const [heading, names] of Object.entries(groups)) {
+      for (const command of program.commands) if (names.includes(command.name())) command.helpGroup(`${heading}:`)
+    }
   }
   return program
 }

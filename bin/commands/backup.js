@@ -4,7 +4,7 @@
 
 const fs = require('fs')
 const path = require('path')
-const { fileName, fileToWrite } = require('../arguments')
+const { fileName, fileToCreate } = require('../arguments')
 const { UserError, explain } = require('../errors')
 const { untilInterrupted } = require('../interrupts')
 const { counted, size } = require('../numbers')
@@ -31,7 +31,7 @@ function define (program) {
     .summary('copy a log while it is written, or bring its copy up to date')
     .description('Backs up a log to TARGET, which is a valid log, or brings an earlier backup there up to date.')
     .argument('<file>', 'the log', fileName)
-    .argument('<target>', 'the backup', fileToWrite)
+    .argument('<target>', 'the backup', fileToCreate)
     .option('--full', 'copy all of the log, and replace what is there')
     .addOption(jsonOption())
     .addOption(quietOption())

@@ -2,7 +2,7 @@
 
 // flumelog serve: keeps a process running that owns a shared log.
 
-const { fileToWrite, blockSize, syncOption } = require('../arguments')
+const { fileToCreate, blockSize, syncOption } = require('../arguments')
 const { codeOf, explain, reportError, reportRecovery, writeStderr } = require('../errors')
 const { untilStopped } = require('../interrupts')
 const { count, counted, size } = require('../numbers')
@@ -39,7 +39,7 @@ function define (program) {
   program.command('serve')
     .summary('own a log that other processes append to')
     .description('Keeps a log open for other processes that append to it. Creates the log if it does not exist.')
-    .argument('<file>', 'the log', fileToWrite)
+    .argument('<file>', 'the log', fileToCreate)
     .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize)
     .addOption(syncOption())
     .option('-j, --json', 'print counters every second and at exit, as lines of JSON')

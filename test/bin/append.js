@@ -31,8 +31,8 @@ test('append stores one record per line, including a last line without a newline
   t.equal(stdout + stderr, '', '--quiet says nothing')
 })
 
-test('append creates the log and missing parent directories', async (t) => {
-  const file = testFolder(t)('a/b/log')
+test('append creates the log, with the block size that is given', async (t) => {
+  const file = testFolder(t)('log')
   t.equal((await flumelog(['append', file, '--block-size', '128'], { input: 'x\n'.repeat(100) })).code, 0)
   const log = promises(FlumeLog(file, { readOnly: true }))
   await log.onReady()

@@ -104,3 +104,19 @@ test('colours are used on terminals only, and not with NO_COLOR', async (t) => {
   t.match(coloured.stderr, /^\x1b\[31mflumelog:\x1b\[0m/, 'on a terminal') // eslint-disable-line no-control-regex
   t.equal(refused.stderr, plain.stderr, 'none with NO_COLOR')
 })
+
+test('a new file in a folder that does not exist is refused, and no folder is created', async (t) => {
+  const name = testFolder(t)
+  await flumelog(['append', 'log'], { cwd: name('.'), input: 'one\n' })
+  for (const args of [['append', 'typo/x/new'], ['serve', 'typo/x/new'], ['backup', 'log', 'typo/x/new'], ['restore', 'log', 'typo/x/new'], ['import', 'log', 'typo/x/new'], ['export', 'log', 'typo/x/new', '--to', 'ndjson'], ['pull', 'nats://127.0.0.1:1/s', 'typo/x/new']]) {
+    refuses(t, await flumelog(args, { cwd: name('.') }), 2, /must be in a folder that exists \(mkdir -p typo\/x\), not 'typo\/x\/new'/, args[0])
+    t.notOk(fs.existsSync(name('typo')))
+  }
+})
+
+test('the help lists all commands in groups', async (t) => {
+  const { stdout } = await flumelog(['--help'])
+  const headings = [...stdout.matchAll(/^(\w.*):$/gm)].map(([, heading]) => heading)
+  t.deepEqual(headings, ['Options', 'Read and write', 'Free space', 'Check and repair', 'Copy and convert', 'Several programs', 'Other', 'Examples'])
+  t.match(stdout, /^Other:\n {2}completion .*\n {2}help /m)
+})

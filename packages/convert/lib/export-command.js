@@ -2,7 +2,7 @@
 
 // flumelog export: writes the records of a log to a file of another format.
 
-const { choiceOption, codeOf, counted, explain, fileName, fileToWrite, helpText, jsonOption, jsonPaths, missingNote, printResult, quietOption, size, untilInterrupted, UserError, VERIFY, withProgress, writeStderr } = require('flumelog-random-access-file/command')
+const { choiceOption, codeOf, counted, explain, fileName, fileToCreate, helpText, jsonOption, jsonPaths, missingNote, printResult, quietOption, size, untilInterrupted, UserError, VERIFY, withProgress, writeStderr } = require('flumelog-random-access-file/command')
 const { exportLog } = require('..')
 const { NAMES } = require('./formats')
 
@@ -24,7 +24,7 @@ function define (program) {
     .summary('write the records to a file of another format')
     .description('Exports a log to JSON lines, CSV, or the file of another log.')
     .argument('<file>', 'the log', fileName)
-    .argument('[target]', 'the file to write; default: FILE.FORMAT', fileToWrite)
+    .argument('[target]', 'the file to write; default: FILE.FORMAT', fileToCreate)
     .addOption(choiceOption('--to <format>', 'format of the file', NAMES).makeOptionMandatory())
     .option('--fields <paths>', 'columns of csv: paths separated by commas, such as at,value.author', jsonPaths)
     .addOption(jsonOption())

@@ -2,7 +2,7 @@
 
 // flumelog import: makes a log of the file of another log, or of lines.
 
-const { blockSize, choiceOption, counted, explain, fileName, fileToWrite, helpText, jsonOption, paint, printResult, quietOption, shownOn, size, untilInterrupted, UserError, withProgress } = require('flumelog-random-access-file/command')
+const { blockSize, choiceOption, counted, explain, fileName, fileToCreate, helpText, jsonOption, paint, printResult, quietOption, shownOn, size, untilInterrupted, UserError, withProgress } = require('flumelog-random-access-file/command')
 const { importLog } = require('..')
 const { NAMES } = require('./formats')
 const { ImportMap } = require('./import-map')
@@ -28,7 +28,7 @@ function define (program) {
     .summary('import the file of another log, JSON lines or CSV')
     .description('Imports the file of another log, JSON lines, or CSV into a new log.')
     .argument('<old>', 'the file to import', fileName)
-    .argument('<new>', 'the new log', fileToWrite)
+    .argument('<new>', 'the new log', fileToCreate)
     .addOption(choiceOption('--from <format>', 'format of the old file; default: it is detected', NAMES))
     .option('--keep-deleted', 'keep deleted records as deleted ones of the same size; default: they are left out')
     .option('--skip', 'put what cannot be stored into NEW.skipped')

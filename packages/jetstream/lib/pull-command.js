@@ -2,7 +2,7 @@
 
 // flumelog pull: keeps a log in a file equal to a stream of NATS JetStream.
 
-const { blockSize, close, count, counted, duration, explain, fileName, fileToWrite, helpText, jsonOption, openToWrite, printResult, quietOption, rateOf, reportRecovery, size, statusLine, untilInterrupted, untilStopped, UserError, writeStderr } = require('flumelog-random-access-file/command')
+const { blockSize, close, count, counted, duration, explain, fileName, fileToCreate, helpText, jsonOption, openToWrite, printResult, quietOption, rateOf, reportRecovery, size, statusLine, untilInterrupted, untilStopped, UserError, writeStderr } = require('flumelog-random-access-file/command')
 const { streamUrl } = require('./stream-url')
 
 /**
@@ -26,7 +26,7 @@ function define (program) {
     .summary('keep a copy of a stream of NATS JetStream')
     .description('Copies a stream of NATS JetStream into a log, and follows it. Creates the log if it does not exist.')
     .argument('<stream>', 'the stream, nats://HOST/STREAM', streamUrl)
-    .argument('<file>', 'the log', fileToWrite)
+    .argument('<file>', 'the log', fileToCreate)
     .option('--no-live', 'end when the log equals the stream')
     .option('--creds <file>', 'credentials of a NATS user', fileName)
     .option('--large', 'store messages that do not fit into a block in chunks')
