@@ -3,7 +3,7 @@
 // bipf, the binary format of ssb-db2, to be shown. Each value starts with a varint: its length, and in the lowest three bits
 // its type.
 
-const { BytesReader, emptyObject, keyOf, bytesText, finite } = require('./bytes-reader')
+const { BytesReader, objectOf, bytesText, finite } = require('./bytes-reader')
 
 const STRING = 0
 const BUFFER = 1
@@ -23,8 +23,8 @@ class BipfReader extends BytesReader {
       case BUFFER: return bytesText(this.take(length))
       case INT: return this.int(length)
       case DOUBLE: return this.double(length)
-      case ARRAY: return this.nested(() => this.array(length))
-      case OBJECT: return this.nested(() => this.map(length))
+      case ARRAY: return this.itemsIn(length)
+      case OBJECT: return objectOf(this.itemsIn(length))
       case BOOLNULL: return this.boolnull(length)
       default: throw new RangeError('no such type')
     }
@@ -61,48 +61,13 @@ class BipfReader extends BytesReader {
     return byte === 2 ? 'undefined' : byte === 1
   }
 
-  /** @param {number} length */
-  array (length) {
-    const end = this.endOf(length)
-    const items = []
-    while (this.position < end) items.push(this.value())
-    this.mustBeAt(end)
+  /** @param {number} length in bytes */
+  itemsIn (length) {
+    const end = this.position + this.countOf(length)
+    const items = this.itemsWhile(() => this.position < end)
+    if (this.position !== end) throw new RangeError('an item is longer than what it is in')
     return items
   }
-
-  /** @param {number} length */
-  map (length) {
-    const end = this.endOf(length)
-    const object = emptyObject()
-    while (this.position < end) {
-      const key = keyOf(this.value())
-      object[key] = this.value()
-    }
-    this.mustBeAt(end)
-    return object
-  }
-
-  /** @param {number} length */
-  endOf (length) {
-    return this.position + this.countOf(length)
-  }
-
-  /** @param {number} end */
-  mustBeAt (end) {
-    if (this.position !== end) throw new RangeError('an item is longer than what it is in')
-  }
 }
 
-/**
- * @param {Buffer} data
- * @returns {any} of what JSON can have
- * @throws if it is not one whole value
- */
-function decodeBipf (data) {
-  const reader = new BipfReader(data)
-  const value = reader.value()
-  reader.mustBeAtEnd()
-  return value
-}
-
-module.exports = { decodeBipf }
+module.exports = { BipfReader }

@@ -6,13 +6,32 @@
 /** Levels of nesting that a viewer shows; more are taken for something else. */
 const MAX_DEPTH = 200
 
+/** @abstract */
 class BytesReader {
+  /**
+   * @param {Buffer} bytes
+   * @returns {any} of what JSON can have
+   * @throws if they are not one whole value
+   */
+  static decode (bytes) {
+    const reader = new this(bytes)
+    const value = reader.value()
+    if (reader.position !== bytes.length) throw new RangeError(`${bytes.length - reader.position} bytes follow`)
+    return value
+  }
+
   /** @param {Buffer} bytes */
   constructor (bytes) {
     this.bytes = bytes
     this.position = 0
     this.depth = 0
   }
+
+  /**
+   * @abstract
+   * @returns {any} the value that starts here
+   */
+  value () {}
 
   /**
    * @param {number} length
@@ -60,62 +79,39 @@ class BytesReader {
   }
 
   /**
-   * @template T
-   * @param {() => T} read
-   * @returns {T}
+   * @param {() => boolean} hasMore
+   * @returns {any[]} an array that grows with what is there: hostile bytes can have many counts within each other
    */
-  nested (read) {
+  itemsWhile (hasMore) {
     if (++this.depth > MAX_DEPTH) throw new RangeError('it is nested too deeply')
-    const value = read()
-    this.depth--
-    return value
-  }
-
-  /**
-   * @template T
-   * @param {number} count
-   * @param {() => T} read
-   * @returns {T[]} an array that grows with what is there: hostile bytes can have many counts within each other
-   */
-  items (count, read) {
     const items = []
-    for (let i = 0; i < count; i++) items.push(read())
+    while (hasMore()) items.push(this.value())
+    this.depth--
     return items
   }
 
-  /**
-   * @param {number} count
-   * @param {() => unknown} readKey
-   * @param {() => unknown} readValue
-   * @returns {Record<string, unknown>}
-   */
-  object (count, readKey, readValue) {
-    const object = emptyObject()
-    for (let i = 0; i < count; i++) {
-      const key = keyOf(readKey())
-      object[key] = readValue()
-    }
-    return object
-  }
-
-  mustBeAtEnd () {
-    if (this.position !== this.bytes.length) throw new RangeError(`${this.bytes.length - this.position} bytes follow`)
+  /** @param {number | bigint} count */
+  items (count) {
+    let left = this.countOf(count)
+    return this.itemsWhile(() => left-- > 0)
   }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** @returns {Record<string, unknown>} without a prototype: `__proto__` is a key like any other */
-function emptyObject () {
-  return Object.create(null)
-}
-
 /**
- * @param {unknown} key
- * @returns {string} JSON has no other keys
+ * @param {unknown[]} items a key, its value, and so on
+ * @returns {Record<string, unknown>} without a prototype: `__proto__` is a key like any other
  */
-function keyOf (key) {
-  return typeof key === 'string' ? key : JSON.stringify(key) ?? String(key)
+function objectOf (items) {
+  if (items.length % 2 === 1) throw new RangeError('a key has no value')
+  const object = Object.create(null)
+  for (let i = 0; i < items.length; i += 2) {
+    const key = items[i]
+    // JSON has no keys but text
+    object[typeof key === 'string' ? key : JSON.stringify(key) ?? String(key)] = items[i + 1]
+  }
+  return object
 }
 
 /**
@@ -143,4 +139,4 @@ function finite (number) {
   return Number.isFinite(number) ? number : String(number)
 }
 
-module.exports = { BytesReader, emptyObject, keyOf, numberOf, bytesText, finite }
+module.exports = { BytesReader, objectOf, numberOf, bytesText, finite }

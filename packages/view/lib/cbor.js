@@ -2,7 +2,7 @@
 
 // CBOR (RFC 8949), to be shown.
 
-const { BytesReader, emptyObject, keyOf, numberOf, bytesText, finite } = require('./bytes-reader')
+const { BytesReader, objectOf, numberOf, bytesText, finite } = require('./bytes-reader')
 
 /** Major types. */
 const UNSIGNED = 0
@@ -35,8 +35,8 @@ class CborReader extends BytesReader {
       case NEGATIVE: return numberOf(-1n - argument)
       case BYTES: return bytesText(this.take(this.countOf(argument)))
       case TEXT: return this.text(this.countOf(argument))
-      case ARRAY: return this.nested(() => this.items(this.countOf(argument), () => this.value()))
-      case MAP: return this.nested(() => this.object(this.countOf(argument), () => this.value(), () => this.value()))
+      case ARRAY: return this.items(argument)
+      case MAP: return objectOf(this.items(2n * argument))
       default: return this.tagged(argument)
     }
   }
@@ -54,19 +54,11 @@ class CborReader extends BytesReader {
   /** @param {number} type */
   indefinite (type) {
     if (type !== BYTES && type !== TEXT && type !== ARRAY && type !== MAP) throw new RangeError('no such length')
-    return this.nested(() => {
-      /** @type {any[]} */
-      const items = []
-      while (this.bytes[this.position] !== BREAK) items.push(this.value())
-      this.skip(1)
-      if (type === ARRAY) return items
-      if (type === TEXT) return items.join('')
-      if (type === BYTES) return `h'${items.map(part => String(part).slice(2, -1)).join('')}'`
-      if (items.length % 2 === 1) throw new RangeError('a key has no value')
-      const object = emptyObject()
-      for (let i = 0; i < items.length; i += 2) object[keyOf(items[i])] = items[i + 1]
-      return object
-    })
+    const items = this.itemsWhile(() => this.bytes[this.position] !== BREAK)
+    this.skip(1)
+    if (type === ARRAY) return items
+    if (type === MAP) return objectOf(items)
+    return type === TEXT ? items.join('') : `h'${items.map(part => String(part).slice(2, -1)).join('')}'`
   }
 
   /** @param {bigint} tag */
@@ -78,7 +70,7 @@ class CborReader extends BytesReader {
       const magnitude = BigInt(`0x0${content.slice(2, -1)}`)
       return numberOf(number === POSITIVE_BIGNUM ? magnitude : -1n - magnitude)
     }
-    const content = this.nested(() => this.value())
+    const [content] = this.items(1)
     return PLAIN_TAGS.includes(number) ? content : { tag: numberOf(tag), value: content }
   }
 
@@ -109,16 +101,4 @@ function halfFloat (bits) {
   return sign * (exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15))
 }
 
-/**
- * @param {Buffer} data
- * @returns {any} of what JSON can have
- * @throws if it is not one whole value
- */
-function decodeCbor (data) {
-  const reader = new CborReader(data)
-  const value = reader.value()
-  reader.mustBeAtEnd()
-  return value
-}
-
-module.exports = { decodeCbor }
+module.exports = { CborReader }

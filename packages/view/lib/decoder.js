@@ -10,11 +10,11 @@ const errors = require('./errors')
 const { closedStart } = require('./json-start')
 const { timeIn } = require('./times')
 
-/** Binary formats are loaded when they are tried. @type {Record<string, () => (data: Buffer) => any>} */
+/** Readers of binary formats, which are loaded when they are tried. @type {Record<string, () => typeof import('./bytes-reader').BytesReader>} */
 const BINARY = {
-  bipf: () => require('./bipf').decodeBipf,
-  cbor: () => require('./cbor').decodeCbor,
-  msgpack: () => require('./msgpack').decodeMessagePack
+  bipf: () => require('./bipf').BipfReader,
+  cbor: () => require('./cbor').CborReader,
+  msgpack: () => require('./msgpack').MessagePackReader
 }
 /** Another name of `utf8`, which was the only one. */
 const TEXT = 'text'
@@ -82,7 +82,7 @@ class Decoder {
     if (encoding === 'hex') return { kind: 'hex' }
     if (encoding === CODEC) return this.byCodec(data) ?? plain(data)
     if (encoding in BINARY) {
-      const value = attempt(() => BINARY[/** @type {string} */ (encoding)]()(data))
+      const value = attempt(() => BINARY[/** @type {string} */ (encoding)]().decode(data))
       return value === undefined ? plain(data) : { kind: encoding, value, json: JSON.stringify(value) }
     }
     const decoded = plain(data)
@@ -199,14 +199,14 @@ function encodingOf (samples) {
 }
 
 /**
- * @param {(data: Buffer) => any} decode
+ * @param {typeof import('./bytes-reader').BytesReader} Reader
  * @param {Buffer[]} samples
  * @returns {number} short bytes are a value in any of these formats by chance; objects are not
  */
-function scoreOf (decode, samples) {
+function scoreOf (Reader, samples) {
   let score = 0
   for (const data of samples) {
-    const value = attempt(() => decode(data))
+    const value = attempt(() => Reader.decode(data))
     if (value !== undefined) score += Array.isArray(value) ? 1 : isStructured(value) ? 2 : data.length > 8 ? 1 : 0.1
   }
   return score

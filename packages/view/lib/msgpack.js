@@ -2,7 +2,7 @@
 
 // MessagePack, to be shown.
 
-const { BytesReader, bytesText, finite } = require('./bytes-reader')
+const { BytesReader, objectOf, bytesText, finite } = require('./bytes-reader')
 
 /** Of extensions: a point in time. */
 const TIMESTAMP = -1
@@ -12,8 +12,8 @@ class MessagePackReader extends BytesReader {
   value () {
     const first = this.byte()
     if (first < 0x80) return first
-    if (first < 0x90) return this.map(first & 15)
-    if (first < 0xa0) return this.array(first & 15)
+    if (first < 0x90) return objectOf(this.items(2 * (first & 15)))
+    if (first < 0xa0) return this.items(first & 15)
     if (first < 0xc0) return this.text(first & 31)
     if (first >= 0xe0) return first - 256
     switch (first) {
@@ -28,8 +28,8 @@ class MessagePackReader extends BytesReader {
       case 0xd0: case 0xd1: case 0xd2: case 0xd3: return this.signed(2 ** (first - 0xd0))
       case 0xd4: case 0xd5: case 0xd6: case 0xd7: case 0xd8: return this.extension(2 ** (first - 0xd4))
       case 0xd9: case 0xda: case 0xdb: return this.text(this.length(first - 0xd9))
-      case 0xdc: case 0xdd: return this.array(this.length(first - 0xdb))
-      case 0xde: case 0xdf: return this.map(this.length(first - 0xdd))
+      case 0xdc: case 0xdd: return this.items(this.length(first - 0xdb))
+      case 0xde: case 0xdf: return objectOf(this.items(2 * this.length(first - 0xdd)))
       default: throw new RangeError('no such type')
     }
   }
@@ -40,16 +40,6 @@ class MessagePackReader extends BytesReader {
    */
   length (power) {
     return Number(this.unsigned(2 ** power))
-  }
-
-  /** @param {number} count */
-  array (count) {
-    return this.nested(() => this.items(this.countOf(count), () => this.value()))
-  }
-
-  /** @param {number} count */
-  map (count) {
-    return this.nested(() => this.object(this.countOf(count), () => this.value(), () => this.value()))
   }
 
   /** @param {number} length */
@@ -75,16 +65,4 @@ function timeText (data) {
   return new Date(seconds * 1000 + nanoseconds / 1e6).toISOString()
 }
 
-/**
- * @param {Buffer} data
- * @returns {any} of what JSON can have
- * @throws if it is not one whole value
- */
-function decodeMessagePack (data) {
-  const reader = new MessagePackReader(data)
-  const value = reader.value()
-  reader.mustBeAtEnd()
-  return value
-}
-
-module.exports = { decodeMessagePack }
+module.exports = { MessagePackReader }
