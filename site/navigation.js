@@ -2,11 +2,11 @@
 
 import { pagesIn, read } from './pages.js'
 
-const GUARANTEES = ['docs/reliability.md', 'docs/processes.md', 'docs/speed.md', 'docs/comparison.md']
+const GUARANTEES = ['docs/reliability.md', 'docs/processes.md', 'docs/testing.md', 'docs/speed.md', 'docs/comparison.md']
 const INTERNALS = ['docs/architecture.md', 'format.md', 'docs/protocol.md', 'packages/jetstream/design.md']
-const guides = pagesIn('docs/guides')
+const guides = ['event-store', 'job-queue', 'write-ahead-log', 'retention', 'backups', 'moving', 'operating'].map(name => `docs/guides/${name}.md`)
 /** New pages in docs/ are shown here until they are listed elsewhere. */
-const reference = [...new Set(['docs/api.md', 'docs/modern.md', 'docs/command-line.md', ...pagesIn('docs')])].filter(page => ![...GUARANTEES, ...INTERNALS, ...guides].includes(page))
+const reference = [...new Set(['docs/api.md', 'docs/command-line.md', ...pagesIn('docs')])].filter(page => ![...GUARANTEES, ...INTERNALS, ...guides].includes(page))
 const packages = pagesIn('packages').filter(page => page.endsWith('README.md'))
 
 /** @type {Array<[string, string[], boolean?]>} text, pages, whether it starts collapsed */

@@ -29,17 +29,6 @@ tape('flumedb-views: both views reflect the log, also in later runs', async (t) 
   t.deepEqual(twice.slice(1).map(line => line.split(',')[0]), ['250 to grace', '250 to grace', '100 to ada', '100 to ada', '75 to mary', '75 to mary'])
 })
 
-tape('job-queue: a worker resumes after the last job done', async (t) => {
-  const folder = testFolder(t)
-  t.deepEqual(await run(t, folder, 'job-queue.js'), ['job 0: wash', 'job 19: rinse', 'job 39: dry'])
-  t.deepEqual(await run(t, folder, 'job-queue.js', folder('jobs')), ['job 0: wash', 'job 19: rinse', 'job 39: dry'])
-  t.deepEqual(await run(t, folder, 'job-queue.js', folder('jobs')), ['job 57: iron', 'job 76: fold', 'job 95: wash'])
-  t.deepEqual((await recordsOf(folder('jobs'))).length, 10)
-  const jobs = await open(folder('jobs'), { readOnly: true })
-  t.deepEqual(await jobs.cursors(), [{ name: 'worker', seq: 95, held: false }])
-  await jobs.close()
-})
-
 tape('tail: it prints what another process appends, as it is appended', async (t) => {
   const folder = testFolder(t)
   const lines = [1, 2, 3, 4, 5].map(n => `${(n - 1) * 26} { n: ${n}, isLast: ${n === 5} }`)
@@ -118,14 +107,6 @@ tape('bipf: the records that match are found', async (t) => {
   t.deepEqual(await run(t, folder, 'bipf.js'), once)
   t.deepEqual(await run(t, folder, 'bipf.js', folder('log')), once)
   t.deepEqual(await run(t, folder, 'bipf.js', folder('log')), [...once, '5 to ada, at 77', '65 to ada, at 129'], 'those of earlier runs, too')
-})
-
-tape('counter: it is computed from all events, including those of earlier runs', async (t) => {
-  const folder = testFolder(t)
-  const first = ['the counter was at 0', 'it is at 1, and was at 42 before it was reset']
-  t.deepEqual(await run(t, folder, 'counter.js'), first)
-  t.deepEqual(await run(t, folder, 'counter.js', folder('log')), first)
-  t.deepEqual(await run(t, folder, 'counter.js', folder('log')), ['the counter was at 1', 'it is at 1, and was at 43 before it was reset'])
 })
 
 tape('every example is tested', (t) => {

@@ -2,26 +2,28 @@
 
 // What a newcomer reads and pastes: the package is packed and installed in an empty project, with no
 // other packages than those that the page names, and each example of its pages is run there.
-// `node test/package/pages.js --write` updates the output of the commands in README.md.
+// The guides are followed step by step by guides.js.
 
 const fs = require('fs')
 const path = require('path')
 const { spawnSync } = require('child_process')
 const tape = require('tape')
+const ts = require('typescript')
 const { ROOT, name, packed, install } = require('../helpers/installed')
-const { examplesIn, withOutputs } = require('../helpers/examples')
 const { processFolder } = require('../helpers/folder')
 const { exports: entries, scripts } = require('../../package.json')
 
 /** Which test runs the code in each language; `null`: it is no code. */
 const RUN_BY = {
   js: 'package/pages.js',
-  mjs: 'package/pages.js',
+  mjs: 'package/pages.js', // in guides, as everything there: package/guides.js
   sh: 'package/pages.js',
-  console: 'package/pages.js', // those of docs/command-line.md: bin/docs.js
-  ts: 'package/types.js',
+  console: 'package/guides.js', // those of docs/command-line.md: bin/docs.js
+  diff: 'package/guides.js',
+  ts: 'package/pages.js', // compiled by package/types.js
   hex: 'format/page.js', // and sharing/journal-entries.js
   mermaid: null,
+  ini: null, // a unit of systemd
   text: null // grammars, file names; bundling: package/bundle.js; on docs/command-line.md programs that run until Ctrl-C; on docs/speed.md benchmarks, which take minutes
 }
 
@@ -32,15 +34,17 @@ const projects = new Map()
 const pagesIn = (/** @type {string} */ folder) => fs.readdirSync(path.join(ROOT, folder)).filter(file => file.endsWith('.md')).map(file => path.posix.join(folder, file))
 /** Pages for users of the core; the examples of packages are run by their tests. */
 const documented = ['.', 'docs'].flatMap(pagesIn).filter(page => page !== 'CONTRIBUTING.md')
+const guides = pagesIn('docs/guides')
 /** Also those for its developers. */
-const pages = [...documented, 'CONTRIBUTING.md', ...['bench', ...fs.readdirSync(path.join(ROOT, 'packages')).map(name => `packages/${name}`)]
+const pages = [...documented, ...guides, 'CONTRIBUTING.md', ...['bench', ...fs.readdirSync(path.join(ROOT, 'packages')).map(name => `packages/${name}`)]
   .flatMap(pagesIn)]
 const read = (/** @type {string} */ page) => fs.readFileSync(path.join(ROOT, page), 'utf8')
 
 tape('README starts with how to install the package, and a program that needs no other and can be run again', (t) => {
   const [first, second] = blocksOf(read('README.md'))
-  t.equal(first.code, 'npm ci --ignore-scripts\nnpm pack\n')
-  t.ok(read('README.md').includes(`npm install ../path/to/${path.basename(tarball)}`), 'the tarball has this name')
+  const commands = first.code.split('\n').map(line => line.replace(/ *(?<=\S *)# .*/, '')).filter(line => line !== '' && !line.startsWith('#'))
+  t.deepEqual(commands.slice(0, 2), ['npm ci --ignore-scripts', 'npm pack'])
+  t.equal(commands[2], `npm install ../path/to/${path.basename(tarball)}`, 'the tarball has this name')
   t.equal(second.language, 'mjs')
   const project = folderIn(projectWith([]))
   fs.writeFileSync(path.join(project, 'orders.mjs'), second.code)
@@ -69,12 +73,17 @@ for (const page of documented) {
   }
 }
 
-tape('the commands in README print what it says', (t) => {
-  const project = folderIn(projectWith([]))
-  const run = (/** @type {string} */ command) => start(project, 'bash', ['-c', `exec 2>&1; ${command}`]).stdout
-  if (process.argv.includes('--write')) fs.writeFileSync(path.join(ROOT, 'README.md'), withOutputs(read('README.md'), run))
-  const withoutTimes = (/** @type {string} */ text) => text.replace(/in \d+\.\d\d s, [\d,]+ records\/s/g, 'in N s, N records/s')
-  for (const { command, output } of examplesIn(read('README.md'))) t.equal(withoutTimes(run(command)), withoutTimes(output), command)
+tape('the programs in TypeScript print what their comments say', (t) => {
+  const programs = documented.flatMap(page => blocksOf(read(page))).filter(({ language }) => language === 'ts')
+  t.ok(programs.length > 0)
+  for (const { code } of programs) {
+    const folder = folderIn(projectWith([]))
+    const { outputText } = ts.transpileModule(code, { compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 } })
+    fs.writeFileSync(path.join(folder, 'program.mjs'), outputText)
+    const { stdout, stderr } = start(folder, process.execPath, ['program.mjs'])
+    t.ok(saidIn(code).length > 0, 'they say something')
+    t.deepEqual(stdout.split('\n').slice(0, -1), saidIn(code), stderr)
+  }
   t.end()
 })
 
@@ -112,12 +121,12 @@ tape('every entry point has an example', (t) => {
 })
 
 tape('every code block is run by a test, or is no code', (t) => {
-  for (const page of documented) {
+  for (const page of [...documented, ...guides]) {
     const text = read(page)
     const others = blocksOf(text).filter(({ language }) => !(language in RUN_BY)).map(({ language, line }) => `${language} in line ${line}`)
     t.deepEqual(others, [], `${page} has only languages that are known`)
     t.notOk(/\n\n {4}\S/.test(text.replace(/^```[^]*?^```$/gm, '')), 'and no block without one')
-    for (const { code } of blocksOf(text).filter(({ language }) => language === 'sh')) t.match(code, /^(npm (install|ci|test|run|pack)\b.*\n)+$/, 'sh: npm alone')
+    for (const { code } of blocksOf(text).filter(({ language }) => language === 'sh')) t.match(code, /^((# )?npm (install|ci|test|run|pack)\b.*\n)+$/, 'sh: npm alone')
   }
   t.end()
 })
@@ -148,12 +157,17 @@ tape('every script and every test file that a page names exists', (t) => {
   t.end()
 })
 
-tape('every page in docs/ can be reached from README, and every example from docs/modern.md', (t) => {
+tape('README links every page in docs/, and pages link every example', (t) => {
   const linksOf = (/** @type {string} */ page) => [...read(page).matchAll(/\]\(([^)#\s]+)/g)].map(match => path.posix.join(path.posix.dirname(page), match[1]))
   const pageLinks = linksOf('README.md')
-  t.deepEqual(fs.readdirSync(path.join(ROOT, 'docs')).filter(file => file.endsWith('.md') && !pageLinks.includes(`docs/${file}`)), [])
-  const exampleLinks = linksOf('docs/modern.md')
-  t.deepEqual(fs.readdirSync(path.join(ROOT, 'examples')).filter(file => !exampleLinks.includes(`examples/${file}`)), [])
+  t.deepEqual([...pagesIn('docs'), ...guides].filter(page => !pageLinks.includes(page)), [])
+  const links = [...documented, ...guides].flatMap(linksOf)
+  t.deepEqual(fs.readdirSync(path.join(ROOT, 'examples')).filter(file => !links.includes(`examples/${file}`)), [])
+  t.end()
+})
+
+tape('the guarantees are on a page of at most 1,500 words', (t) => {
+  t.ok(read('docs/reliability.md').split(/\s+/).length <= 1500)
   t.end()
 })
 

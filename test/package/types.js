@@ -135,7 +135,7 @@ tape('the programs use every member of the log, and of its wrappers', async (t) 
   t.deepEqual(settings.filter(name => !new RegExp(`\\b${name}\\b`).test(program('log.cts'))), [], 'every option')
 })
 
-/** Makes a project in which the package is installed, with the programs of test/types and that of docs/modern.md. */
+/** Makes a project in which the package is installed, with the programs of test/types and that of docs/api.md. */
 function install () {
   fs.mkdirSync(installed, { recursive: true })
   execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'])
@@ -144,5 +144,5 @@ function install () {
     fs.symlinkSync(path.join(ROOT, 'node_modules', module), path.join(project, 'node_modules', module), 'junction')
   }
   fs.cpSync(PROGRAMS, project, { recursive: true })
-  fs.writeFileSync(path.join(project, 'page.mts'), /^```ts\n(.*?)^```/ms.exec(fs.readFileSync(path.join(ROOT, 'docs', 'modern.md'), 'utf8'))[1])
+  fs.writeFileSync(path.join(project, 'page.mts'), /^```ts\n(.*?)^```/ms.exec(fs.readFileSync(path.join(ROOT, 'docs', 'api.md'), 'utf8'))[1])
 }

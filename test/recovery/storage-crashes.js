@@ -1,7 +1,7 @@
 'use strict'
 
 // Random appends, deletions, trims and syncs of a log on a random-access-storage, which has no recovery point; at a random moment the power
-// goes, or the process is killed: what was synced stays, but for what docs/reliability.md excuses there.
+// goes, or the process is killed: what was synced stays, but for what docs/api.md excuses there.
 //
 //     node test/recovery/storage-crashes.js [--crashes 150] [--seed 1]
 
