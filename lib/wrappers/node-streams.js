@@ -53,7 +53,10 @@ class ReadStream extends Readable {
 
   /** @param {any} record */
   pushRecord (record) {
-    if (record === null) return this.destroy(errors.invalid('a Node.js stream cannot contain null; read it with seqs'))
+    if (record === null) {
+      this.destroy(errors.invalid('a Node.js stream cannot contain null; read it with seqs'))
+      return
+    }
     // `push` may call `_read`, which asks for more
     this.sink.paused = true
     // a listener that throws has got its record
