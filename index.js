@@ -5,6 +5,11 @@
 
 // Opens a log.
 
+const fs = require('fs')
+
+/** @type {((file: any, options: any) => any) | undefined} */
+let openLog
+
 /**
  * @typedef {import('./lib/types').Stats} Stats
  * @typedef {import('./lib/types').Cut} Cut
@@ -87,8 +92,16 @@
  * @returns {Log<any>}
  */
 function FlumeLog (file, options = {}) {
-  // loaded with the first log, since it takes most of the time of a `require`
-  return require('./lib/open-log').openLog(file, options)
+  openLog ??= load()
+  return openLog(file, options)
+}
+
+/** With the first log, since it takes most of the time of a `require`. */
+function load () {
+  // In Node.js, realpath stops early if the last file of which the status was read is a pipe or a socket, such as standard input. What is required
+  // through a symbolic link, as pnpm installs packages, would not find its own dependencies.
+  fs.statSync(__filename, { throwIfNoEntry: false })
+  return require('./lib/open-log').openLog
 }
 
 module.exports = FlumeLog
