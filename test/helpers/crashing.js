@@ -28,7 +28,7 @@ const LAST = ['open', 'size', 'write', 'truncate', 'punch', 'sync', 'close']
 class Crashing {
   /**
    * @param {number} seed
-   * @param {{ [what: string]: number }} counts what docs/reliability.md excuses is counted as `excused`, and ends the run
+   * @param {{ [what: string]: number }} counts what docs/api.md excuses is counted as `excused`, and ends the run
    */
   constructor (seed, counts) {
     /** What a power cut has left is excused. */
