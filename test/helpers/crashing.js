@@ -94,7 +94,7 @@ class Crashing {
 
   /** @param {number} most crashes in all */
   async run (most) {
-    for (let n = 0; n < CRASHES_PER_DISK && !this.isExcused && this.disk.get('log').bytes.length < MAX_SIZE && (this.counts.crashes ?? 0) < most; n++) {
+    for (let n = 0; n < CRASHES_PER_DISK && !this.isExcused && this.disk.get('log').length < MAX_SIZE && (this.counts.crashes ?? 0) < most; n++) {
       await this.simulation.run(this.untilCrash())
       this.check()
       this.crash()

@@ -3,11 +3,15 @@
 // A file on a simulated disk: every version of each page, and of the length, since
 // the last fsync. After a power cut each comes back as one of its versions.
 
+/** Bytes that are stored together; where nothing was written, nothing is stored. */
+const CHUNK = 4096
+
 class DiskFile {
   constructor (bytes = Buffer.alloc(0)) {
-    this.bytes = bytes
-    /** the bytes, and zeros behind them */
-    this.room = bytes
+    this.length = bytes.length
+    /** Number -> bytes. @type {Map<number, Buffer>} */
+    this.chunks = new Map()
+    this.put(0, bytes)
     /** how often the file was changed */
     this.version = 0
     /** page number -> what it was since the last sync, the synced one first, each with its version */
@@ -19,9 +23,39 @@ class DiskFile {
     this.isBroken = false
   }
 
+  /** All of it. */
+  get bytes () {
+    return this.read(0, this.length)
+  }
+
+  /** @returns {Buffer} a copy of what is there; shorter at the end */
+  read (offset, size) {
+    const end = Math.min(this.length, offset + size)
+    const bytes = Buffer.alloc(Math.max(0, end - offset))
+    this.copyTo(bytes, offset, end)
+    return bytes
+  }
+
+  copyTo (bytes, offset, end) {
+    for (let number = Math.floor(offset / CHUNK); number * CHUNK < end; number++) {
+      const start = number * CHUNK
+      this.chunks.get(number)?.copy(bytes, Math.max(0, start - offset), Math.max(0, offset - start), Math.min(CHUNK, end - start))
+    }
+  }
+
+  put (offset, data) {
+    const end = offset + data.length
+    for (let at = offset; at < end;) {
+      const number = Math.floor(at / CHUNK)
+      let chunk = this.chunks.get(number)
+      if (chunk === undefined) this.chunks.set(number, chunk = Buffer.alloc(CHUNK))
+      at += data.copy(chunk, at - number * CHUNK, at - offset)
+    }
+  }
+
   page (number, pageSize) {
     const page = Buffer.alloc(pageSize)
-    this.bytes.subarray(number * pageSize, (number + 1) * pageSize).copy(page)
+    this.copyTo(page, number * pageSize, Math.min(this.length, (number + 1) * pageSize))
     return page
   }
 
@@ -34,36 +68,32 @@ class DiskFile {
     apply()
     const version = ++this.version
     for (let number = first; number <= last; number++) this.pages.get(number).push({ version, value: this.page(number, pageSize) })
-    this.lengths.push({ version, value: this.bytes.length })
+    this.lengths.push({ version, value: this.length })
   }
 
   write (offset, data, pageSize) {
     this.change(offset, offset + data.length, pageSize, () => {
-      this.resize(Math.max(this.bytes.length, offset + data.length))
-      data.copy(this.bytes, offset)
+      this.length = Math.max(this.length, offset + data.length)
+      this.put(offset, data)
     })
   }
 
   truncate (length, pageSize) {
-    this.change(length, this.bytes.length, pageSize, () => {
-      this.resize(length)
-    })
+    this.change(length, this.length, pageSize, () => this.resize(length))
     this.syncedLength = Math.min(this.syncedLength, length)
   }
 
   /** What is new is zeros. */
   resize (length) {
-    const before = this.bytes.length
-    if (length > this.room.length) {
-      this.room = Buffer.alloc(length * 2)
-      this.bytes.copy(this.room)
-    } else if (length < before) this.room.fill(0, length, before)
-    this.bytes = this.room.subarray(0, length)
+    const last = Math.floor(length / CHUNK)
+    for (const number of this.chunks.keys()) if (number > last) this.chunks.delete(number)
+    this.chunks.get(last)?.fill(0, length - last * CHUNK)
+    this.length = length
   }
 
   /** @returns {{ version: number, length: number }} what an fsync that is called now covers */
   state () {
-    return { version: this.version, length: this.bytes.length }
+    return { version: this.version, length: this.length }
   }
 
   /** @param {{ version: number, length: number }} covered */
@@ -74,7 +104,7 @@ class DiskFile {
       if (left.length === 1) this.pages.delete(number)
       else this.pages.set(number, left)
     }
-    this.syncedLength = Math.max(this.syncedLength, Math.min(length, this.bytes.length))
+    this.syncedLength = Math.max(this.syncedLength, Math.min(length, this.length))
   }
 
   /**
@@ -92,14 +122,16 @@ class DiskFile {
       const wanted = data.subarray(from - offset, to - offset)
       const versions = this.pages.get(number)
       const holds = ({ value }) => value.subarray(from - number * pageSize, to - number * pageSize).equals(wanted)
-      if (versions === undefined ? !this.bytes.subarray(from, to).equals(wanted) : !versions.every(holds)) return false
+      if (versions === undefined ? !this.read(from, to - from).equals(wanted) : !versions.every(holds)) return false
     }
     return true
   }
 
   /** @returns {DiskFile} that changes by itself from now on */
   copy () {
-    const copy = new DiskFile(Buffer.from(this.bytes))
+    const copy = new DiskFile()
+    copy.length = this.length
+    copy.chunks = new Map([...this.chunks].map(([number, chunk]) => [number, Buffer.from(chunk)]))
     copy.version = this.version
     copy.pages = new Map([...this.pages].map(([number, versions]) => [number, [...versions]]))
     copy.lengths = [...this.lengths]
@@ -108,16 +140,20 @@ class DiskFile {
     return copy
   }
 
-  /** What the disk holds after the power was gone. */
+  /** @returns {DiskFile} what the disk holds after the power was gone */
   afterPowerLoss (random, pageSize) {
-    const length = random.pick(this.lengths).value
-    const longest = Math.max(length, this.bytes.length)
-    const bytes = Buffer.alloc(Math.ceil(longest / pageSize) * pageSize)
-    this.bytes.copy(bytes)
+    const { length } = this
+    const left = new DiskFile()
+    left.chunks = this.copy().chunks
+    const kept = random.pick(this.lengths).value
+    const longest = Math.ceil(Math.max(kept, length) / pageSize) * pageSize
     for (const [number, versions] of this.pages) {
-      if (number * pageSize < bytes.length) random.pick(versions).value.copy(bytes, number * pageSize)
+      if (number * pageSize < longest) left.put(number * pageSize, random.pick(versions).value)
     }
-    return Buffer.from(bytes.subarray(0, length))
+    left.resize(kept)
+    left.lengths = [{ version: 0, value: kept }]
+    left.syncedLength = kept
+    return left
   }
 }
 

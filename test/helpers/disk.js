@@ -131,7 +131,7 @@ class Disk {
 
   /** A write that stops where the disk is full. */
   put (name, offset, data) {
-    const room = Math.max(0, Math.max(this.capacity, this.get(name).bytes.length) - offset)
+    const room = Math.max(0, Math.max(this.capacity, this.get(name).length) - offset)
     if (room > 0) this.get(name).write(offset, data.subarray(0, room), this.pageSize)
     if (room < data.length) throw failure(this.fullCode)
   }
@@ -161,11 +161,11 @@ class Disk {
       state,
       start,
       open: (cb) => this.operation('open', cb, () => { this.get(name) }),
-      size: (cb) => start('size', cb, () => this.get(name).bytes.length),
+      size: (cb) => start('size', cb, () => this.get(name).length),
       read: (offset, size, cb) => start('read', (err, data) => {
         if (!err && data.length < size) err = failure('EPARTIALREAD')
         cb(err, data)
-      }, () => Buffer.from(this.get(name).bytes.subarray(offset, offset + size))),
+      }, () => this.get(name).read(offset, size)),
       write: (offset, data, cb) => {
         const kept = Buffer.from(data)
         const put = (from, to) => this.get(name).write(offset + from, kept.subarray(from, to), pageSize)
@@ -215,7 +215,7 @@ class Disk {
       metadata: this.metadataFile(name, state, start),
       keepCut: (offset, end, cb) => start('keepCut', cb, () => {
         const cut = `${name}.cut-${offset}`
-        this.files.set(cut, new DiskFile(Buffer.from(this.get(name).bytes.subarray(offset, end))))
+        this.files.set(cut, new DiskFile(this.get(name).read(offset, end - offset)))
         return cut
       }),
       checkPath: null,
@@ -237,7 +237,7 @@ class Disk {
         if (state.isClosed) this.misuses.push(`${kind} after close`)
         this.runNow(kind, apply, applyPart)
       },
-      hasRoom: (size) => this.get(name).bytes.length + size <= this.capacity,
+      hasRoom: (size) => this.get(name).length + size <= this.capacity,
       published: (acknowledged) => {
         if (state.isClosed) this.misuses.push('publish after close')
         this.note(`  publish ${acknowledged}`)
@@ -276,7 +276,7 @@ class Disk {
 
   /** The power went. */
   afterPowerLoss () {
-    return this.next((file) => new DiskFile(file.afterPowerLoss(this.random, this.pageSize)), [this.random.pick(this.metadataVersions)])
+    return this.next((file) => file.afterPowerLoss(this.random, this.pageSize), [this.random.pick(this.metadataVersions)])
   }
 
   next (fileOf, metadataVersions) {

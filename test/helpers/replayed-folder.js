@@ -79,7 +79,7 @@ class ReplayedFolder {
       file = new DiskFile()
       this.setName(name, file)
     }
-    if (empties && file?.bytes.length > 0) file.truncate(0, SECTOR)
+    if (empties && file?.length > 0) file.truncate(0, SECTOR)
     this.descriptors.set(fd, { file: file ?? null, path: name, position: 0 })
   }
 
@@ -152,7 +152,7 @@ class ReplayedFolder {
         copy.write(call.offset, call.data.subarray(0, random.below(call.data.length + 1)), SECTOR)
       } else if (call.start === 'ftruncate' && this.descriptors.get(call.fd)?.file === file && random() < 0.5) copy.truncate(call.size, SECTOR)
     }
-    return copy.afterPowerLoss(random, SECTOR)
+    return copy.afterPowerLoss(random, SECTOR).bytes
   }
 }
 

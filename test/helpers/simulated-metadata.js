@@ -51,7 +51,7 @@ class SimulatedMetadata extends MetadataFile {
   ensureOpen () {
     if (this.file === null) throw Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT' })
     this.fd = 0
-    this.allocated = this.file.bytes.length
+    this.allocated = this.file.length
   }
 
   writeEntry (bytes, isUrgent) {
@@ -62,7 +62,7 @@ class SimulatedMetadata extends MetadataFile {
       if (end + RESERVE > this.allocated && (!isUrgent || end > this.allocated || disk.hasRoom(METADATA_SIZE))) grow(file, disk)
       put(bytes.length)
     }, () => put(Math.floor(bytes.length / 2)))
-    this.allocated = file.bytes.length
+    this.allocated = file.length
   }
 
   async replaceNow (metadata) {
@@ -93,7 +93,7 @@ class SimulatedMetadata extends MetadataFile {
       this.size += bytes.length
     }
     disk.versions.push(file)
-    this.allocated = file.bytes.length
+    this.allocated = file.length
     this.since = null
     this.fd = 0
     this.isNameUnsynced = true
@@ -140,7 +140,7 @@ class SimulatedMetadata extends MetadataFile {
  */
 function grow (file, disk) {
   assertRoom(disk, METADATA_SIZE)
-  file.write(file.bytes.length, Buffer.alloc(METADATA_SIZE), disk.pageSize)
+  file.write(file.length, Buffer.alloc(METADATA_SIZE), disk.pageSize)
 }
 
 /**
@@ -169,7 +169,7 @@ function durableMetadata (file, pageSize) {
   const text = file.bytes.toString('latin1')
   let end = text.indexOf('\n') + 1
   for (let next = text.indexOf('\n', end); next !== -1; next = text.indexOf('\n', end)) {
-    if (!file.isDurable(end, file.bytes.subarray(end, next + 1), pageSize)) break
+    if (!file.isDurable(end, file.read(end, next + 1 - end), pageSize)) break
     end = next + 1
   }
   return parseMetadata(text.slice(0, end))?.metadata ?? null

@@ -115,9 +115,9 @@ class SimulatedWorld extends World {
   change () {
     if (!this.isLimited || !this.isFaulty) return
     const { disk, random } = this
-    disk.capacity = random() < 0.5 ? Infinity : disk.get('log').bytes.length + random.below(random.pick([100, 5000, 3e6]))
+    disk.capacity = random() < 0.5 ? Infinity : disk.get('log').length + random.below(random.pick([100, 5000, 3e6]))
     if (disk.capacity < Infinity) this.faults.change++
-    this.note(`the disk has ${disk.capacity - disk.get('log').bytes.length} bytes left`)
+    this.note(`the disk has ${disk.capacity - disk.get('log').length} bytes left`)
   }
 
   isDurable (seq, data) {
@@ -176,7 +176,7 @@ class SimulatedWorld extends World {
   }
 
   bytes (offset = 0, size = Infinity) {
-    return this.disk.get('log').bytes.subarray(offset, offset + size)
+    return this.disk.get('log').read(offset, size)
   }
 
   run (work) {

@@ -47,7 +47,7 @@ class Inode {
   }
 
   get size () {
-    return this.content.bytes.length
+    return this.content.length
   }
 }
 
@@ -205,7 +205,7 @@ class Disk {
       inode.watchers.clear()
       inode.opens = 0
       inode.listener = null
-      if (inode.type === 'file') inode.content = new DiskFile(inode.content.afterPowerLoss(this.random, PAGE_SIZE))
+      if (inode.type === 'file') inode.content = inode.content.afterPowerLoss(this.random, PAGE_SIZE)
       if (inode.type !== 'directory') return
       // a name is lost or kept whatever becomes of others, unless a rename has changed both
       for (const changes of chainsOf(inode.changes)) {

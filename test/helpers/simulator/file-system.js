@@ -216,7 +216,7 @@ class Calls {
   read (fd, buffer, offset, length, position) {
     const { inode } = this.file(fd, 'read')
     if (inode.type === 'directory') throw failure('EISDIR', 'read', '')
-    const bytes = inode.content.bytes.subarray(position, position + length)
+    const bytes = inode.content.read(position, length)
     buffer.set(bytes, offset)
     return bytes.length
   }
@@ -280,7 +280,7 @@ class Calls {
     const encoding = typeof options === 'string' ? options : options?.encoding
     const inode = typeof file === 'number' ? this.file(file, 'read').inode : this.disk.find(absolute(file), 'open')
     if (inode.type === 'directory') throw failure('EISDIR', 'read', '')
-    const bytes = Buffer.from(inode.content.bytes)
+    const bytes = inode.content.bytes
     return encoding ? bytes.toString(encoding) : bytes
   }
 

@@ -18,6 +18,8 @@ const GLOBALS = ['process', 'setTimeout', 'clearTimeout', 'setImmediate', 'clear
 
 /** Compiled once: filename -> function that makes a module. @type {Map<string, Function>} */
 const compiled = new Map()
+/** Which module is meant: directory and id -> filename. @type {Map<string, { filename: string, isOwn: boolean, require: (id: string) => any }>} */
+const resolved = new Map()
 
 class Process {
   /**
@@ -270,9 +272,7 @@ class Process {
   requireFrom (from, id) {
     const builtin = this.builtins.get(id.replace(/^node:/, ''))
     if (builtin !== undefined) return builtin
-    const require = createRequire(from)
-    const filename = require.resolve(id)
-    const isOwn = path.isAbsolute(filename) && filename.endsWith('.js') && (isOfProject(filename) || OWN_PACKAGES.includes(id))
+    const { filename, isOwn, require } = resolve(from, id)
     return isOwn ? this.load(filename) : require(id)
   }
 
@@ -292,6 +292,22 @@ class Process {
 function isOfProject (filename) {
   const relative = path.relative(ROOT, filename)
   return !relative.startsWith('..') && !relative.startsWith('node_modules')
+}
+
+/**
+ * @param {string} from filename of the module that requires
+ * @param {string} id
+ */
+function resolve (from, id) {
+  const key = `${path.dirname(from)}:${id}`
+  let found = resolved.get(key)
+  if (found === undefined) {
+    const require = createRequire(from)
+    const filename = require.resolve(id)
+    const isOwn = path.isAbsolute(filename) && filename.endsWith('.js') && (isOfProject(filename) || OWN_PACKAGES.includes(id))
+    resolved.set(key, found = { filename, isOwn, require })
+  }
+  return found
 }
 
 /**
