@@ -15,6 +15,7 @@ const { tieAt } = require('../recovery/belonging')
 const { pagesOf, punchHead } = require('../recovery/punch-head')
 const { recoverEnd } = require('../recovery/recover-end')
 const { generationOf, readOwn, readPoint } = require('../recovery/recovery-point')
+const { settleMap } = require('../space/offset-map')
 const { removeUnfinished } = require('../space/unfinished-files')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
@@ -87,6 +88,7 @@ class EarlierBackup {
     const [own, sources] = await Promise.all([readOwn(extent.io), readOwn(promises(source.file))])
     const earlier = new EarlierBackup(source, target, file, extent, { own: own?.metadata, source: sources?.metadata })
     await removeUnfinished(earlier.path)
+    await settleMap(earlier.path, generationOf(own?.metadata).id)
     return earlier
   }
 

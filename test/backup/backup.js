@@ -848,3 +848,18 @@ test('a backup that is complete when a compaction ends is one of the log as it i
   await backup.close()
   await log.close()
 })
+
+test('a later backup gives the offset map its name if a process was killed before that', async (t) => {
+  const name = testFolder(t)
+  const log = await open(name('log'))
+  const seqs = await Promise.all(lines(50).map(line => log.append(line)))
+  await log.del(seqs[3])
+  await log.compact()
+  await log.backup(name('backup'))
+  const before = filesIn(name('.'))
+  fs.renameSync(name('backup.offset-map'), name('backup.unfinished.offset-map'))
+  await log.append('later')
+  await log.backup(name('backup'))
+  t.deepEqual(filesIn(name('.')), before)
+  await log.close()
+})
