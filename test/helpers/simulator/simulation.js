@@ -398,15 +398,17 @@ class Simulation {
     }
     if (world.problems.length > 0) return
     await this.checkAll()
+    const user = this.lasting.find(({ role, isOpen, isBroken }) => role !== 'reader' && isOpen && !isBroken)
+    if (user === undefined) return world.problem('no process has the log open for writing')
     for (const backup of this.backups) {
-      if (backup.expected.size > 0) this.lasting[0].restore(backup)
+      if (backup.expected.size > 0) user.restore(backup)
       await this.settle('restore', isQuiet)
       // the next one completes what was interrupted
-      if (backup.isTried) this.lasting[0].backup(backup, backup.needsFull)
+      if (backup.isTried) user.backup(backup, backup.needsFull)
       await this.settle('backup', isQuiet)
-      if (backup.needsFull) this.lasting[0].backup(backup, true)
+      if (backup.needsFull) user.backup(backup, true)
       await this.settle('full backup', isQuiet)
-      if (backup.expected.size > 0) this.lasting[0].restore(backup)
+      if (backup.expected.size > 0) user.restore(backup)
       await this.settle('restore again', isQuiet)
     }
     this.checkNames('/backups', BESIDE_BACKUPS)
