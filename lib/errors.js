@@ -84,7 +84,7 @@ exports.notFound = (filename, seq, message) => createError('flumelog:not-found',
  * @param {string} message why a value cannot be a record
  * @param {unknown} [cause]
  */
-exports.notARecord = (filename, message, cause) => createError('flumelog:invalid', `${nameOf(filename)}: ${message}`,
+exports.refusedRecord = (filename, message, cause) => createError('flumelog:invalid', `${nameOf(filename)}: ${message}`,
   cause === undefined ? { filename } : { filename, cause })
 
 /**

@@ -117,7 +117,7 @@ class RecordCodec {
     try {
       return this.codec.encode(value)
     } catch (err) {
-      throw errors.notARecord(this.filename, `the codec cannot encode the record: ${/** @type {Error} */ (err)?.message ?? err}`, err)
+      throw errors.refusedRecord(this.filename, `the codec cannot encode the record: ${/** @type {Error} */ (err)?.message ?? err}`, err)
     }
   }
 
@@ -137,11 +137,11 @@ class RecordCodec {
    */
   checked (data) {
     if (!isBytes(data)) {
-      throw errors.notARecord(this.filename, `a record must be a Buffer, a Uint8Array or a string, or the codec must make one of it: open the log with codec: 'json' to store objects; it is ${format(data)}`)
+      throw errors.refusedRecord(this.filename, `a record must be a Buffer, a Uint8Array or a string, or the codec must make one of it: open the log with codec: 'json' to store objects; it is ${format(data)}`)
     }
-    if (data.length === 0) throw errors.notARecord(this.filename, 'a record must have at least one byte')
+    if (data.length === 0) throw errors.refusedRecord(this.filename, 'a record must have at least one byte')
     if (!layout.isStorable(data)) {
-      throw errors.notARecord(this.filename, 'a record that is all zeros cannot be stored, since it would look deleted; start it with a byte that is not 0, such as a type')
+      throw errors.refusedRecord(this.filename, 'a record that is all zeros cannot be stored, since it would look deleted; start it with a byte that is not 0, such as a type')
     }
     return data
   }

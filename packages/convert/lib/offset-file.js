@@ -38,7 +38,7 @@ class OffsetParser {
     const { frame } = this
     const end = bytes.length
     while (position + frame <= end && items.length < BATCH) {
-      const length = readUInt32(bytes, position)
+      const length = bytes.readUInt32BE(position)
       const next = position + frame + length
       if (base + next > this.size) return this.fail(position, `record length ${length} runs past the end of the file`)
       if (length > MAX_LENGTH) return this.fail(position, `record length ${length}`)
@@ -70,14 +70,7 @@ class OffsetParser {
    */
   isFramed (bytes, position, length, base) {
     const after = position + 4 + length
-    if (readUInt32(bytes, after) !== length) return false
-    const { endSize } = this
-    const end = base + position + this.frame + length
-    const low = end >>> 0
-    if (readUInt32(bytes, after + endSize) !== low) return false
-    if (endSize === 4) return end === low
-    const high = endSize === 6 ? bytes[after + 4] << 8 | bytes[after + 5] : readUInt32(bytes, after + 4)
-    return high === (end - low) / 0x100000000
+    return bytes.readUInt32BE(after) === length && endAt(bytes, after + 4, this.endSize) === base + position + this.frame + length
   }
 
   /**
@@ -86,7 +79,7 @@ class OffsetParser {
    * @param {number} length
    */
   reasonFor (bytes, position, length) {
-    const again = readUInt32(bytes, position + 4 + length)
+    const again = bytes.readUInt32BE(position + 4 + length)
     if (again !== length) return `the length before the record is ${length}, after it ${again}`
     return 'the offset stored after the record is not that of its end'
   }
@@ -103,7 +96,7 @@ class OffsetParser {
       const bytes = await file.read(from, Math.min(step + frame, size - from))
       for (let position = endSize; position <= bytes.length; position++) {
         const end = from + position
-        if (readUInt32(bytes, position - 4) !== end >>> 0) continue
+        if (bytes.readUInt32BE(position - 4) !== end >>> 0) continue
         const start = await this.startOf(file, end, offset)
         if (start !== -1) return start
       }
@@ -124,17 +117,17 @@ class OffsetParser {
     const start = end - frame - length
     if (length > MAX_LENGTH || start < least) return -1
     const bytes = await file.read(start, end - start)
-    return readUInt32(bytes, 0) === length && this.isFramed(bytes, 0, length, start) ? start : -1
+    return bytes.readUInt32BE(0) === length && this.isFramed(bytes, 0, length, start) ? start : -1
   }
 }
 
 /**
  * @param {Buffer} bytes
  * @param {number} position
- * @returns {number} the same as `readUInt32BE`, without its checks
+ * @param {number} size of the number, in bytes
  */
-function readUInt32 (bytes, position) {
-  return (bytes[position] << 24 | bytes[position + 1] << 16 | bytes[position + 2] << 8 | bytes[position + 3]) >>> 0
+function endAt (bytes, position, size) {
+  return size === 8 ? bytes.readUInt32BE(position) * 0x100000000 + bytes.readUInt32BE(position + 4) : bytes.readUIntBE(position, size)
 }
 
 module.exports = { OffsetParser, END_SIZES, LENGTHS_SIZE }

@@ -3,15 +3,7 @@
 // The file of another log, open for reading.
 
 const fs = require('fs')
-const { promisify } = require('util')
 const errors = require('./errors')
-
-const open = promisify(fs.open)
-const close = promisify(fs.close)
-const fstat = promisify(fs.fstat)
-const stat = promisify(fs.stat)
-const read = /** @type {(fd: number, buffer: Buffer, offset: number, length: number, position: number) => Promise<{ bytesRead: number }>} */ (
-  promisify(fs.read))
 
 class OldFile {
   /**
@@ -20,27 +12,27 @@ class OldFile {
    */
   static async open (filename) {
     // opening a FIFO would wait for a process at its other end
-    const found = await stat(filename)
+    const found = await fs.promises.stat(filename)
     if (!found.isFile() && !found.isDirectory()) throw errors.notRegular(filename)
-    const fd = await open(filename, 'r')
+    const handle = await fs.promises.open(filename, 'r')
     try {
-      const stats = await fstat(fd)
+      const stats = await handle.stat()
       // as the system says it: a directory can be opened, but not read
-      if (!stats.isFile()) await read(fd, Buffer.alloc(1), 0, 1, 0)
-      return new OldFile(fd, filename, stats.size)
+      if (!stats.isFile()) await handle.read(Buffer.alloc(1))
+      return new OldFile(handle, filename, stats.size)
     } catch (err) {
-      await close(fd)
+      await handle.close()
       throw err
     }
   }
 
   /**
-   * @param {number} fd
+   * @param {fs.promises.FileHandle} handle
    * @param {string} filename
    * @param {number} size
    */
-  constructor (fd, filename, size) {
-    this.fd = fd
+  constructor (handle, filename, size) {
+    this.handle = handle
     this.filename = filename
     /** in bytes; what is appended later is not read */
     this.size = size
@@ -62,7 +54,7 @@ class OldFile {
    */
   async readInto (bytes, offset) {
     for (let done = 0; done < bytes.length;) {
-      const { bytesRead } = await read(this.fd, bytes, done, bytes.length - done, offset + done)
+      const { bytesRead } = await this.handle.read(bytes, done, bytes.length - done, offset + done)
       if (bytesRead === 0) throw errors.shrunk(this.filename, this.size, offset + done)
       done += bytesRead
     }
@@ -70,7 +62,7 @@ class OldFile {
   }
 
   close () {
-    return close(this.fd)
+    return this.handle.close()
   }
 }
 

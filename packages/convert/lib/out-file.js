@@ -3,14 +3,7 @@
 // A file that is written from front to back: one buffer is filled while others are written.
 
 const fs = require('fs')
-const { promisify } = require('util')
 const { layout } = require('flumelog-random-access-file/blocks')
-
-const open = promisify(fs.open)
-const close = promisify(fs.close)
-const datasync = promisify(fs.fdatasync)
-const write = /** @type {(fd: number, buffer: Buffer, offset: number, length: number, position: number) => Promise<{ bytesWritten: number }>} */ (
-  promisify(fs.write))
 
 // looked up once: see lib/format/layout.js
 const { set } = Uint8Array.prototype
@@ -29,12 +22,12 @@ class OutFile {
    * @param {string} name of a file that is not there yet
    */
   static async create (name) {
-    return new OutFile(await open(name, 'wx', 0o600))
+    return new OutFile(await fs.promises.open(name, 'wx', 0o600))
   }
 
-  /** @param {number} fd */
-  constructor (fd) {
-    this.fd = fd
+  /** @param {fs.promises.FileHandle} handle */
+  constructor (handle) {
+    this.handle = handle
     /** What is being filled, from `used` on. */
     this.buffer = Buffer.allocUnsafeSlow(BUFFER_SIZE)
     this.used = 0
@@ -125,7 +118,7 @@ class OutFile {
    */
   async writeAll (buffer, size, offset) {
     for (let done = 0; done < size;) {
-      const { bytesWritten } = await write(this.fd, buffer, done, size - done, offset + done)
+      const { bytesWritten } = await this.handle.write(buffer, done, size - done, offset + done)
       done += bytesWritten
     }
   }
@@ -134,12 +127,12 @@ class OutFile {
   async sync () {
     await this.write()
     await this.writing
-    await datasync(this.fd)
+    await this.handle.datasync()
   }
 
   async close () {
     await this.writing.catch(() => {})
-    await close(this.fd)
+    await this.handle.close()
   }
 }
 

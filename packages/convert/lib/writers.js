@@ -1,11 +1,10 @@
 'use strict'
 
-// Writers of other formats: each appends records to a file. lib/import/ describes the formats.
+// Writers of other formats: each appends records to a file. The parsers, such as offset-file.js, describe the formats.
 
 const { isUtf8 } = require('buffer')
 const { layout } = require('flumelog-random-access-file/blocks')
-const json = require('flumelog-random-access-file/json')
-const { cellText, rowOf } = require('flumelog-random-access-file/json')
+const { cellText, compact, finder, rowOf } = require('flumelog-random-access-file/json')
 const errors = require('./errors')
 const { END_SIZES, LENGTHS_SIZE } = require('./offset-file')
 const aaol = require('./async-append-only-log-file')
@@ -46,20 +45,13 @@ class OffsetWriter {
     const { buffer, used } = file
     const after = file.size + frame + length
     if (endSize === 4 && after > 0xffffffff) throw errors.exportTooLarge(this.filename)
-    const next = used + frame + length
-    writeUInt32(buffer, used, length)
+    buffer.writeUInt32BE(length, used)
     file.copy(used + 4, bytes, start, end)
-    writeUInt32(buffer, used + 4 + length, length)
-    if (endSize > 4) {
-      const high = Math.floor(after / 0x100000000)
-      if (endSize === 8) writeUInt32(buffer, next - 8, high)
-      else {
-        buffer[next - 6] = high >>> 8
-        buffer[next - 5] = high
-      }
-    }
-    writeUInt32(buffer, next - 4, after)
-    file.used = next
+    buffer.writeUInt32BE(length, used + 4 + length)
+    const at = used + LENGTHS_SIZE + length
+    if (endSize === 8) buffer.writeBigUInt64BE(BigInt(after), at)
+    else buffer.writeUIntBE(after, at, endSize)
+    file.used = at + endSize
   }
 
   end () {}
@@ -183,7 +175,7 @@ class NdjsonWriter {
   add (bytes, start, end, seq) {
     textOf(bytes, start, end, seq, this.filename)
     // not the parsed value: long numbers would be rounded
-    const line = json.compact(bytes.subarray(start, end))
+    const line = compact(bytes.subarray(start, end))
     const { file } = this
     file.reserve(line.length + 1)
     file.copy(file.used, line, 0, line.length)
@@ -212,7 +204,7 @@ class CsvWriter {
 
   /** @type {Writer['add']} */
   add (bytes, start, end, seq) {
-    const find = json.finder(textOf(bytes, start, end, seq, this.filename))
+    const find = finder(textOf(bytes, start, end, seq, this.filename))
     const cells = this.columns.map(({ field, keys }) => {
       const found = find(keys)
       if (found !== undefined && this.missing.size > 0) this.missing.delete(field)
@@ -222,20 +214,6 @@ class CsvWriter {
   }
 
   end () {}
-}
-
-/**
- * The same as `writeUInt32BE`, without its checks.
- * @param {Buffer} bytes
- * @param {number} position
- * @param {number} number of which the lower 32 bits are written
- */
-function writeUInt32 (bytes, position, number) {
-  const low = number | 0
-  bytes[position] = low >>> 24
-  bytes[position + 1] = low >>> 16
-  bytes[position + 2] = low >>> 8
-  bytes[position + 3] = low
 }
 
 /**

@@ -2,8 +2,8 @@
 
 // What a log consists of, counted.
 
-const { noCounts, recordsOf, tally } = require('flumelog-random-access-file/blocks')
-const { ScanProgress } = require('./scan-progress')
+const { recordsOf } = require('flumelog-random-access-file/blocks')
+const { countAll } = require('./scan-progress')
 
 /**
  * @typedef {import('./rows').Rows} Rows
@@ -16,20 +16,10 @@ const { ScanProgress } = require('./scan-progress')
  */
 async function sendNumbers (rows, events) {
   const { log } = rows
-  const progress = new ScanProgress(events, { from: log.start, to: log.limit })
-  const counts = noCounts()
   let padding = 0
-  let corrupt = 0
-  for await (const blocks of log.scan({ from: log.start, signal: events.signal })) {
-    for (const { buffer, end, sealed, error, offset } of blocks) {
-      if (error !== null) corrupt++
-      else {
-        tally(counts, buffer, end)
-        if (sealed) padding += buffer.length - end
-      }
-      await progress.tell(offset)
-    }
-  }
+  const { counts, corrupt } = await countAll(log, events, ({ buffer, end, sealed, error }) => {
+    if (sealed && error === null) padding += buffer.length - end
+  })
   if (events.signal.aborted) return
   await events.send('numbers', {
     size: log.end,

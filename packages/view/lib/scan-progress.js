@@ -1,6 +1,8 @@
 'use strict'
 
-// How far a scan is, told to its reader.
+// Reads all of a log, and tells its reader how far that is.
+
+const { noCounts, tally } = require('flumelog-random-access-file/blocks')
 
 /** Milliseconds between two reports. */
 const INTERVAL = 100
@@ -36,4 +38,25 @@ class ScanProgress {
   }
 }
 
-module.exports = { ScanProgress }
+/**
+ * @param {import('./viewed-log').ViewedLog} log
+ * @param {import('./events').EventStream} events
+ * @param {(block: import('flumelog-random-access-file/blocks').Block) => void | Promise<void>} onBlock called with each block
+ * @returns {Promise<{ counts: ReturnType<typeof noCounts>, corrupt: number }>} of the records in valid blocks; corrupt: blocks
+ */
+async function countAll (log, events, onBlock) {
+  const progress = new ScanProgress(events, { from: log.start, to: log.limit })
+  const counts = noCounts()
+  let corrupt = 0
+  for await (const blocks of log.scan({ from: log.start, signal: events.signal })) {
+    for (const block of blocks) {
+      if (block.error !== null) corrupt++
+      else tally(counts, block.buffer, block.end)
+      await onBlock(block)
+      await progress.tell(block.offset)
+    }
+  }
+  return { counts, corrupt }
+}
+
+module.exports = { ScanProgress, countAll }

@@ -2,8 +2,8 @@
 
 // Verifies a log, and tells of what is corrupt when it is found.
 
-const { noCounts, storedChecksum, tally } = require('flumelog-random-access-file/blocks')
-const { ScanProgress } = require('./scan-progress')
+const { storedChecksum } = require('flumelog-random-access-file/blocks')
+const { countAll } = require('./scan-progress')
 
 /**
  * @typedef {import('./rows').Rows} Rows
@@ -17,22 +17,11 @@ const { ScanProgress } = require('./scan-progress')
  */
 async function sendVerified (rows, events) {
   const { log } = rows
-  const progress = new ScanProgress(events, { from: log.start, to: log.limit })
-  const counts = noCounts()
-  let corrupt = 0
   let checksummed = 0
-  for await (const blocks of log.scan({ from: log.start, signal: events.signal })) {
-    for (const { number, offset, buffer, end, sealed, error } of blocks) {
-      if (error !== null) {
-        corrupt++
-        await events.send('finding', { block: number, offset, message: error.reason === undefined ? log.messageOf(error) : `${error.reason} (at ${error.offset})` })
-      } else {
-        tally(counts, buffer, end)
-        if (sealed && storedChecksum(buffer) !== 0) checksummed++
-      }
-      await progress.tell(offset)
-    }
-  }
+  const { counts, corrupt } = await countAll(log, events, async ({ number, offset, buffer, sealed, error }) => {
+    if (error !== null) await events.send('finding', { block: number, offset, message: error.reason === undefined ? log.messageOf(error) : `${error.reason} (at ${error.offset})` })
+    else if (sealed && storedChecksum(buffer) !== 0) checksummed++
+  })
   const torn = await log.tornBytes()
   if (torn > 0) {
     const message = `${torn} bytes after the end are no whole record: what an interrupted write has left; the next writer truncates it`
