@@ -1,6 +1,6 @@
 'use strict'
 
-// flumelog completion: the scripts, in bash and zsh on a terminal.
+// flumelog completion: the scripts, in bash, zsh and fish on a terminal.
 
 const { spawnSync } = require('child_process')
 const fs = require('fs')
@@ -24,6 +24,13 @@ const SHELLS = {
     args: ['-f', '-i'],
     setUp: "PS1='> '; unsetopt beep; autoload -Uz compinit; compinit -u -D; source ./script",
     list: TAB
+  },
+  fish: {
+    args: ['--no-config', '-i'],
+    setUp: "function fish_prompt; echo '> '; end; function fish_right_prompt; end; set -g fish_autosuggestion_enabled 0; source ./script",
+    list: TAB,
+    /** It gives the file of a redirection as an argument. */
+    without: 'flumelog dump > out'
   }
 }
 
@@ -45,7 +52,7 @@ const COMPLETED = [
   ['flumelog append < lines --sync al', 'flumelog append < lines --sync always ']
 ]
 
-for (const [shell, { args, setUp, list }] of Object.entries(SHELLS)) {
+for (const [shell, { args, setUp, list, without }] of Object.entries(SHELLS)) {
   const isThere = spawnSync(shell, ['-c', 'exit 0']).status === 0
 
   test(`${shell} completes commands, options, values and file names`, { skip: isThere ? noTerminal : `there is no ${shell} here` }, async (t) => {
@@ -61,6 +68,7 @@ for (const [shell, { args, setUp, list }] of Object.entries(SHELLS)) {
     screen.type(`${setUp}; clear; echo ready\r`)
     await screen.shows(/^ready\n>/m)
     for (const [typed, completed] of COMPLETED) {
+      if (without !== undefined && typed.startsWith(without)) continue
       screen.type(typed + TAB)
       // the cursor is behind a space at the end, which the screen does not show
       screen.type('X')
@@ -70,20 +78,22 @@ for (const [shell, { args, setUp, list }] of Object.entries(SHELLS)) {
       await screen.shows(/>$/)
     }
     screen.type(`flumelog s${list}`)
-    await screen.shows(/search.*serve.*stat|search[^]*serve[^]*stat/)
+    await screen.shows(/^(?=[^]*search)(?=[^]*serve)(?=[^]*stat)/)
     t.pass('the commands that start with s are listed')
     screen.type(`${CTRL_U}exit\r`)
     await screen.ended
   })
 }
 
-test('the scripts have all commands and all of their options', async (t) => {
+test('all commands and all options of each are offered', async (t) => {
+  const offered = async (...words) => (await flumelog(['completion', 'bash', '--', ...words])).stdout.trim().split('\n')
   const commands = [...(await flumelog(['--help'])).stdout.split(/^Examples:$/m)[0].matchAll(/^ {2}(\w+) .*/gm)].map(([, command]) => command)
-  const scripts = await Promise.all(Object.keys(SHELLS).map(async shell => (await flumelog(['completion', shell])).stdout))
   t.ok(commands.includes('completion') && commands.includes('dump'))
-  for (const script of scripts) for (const command of commands) t.ok(script.includes(`\n    ${command})`) || script.includes(`\n        ${command})`), command)
-  const { stdout } = await flumelog(['dump', '--help'])
-  for (const [, option] of stdout.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)) {
-    for (const script of scripts) t.ok(script.includes(option), option)
+  t.deepEqual((await offered('')).sort(), [...commands].sort())
+  for (const command of commands.filter(command => command !== 'help')) {
+    const { stdout } = await flumelog([command, '--help'])
+    t.deepEqual(await offered(command, '--'), [...stdout.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, option]) => option), command)
   }
+  t.deepEqual(await offered('restore', 'a', 'b', ''), [''], 'nothing after the last argument')
+  t.deepEqual(await offered('del', 'a', '1', ''), [''])
 })

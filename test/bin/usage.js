@@ -117,7 +117,7 @@ test('wrong usage is reported in one line that refers to the help, with exit cod
     [['export', file], '--to is missing; see flumelog export --help'],
     [['export', file, '--to', 'csv'], '--to csv needs --fields, such as --fields at,value.author; see flumelog export --help'],
     [['export', file, '--to', 'ndjson', '--fields', 'a'], '--fields needs --to csv; see flumelog export --help'],
-    [['completion', 'fish'], "<shell> must be bash or zsh, not 'fish'; see flumelog completion --help"]
+    [['completion', 'tcsh'], "<shell> must be bash, zsh or fish, not 'tcsh'; see flumelog completion --help"]
   ]
   const before = fs.readFileSync(file)
   await inTurns(cases, async ([args, message]) => {
