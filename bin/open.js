@@ -3,7 +3,8 @@
 // Opens a log for a command, with promises.
 
 const FlumeLog = require('..')
-const { VERIFY, advise } = require('./errors')
+const { promised, resultOf } = require('../lib/callbacks')
+const { VERIFY, advise, reportRecovery } = require('./errors')
 
 /** @typedef {import('../lib/log').FlumeLog<Buffer>} Log */
 
@@ -19,21 +20,25 @@ async function openToRead (file) {
 }
 
 /**
+ * Says on stderr what recovery has truncated.
  * @param {string} file
  * @param {import('../lib/options').Options<Buffer>} options
- * @returns {Promise<{ log: Log, cut: import('../lib/log').Cut | null }>} cut: what recovery truncated
+ * @param {boolean} [quiet] says nothing
+ * @returns {Promise<Log>}
  */
-async function openToWrite (file, options) {
+async function openToWrite (file, options, quiet) {
   const log = FlumeLog(file, options)
-  return { log, cut: await ready(log) }
+  const cut = await ready(log)
+  if (cut !== null && !quiet) reportRecovery(file, cut)
+  return log
 }
 
 /**
  * @param {Log} log
  * @returns {Promise<import('../lib/log').Cut | null>}
  */
-function ready (log) {
-  return new Promise((resolve, reject) => log.onReady((err, cut) => err ? reject(err) : resolve(cut ?? null)))
+async function ready (log) {
+  return (await resultOf(cb => log.onReady(cb))) ?? null
 }
 
 /**
@@ -41,12 +46,13 @@ function ready (log) {
  * @param {number} seq
  * @returns {Promise<Buffer>}
  */
-function recordAt (log, seq) {
-  return new Promise((resolve, reject) => log.get(seq, (err, value) => {
-    if (!err) return resolve(/** @type {Buffer} */ (value))
+async function recordAt (log, seq) {
+  try {
+    return await resultOf(cb => log.get(seq, cb))
+  } catch (err) {
     const advised = advise(err, 'flumelog:not-found', 'use flumelog dump --seqs to list the offsets')
-    reject(advise(advised, 'flumelog:corrupt', `use ${VERIFY}`))
-  }))
+    throw advise(advised, 'flumelog:corrupt', `use ${VERIFY}`)
+  }
 }
 
 /**
@@ -54,7 +60,7 @@ function recordAt (log, seq) {
  * @returns {Promise<void>}
  */
 function close (log) {
-  return new Promise((resolve, reject) => log.close((err) => err ? reject(err) : resolve()))
+  return promised(cb => log.close(cb))
 }
 
 module.exports = { openToRead, openToWrite, recordAt, close }

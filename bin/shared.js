@@ -21,7 +21,7 @@ const START_POLL = 25
  * Opens a log to append to it, as a shared one if others share it.
  * @param {string} file
  * @param {Options} options
- * @param {boolean | undefined} shared undefined: if others share it
+ * @param {boolean} [shared] default: if others share it
  * @returns {ReturnType<openToWrite>}
  */
 async function openToAppend (file, options, shared) {
@@ -40,11 +40,12 @@ async function openToAppend (file, options, shared) {
  * Opens a log as its owner, or as a client of the process that owns it.
  * @param {string} file
  * @param {Options} options
+ * @param {boolean} [quiet] does not say what recovery has truncated
  * @returns {ReturnType<openToWrite>}
  */
-async function openShared (file, options) {
+async function openShared (file, options, quiet) {
   try {
-    return await openToWrite(file, { ...options, shared: true })
+    return await openToWrite(file, { ...options, shared: true }, quiet)
   } catch (err) {
     const code = codeOf(err)
     if (code === 'flumelog:unreachable') throw new UserError(`${file}: the process that owns this log does not answer; check whether it is stopped, and end it if it hangs`)

@@ -7,7 +7,7 @@ const { isatty } = require('tty')
 const { appendLines } = require('../append-lines')
 const { fileToCreate, blockSize, syncOption } = require('../arguments')
 const { encodingOption } = require('../encodings')
-const { UserError, explain, reportError, reportRecovery, writeStderr } = require('../errors')
+const { UserError, explain, reportError, writeStderr } = require('../errors')
 const { Input } = require('../input')
 const { count, counted, size } = require('../numbers')
 const { close } = require('../open')
@@ -67,8 +67,7 @@ function define (program) {
 async function append (file, options, command) {
   if (process.argv.includes('--shared') && process.argv.includes('--no-shared')) command.error('--shared cannot be used with --no-shared')
   if (isDirectory(0)) throw new UserError('standard input is a directory; give a file, or the output of a program')
-  const { log, cut } = await openToAppend(file, { blockSize: options.blockSize, sync: options.sync, large: !!options.large, cacheSize: 0 }, options.shared)
-  if (cut !== null) reportRecovery(file, cut)
+  const log = await openToAppend(file, { blockSize: options.blockSize, sync: options.sync, large: !!options.large, cacheSize: 0 }, options.shared)
   const isTyped = isatty(0)
   if (isTyped && !options.quiet) writeStderr('Each line becomes a record; Ctrl-D on an empty line to finish.')
 

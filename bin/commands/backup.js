@@ -4,6 +4,7 @@
 
 const fs = require('fs')
 const path = require('path')
+const { resultOf } = require('../../lib/callbacks')
 const { fileName, fileToCreate } = require('../arguments')
 const { UserError, explain } = require('../errors')
 const { untilInterrupted } = require('../interrupts')
@@ -47,7 +48,8 @@ function define (program) {
 async function backup (file, target, { full = false, json, quiet }) {
   const log = await openToRead(file)
   try {
-    const result = await untilInterrupted(target, (signal) => withProgress((onProgress) => backUp(log, target, { full, onProgress, signal }), { quiet }), {
+    /** @type {BackedUp} */
+    const result = await untilInterrupted(target, (signal) => withProgress((onProgress) => resultOf(cb => log.backup(target, { full, onProgress, signal }, cb)), { quiet }), {
       left: () => fs.existsSync(target) ? 'the earlier backup is valid, perhaps without records that were deleted; the same command brings it up to date' : 'nothing is left of it; the same command starts over'
     })
     printResult({ json, quiet }, target, describe(result), { file, target, ...result })
@@ -57,16 +59,6 @@ async function backup (file, target, { full = false, json, quiet }) {
   } finally {
     await close(log)
   }
-}
-
-/**
- * @param {import('../open').Log} log
- * @param {string} target
- * @param {import('../../lib/backup/backup').BackupOptions} options
- * @returns {Promise<BackedUp>}
- */
-function backUp (log, target, options) {
-  return new Promise((resolve, reject) => log.backup(target, options, (err, result) => err ? reject(err) : resolve(result)))
 }
 
 /**

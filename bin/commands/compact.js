@@ -2,9 +2,10 @@
 
 // flumelog compact: rewrites a log without its deleted records.
 
+const { resultOf } = require('../../lib/callbacks')
 const { fileToWrite } = require('../arguments')
 const { FRAME_SIZE } = require('../../lib/format/layout')
-const { UserError, codeOf, reportRecovery, writeStderr } = require('../errors')
+const { UserError, codeOf, writeStderr } = require('../errors')
 const { printable } = require('../escapes')
 const { untilInterrupted } = require('../interrupts')
 const { counted, size } = require('../numbers')
@@ -105,9 +106,7 @@ async function compacted (file, signal, quiet, onopen) {
   try {
     const { id } = log
     /** @type {import('../../lib/space/types').Compacted} */
-    const compacted = await new Promise((resolve, reject) => {
-      log.compact({ signal, onProgress: ({ bytes, total }) => bar?.update(bytes, total) }, (err, compacted) => err ? reject(err) : resolve(compacted))
-    })
+    const compacted = await resultOf(cb => log.compact({ signal, onProgress: ({ bytes, total }) => bar?.update(bytes, total) }, cb))
     return { ...compacted, isSame: compacted.id === id }
   } finally {
     bar?.stop()
@@ -121,9 +120,7 @@ async function compacted (file, signal, quiet, onopen) {
  */
 async function openToCompact (file) {
   try {
-    const { log, cut } = await openToAppend(file, { cacheSize: 0 }, undefined)
-    if (cut !== null) reportRecovery(file, cut)
-    return log
+    return await openToAppend(file, { cacheSize: 0 })
   } catch (err) {
     if (codeOf(err) !== 'flumelog:locked') throw err
     throw new UserError(`${file}: another program has this log open for writing; close it there first, or have that program call log.compact()`)

@@ -4,6 +4,7 @@
 
 const fs = require('fs')
 const path = require('path')
+const { resultOf } = require('../../lib/callbacks')
 const { deleteCursor } = require('../../lib/cursors/cursor-file')
 const { cursorNames, cursorPath } = require('../../lib/cursors/cursor-name')
 const { cursorName, fileName } = require('../arguments')
@@ -62,21 +63,15 @@ async function list (file, json) {
   try {
     const { size: end } = log.stats()
     const rows = []
-    for (const info of await cursorsOf(log)) rows.push({ ...info, lag: await lagOf(log, info.seq, end) })
+    /** @type {CursorInfo[]} */
+    const infos = await resultOf(cb => log.cursors(cb))
+    for (const info of infos) rows.push({ ...info, lag: await lagOf(log, info.seq, end) })
     if (json) process.stdout.write(JSON.stringify({ file, end, cursors: rows }, null, 2) + '\n')
     else if (rows.length === 0) printResult({}, file, 'no cursors', {})
     else process.stdout.write(tableOf(rows).join('\n') + '\n')
   } finally {
     await close(log)
   }
-}
-
-/**
- * @param {Log} log
- * @returns {Promise<CursorInfo[]>}
- */
-function cursorsOf (log) {
-  return new Promise((resolve, reject) => log.cursors((err, list) => err ? reject(err) : resolve(list)))
 }
 
 /**

@@ -2,8 +2,9 @@
 
 // flumelog del: deletes records; on a terminal, it asks first.
 
+const { promised } = require('../../lib/callbacks')
 const { bound, fileToWrite, offsets } = require('../arguments')
-const { UserError, VERIFY, advise, reportRecovery, writeStderr } = require('../errors')
+const { UserError, VERIFY, advise, writeStderr } = require('../errors')
 const { printable } = require('../escapes')
 const { count, counted, size } = require('../numbers')
 const { mustResolve, resolveBounds } = require('../offsets')
@@ -137,11 +138,10 @@ async function recordsAt (file, offsets) {
  * @returns {Promise<string | null>} the role of this process: if it is a client, the owner of the log has deleted them
  */
 async function deleteRecords (file, seqs) {
-  const { log, cut } = await openToAppend(file, { large: true }, undefined)
-  if (cut !== null) reportRecovery(file, cut)
+  const log = await openToAppend(file, { large: true })
   const { role } = log
   try {
-    await new Promise((resolve, reject) => log.del(seqs, (err) => err ? reject(err) : resolve(undefined)))
+    await promised(cb => log.del(seqs, cb))
   } finally {
     await close(log)
   }

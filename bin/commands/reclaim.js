@@ -2,8 +2,8 @@
 
 // flumelog reclaim: frees the space of deleted records.
 
+const { resultOf } = require('../../lib/callbacks')
 const { fileToWrite } = require('../arguments')
-const { reportRecovery } = require('../errors')
 const { counted, size } = require('../numbers')
 const { close, openToRead } = require('../open')
 const { byteProgress } = require('../progress')
@@ -36,11 +36,12 @@ function define (program) {
 async function reclaim (file, options) {
   // no log is created
   await close(await openToRead(file))
-  const { log, cut } = await openToAppend(file, { cacheSize: 0 }, undefined)
-  if (cut !== null) reportRecovery(file, cut)
+  const log = await openToAppend(file, { cacheSize: 0 })
   const bar = options.quiet ? null : byteProgress('reclaim')
   try {
-    const { blocks, bytes } = await freed(log, ({ bytes, total }) => bar?.update(bytes, total))
+    const onProgress = (/** @type {import('../../lib/space/types').ReclaimProgress} */ { bytes, total }) => bar?.update(bytes, total)
+    /** @type {import('../../lib/space/reclaim').Reclaimed} */
+    const { blocks, bytes } = await resultOf(cb => log.reclaim({ onProgress }, cb))
     bar?.stop()
     const where = log.role === 'client' ? ', by the process that owns the log' : ''
     const { role } = log
@@ -52,15 +53,6 @@ async function reclaim (file, options) {
     bar?.stop()
     await close(log)
   }
-}
-
-/**
- * @param {import('../open').Log} log
- * @param {(progress: import('../../lib/space/types').ReclaimProgress) => void} onProgress
- * @returns {Promise<import('../../lib/space/reclaim').Reclaimed>}
- */
-function freed (log, onProgress) {
-  return new Promise((resolve, reject) => log.reclaim({ onProgress }, (err, reclaimed) => err ? reject(err) : resolve(reclaimed)))
 }
 
 module.exports = { define }

@@ -3,7 +3,7 @@
 // flumelog serve: keeps a process running that owns a shared log.
 
 const { fileToCreate, blockSize, syncOption } = require('../arguments')
-const { codeOf, explain, reportError, reportRecovery, writeStderr } = require('../errors')
+const { codeOf, explain, reportError, writeStderr } = require('../errors')
 const { untilStopped } = require('../interrupts')
 const { count, counted, size } = require('../numbers')
 const { close } = require('../open')
@@ -53,13 +53,12 @@ function define (program) {
  * @param {ServeOptions} options
  */
 async function serve (file, { blockSize, sync, json, quiet }) {
-  const { log, cut } = await openShared(file, { blockSize, sync, cacheSize: 0 })
+  const log = await openShared(file, { blockSize, sync, cacheSize: 0 }, quiet)
   const say = (/** @type {string} */ text) => { if (!json && !quiet) writeStderr(`${file}: ${text}`) }
   const printCounters = () => process.stdout.write(JSON.stringify({ role: log.role, ...log.stats() }) + '\n')
   const startedAt = Date.now()
   const rate = rateOf(() => log.stats().written.records)
   const status = json || quiet ? null : statusLine(() => describe(log, rate()))
-  if (cut !== null && !quiet) reportRecovery(file, cut)
   let { role } = log
 
   /** @type {Error | null} */

@@ -3,8 +3,8 @@
 // flumelog trim: removes blocks at the head of a log; on a terminal, it asks first.
 
 const { InvalidArgumentError } = require('commander')
+const { resultOf } = require('../../lib/callbacks')
 const { fileToWrite, natural, positive } = require('../arguments')
-const { reportRecovery } = require('../errors')
 const { printable } = require('../escapes')
 const { counted, size } = require('../numbers')
 const { resolve } = require('../offsets')
@@ -99,11 +99,11 @@ async function trim (file, options, command) {
   if (blocks === 0) return printResult(options, file, `nothing to trim: ${reason}`, { file, bytes: 0, start, role: null })
   if (!yes && !await confirm(`Remove the first ${counted(blocks, 'block')} (${size(bytes)}) of ${printable(file)}?`, `${file}: nothing trimmed`)) return
   // all chunks of a large record that is to stay do
-  const { log, cut } = await openToAppend(file, { large: true }, undefined)
-  if (cut !== null) reportRecovery(file, cut)
+  const log = await openToAppend(file, { large: true })
   const where = log.role === 'client' ? ', by the process that owns the log' : ''
   try {
-    const now = await trimmed(log, before)
+    /** @type {number} */
+    const now = await resultOf(cb => log.trim({ lt: before }, cb))
     printResult(options, file, now <= start
       ? `nothing to trim any more: the log starts at offset ${now}`
       : `trimmed ${size(now - start)}: the log starts at offset ${now}${where}`, { file, bytes: Math.max(0, now - start), start: now, role: log.role })
@@ -150,15 +150,6 @@ function lastButOf (log, count) {
     first = seq
     return --left > 0
   }, (err) => err ? reject(err) : resolve(left > 0 ? 0 : first)))
-}
-
-/**
- * @param {import('../open').Log} log
- * @param {number} lt
- * @returns {Promise<number>}
- */
-function trimmed (log, lt) {
-  return new Promise((resolve, reject) => log.trim({ lt }, (err, start) => err ? reject(err) : resolve(start)))
 }
 
 module.exports = { define }

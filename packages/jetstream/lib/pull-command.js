@@ -2,7 +2,7 @@
 
 // flumelog pull: keeps a log in a file equal to a stream of NATS JetStream.
 
-const { blockSize, close, count, counted, duration, explain, fileName, fileToCreate, helpText, jsonOption, openToWrite, printResult, quietOption, rateOf, reportRecovery, size, statusLine, untilInterrupted, untilStopped, UserError, writeStderr } = require('flumelog-random-access-file/command')
+const { blockSize, close, count, counted, duration, explain, fileName, fileToCreate, helpText, jsonOption, openToWrite, printResult, quietOption, rateOf, size, statusLine, untilInterrupted, untilStopped, UserError, writeStderr } = require('flumelog-random-access-file/command')
 const { streamUrl } = require('./stream-url')
 
 /**
@@ -44,8 +44,7 @@ function define (program) {
  */
 async function pull (source, file, { live, creds, large = false, blockSize, json, quiet }) {
   const JetStreamLog = require('..')
-  const { log, cut } = await openToWrite(file, { blockSize, large, cacheSize: 0 })
-  if (cut !== null && !quiet) reportRecovery(file, cut)
+  const log = await openToWrite(file, { blockSize, large, cacheSize: 0 }, quiet)
   const startedAt = Date.now()
   /** @type {PullProgress} */
   let progress = { records: 0, bytes: 0, deleted: 0, seq: 0, lag: 0 }
