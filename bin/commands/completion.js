@@ -72,7 +72,7 @@ It completes commands, options, their values and file names. The script can also
 function define (program) {
   const shells = Object.keys(SHELLS)
   program.command('completion')
-    .summary('print a completion script for bash, zsh or fish')
+    .summary('print a completion script for a shell')
     .description('Prints a script with which bash, zsh or fish completes the arguments of flumelog.')
     .addArgument(program.createArgument('<shell>', 'the shell').choices(shells).argParser(choiceOf(shells)))
     .argument('[words...]', 'after --, what is typed: prints what the shell may offer')
