@@ -23,8 +23,8 @@ const deletionRange = require('./lib/space/deletion-range')
 const { sizeOf } = require('./lib/storage/buffers')
 const { datasync } = require('./lib/storage/datasync')
 const { nullIfMissing, syncFolder } = require('./lib/storage/directory')
-const { inherit } = require('./lib/storage/inherit')
 const lock = require('./lib/storage/lock')
+const { replaceFile, writeFile } = require('./lib/storage/whole-file')
 const { formatLine, parseLine } = require('./lib/format/lines')
 const { sink: startSink } = require('./lib/write/sink')
 
@@ -101,7 +101,8 @@ module.exports = {
   datasync,
   nullIfMissing,
   syncFolder,
-  inherit,
+  replaceFile,
+  writeFile,
   canLock,
   tryLock,
   formatLine,

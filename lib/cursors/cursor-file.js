@@ -11,7 +11,7 @@ const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { canLock, isLocked, tryLock } = require('../storage/lock')
 const { isSameFile, named } = require('../storage/metadata-reader')
 const { inherit } = require('../storage/inherit')
-const { UNFINISHED } = require('./cursor-name')
+const { NEW } = require('../storage/whole-file')
 const { LINE_SIZE, decodeLines, encodeLine } = require('./cursor-text')
 
 /** How often the lock is tried: another process may only look whether the cursor is held, or be about to end. */
@@ -97,7 +97,7 @@ class CursorFile {
    * @returns {Promise<boolean>} false: another process has created it
    */
   async create (initial) {
-    const unfinished = this.filename + UNFINISHED
+    const unfinished = this.filename + NEW
     const fd = await open(unfinished, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600)
     return await this.own(fd, unfinished, async () => {
       try {

@@ -5,11 +5,11 @@
 const path = require('path')
 const errors = require('../errors')
 const { format } = require('../format-value')
+const { NEW } = require('../storage/whole-file')
 
 /** In the name of a cursor's file, between the log's and the cursor's. */
 const INFIX = '.cursor-'
-/** Of a cursor's file while it is being created. A cursor has no dot in its name, so it cannot be taken for another one. */
-const UNFINISHED = '.new'
+/** Without a dot, so that a file that is being created cannot be taken for another cursor. */
 const NAME = /^[A-Za-z0-9_-]{1,64}$/
 /** Bytes in a file name, on nearly every file system. */
 const MAX_FILE_NAME = 255
@@ -33,7 +33,7 @@ function cursorPath (logPath, name) {
     throw errors.invalid(`the name of a cursor must be 1 to 64 letters (A to Z, a to z), digits, - or _, since it is part of a file name; it is ${format(name)}`)
   }
   const filename = logPath + INFIX + name
-  const bytes = Buffer.byteLength(path.basename(filename + UNFINISHED))
+  const bytes = Buffer.byteLength(path.basename(filename + NEW))
   if (bytes > MAX_FILE_NAME) {
     throw errors.invalid(`the file of cursor '${name}', ${filename}, would have a name of ${bytes} bytes; the maximum is ${MAX_FILE_NAME}; use a shorter name`)
   }
@@ -50,4 +50,4 @@ function cursorNames (logPath, files) {
   return files.filter(file => file.startsWith(prefix)).map(file => file.slice(prefix.length)).filter(isCursorName).sort()
 }
 
-module.exports = { isCursorName, cursorPath, cursorNames, UNFINISHED }
+module.exports = { isCursorName, cursorPath, cursorNames }

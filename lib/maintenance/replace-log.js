@@ -19,10 +19,9 @@ const { generationOf, readOwn } = require('../recovery/recovery-point')
 const { OffsetMap, settleMap } = require('../space/offset-map')
 const { namesOf } = require('../space/unfinished-files')
 const { syncFolder } = require('../storage/directory')
-const { inherit } = require('../storage/inherit')
 const { MetadataFile } = require('../storage/metadata-file')
 const { pathFile } = require('../storage/path-file')
-const { writeAll } = require('../storage/whole-writes')
+const { writeFile } = require('../storage/whole-file')
 const { openExtent } = require('./extent')
 const { giveName } = require('./new-log')
 
@@ -144,18 +143,8 @@ async function copyMap ({ id, map: source }, name, log) {
   const found = source === null ? null : await OffsetMap.open(source, id)
   if (found === null) return
   try {
-    const handle = await fs.promises.open(name, 'w', 0o600)
-    try {
-      inherit(handle.fd, await fs.promises.stat(log))
-      // not by its name, which it may just be getting
-      await writeAll(handle.fd, [found.readFile()], 0)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-  } catch (err) {
-    await fs.promises.rm(name, { force: true })
-    throw err
+    // not by its name, which it may just be getting
+    await writeFile(name, await fs.promises.stat(log), found.readFile())
   } finally {
     found.close()
   }

@@ -11,6 +11,7 @@ const { inherit } = require('./inherit')
 const { lockIfPossible } = require('./lock')
 const { MetadataReader, named } = require('./metadata-reader')
 const { PUBLISHED_SIZE, apply, formatEntry, formatMetadata, setPublished } = require('./metadata-text')
+const { NEW } = require('./whole-file')
 const { writeAll } = require('./whole-writes')
 
 /** The file grows by pages, so that what is appended on a full disk has room in the last one. */
@@ -167,7 +168,7 @@ class MetadataFile {
 
   /** @param {Metadata} metadata */
   async replaceNow (metadata) {
-    const unfinished = this.filename + '.new'
+    const unfinished = this.filename + NEW
     const before = { metadata: this.metadata, mustReplace: this.mustReplace }
     const bytes = padded(Buffer.from(formatMetadata(metadata, this.acknowledged), 'latin1'), 0)
     const size = bytes.indexOf(0)
@@ -303,7 +304,7 @@ class MetadataFile {
 
   /** Removes what a process has left that was killed. */
   async removeUnfinished () {
-    if (fs.existsSync(this.filename + '.new')) await fs.promises.unlink(this.filename + '.new').catch(nullIfMissing)
+    if (fs.existsSync(this.filename + NEW)) await fs.promises.unlink(this.filename + NEW).catch(nullIfMissing)
   }
 }
 

@@ -25,7 +25,7 @@ const EXPORTS = {
   './direct': ['DirectLog', 'found', 'CHECK_INTERVAL', 'rangeOf', 'connect', 'callAll', 'optional', 'rethrowLater', 'syncFolder', 'warnNotOpened'],
   './parts': ['CopiedLog', 'Stream', 'BatchStream', 'OpenStreams', 'NextChange', 'TurnBudget', 'found', 'createSince', 'sink', 'RecordCodec', 'replaceable', 'streamRangeOf', 'scanRangeOf',
     'deletionRangeOf', 'isDeletionRange', 'checkHighWaterMark', 'checkOverflow', 'mustBeBoolean', 'codecOf', 'callAll', 'callBack', 'mustBeFunction', 'optional', 'promised', 'mustBeSignal',
-    'onAbort', 'sizeOf', 'datasync', 'nullIfMissing', 'syncFolder', 'inherit', 'canLock', 'tryLock', 'formatLine', 'parseLine']
+    'onAbort', 'sizeOf', 'datasync', 'nullIfMissing', 'syncFolder', 'replaceFile', 'writeFile', 'canLock', 'tryLock', 'formatLine', 'parseLine']
 }
 
 const USE = `

@@ -11,8 +11,7 @@
 // Records are durable before a line says that they are there. So a crash may leave more of them than the last line says, never fewer.
 
 const fs = require('fs')
-const path = require('path')
-const { datasync, formatLine, inherit, nullIfMissing, parseLine, syncFolder } = require('flumelog-random-access-file/parts')
+const { datasync, formatLine, nullIfMissing, parseLine, replaceFile } = require('flumelog-random-access-file/parts')
 const errors = require('./errors')
 
 const SUFFIX = '.pull'
@@ -173,7 +172,17 @@ class CopyIndex {
     if (this.isOutdated || this.lines > 2 * this.windows.length + SPARE_LINES) return this.replace()
     const { pending } = this
     this.pending = ''
-    await this.writeTo(this.filename, 'a', pending)
+    const file = await fs.promises.open(this.filename, 'a', 0o600)
+    try {
+      await file.writeFile(pending)
+      await datasync(file.fd, this.filename)
+    } catch (err) {
+      // a part of a line may be there
+      this.isOutdated = true
+      throw err
+    } finally {
+      await file.close()
+    }
   }
 
   async replace () {
@@ -182,24 +191,11 @@ class CopyIndex {
     this.pending = ''
     this.isOutdated = false
     this.lines = lines.length
-    await this.writeTo(`${this.filename}.new`, 'w', lines.map(lineOf).join(''))
-    await fs.promises.rename(`${this.filename}.new`, this.filename)
-    await syncFolder(path.dirname(this.filename))
-  }
-
-  /** @param {string} filename @param {string} flags @param {string} text */
-  async writeTo (filename, flags, text) {
-    const file = await fs.promises.open(filename, flags, 0o600)
     try {
-      if (flags === 'w') inherit(file.fd, this.logStatus())
-      await file.writeFile(text)
-      await datasync(file.fd, filename)
+      await replaceFile(this.filename, this.logStatus(), Buffer.from(lines.map(lineOf).join('')))
     } catch (err) {
-      // a part of a line may be there
       this.isOutdated = true
       throw err
-    } finally {
-      await file.close()
     }
   }
 }

@@ -5,7 +5,7 @@
 const fs = require('fs')
 const path = require('path')
 const { randomUUID } = require('crypto')
-const { canLock, datasync, inherit, nullIfMissing, syncFolder, tryLock } = require('flumelog-random-access-file/parts')
+const { canLock, nullIfMissing, syncFolder, tryLock, writeFile } = require('flumelog-random-access-file/parts')
 const errors = require('./errors')
 
 const SUFFIX = '.mirror-id'
@@ -72,17 +72,10 @@ class Turn {
 async function create (filename, folder, log) {
   const identity = randomUUID()
   const unfinished = `${filename}.${identity}`
-  const file = await fs.promises.open(unfinished, 'wx', 0o600)
-  try {
-    await file.write(`${identity}\n`)
-    inherit(file.fd, log)
-    await datasync(file.fd, unfinished)
-    // another process may have created it meanwhile
-    await fs.promises.link(unfinished, filename).catch((err) => { if (err.code !== 'EEXIST') throw err })
-  } finally {
-    await file.close()
-    await fs.promises.unlink(unfinished)
-  }
+  await writeFile(unfinished, log, Buffer.from(`${identity}\n`))
+  // another process may have created it meanwhile
+  await fs.promises.link(unfinished, filename).catch((err) => { if (err.code !== 'EEXIST') throw err })
+    .finally(() => fs.promises.unlink(unfinished))
   await syncFolder(folder)
 }
 
