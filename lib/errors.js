@@ -5,7 +5,7 @@
 // (ENOSPC, EIO, ENOENT) pass through unchanged.
 
 /**
- * The codes of the log's own errors; README.md says when each occurs.
+ * The codes of the log's own errors; docs/api.md says when each occurs.
  * @typedef {'flumelog:deleted' | 'flumelog:trimmed' | 'flumelog:not-found' | 'flumelog:invalid' | 'flumelog:too-large' | 'flumelog:corrupt' |
  *   'flumelog:not-a-log' | 'flumelog:block-size' | 'flumelog:locked' | 'flumelog:unreachable' | 'flumelog:no-lock' |
  *   'flumelog:read-only' | 'flumelog:overflow' | 'flumelog:replaced' | 'flumelog:failed' | 'flumelog:protocol' |

@@ -4,7 +4,8 @@ import { pagesIn, read } from './pages.js'
 
 const GUARANTEES = ['docs/reliability.md', 'docs/processes.md', 'docs/testing.md', 'docs/speed.md', 'docs/comparison.md']
 const INTERNALS = ['docs/architecture.md', 'format.md', 'docs/protocol.md', 'packages/jetstream/design.md']
-const guides = ['event-store', 'job-queue', 'write-ahead-log', 'retention', 'backups', 'moving', 'operating'].map(name => `docs/guides/${name}.md`)
+/** In the order in which they are read; new ones come last. */
+const guides = [...new Set([...['event-store', 'job-queue', 'write-ahead-log', 'retention', 'backups', 'moving', 'operating'].map(name => `docs/guides/${name}.md`), ...pagesIn('docs/guides')])]
 /** New pages in docs/ are shown here until they are listed elsewhere. */
 const reference = [...new Set(['docs/api.md', 'docs/command-line.md', ...pagesIn('docs')])].filter(page => ![...GUARANTEES, ...INTERNALS, ...guides].includes(page))
 const packages = pagesIn('packages').filter(page => page.endsWith('README.md'))
