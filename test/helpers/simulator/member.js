@@ -79,6 +79,10 @@ class Member {
     const { simulation, process } = this
     this.isBusy = true
     this.isBroken = false
+    const { model: { certain, entries } } = simulation
+    /** What readers of this opening get, whoever has appended and deleted it: it was acknowledged before. */
+    this.foundAtOpen = new Set(certain)
+    this.goneAtOpen = new Set([...entries.values()].filter(({ deletion }) => deletion === 'acknowledged'))
     this.opened = new Promise((resolve) => this.start('open', async () => {
       try {
         const { open } = process.require('./promises')
@@ -331,8 +335,8 @@ class Member {
     const isFirst = role === 'alone' || log.flumelog.role === 'owner'
     const isIts = (writer) => isFirst || (role === 'shared' && writer === this.number)
     return {
-      expected: new Set(model.certain.filter(({ writer }) => isFirst || this.isKnown(writer))),
-      deleted: new Set([...model.entries.values()].filter(({ deletion, deletedBy }) => deletion === 'acknowledged' && isIts(deletedBy)))
+      expected: new Set(model.certain.filter((entry) => isFirst || this.isKnown(entry.writer) || (this.foundAtOpen.has(entry) && !this.simulation.hadFaults))),
+      deleted: new Set([...model.entries.values()].filter((entry) => entry.deletion === 'acknowledged' && (isIts(entry.deletedBy) || this.goneAtOpen.has(entry))))
     }
   }
 

@@ -32,6 +32,8 @@ class Process {
     this.random = randomFrom(world.random.below(2 ** 31))
     this.isAlive = true
     this.isStopped = false
+    /** Whether the write in progress fails, and writes a part. */
+    this.isTorn = false
     /** What was to run while it was stopped. @type {Array<() => void>} */
     this.backlog = []
     /** @type {Set<any>} */
@@ -125,7 +127,10 @@ class Process {
     if (!this.countCall()) throw Object.assign(new Error('the process is dead'), { code: 'EDEAD' })
     this.world.timeline.now()
     const fault = this.world.faultOf(this, name, args)
-    if (fault !== null) throw fault
+    if (fault !== null) {
+      this.tear(name, apply)
+      throw fault
+    }
     return apply()
   }
 
@@ -145,6 +150,7 @@ class Process {
       let error = fault
       try {
         if (fault === null && isDone) result = apply()
+        else if (fault !== null) this.tear(name, apply)
       } catch (err) {
         error = err
       }
@@ -174,6 +180,23 @@ class Process {
       if (fault === null && world.isPowered) finish()
       this.after(world.latency('answer'), () => cb(fault))
     })
+  }
+
+  /**
+   * A write that fails may have written a part.
+   * @param {string} name of the call
+   * @param {() => any} apply
+   */
+  tear (name, apply) {
+    if (!['write', 'writev'].includes(name) || this.world.random() < 0.5) return
+    this.isTorn = true
+    try {
+      apply()
+    } catch {
+      // it fails anyway
+    } finally {
+      this.isTorn = false
+    }
   }
 
   /** A process may die between any two calls. @returns {boolean} whether it is alive */

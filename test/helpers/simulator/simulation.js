@@ -18,13 +18,15 @@ const BESIDE = /^(log|log\.(meta|offset-map|unfinished|unfinished\.offset-map|cu
 const BESIDE_BACKUPS = /^(one|two)(\.meta|\.offset-map|\.cut-\d+(\.\d+)?)?$/
 
 /** How often things are done, relative to each other. */
-const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, reclaim: 1, sync: 4, compact: 3, compactKeeping: 1, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failSync: 0.1, storm: 0.4 }
+const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, reclaim: 1, sync: 4, compact: 3, compactKeeping: 1, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failSync: 0.1, disconnect: 0.2, storm: 0.5 }
 /** What a log that is read only does, too. */
 const OF_READERS = ['close', 'get', 'getPrevious', 'search', 'read', 'follow', 'consume', 'backup', 'exit', 'killSoon']
 /** What happens to any process, whatever it does. */
-const OF_THE_WORLD = ['kill', 'stop', 'command', 'cutPower', 'fillDisk', 'failCalls', 'failSync']
+const OF_THE_WORLD = ['kill', 'stop', 'command', 'cutPower', 'fillDisk', 'failCalls', 'failSync', 'disconnect', 'storm']
 /** What a call of the system that changes or reads a file may fail with. */
 const CHANGES = ['write', 'writev', 'open', 'rename', 'ftruncate', 'unlink', 'punch', 'writeFile', 'read', 'readv']
+/** What is done in a storm: few things often, since another one can make up for what is missing. */
+const STORMS = [['append'], ['append', 'sync'], ['append', 'append', 'consume'], ['delete', 'sync'], ['append', 'trim'], ['append', 'delete', 'deleteSeveral', 'sync', 'trim', 'get']]
 /** Calls of a process without an answer. */
 const MAX_PENDING = 50
 
@@ -314,12 +316,24 @@ class Simulation {
   storm (member) {
     const { random } = this
     const length = random.pick([0.5, 3, 10])
-    const calls = Array.from({ length: 1 + random.below(10) }, () => random() < 0.7 ? 'append' : random.pick(['sync', 'sync', 'sync', 'delete', 'deleteSeveral', 'trim']))
-    if (member.role !== 'reader') for (const name of calls) this.later(random() * length, () => { if (member.isOpen && member.pending.size <= MAX_PENDING) this[name](member) })
-    if (random() < 0.4) this.later(random() * length, () => random() < 0.7 ? this.failCalls(member) : this.failSync(member))
+    const names = random.pick(STORMS)
+    for (let calls = 1 + random.below(10); calls > 0; calls--) this.later(random() * length, () => this.callSomewhere(this.random.pick(names)))
+    const fault = random()
+    if (fault < 0.4) this.later(random() * length, () => fault < 0.25 ? this.failCalls(member) : this.failSync(member))
     const end = random()
     if (end < 0.6) this.later(random() * length, () => this.cutPower())
     else if (end < 0.8) this.later(random() * length, () => this.kill(member))
+  }
+
+  callSomewhere (name) {
+    const open = this.lasting.filter(({ isOpen, isBroken, role, pending, process }) => isOpen && !isBroken && !process.isStopped && pending.size <= MAX_PENDING && (role !== 'reader' || OF_READERS.includes(name)))
+    if (open.length > 0) this[name](this.random.pick(open))
+  }
+
+  /** The connections of a process are lost, and it lives. */
+  disconnect ({ name, process }) {
+    this.world.note(`${name} is disconnected`)
+    for (const socket of [...process.sockets]) socket.break()
   }
 
   /**

@@ -113,6 +113,11 @@ class Socket extends EventEmitter {
     return this
   }
 
+  /** Both ends lose the connection. */
+  break () {
+    for (const end of [this, this.peer]) end?.owner.after(this.owner.world.latency('socket'), () => end.onbroken())
+  }
+
   /** The connection is gone; what has arrived and was not read is lost. */
   onbroken () {
     if (this.destroyed) return
