@@ -465,6 +465,7 @@ class Simulation {
           const list = []
           for await (const { seq, value } of member.log.stream({ reverse })) list.push({ seq, text: String(value) })
           records = reverse ? list.reverse() : list
+          member.checkCount(list.length)
         })
         await this.settle('reading', () => member.pending.size === 0)
         if (records === null || world.problems.length > 0) return
@@ -482,7 +483,6 @@ class Simulation {
       const [shown, wanted] = [records, first.records].map(list => list.filter(({ seq }) => seq >= start))
       if (text(shown) !== text(wanted)) world.problem(`${member.name} at the end has ${shown.length} records, ${first.member.name} ${wanted.length}: ${difference(shown, wanted)}`)
     }
-    first.member.checkCount(first.records.length)
     first.member.checkMap(places.filter(({ entry, seq, id }) => seq !== -1 && seen.has(entry) && id !== entry.id))
     await this.settle('the map', () => first.member.pending.size === 0)
     await world.run(() => false, 500)
