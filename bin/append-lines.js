@@ -25,84 +25,118 @@ const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 }
  */
 
 /**
+ * @typedef {object} AppendOptions
+ * @property {string} encoding
+ * @property {boolean} [skipEmpty]
+ * @property {boolean} [large]
+ */
+
+/**
  * @param {import('./open').Log} log
  * @param {string} file
- * @param {{ encoding: string, skipEmpty?: boolean, large?: boolean }} options
+ * @param {AppendOptions} options
  * @param {import('./input').Input} input
  * @param {{ update: (bytes: number, records: number) => void } | null} progress
  * @returns {Promise<Appended>}
  */
-async function appendLines (log, file, { encoding, skipEmpty, large }, input, progress) {
-  const { parse, takesReturn, storesAsIs, maxLineSize } = encodings[encoding]
-  const hasChunks = large && log.blockSize >= MIN_BLOCK_SIZE
-  const maxRecordSize = hasChunks ? MAX_LENGTH : layout.maxRecordSize(log.blockSize, true)
-  const tooLarge = `records of more than ${count(maxRecordSize)} bytes cannot be stored in blocks of ${count(log.blockSize)} bytes` +
-    (large ? '' : '; with --large, they are stored in chunks')
-  const lines = new Lines(maxLineSize(maxRecordSize))
-  /** @type {string | null} */
-  let failure = null
-  let failedLine = Infinity
-  let line = 0
-  let read = 0
+async function appendLines (log, file, options, input, progress) {
+  for (const signal of Object.keys(EXIT_CODES)) process.once(signal, () => interrupted(input, signal))
+  const appender = new LineAppender(log, file, options, input)
+  await appender.appendAll(progress)
   // failure is a function: the last lines may still fail until the log is closed
-  const appended = { records: 0, bytes: 0, failure: () => failure }
-  let inFlight = 0
-  /** @type {(() => void) | null} */
-  let ondrain = null
+  return Object.assign(appender.appended, { failure: () => appender.failure })
+}
 
-  for (const signal of Object.keys(EXIT_CODES)) process.once(signal, () => interrupted(signal))
+/**
+ * @param {import('./input').Input} input
+ * @param {string} signal
+ */
+function interrupted (input, signal) {
+  process.exitCode = EXIT_CODES[signal]
+  if (signal === 'SIGINT') clearInterrupt()
+  input.stop()
+}
 
-  for await (const chunk of input.chunks()) {
-    read += chunk.length
-    store(lines.push(chunk), storesAsIs(linesWithin(chunk)))
-    if (lines.isTooLong) fail(line + 1, encoding === 'json' ? `lines of more than ${count(lines.maxSize)} bytes cannot be stored` : tooLarge)
-    if (failure !== null) break
-    if (inFlight > MAX_IN_FLIGHT) await new Promise(resolve => { ondrain = () => resolve(undefined) })
-    progress?.update(read, appended.records)
+class LineAppender {
+  /**
+   * @param {import('./open').Log} log
+   * @param {string} file
+   * @param {AppendOptions} options
+   * @param {import('./input').Input} input
+   */
+  constructor (log, file, { encoding, skipEmpty = false, large = false }, input) {
+    this.log = log
+    this.file = file
+    this.input = input
+    this.skipEmpty = skipEmpty
+    this.encoding = encodings[encoding]
+    const hasChunks = large && log.blockSize >= MIN_BLOCK_SIZE
+    this.maxRecordSize = hasChunks ? MAX_LENGTH : layout.maxRecordSize(log.blockSize, true)
+    this.tooLarge = `records of more than ${count(this.maxRecordSize)} bytes cannot be stored in blocks of ${count(log.blockSize)} bytes` +
+      (large ? '' : '; with --large, they are stored in chunks')
+    this.lines = new Lines(this.encoding.maxLineSize(this.maxRecordSize))
+    this.lineTooLong = encoding === 'json' ? `lines of more than ${count(this.lines.maxSize)} bytes cannot be stored` : this.tooLarge
+    this.appended = { records: 0, bytes: 0 }
+    /** @type {string | null} */
+    this.failure = null
+    /** Number of the line that failed. */
+    this.failedLine = Infinity
+    /** Number of the last line. */
+    this.line = 0
+    this.inFlight = 0
+    /** @type {(() => void) | null} */
+    this.ondrain = null
   }
-  if (input.error !== null) failure ??= `${explain(input.error, 'standard input')}; ${counted(line, 'line was', 'lines were')} appended before that`
-  else if (failure === null && lines.partialSize > 0) {
-    await input.settled()
-    if (!input.isStopped) store(lines.end(), false)
-  }
-  return appended
 
-  /** @param {string} signal */
-  function interrupted (signal) {
-    process.exitCode = EXIT_CODES[signal]
-    if (signal === 'SIGINT') clearInterrupt()
-    input.stop()
+  /** @param {{ update: (bytes: number, records: number) => void } | null} progress */
+  async appendAll (progress) {
+    const { input, lines, encoding } = this
+    let read = 0
+    for await (const chunk of input.chunks()) {
+      read += chunk.length
+      this.store(lines.push(chunk), encoding.storesAsIs(linesWithin(chunk)))
+      if (lines.isTooLong) this.fail(this.line + 1, this.lineTooLong)
+      if (this.failure !== null) break
+      if (this.inFlight > MAX_IN_FLIGHT) await new Promise(resolve => { this.ondrain = () => resolve(undefined) })
+      progress?.update(read, this.appended.records)
+    }
+    if (input.error !== null) this.failure ??= `${explain(input.error, 'standard input')}; ${counted(this.line, 'line was', 'lines were')} appended before that`
+    else if (this.failure === null && lines.partialSize > 0) {
+      await input.settled()
+      if (!input.isStopped) this.store(lines.end(), false)
+    }
   }
 
   /**
    * @param {Buffer[]} lines
    * @param {boolean} asTheyAre whether all but the first are records as they are
    */
-  function store (lines, asTheyAre) {
+  store (lines, asTheyAre) {
+    const { parse, takesReturn } = this.encoding
     const records = []
-    const first = line + 1
+    const first = this.line + 1
     let bytes = 0
     for (let i = 0; i < lines.length; i++) {
       let data = lines[i]
-      line++
-      if (skipEmpty && (data.length === 0 || (data.length === 1 && data[0] === RETURN && !takesReturn))) continue
+      this.line++
+      if (this.skipEmpty && (data.length === 0 || (data.length === 1 && data[0] === RETURN && !takesReturn))) continue
       try {
         if (!asTheyAre || i === 0) data = parse(data)
-        mustBeStorable(data)
+        this.assertStorable(data)
       } catch (err) {
-        fail(line, /** @type {Error} */ (err).message)
+        this.fail(this.line, /** @type {Error} */ (err).message)
         break
       }
       records.push(data)
       bytes += data.length
     }
-    if (records.length > 0) appendBatch(records, bytes, first)
+    if (records.length > 0) this.appendBatch(records, bytes, first)
   }
 
   /** @param {Buffer} data */
-  function mustBeStorable (data) {
+  assertStorable (data) {
     if (data.length === 0) throw new UserError('empty records cannot be stored (use --skip-empty)')
-    if (data.length > maxRecordSize) throw new UserError(tooLarge)
+    if (data.length > this.maxRecordSize) throw new UserError(this.tooLarge)
     if (!layout.isStorable(data)) throw new UserError('records of zeros cannot be stored: they would look deleted')
   }
 
@@ -111,18 +145,18 @@ async function appendLines (log, file, { encoding, skipEmpty, large }, input, pr
    * @param {number} bytes
    * @param {number} first line number of the first record
    */
-  function appendBatch (records, bytes, first) {
-    inFlight += bytes
-    log.append(records, (err) => {
-      inFlight -= bytes
-      if (err) failBatch(first, err)
+  appendBatch (records, bytes, first) {
+    this.inFlight += bytes
+    this.log.append(records, (err) => {
+      this.inFlight -= bytes
+      if (err) this.failBatch(first, err)
       else {
-        appended.records += records.length
-        appended.bytes += bytes
+        this.appended.records += records.length
+        this.appended.bytes += bytes
       }
-      if (ondrain !== null && (inFlight <= MAX_IN_FLIGHT / 2 || failure !== null)) {
-        ondrain()
-        ondrain = null
+      if (this.ondrain !== null && (this.inFlight <= MAX_IN_FLIGHT / 2 || this.failure !== null)) {
+        this.ondrain()
+        this.ondrain = null
       }
     })
   }
@@ -131,30 +165,30 @@ async function appendLines (log, file, { encoding, skipEmpty, large }, input, pr
    * @param {number} first line number of the first record
    * @param {Error} err
    */
-  function failBatch (first, err) {
+  failBatch (first, err) {
     // the owner may have stored them anyway
-    if (codeOf(err) === 'flumelog:unreachable') fail(first, 'the process that owns the log does not answer, so it is unknown whether this line, and those after it, were appended')
-    else stop(first, `stopped: ${explain(err, file).replace(`${file}: `, '')}; lines from ${first} on were not appended`)
+    if (codeOf(err) === 'flumelog:unreachable') this.fail(first, 'the process that owns the log does not answer, so it is unknown whether this line, and those after it, were appended')
+    else this.stop(first, `stopped: ${explain(err, this.file).replace(`${this.file}: `, '')}; lines from ${first} on were not appended`)
   }
 
   /**
    * @param {number} number of the line
    * @param {string} reason
    */
-  function fail (number, reason) {
-    stop(number, `stopped at line ${number}: ${reason}${number === 1 ? '' : '; the lines before it were appended'}`)
+  fail (number, reason) {
+    this.stop(number, `stopped at line ${number}: ${reason}${number === 1 ? '' : '; the lines before it were appended'}`)
   }
 
   /**
    * @param {number} number of the line
    * @param {string} message
    */
-  function stop (number, message) {
+  stop (number, message) {
     // a later line may fail before an earlier one does
-    if (number >= failedLine) return
-    failedLine = number
-    failure = `${file}: ${message}`
-    input.stop()
+    if (number >= this.failedLine) return
+    this.failedLine = number
+    this.failure = `${this.file}: ${message}`
+    this.input.stop()
   }
 }
 
