@@ -432,9 +432,10 @@ exports.notASocket = (filename) => createError('EEXIST',
 /**
  * @param {string} filename of a cursor
  * @param {string} name the cursor's
+ * @param {number | null} pid of the process that has it locked; null: it is not known
  */
-exports.cursorLocked = (filename, name) => createError('flumelog:locked',
-  `${filename}: another process, or another log object of this one, holds the cursor '${name}'; close it there first, or use a cursor of another name`, { filename })
+exports.cursorLocked = (filename, name, pid) => createError('flumelog:locked',
+  `${filename}: ${pid === null ? 'another process, or another log object of this one,' : pid === process.pid ? 'another log object of this process' : `process ${pid}`} holds the cursor '${name}'; close it there first, or use a cursor of another name`, { filename })
 
 /**
  * @param {string} filename of a cursor

@@ -9,6 +9,7 @@ const errors = require('../errors')
 const { datasync } = require('../storage/datasync')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { canLock, isLocked, tryLock } = require('../storage/lock')
+const { lockHolder } = require('../storage/lock-holder')
 const { isSameFile, named } = require('../storage/metadata-reader')
 const { inherit } = require('../storage/inherit')
 const { NEW } = require('../storage/whole-file')
@@ -144,7 +145,7 @@ class CursorFile {
   async lock (fd) {
     if (!canLock || !this.options.isLocking) return
     for (let tries = 1; !tryLock(fd); tries++) {
-      if (tries === MAX_TRIES) throw errors.cursorLocked(this.filename, this.name)
+      if (tries === MAX_TRIES) throw errors.cursorLocked(this.filename, this.name, lockHolder(fd))
       await new Promise(resolve => setTimeout(resolve, PAUSE))
     }
   }
@@ -269,7 +270,7 @@ async function deleteCursor (filename, name, folder) {
   const fd = await open(filename, 'r+').catch(nullIfMissing)
   if (fd === null) return false
   try {
-    if (canLock && !tryLock(fd)) throw errors.cursorLocked(filename, name)
+    if (canLock && !tryLock(fd)) throw errors.cursorLocked(filename, name, lockHolder(fd))
     if (!await isSameFile(fd, filename)) return await deleteCursor(filename, name, folder)
     await fs.promises.unlink(filename)
     await syncFolder(folder)

@@ -2,7 +2,7 @@
 
 // Blocks as a map shows them, and one block byte by byte.
 
-const { checksumOf, chunk, endOfRecords, findProblem, frameProblem, isHole, layout, recordsOf, storedChecksum } = require('flumelog-random-access-file/blocks')
+const { checksumOf, chunk, endOfRecords, findProblem, frameProblem, isHole, layout, noCounts, recordsOf, storedChecksum, tally } = require('flumelog-random-access-file/blocks')
 const errors = require('./errors')
 
 /** Characters of a record in a block. */
@@ -51,21 +51,12 @@ async function summaries (log, from, count, signal) {
 function summary (block, blockSize) {
   const { buffer, end, sealed, error } = block
   if (error !== null) return { fill: 0, kind: 'corrupt', deleted: 0, records: 0, checksum: sealed && buffer.length === blockSize && storedChecksum(buffer) !== 0 ? isRight(buffer) : null }
-  let records = 0
-  let deleted = 0
-  let bytes = 0
-  for (let position = 0; position < end;) {
-    const length = layout.readLength(buffer, position)
-    if (buffer[position + layout.LENGTH_SIZE] === 0 && layout.isDeleted(buffer, position)) deleted++
-    else {
-      records++
-      bytes += length + layout.FRAME_SIZE
-    }
-    position += length + layout.FRAME_SIZE
-  }
+  const counts = noCounts()
+  tally(counts, buffer, end)
+  const { records, deleted, bytes } = counts
   const kind = !sealed ? 'tail' : records > 0 ? 'records' : isHole(buffer) ? 'hole' : 'deleted'
   // it was verified when it was read
-  return { fill: bytes / blockSize, kind, deleted, records, checksum: sealed && storedChecksum(buffer) !== 0 ? true : null }
+  return { fill: (bytes + records * layout.FRAME_SIZE) / blockSize, kind, deleted, records, checksum: sealed && storedChecksum(buffer) !== 0 ? true : null }
 }
 
 /** @param {Buffer} buffer of a whole block */
