@@ -3,7 +3,7 @@
 // Carries over what is deleted, trimmed, or dropped by a compaction. The stream has all records of the log up to the mirror's position that are
 // not deleted, so if their numbers are equal, nothing is to be done.
 
-const { Turn } = require('./mirror-identity')
+const { MirrorLock } = require('./mirror-identity')
 const { match } = require('./mirror-match')
 const { newRuns } = require('./mirror-source')
 
@@ -26,7 +26,7 @@ class MirrorDeletions {
     this.source = source
     this.target = target
     this.ondeleted = ondeleted
-    this.turn = new Turn(source.log)
+    this.lock = new MirrorLock(source.log)
     /** Of the log when it was looked at last: they are carried over. @type {{ id: string, runs: Run[] } | null} */
     this.known = null
     /** What the log was then. */
@@ -74,7 +74,7 @@ class MirrorDeletions {
    * @returns {Promise<'done' | 'again' | 'missing'>}
    */
   async remove ({ position, sequence, id, extra, runs }) {
-    return await this.turn.take(async (isAnother) => {
+    return await this.lock.whileHeld(async (isAnother) => {
       // the server may still be deleting what one that was killed has asked for
       if (isAnother) await settle()
       if (extra > 0 && await this.removeNew(runs, sequence, id) >= extra) return 'done'

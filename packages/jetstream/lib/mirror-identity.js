@@ -27,10 +27,8 @@ async function identityOf (log) {
   }
 }
 
-/**
- * Lets one mirror of a log at a time do what two must not do together.
- */
-class Turn {
+/** Held by one mirror of a log at a time, while it does what two must not do together. */
+class MirrorLock {
   /** @param {{ path: string | null }} log that has an id */
   constructor ({ path }) {
     this.filename = path + SUFFIX
@@ -40,10 +38,10 @@ class Turn {
 
   /**
    * @template T
-   * @param {(isAnother: boolean) => Promise<T>} run given whether another mirror may have had a turn since the last one of this mirror
-   * @returns {Promise<T | null>} null: another one has it
+   * @param {(isAnother: boolean) => Promise<T>} run given whether another mirror may have held the lock since this one did
+   * @returns {Promise<T | null>} null: another mirror holds it
    */
-  async take (run) {
+  async whileHeld (run) {
     const file = await fs.promises.open(this.filename, 'r+')
     try {
       if (canLock && !tryLock(file.fd)) return null
@@ -79,4 +77,4 @@ async function create (filename, folder, log) {
   await syncFolder(folder)
 }
 
-module.exports = { identityOf, Turn }
+module.exports = { identityOf, MirrorLock }

@@ -82,7 +82,7 @@ class Mirror {
   async mirrorAll () {
     const { settings: { live, keepDeleted }, deletions, source } = this
     for (;;) {
-      this.mustGoOn()
+      this.throwIfStopped()
       const isDue = !keepDeleted && deletions.isDue
       if (isDue && performance.now() >= this.lookAt) await this.carryOver()
       const { id, seq } = this.position
@@ -101,7 +101,7 @@ class Mirror {
   }
 
   /** @throws why it is stopped, or the log is closed */
-  mustGoOn () {
+  throwIfStopped () {
     if (this.connection.failure !== null) throw this.connection.failure
     if (this.log.refusal !== null) throw this.log.refusal
   }
@@ -204,7 +204,7 @@ class Mirror {
     await source.makeDurable(seq)
     const before = sender.last
     const refusal = await target.send(records, id)
-    this.mustGoOn()
+    this.throwIfStopped()
     const sent = this.sending
     this.sending = null
     if (sender.last > before) this.position = sent

@@ -6,7 +6,7 @@
 const fs = require('fs')
 const test = require('tape')
 const { MirrorDeletions } = require('../lib/mirror-deletions')
-const { Turn } = require('../lib/mirror-identity')
+const { MirrorLock } = require('../lib/mirror-identity')
 const { MirrorTarget } = require('../lib/mirror-target')
 const { canLock } = require('../../../lib/storage/lock')
 const { testFolder } = require('../../../test/helpers/folder')
@@ -86,17 +86,17 @@ test('a stream that has fewer messages than the log records, as the server count
   t.equal(await incomplete.deletions.carryOver(3, 'a', true), 'missing')
 })
 
-test('two mirrors of a log delete in turns, and each knows whether another one had a turn', async (t) => {
+test('of two mirrors of a log, one at a time deletes, and each knows whether the other one held the lock since', async (t) => {
   const filename = testFolder(t)('log')
   fs.writeFileSync(`${filename}.mirror-id`, '')
-  const turns = [1, 2].map(() => new Turn(/** @type {any} */ ({ path: filename })))
-  const wasAnother = async (turn) => {
+  const locks = [1, 2].map(() => new MirrorLock(/** @type {any} */ ({ path: filename })))
+  const wasAnother = async (lock) => {
     // as long as the clock of the file system needs
     await new Promise(resolve => setTimeout(resolve, 20))
-    return turn.take(async isAnother => isAnother)
+    return lock.whileHeld(async isAnother => isAnother)
   }
-  t.deepEqual([await wasAnother(turns[0]), await wasAnother(turns[0]), await wasAnother(turns[1]), await wasAnother(turns[0]), await wasAnother(turns[0])], [true, false, true, true, false])
-  if (canLock) t.equal(await turns[0].take(() => turns[1].take(async () => 'both')), null)
+  t.deepEqual([await wasAnother(locks[0]), await wasAnother(locks[0]), await wasAnother(locks[1]), await wasAnother(locks[0]), await wasAnother(locks[0])], [true, false, true, true, false])
+  if (canLock) t.equal(await locks[0].whileHeld(() => locks[1].whileHeld(async () => 'both')), null)
 })
 
 test('the last message is found though the server has forgotten on which subject it is', async (t) => {
