@@ -56,7 +56,7 @@ function startBackup (log, target, options, callback) {
 async function backup (log, target, options) {
   const work = workOf(options)
   mustBePath('the target', target)
-  work.mustGoOn()
+  work.throwIfStopped()
   // resolved now: the process may change its directory meanwhile
   const name = path.resolve(target)
   for (let tries = 1; ; tries++) {

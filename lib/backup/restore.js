@@ -40,7 +40,7 @@ async function restore (backup, file, options) {
   const work = workOf(options)
   mustBePath('the backup', backup)
   mustBePath('the file', file)
-  work.mustGoOn()
+  work.throwIfStopped()
   // resolved now: the process may change its directory meanwhile
   const source = path.resolve(backup)
   const name = resolved(file)

@@ -4,7 +4,7 @@
 // compaction are.
 
 const errors = require('../errors')
-const { promised } = require('../callbacks')
+const { promised, resultOf } = require('../callbacks')
 const { format } = require('../format-value')
 const { logBehind } = require('../log')
 const { OffsetMap } = require('../space/offset-map')
@@ -158,7 +158,7 @@ class CopiedLog {
    * @returns {Promise<number>} seq of the last one
    */
   append (records) {
-    return new Promise((resolve, reject) => this.#log.appending.appendEncoded(records, (err, seq) => err ? reject(err) : resolve(seq)))
+    return resultOf(cb => this.#log.appending.appendEncoded(records, cb))
   }
 }
 

@@ -2,6 +2,7 @@
 
 // The blocks of an open log as its readers see them, corrupt ones too.
 
+const { promised, resultOf } = require('../callbacks')
 const errors = require('../errors')
 const { format } = require('../format-value')
 const { logBehind } = require('../log')
@@ -51,7 +52,7 @@ class LogBlocks {
 
   /** @returns {Promise<void>} resolves when readers can see all that is known to be in the log; rejects if it cannot be opened, or is closed */
   ready () {
-    return new Promise((resolve, reject) => this.#log.whenFresh(err => err ? reject(err) : resolve()))
+    return promised(cb => this.#log.whenFresh(cb))
   }
 
   get #opened () {
@@ -224,12 +225,12 @@ class LogBlocks {
    * @returns {Promise<number>} seq of the last one
    */
   append (records) {
-    return new Promise((resolve, reject) => this.#log.appending.appendEncoded(records, (/** @type {any} */ err, /** @type {number} */ seq) => err ? reject(err) : resolve(seq)))
+    return resultOf(cb => this.#log.appending.appendEncoded(records, cb))
   }
 
   /** @returns {Promise<number>} the size of the file in bytes */
   fileSize () {
-    return new Promise((resolve, reject) => this.#log.file.size((err, bytes) => err ? reject(err) : resolve(bytes ?? 0)))
+    return resultOf(cb => this.#log.file.size(cb))
   }
 
   /** @returns {Promise<WriterState | null>} null: the log was closed, or is in a storage */

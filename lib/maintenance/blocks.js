@@ -6,7 +6,7 @@
 const { deletedPart, holeOf, isHole } = require('../format/hole')
 const layout = require('../format/layout')
 const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
-const { mustNotShrink, refresh } = require('./extent')
+const { assertNotShrunk, refresh } = require('./extent')
 
 /** Bytes read at a time, about. */
 const PIECE_SIZE = 1024 * 1024
@@ -82,7 +82,7 @@ async function readPiece ({ io, read, filename, blockSize, end }, offset, size) 
   try {
     return { bytes: await read(offset, size), unreadable }
   } catch (err) {
-    await mustNotShrink(io, filename, end)
+    await assertNotShrunk(io, filename, end)
   }
   const bytes = Buffer.alloc(size)
   for (let at = 0; at < size; at += blockSize) {

@@ -24,7 +24,7 @@ async function copy (file, target, options) {
   const work = workOf(options)
   mustBePath('the file', file)
   mustBePath('the target', target)
-  work.mustGoOn()
+  work.throwIfStopped()
   // resolved now: the process may change its directory while the log is copied
   const source = path.resolve(file)
   const name = path.resolve(target)

@@ -88,7 +88,7 @@ async function readExtent (io, filename, exclusive, clock = systemClock) {
  * Before a file is opened for writing, which would create it.
  * @param {string} filename
  */
-async function mustBeLog (filename) {
+async function assertLog (filename) {
   const extent = await openExtent(pathFile(filename, { readOnly: true, lock: false }))
   await extent.io.close()
 }
@@ -118,7 +118,7 @@ function readableParts (io, filename) {
     try {
       return await io.read(offset, size)
     } catch (err) {
-      await mustNotShrink(io, filename, offset + size)
+      await assertNotShrunk(io, filename, offset + size)
     }
     const bytes = Buffer.alloc(size)
     for (let at = 0; at < size;) {
@@ -136,7 +136,7 @@ function readableParts (io, filename) {
  * @param {string | null} filename
  * @param {number} size that it had
  */
-async function mustNotShrink (io, filename, size) {
+async function assertNotShrunk (io, filename, size) {
   const now = await io.size()
   if (now < size) throw errors.shrunk(filename, size, now)
 }
@@ -171,4 +171,4 @@ async function startOf ({ io, filename, blockSize }, size, point) {
   return (await findEnd(read, size, null, options)).start
 }
 
-module.exports = { openExtent, readExtent, mustBeLog, mustNotShrink, refresh }
+module.exports = { openExtent, readExtent, assertLog, assertNotShrunk, refresh }

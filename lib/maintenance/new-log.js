@@ -41,13 +41,13 @@ async function writeUnfinished (name, given, work, write, place) {
       // a process that was killed may have left it
       await io.truncate(0)
       const written = await write(file, unfinished)
-      work.mustGoOn()
+      work.throwIfStopped()
       stopListening()
       return await place(written, unfinished)
     } catch (err) {
       remove()
       // when the file is gone, that fails first
-      work.mustGoOn()
+      work.throwIfStopped()
       throw err
     } finally {
       stopListening()

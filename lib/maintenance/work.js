@@ -42,15 +42,15 @@ class Work {
    * @returns {(bytes: number, total: number) => void} throws if the work has to end
    */
   begin (step) {
-    this.mustGoOn()
+    this.throwIfStopped()
     return (bytes, total) => {
       if (this.onProgress !== undefined) this.onProgress({ step, bytes, total })
-      this.mustGoOn()
+      this.throwIfStopped()
     }
   }
 
   /** @throws the reason of the signal */
-  mustGoOn () {
+  throwIfStopped () {
     if (this.signal?.aborted) throw this.signal.reason
   }
 }

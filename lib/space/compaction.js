@@ -92,14 +92,14 @@ class Compaction {
     const { path } = /** @type {import('../storage/location').Location} */ (file.location)
     try {
       await writer.clients.whenFollowed()
-      this.mustGoOn()
+      this.throwIfStopped()
       if (this.keep === null) {
         const records = await countIfNoneDeleted(this)
-        this.mustGoOn()
+        this.throwIfStopped()
         if (records !== null) return this.unchanged(records)
       }
       for (let factor = 1; ; factor *= MORE_HEADROOM) {
-        this.mustGoOn()
+        this.throwIfStopped()
         await this.create(path, factor)
         await this.copy()
         const compacted = await writer.exclusively(() => switchOver(this))
@@ -196,7 +196,7 @@ class Compaction {
   }
 
   /** @throws if it has to end */
-  mustGoOn () {
+  throwIfStopped () {
     if (this.reason !== null) throw this.reason
     if (this.signal?.aborted) throw this.signal.reason
     if (this.writer.failure !== null) throw this.writer.failure
@@ -234,7 +234,7 @@ class Compaction {
     await this.target.flush()
     const map = await this.map.finish(this.target.end)
     await this.syncFiles()
-    this.mustGoOn()
+    this.throwIfStopped()
     return map
   }
 
@@ -247,7 +247,7 @@ class Compaction {
   async copyBlocks (to) {
     const { blocks, target } = this
     for await (const piece of this.reader.upTo(to)) {
-      this.mustGoOn()
+      this.throwIfStopped()
       for (const block of piece) {
         const offset = block.number * blocks.blockSize
         this.next = block.number + 1
@@ -283,7 +283,7 @@ class Compaction {
     this.hasDone(bytes)
     this.copied += bytes
     if (this.onProgress !== undefined) this.onProgress({ bytes: this.copied, total: Math.max(this.copied, this.blocks.end - this.start) })
-    this.mustGoOn()
+    this.throwIfStopped()
   }
 
   /**

@@ -12,7 +12,7 @@ async function countIfNoneDeleted (compaction) {
   const { blocks, reader } = compaction
   let records = 0
   for await (const piece of reader.upTo(blocks.tail.number)) {
-    compaction.mustGoOn()
+    compaction.throwIfStopped()
     for (const block of piece) {
       if (block.number * blocks.blockSize < blocks.start) continue
       if (block.error !== null) throw block.error

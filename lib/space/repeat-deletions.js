@@ -32,7 +32,7 @@ async function repeatDeletions (compaction) {
     }
     await deleteAgain(target, buffer, end, offset, runs)
     compaction.hasDone(REPEAT_COST)
-    compaction.mustGoOn()
+    compaction.throwIfStopped()
   }
 }
 

@@ -29,7 +29,7 @@ const { namesOf } = require('./unfinished-files')
  * @returns {Promise<import('./compaction').Compacted | null>} null: so much was appended that offsets are in use which the new file has
  */
 async function switchOver (compaction) {
-  compaction.mustGoOn()
+  compaction.throwIfStopped()
   return compaction.writer.acknowledged > compaction.base ? null : copyAndMove(compaction)
 }
 

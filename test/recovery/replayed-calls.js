@@ -43,8 +43,8 @@ for (const { name, strace } of RECORDERS) {
     const counts = { runs: 0, cuts: 0, found: 0, synced: 0, cut: 0 }
     const hadSomething = () => counts.found > 0 && counts.synced > 0
     // on a busy machine there is time for one run only
-    const mustGoOn = () => Date.now() < until || (!hadSomething() && counts.runs < 20)
-    for (let seed = SEED; mustGoOn() && counts.violation === undefined; seed++) await replay(seed, strace, counts)
+    const throwIfStopped = () => Date.now() < until || (!hadSomething() && counts.runs < 20)
+    for (let seed = SEED; throwIfStopped() && counts.violation === undefined; seed++) await replay(seed, strace, counts)
     t.comment(JSON.stringify(counts))
     t.equal(counts.violation, undefined, `${counts.cuts} power cuts`)
     t.ok(hadSomething(), 'there was something to lose')

@@ -30,7 +30,7 @@ const { writerOf } = require('./writers')
  * @returns {Promise<Exported>}
  */
 async function exportLog (filename, target, { to, fields = [] }, work) {
-  work.mustGoOn()
+  work.throwIfStopped()
   // resolved now: the process may change its directory meanwhile
   const name = path.resolve(target)
   const log = await open(filename, { readOnly: true, large: true, cacheSize: 0 })
@@ -43,7 +43,7 @@ async function exportLog (filename, target, { to, fields = [] }, work) {
     work.signal?.addEventListener('abort', onabort, { once: true })
     try {
       const exported = await write(log, filename, unfinished, to, fields, work)
-      work.mustGoOn()
+      work.throwIfStopped()
       work.signal?.removeEventListener('abort', onabort)
       await newFile.placeFile(unfinished, name, { given: target, like: await fs.promises.stat(filename) })
       return exported
@@ -51,7 +51,7 @@ async function exportLog (filename, target, { to, fields = [] }, work) {
       fs.rmSync(unfinished, { force: true })
       // those in which another process has put something meanwhile stay
       for (const folder of folders) await fs.promises.rmdir(folder).catch(() => {})
-      work.mustGoOn()
+      work.throwIfStopped()
       throw err
     } finally {
       work.signal?.removeEventListener('abort', onabort)

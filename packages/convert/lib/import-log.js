@@ -64,7 +64,7 @@ const ZEROS = Buffer.alloc(layout.MAX_BLOCK_SIZE)
  * @returns {Promise<Imported>}
  */
 async function importLog (source, given, settings, work) {
-  work.mustGoOn()
+  work.throwIfStopped()
   // resolved now: the process may change its directory meanwhile
   const target = path.resolve(given)
   const unfinished = target + UNFINISHED
@@ -319,7 +319,7 @@ async function finish (imported, original, unfinished, target, given, settings, 
   const lock = await lockFile(unfinished, given)
   try {
     await mustBeAsRead(imported, unfinished, settings, work)
-    work.mustGoOn()
+    work.throwIfStopped()
     const like = await fs.promises.stat(original)
     allMustBeFree(target, given)
     const beside = SUFFIXES.filter(suffix => fs.existsSync(unfinished + suffix))
@@ -364,7 +364,7 @@ async function mustBeAsRead ({ format, records, bytes, size, digest }, unfinishe
       reported = seq
       onprogress(seq, size)
     }).catch((err) => {
-      work.mustGoOn()
+      work.throwIfStopped()
       throw err
     })
   } finally {

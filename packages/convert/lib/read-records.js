@@ -20,7 +20,7 @@ const { OldFile } = require('./old-file')
  * @returns {AsyncGenerator<OldRecord, void, void>}
  */
 async function * readRecords (filename, { from, onTorn }, work) {
-  work.mustGoOn()
+  work.throwIfStopped()
   const file = await OldFile.open(filename)
   try {
     const { format, blockSize } = await formatOf(file, from)

@@ -33,7 +33,7 @@ const MUTANTS = [
   ['a trim frees blocks that are not durable', 'write/trimmer.js', 'if (durability.safeEnd <= start) await promised', 'if (durability.safeEnd < 0) await promised'],
   ['a trim goes one block too far', 'write/trimmer.js', 'start -= start % blockSize', 'start += blockSize - start % blockSize'],
   ['a compaction does not wait for the directory', 'space/switch-over.js', 'try {\n      await syncFolder(folder)', 'try {\n      syncFolder(folder)'],
-  ['a compacted file is not fsynced', 'space/compaction.js', 'await this.syncFiles()\n    this.mustGoOn()', 'this.mustGoOn()'],
+  ['a compacted file is not fsynced', 'space/compaction.js', 'await this.syncFiles()\n    this.throwIfStopped()', 'this.throwIfStopped()'],
   ['a compaction does not repeat deletions', 'space/compaction.js', 'await repeatDeletions(this)', ''],
   ['a compaction misses what was appended last', 'space/switch-over.js', 'await compaction.catchUp()', ''],
   ['the owner stores again what it knows', 'sharing/session.js', 'const known = Math.max(0, client.highest - first + 1)', 'const known = 0'],
