@@ -7,6 +7,7 @@
 
 const { callAll, optional, rethrowLater } = require('./lib/callbacks')
 const { DirectLog } = require('./lib/direct/direct-log')
+const { observable } = require('./lib/observable')
 const { RECORD, WAITING, AT_END, PAST_BOUND, FAILED } = require('./lib/read/cursor')
 const { rangeOf } = require('./lib/read/options')
 const { CHECK_INTERVAL } = require('./lib/read/turn-budget')
@@ -25,4 +26,4 @@ const { connect } = require('./lib/wrappers/push-source')
 /** What `next` of a cursor finds. */
 const found = { RECORD, WAITING, AT_END, PAST_BOUND, FAILED }
 
-module.exports = { DirectLog, found, CHECK_INTERVAL, rangeOf, connect, callAll, optional, rethrowLater, syncFolder, warnNotOpened }
+module.exports = { DirectLog, found, CHECK_INTERVAL, rangeOf, connect, callAll, observable, optional, rethrowLater, syncFolder, warnNotOpened }

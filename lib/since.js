@@ -2,13 +2,8 @@
 
 // The observable `since` of a log.
 
-const Obv = require('obz')
-const { mustBeFunction, rethrowLater } = require('./callbacks')
-
-/**
- * @typedef {(seq: number) => unknown} Listener
- * @typedef {import('./types').Since['next']} Next
- */
+const { rethrowLater } = require('./callbacks')
+const { observable } = require('./observable')
 
 /**
  * @typedef {object} Setters
@@ -18,56 +13,26 @@ const { mustBeFunction, rethrowLater } = require('./callbacks')
  */
 
 /**
- * An `obz` observable of which a listener that throws does not keep the others from being called: what it throws is
- * thrown again on a stack of its own.
- * @param {Next} next waits for the next change
+ * @param {import('./types').Since['next']} next waits for the next change
  * @returns {import('./types').Since & { value: number | undefined } & Setters}
  */
 function createSince (next) {
-  const obv = Obv()
   let hasListeners = false
   /** @type {Error | null} */
   let refusal = null
-  const added = (/** @type {Listener} */ listener) => {
-    const call = guarded(listener)
+  /** @type {import('./observable').Observable<number>} */
+  const since = observable(() => {
     if (refusal !== null) throw refusal
     hasListeners = true
-    return call
-  }
-  /** @type {(listener: Listener, immediately?: boolean) => () => void} */
-  const since = (listener, immediately) => obv(added(listener), immediately)
+  })
   return Object.assign(since, {
-    /** @type {number | undefined} */
-    value: undefined,
-    /** @type {(listener: Listener, immediately?: boolean) => () => void} */
-    once: (listener, immediately) => obv.once(added(listener), immediately),
     next,
-    set (/** @type {number} */ seq) {
-      this.value = seq
-      obv.set(seq)
-    },
     refuse (/** @type {Error} */ err) {
       refusal = err
       if (hasListeners) rethrowLater(err)
       return hasListeners
     }
   })
-}
-
-/**
- * @param {Listener} listener
- * @returns {Listener}
- * @throws flumelog:invalid
- */
-function guarded (listener) {
-  mustBeFunction('the listener', listener)
-  return (seq) => {
-    try {
-      return listener(seq)
-    } catch (err) {
-      rethrowLater(err)
-    }
-  }
 }
 
 module.exports = { createSince }

@@ -22,7 +22,7 @@ const EXPORTS = {
   './blocks': ['blocksOf', 'openBlocks', 'recordsOf', 'dataOf', 'startOfLarge', 'LogBlocks', 'FileBlocks', 'noCounts', 'tally', 'layout', 'chunk', 'checksumOf', 'storedChecksum', 'crc32',
     'detectBlockSize', 'endOfRecords', 'findProblem', 'frameProblem', 'isHole', 'isZeros', 'newFile', 'errors', 'format', 'shorten', 'mustBePath', 'optionNames', 'workFor'],
   './json': ['compact', 'pretty', 'finder', 'decodeJson', 'filterOf', 'comparison', 'searchJson', 'cellText', 'rowOf', 'parseDate', 'unitOf'],
-  './direct': ['DirectLog', 'found', 'CHECK_INTERVAL', 'rangeOf', 'connect', 'callAll', 'optional', 'rethrowLater', 'syncFolder', 'warnNotOpened'],
+  './direct': ['DirectLog', 'found', 'CHECK_INTERVAL', 'rangeOf', 'connect', 'callAll', 'observable', 'optional', 'rethrowLater', 'syncFolder', 'warnNotOpened'],
   './parts': ['CopiedLog', 'Stream', 'BatchStream', 'OpenStreams', 'NextChange', 'TurnBudget', 'found', 'createSince', 'sink', 'RecordCodec', 'replaceable', 'streamRangeOf', 'scanRangeOf',
     'deletionRangeOf', 'isDeletionRange', 'checkHighWaterMark', 'checkOverflow', 'mustBeBoolean', 'codecOf', 'callAll', 'callBack', 'mustBeFunction', 'optional', 'promised', 'mustBeSignal',
     'onAbort', 'sizeOf', 'datasync', 'nullIfMissing', 'syncFolder', 'replaceFile', 'writeFile', 'canLock', 'tryLock', 'formatLine', 'parseLine']

@@ -7,10 +7,8 @@
 const fs = require('fs')
 const path = require('path')
 const errors = require('./errors')
-const { callAll } = require('flumelog-random-access-file/direct')
+const { callAll, observable, syncFolder } = require('flumelog-random-access-file/direct')
 const { layout: { fits } } = require('flumelog-random-access-file/blocks')
-const { syncFolder } = require('flumelog-random-access-file/direct')
-const { observable } = require('./observable')
 
 /** Milliseconds between two progress events. */
 const INTERVAL = 1000

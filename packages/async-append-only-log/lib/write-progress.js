@@ -3,8 +3,7 @@
 // How far appends are stored, as callers see it: `since` moves some time after the last append, when all of them are durable,
 // and with it live streams; then `onDrain` calls back. The log itself writes them at once.
 
-const { callAll, rethrowLater } = require('flumelog-random-access-file/direct')
-const { observable } = require('./observable')
+const { callAll, observable, rethrowLater } = require('flumelog-random-access-file/direct')
 
 /** @typedef {import('./types').Done} Done */
 
