@@ -12,8 +12,11 @@ const { shrink } = require('../helpers/simulator/shrink')
 const { thorough } = require('../helpers/thorough')
 
 const STEPS = 500
-/** Seeds that once failed: 33 when the owner could not write how far it had acknowledged. */
-const FOUND = [33, 85, 193, 288, 377, 9101, 30015, 50010, 50110, 50193, 60053, 700296, 813017]
+/**
+ * Seeds that once failed. A change of what the simulator does makes another run of each; these are from after the last one, or near it: a
+ * deletion lost in a compaction, an id, files left over, a count.
+ */
+const FOUND = [74, 169, 331, 5002, 5030, 30044, 217955061, 218171898]
 
 const { values } = parseArgs({
   options: {

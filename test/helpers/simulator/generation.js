@@ -15,13 +15,15 @@ class Generation {
     this.since = 0
   }
 
-  startCompaction () {
-    this.running++
-    this.since++
-  }
-
-  endCompaction () {
-    this.running = Math.max(0, this.running - 1)
+  /**
+   * @param {boolean} isByClient of a shared log: it asks again if its connection to the owner ends, so the log may be compacted twice
+   * @returns {() => void} to be called when it has ended
+   */
+  startCompaction (isByClient) {
+    const most = isByClient ? 2 : 1
+    this.running += most
+    this.since += most
+    return () => { this.running = Math.max(0, this.running - most) }
   }
 
   powerCut () {

@@ -234,9 +234,9 @@ class Member {
   compact () {
     const { simulation: { generation } } = this
     this.simulation.compactions++
-    generation.startCompaction()
+    const ended = generation.startCompaction(this.log.flumelog.role === 'client')
     this.start('compact', async () => {
-      const result = await this.call('compact').finally(() => { if (this.process.isAlive) generation.endCompaction() })
+      const result = await this.call('compact').finally(() => { if (this.process.isAlive) ended() })
       this.note(`compacted: ${JSON.stringify(result)}`)
     })
   }
@@ -289,7 +289,7 @@ class Member {
     const { log, simulation } = this
     const { model, random } = simulation
     simulation.compactions++
-    simulation.generation.startCompaction()
+    const ended = simulation.generation.startCompaction(false)
     /** @type {Set<Entry>} */
     const left = new Set()
     this.start('compact, keep', async () => {
@@ -303,7 +303,7 @@ class Member {
           left.add(entry)
           return false
         }
-      }).finally(() => { if (this.process.isAlive) simulation.generation.endCompaction() })
+      }).finally(() => { if (this.process.isAlive) ended() })
       this.note(`compacted: ${JSON.stringify(result)}`)
       if (!this.process.isAlive) return
       for (const entry of left) Object.assign(entry, { deletion: 'acknowledged', deletedBy: this.number, isDeletionDurable: true })
