@@ -32,8 +32,6 @@ class FollowedPoint {
     this.generation = generation ?? point?.generation
     /** What was read last. */
     this.current = point !== null && point.generation === this.generation ? point : null
-    /** The id that `onreplace` was last called for. */
-    this.knownId = this.current?.id
     /** What the file may not have yet. @type {Patch[]} */
     this.patches = []
     /** Seqs of the records that these delete. @type {Set<number>} */
@@ -42,8 +40,6 @@ class FollowedPoint {
     this.patchedId = undefined
     /** The block size with which they were made. */
     this.patchedSize = 0
-    /** The writer whose deletions up to this number are known: listed here, or in the log's file. */
-    this.known = { writer: this.current?.writer, number: lastNumber(this.current) }
     /** The log's file when there was no recovery point; undefined: not known. @type {string | undefined} */
     this.knownState = undefined
     /** How often the tail may have lost records since it was read, and how often it had when what is shown of it was read. */
@@ -96,13 +92,10 @@ class FollowedPoint {
       this.blocks.forget()
       this.tailChanges++
     }
-    this.known = { writer: point?.writer, number: lastNumber(point) }
+    const before = this.current
     this.knownState = state
     this.current = point
-    if (point?.id !== this.knownId) {
-      this.knownId = point?.id
-      this.onreplace()
-    }
+    if (point?.id !== before?.id) this.onreplace()
     return point
   }
 
@@ -161,9 +154,10 @@ class FollowedPoint {
    */
   mayHaveMissed (point, state) {
     // closed all the time, or written by a program that leaves no recovery points
-    if (point === null && this.current === null) return state !== this.knownState
-    if (point === null || this.current === null) return true
-    return point.writer !== this.known.writer || Number(point.dropped) > this.known.number
+    const { current } = this
+    if (point === null && current === null) return state !== this.knownState
+    if (point === null || current === null) return true
+    return point.writer !== current.writer || point.dropped > lastNumber(current)
   }
 
   /** @returns {string} another one after another program has changed the file */
@@ -235,23 +229,21 @@ class FollowedPoint {
 }
 
 /**
- * @param {RecoveryPoint | null} point
+ * @param {RecoveryPoint} point
  * @returns {number} of the last deletion that its writer had recorded
  */
-function lastNumber (point) {
-  return Math.max(point?.dropped ?? 0, ...(point?.deletions ?? []).map(({ number = 0 }) => number))
+function lastNumber ({ dropped, deletions }) {
+  return Math.max(dropped, ...deletions.map(({ number = 0 }) => number))
 }
 
 /**
- * Up to where the log's writer has acknowledged appends, by its recovery point. A follower
- * can be given another function, for logs where that is known in another way.
  * @param {RecoveryPoint | null} point
  * @param {number} shown the offset up to which records are shown already
- * @returns {number | null} null: no live writer can be seen
+ * @returns {number | null} the offset up to which the log's writer has acknowledged appends; null: no live writer can be seen
  */
-function acknowledgedByPoint (point, shown) {
+function acknowledgedBy (point, shown) {
   if (point === null || !point.isHeld) return null
   return point.acknowledged ?? shown
 }
 
-module.exports = { FollowedPoint, acknowledgedByPoint }
+module.exports = { FollowedPoint, acknowledgedBy }

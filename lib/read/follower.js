@@ -10,7 +10,7 @@ const { callAll } = require('../callbacks')
 const { Block } = require('../format/block')
 const { boundsOf } = require('./visible-tail')
 const { FollowedTail } = require('./followed-tail')
-const { FollowedPoint, acknowledgedByPoint } = require('./followed-point')
+const { FollowedPoint, acknowledgedBy } = require('./followed-point')
 
 /** How often a log that is being opened is read, while its writer keeps changing the recovery point. */
 const MAX_READS = 100
@@ -37,7 +37,6 @@ const IDLE_DELAY = 10
  * @property {boolean} [isClient] whether this process may also write the log: it is told when to poll, and goes on if a poll fails that may
  *   succeed later. Default: false
  * @property {(data: Buffer) => boolean} [isWhole] whether a record's data seems to be as it was appended
- * @property {typeof acknowledgedByPoint} [acknowledged]
  * @property {import('../clock').Clock} [clock]
  */
 
@@ -58,7 +57,6 @@ class Follower {
     this.id = options.id ?? null
     this.options = options
     this.clock = options.clock ?? systemClock
-    this.acknowledged = options.acknowledged ?? acknowledgedByPoint
     this.point = new FollowedPoint(io, blocks, point, this.id, () => this.pointReplaced())
     this.tail = new FollowedTail(this, found.lastSeq)
     /** @type {import('../clock').Timer | null} */
@@ -231,7 +229,7 @@ class Follower {
       await io.checkPath().catch(err => this.replaced(err))
       point = await this.point.read()
     }
-    const acknowledged = this.acknowledged(point, blocks.end)
+    const acknowledged = acknowledgedBy(point, blocks.end)
     // the point may be that of the file to which a compaction is about to move the log: then it is far behind this one
     const isInTail = acknowledged !== null && acknowledged < (blocks.tail.number + 1) * blocks.blockSize
     const size = isInTail ? Math.max(acknowledged, blocks.end) : await io.size()
@@ -245,7 +243,7 @@ class Follower {
       if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EPARTIALREAD') throw err
       this.repeat()
     }
-    if (this.acknowledged(this.point.current, blocks.end) !== acknowledged) this.again = true
+    if (acknowledgedBy(this.point.current, blocks.end) !== acknowledged) this.again = true
   }
 
   /** The point is another file now, or is gone. */
