@@ -8,6 +8,7 @@ const path = require('path')
 const errors = require('../errors')
 const { assertAbsent } = require('../maintenance/new-log')
 const { mustBePath, workFor } = require('../maintenance/work')
+const { isSameFile } = require('../storage/directory')
 const { locate } = require('../storage/location')
 const { callBack, mustBeFunction, promised } = require('../callbacks')
 const { EarlierBackup } = require('./earlier-backup')
@@ -136,11 +137,8 @@ async function openSource (log) {
  * @param {string} target as the caller gave it
  */
 function mustBeAnother (file, name, target) {
-  const found = fs.statSync(name, { bigint: true, throwIfNoEntry: false })
-  if (found === undefined || file.location === null) return
-  const own = fs.statSync(file.location.path, { bigint: true, throwIfNoEntry: false })
-  if (own?.ino === found.ino && own.dev === found.dev) throw errors.invalid(`${target}: the target is the log itself; choose another name`)
-  if (found.isDirectory()) throw errors.isDirectory(target)
+  if (file.location !== null && isSameFile(file.location.path, name)) throw errors.invalid(`${target}: the target is the log itself; choose another name`)
+  if (fs.statSync(name, { throwIfNoEntry: false })?.isDirectory()) throw errors.isDirectory(target)
 }
 
 module.exports = { startBackup }

@@ -6,14 +6,14 @@ const fs = require('fs')
 const path = require('path')
 const errors = require('../errors')
 const { openExtent } = require('../maintenance/extent')
-const { assertAbsent } = require('../maintenance/new-log')
+const { assertAbsent, lockFile } = require('../maintenance/new-log')
 const { originOf, placeLog, replaceLog } = require('../maintenance/replace-log')
 const { mustBePath, workFor } = require('../maintenance/work')
 const { writeCopy } = require('../maintenance/write-copy')
 const { recoverEnd } = require('../recovery/recover-end')
+const { isSameFile } = require('../storage/directory')
 const { lockForReading } = require('../storage/lock')
 const { pathFile } = require('../storage/path-file')
-const { promises } = require('../storage/promisified-file')
 
 /**
  * @typedef {object} RestoreOnlyOptions
@@ -86,7 +86,8 @@ async function restoreLocked (backup, source, file, name, options, work) {
  * @returns {Promise<Restored>}
  */
 async function restoreAs (name, file, extent, source, { force = false }, work) {
-  const replaced = await lockThere(name)
+  // no process has it open for writing
+  const replaced = fs.existsSync(name) ? await lockFile(name) : null
   try {
     return await writeCopy(extent, { name, given: file, original: source }, {}, work, async ({ lost, size, counts }, unfinished) => {
       if (lost.length > 0) throw errors.corruptBackup(extent.filename ?? source, lost[0])
@@ -102,18 +103,6 @@ async function restoreAs (name, file, extent, source, { force = false }, work) {
   } finally {
     await replaced?.close()
   }
-}
-
-/**
- * @param {string} name
- * @returns {Promise<import('../storage/promisified-file').Io | null>} the file that is there, locked, so that no process has it open for
- *   writing; null: there is none
- */
-async function lockThere (name) {
-  if (!fs.existsSync(name)) return null
-  const io = promises(pathFile(name, { readOnly: false, lock: true }))
-  await io.open()
-  return io
 }
 
 /**
@@ -137,15 +126,6 @@ function resolved (file) {
   } catch {
     return path.resolve(file)
   }
-}
-
-/**
- * @param {string} one
- * @param {string} other
- */
-function isSameFile (one, other) {
-  const [a, b] = [one, other].map(name => fs.statSync(name, { bigint: true, throwIfNoEntry: false }))
-  return a !== undefined && a.ino === b?.ino && a.dev === b.dev
 }
 
 module.exports = { restore }

@@ -8,8 +8,6 @@ const errors = require('../errors')
 const newLog = require('../maintenance/new-log')
 const { createFolders } = require('../storage/directory')
 const { inheritMode } = require('../storage/inherit')
-const { pathFile } = require('../storage/path-file')
-const { promises } = require('../storage/promisified-file')
 
 /**
  * Gives a complete, fsynced file its name, durably, with the metadata of a log beside it. The log is closed.
@@ -44,17 +42,6 @@ function removeFile (unfinished) {
 }
 
 /**
- * Takes the lock that the writer of a log holds. Creates the file if it does not exist.
- * @param {string} file
- * @returns {Promise<{ close: () => Promise<void> }>} rejects with `flumelog:locked`
- */
-async function lockFile (file) {
-  const io = promises(pathFile(file, { readOnly: false, lock: true, blocking: false }))
-  await io.open()
-  return io
-}
-
-/**
  * @param {string} file absolute
  * @param {string} given the name as the caller gave it, for errors
  * @throws EEXIST, EISDIR if a file is there, or one of an earlier log of this name
@@ -64,4 +51,4 @@ function assertAbsent (file, given) {
   newLog.assertAbsent(file, given)
 }
 
-module.exports = { placeFile, removeFile, lockFile, assertAbsent, createFolders, inheritMode }
+module.exports = { placeFile, removeFile, lockFile: newLog.lockFile, assertAbsent, createFolders, inheritMode }

@@ -61,6 +61,17 @@ async function writeUnfinished (name, given, work, write, place) {
 }
 
 /**
+ * Takes the lock that the writer of a log holds. Creates the file if it does not exist.
+ * @param {string} file
+ * @returns {Promise<import('../storage/promisified-file').Io>} rejects with `flumelog:locked`
+ */
+async function lockFile (file) {
+  const io = promises(pathFile(file, { readOnly: false, lock: true, blocking: false }))
+  await io.open()
+  return io
+}
+
+/**
  * @param {string} file
  * @param {string} given the name as the caller gave it
  * @throws EEXIST if a file is there, or one beside an earlier log of this name that is not its metadata
@@ -136,4 +147,4 @@ async function copyFile (file, name) {
   }
 }
 
-module.exports = { assertAbsent, copyFile, freeName, giveName, linkOrCopy, writeUnfinished }
+module.exports = { assertAbsent, copyFile, freeName, giveName, linkOrCopy, lockFile, writeUnfinished }

@@ -61,6 +61,16 @@ async function createBeside (wanted) {
 }
 
 /**
+ * @param {string} one
+ * @param {string} other
+ * @returns {boolean} whether both names lead to the same file
+ */
+function isSameFile (one, other) {
+  const [a, b] = [one, other].map(name => fs.statSync(name, { bigint: true, throwIfNoEntry: false }))
+  return a !== undefined && a.ino === b?.ino && a.dev === b.dev
+}
+
+/**
  * For `catch`: a file that does not exist is no error.
  * @param {NodeJS.ErrnoException} err
  * @returns {null}
@@ -70,4 +80,4 @@ function nullIfMissing (err) {
   throw err
 }
 
-module.exports = { syncFolder, createFolders, createBeside, nullIfMissing }
+module.exports = { syncFolder, createFolders, createBeside, nullIfMissing, isSameFile }
