@@ -32,6 +32,8 @@ class Process {
     this.random = randomFrom(world.random.below(2 ** 31))
     this.isAlive = true
     this.isStopped = false
+    /** Whether it waits for a synchronous call, while other processes run. */
+    this.isInCall = false
     /** Whether the write in progress fails, and writes a part. */
     this.isTorn = false
     /** What was to run while it was stopped. @type {Array<() => void>} */
@@ -79,7 +81,7 @@ class Process {
 
   run (run) {
     if (!this.isAlive) return
-    if (this.isStopped) {
+    if (this.isStopped || this.isInCall) {
       this.backlog.push(run)
       return
     }
@@ -97,6 +99,10 @@ class Process {
   continue () {
     if (!this.isAlive || !this.isStopped) return
     this.isStopped = false
+    this.runBacklog()
+  }
+
+  runBacklog () {
     for (const run of this.backlog.splice(0)) this.after(0, run)
   }
 
@@ -124,14 +130,26 @@ class Process {
    * @param {() => any} apply
    */
   callNow (name, args, apply) {
-    if (!this.countCall()) throw Object.assign(new Error('the process is dead'), { code: 'EDEAD' })
+    if (!this.countCall()) throw dead()
     this.world.timeline.now()
+    this.letOthersRun()
     const fault = this.world.faultOf(this, name, args)
     if (fault !== null) {
       this.tear(name, apply)
       throw fault
     }
     return apply()
+  }
+
+  /** Others go on between two synchronous calls of this process, as on another core. */
+  letOthersRun () {
+    const { world } = this
+    if (world.interleaving === 0 || world.isInterleaving || world.random() >= world.interleaving) return
+    world.isInterleaving = this.isInCall = true
+    for (let events = 1 + world.random.below(10); events > 0; events--) world.timeline.step(world.timeline.time + 0.5)
+    world.isInterleaving = this.isInCall = false
+    if (!this.isAlive) throw dead()
+    if (!this.isStopped) this.runBacklog()
   }
 
   /**
@@ -309,6 +327,10 @@ class Process {
     compile(filename)(...this.globals)(module.exports, require, module, filename, path.dirname(filename))
     return module.exports
   }
+}
+
+function dead () {
+  return Object.assign(new Error('the process is dead'), { code: 'EDEAD' })
 }
 
 /** @param {string} filename */

@@ -84,6 +84,7 @@ class Simulation {
     world.shortWrites = random.pick([0, 0, 0, 0.02, 0.3])
     // one that writes too little counts as a full disk
     this.hadFaults = world.shortWrites > 0
+    world.interleaving = randomFrom(seed + 1).pick([0, 0, 0.02, 0.2])
     world.slowness = random.pick([0, 0.01, 0.05])
     // some things often, some never: what is rare together is common in some runs
     this.weights = Object.entries(WEIGHTS).map(([name, weight]) => /** @type {[string, number]} */ ([name, weight * random.pick([0, 0.3, 1, 1, 3])]))

@@ -32,6 +32,9 @@ class World {
     this.shortWrites = 0
     /** The share of latencies that are a hundred times as long. */
     this.slowness = 0.01
+    /** The share of synchronous calls during which other processes run. */
+    this.interleaving = 0
+    this.isInterleaving = false
     /** Why a call of the system fails; null: it does not. @type {(owner: Process, name: string, args: any[]) => string | null} */
     this.fault = () => null
     /** What happened, for people. @type {string[]} */
