@@ -85,11 +85,16 @@ class EarlierBackup {
     const extent = await openExtent(file, true).catch((err) => {
       throw err.code === 'flumelog:locked' ? errors.backupInUse(target) : err
     })
-    const [own, sources] = await Promise.all([readOwn(extent.io), readOwn(promises(source.file))])
-    const earlier = new EarlierBackup(source, target, file, extent, { own: own?.metadata, source: sources?.metadata })
-    await removeUnfinished(earlier.path)
-    await settleMap(earlier.path, generationOf(own?.metadata).id)
-    return earlier
+    try {
+      const [own, sources] = await Promise.all([readOwn(extent.io), readOwn(promises(source.file))])
+      const earlier = new EarlierBackup(source, target, file, extent, { own: own?.metadata, source: sources?.metadata })
+      await removeUnfinished(earlier.path)
+      await settleMap(earlier.path, generationOf(own?.metadata).id)
+      return earlier
+    } catch (err) {
+      await extent.io.close()
+      throw err
+    }
   }
 
   close () {

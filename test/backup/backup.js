@@ -821,6 +821,21 @@ test('a later backup that is done is there after a power cut, with the records i
   await log.close()
 })
 
+test('a backup that fails because the log cannot be asked which it is releases the earlier one', async (t) => {
+  const name = testFolder(t)
+  const made = pathFile(name('log'), { readOnly: false, lock: true })
+  const log = wrap(createLog(made, settingsOf({})))
+  await log.append(lines(10))
+  await log.backup(name('backup'))
+  const { metadata } = made
+  const read = metadata.read.bind(metadata)
+  metadata.read = async () => { throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' }) }
+  await rejects(t, log.backup(name('backup')), 'EIO', /i\/o error/, 'the first one')
+  metadata.read = read
+  t.ok((await log.backup(name('backup'))).incremental, 'the next one')
+  await log.close()
+})
+
 test('a backup that is complete when a compaction ends is one of the log as it is then, with its id', async (t) => {
   const name = testFolder(t)
   const made = pathFile(name('log'), { readOnly: false, lock: true })
