@@ -5,12 +5,13 @@
 
 const fs = require('fs')
 const { promisify } = require('util')
+const { Block } = require('../format/block')
 const { isContinuation } = require('../format/chunk')
 const layout = require('../format/layout')
-const { writeChecksum } = require('../format/checksum')
 const { datasync } = require('../storage/datasync')
 const { deletedPart, holeOf } = require('../format/hole')
 const { writeAll } = require('../storage/whole-writes')
+const { Packer } = require('../write/packer')
 
 /** Bytes at the start and the end of a hole that are not all zeros. */
 const HOLE_EDGE = 16
@@ -23,9 +24,6 @@ const DELETED = deletedPart(layout.FRAME_SIZE + 1)
 /** Decides about a record that is not deleted: its data is in the block between `start` and `end`. @typedef {(block: Buffer, start: number, end: number, seq: number) => boolean} Keep */
 
 class CompactedFile {
-  /** Bytes written at a time, about. */
-  static chunkSize = 1024 * 1024
-
   /**
    * @param {string} filename
    * @param {number} fd
@@ -41,17 +39,8 @@ class CompactedFile {
     /** Up to where records may reach in a block. */
     this.most = blockSize - layout.paddingSize(checksum)
     this.checksum = checksum
-    this.chunkSize = Math.max(1, Math.floor(CompactedFile.chunkSize / blockSize)) * blockSize
-    /** Chunks that are full, and not written. @type {Buffer[]} */
-    this.full = []
-    /** Memory of chunks that are written. @type {Buffer[]} */
-    this.spare = []
-    /** What is being filled, and its offset in the file. */
-    this.chunk = /** @type {Buffer} */ (Buffer.allocUnsafeSlow(this.chunkSize))
-    this.chunkOffset = base
-    /** The block that is being filled, by its position in the chunk, and where the next record starts in it. */
-    this.blockStart = 0
-    this.position = 0
+    /** Has the blocks that are not written yet. */
+    this.packer = new Packer(new Block(base / blockSize, Buffer.allocUnsafeSlow(blockSize), 0, false), blockSize, checksum)
     /** Whether the record before was deleted, and left out. */
     this.isBehindDeleted = false
     /** Of the last record; -1: there is none. */
@@ -84,7 +73,7 @@ class CompactedFile {
 
   /** The offset at which the next record would start, if it fits into the block. */
   get end () {
-    return this.chunkOffset + this.blockStart + this.position
+    return this.packer.end
   }
 
   // Copying
@@ -114,7 +103,7 @@ class CompactedFile {
         this.records++
         if (!this.fits(next - start, next - position)) {
           this.addRun(block, start, position, last, offset)
-          this.startBlock()
+          this.packer.startBlock()
           start = position
         }
         last = position
@@ -133,9 +122,8 @@ class CompactedFile {
   keepTorn (block, position, next) {
     this.isBehindDeleted = false
     if (!isContinuation(block, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE)) return
-    if (!this.fits(DELETED.length, DELETED.length)) this.startBlock()
-    DELETED.copy(this.chunk, this.blockStart + this.position)
-    this.position += DELETED.length
+    if (!this.fits(DELETED.length, DELETED.length)) this.packer.startBlock()
+    this.append(DELETED, 0, DELETED.length)
   }
 
   /**
@@ -144,7 +132,7 @@ class CompactedFile {
    * @returns {boolean} whether the block that is being filled has room for it
    */
   fits (size, last) {
-    return this.position + size <= this.most || (size === last && this.isLargest(size))
+    return this.packer.position + size <= this.most || (size === last && this.isLargest(size))
   }
 
   /**
@@ -152,7 +140,7 @@ class CompactedFile {
    * @returns {boolean} whether it fills an empty block of a log that was written without checksums
    */
   isLargest (size) {
-    return this.position === 0 && size <= this.blockSize - layout.paddingSize(false)
+    return this.packer.position === 0 && size <= this.blockSize - layout.paddingSize(false)
   }
 
   /**
@@ -164,11 +152,21 @@ class CompactedFile {
    */
   addRun (block, start, end, last, offset) {
     if (start >= end) return
-    block.copy(this.chunk, this.blockStart + this.position, start, end)
     const now = this.end
+    this.append(block, start, end)
     this.map.add({ old: offset + start, now, length: end - start, last: last - start })
     this.lastSeq = now + last - start
-    this.position += end - start
+  }
+
+  /**
+   * @param {Buffer} block
+   * @param {number} start
+   * @param {number} end of records for which the block that is being filled has room
+   */
+  append (block, start, end) {
+    const { packer } = this
+    block.copy(packer.filling.buffer, packer.position, start, end)
+    packer.position += end - start
   }
 
   /**
@@ -176,67 +174,41 @@ class CompactedFile {
    * @param {number} size of it, in bytes
    */
   addFiller (size) {
-    if (this.position > 0) this.startBlock()
+    if (this.packer.position > 0) this.packer.startBlock()
     this.lastSeq = this.end
-    deletedPart(size).copy(this.chunk, this.blockStart)
-    this.position = size
+    this.append(deletedPart(size), 0, size)
   }
 
   /** Nothing was kept: a log ends with a block that is not all zeros. */
   addHole () {
-    holeOf(this.blockSize, this.checksum).copy(this.chunk, this.blockStart)
+    const hole = holeOf(this.blockSize, this.checksum)
     this.lastSeq = this.end
-    this.nextBlock()
-  }
-
-  startBlock () {
-    const { blockStart, blockSize } = this
-    const block = this.chunk.subarray(blockStart, blockStart + blockSize)
-    layout.seal(block, this.position)
-    if (this.checksum) writeChecksum(block)
-    this.nextBlock()
-  }
-
-  nextBlock () {
-    this.position = 0
-    this.blockStart += this.blockSize
-    if (this.blockStart < this.chunkSize) return
-    this.full.push(this.chunk)
-    this.chunk = this.spare.pop() ?? Buffer.allocUnsafeSlow(this.chunkSize)
-    this.chunkOffset += this.chunkSize
-    this.blockStart = 0
+    this.append(hole, 0, layout.paddingStart(hole))
+    this.packer.startBlock()
   }
 
   // The file
 
-  /** Writes the chunks that are full. */
+  /** Writes the blocks that are full. */
   async write () {
-    const { full, chunkSize } = this
+    const { packer, blockSize } = this
+    const full = packer.blocks.splice(0, packer.blocks.length - 1)
     if (full.length === 0) return
-    this.full = []
-    const offset = this.chunkOffset - full.length * chunkSize
-    await writeAll(this.fd, full, offset)
-    this.unsynced += full.length * chunkSize
-    if (this.spare.length === 0) this.spare.push(full[0])
+    await writeAll(this.fd, full.map(({ buffer }) => buffer), full[0].number * blockSize)
+    this.unsynced += full.length * blockSize
+    for (const block of full) packer.recycle(block)
   }
 
   /** Writes all of it: the file ends there. */
   async flush () {
     await this.write()
-    const size = this.blockStart + this.position
-    if (size > 0) await writeAll(this.fd, [this.chunk.subarray(0, size)], this.chunkOffset)
+    const { packer: { filling, position }, blockSize } = this
+    if (position > 0) await writeAll(this.fd, [filling.buffer.subarray(0, position)], filling.number * blockSize)
   }
 
   async sync () {
     this.unsynced = 0
     await datasync(this.fd, this.filename)
-  }
-
-  /** @returns {Buffer} a copy of the block that is being filled */
-  tailBuffer () {
-    const block = Buffer.allocUnsafeSlow(this.blockSize)
-    this.chunk.copy(block, 0, this.blockStart, this.blockStart + this.position)
-    return block
   }
 }
 

@@ -6,7 +6,6 @@
 
 const layout = require('../format/layout')
 const { writeChecksum } = require('../format/checksum')
-const { Block } = require('../format/block')
 
 class MovingTail {
   /**
@@ -27,7 +26,8 @@ class MovingTail {
     if (this.isShared) target.addFiller(tail.end)
     if (target.lastSeq === -1) target.addHole()
     /** The block in which the new file ends. */
-    this.block = new Block(Math.floor(target.end / blockSize), target.tailBuffer(), target.position, false)
+    this.block = target.packer.filling
+    this.block.end = target.packer.position
     /** The first block with unwritten records. */
     this.first = packer.blocks[this.isSealed ? 1 : 0]
     /** How far unwritten records move. */
@@ -48,7 +48,7 @@ class MovingTail {
     return packer.filling !== this.first || packer.position > 0
   }
 
-  /** @returns {Block} the block in which the log ends from now on, for readers */
+  /** @returns {import('../format/block').Block} the block in which the log ends from now on, for readers */
   move () {
     const { block, first, isShared, hasUnwritten, blocks: { blockSize, checksum }, writer: { packer } } = this
     const isFull = hasUnwritten && !isShared && block.end > 0

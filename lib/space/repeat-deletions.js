@@ -68,8 +68,8 @@ async function deleteAgain (target, block, end, offset, runs) {
  * @param {number} offset
  * @returns {Promise<Buffer>} the block there; up to what is being filled
  */
-async function blockAt ({ filename, fd, blockSize, chunk, chunkOffset }, offset) {
-  if (offset >= chunkOffset) return chunk.subarray(offset - chunkOffset, offset - chunkOffset + blockSize)
+async function blockAt ({ filename, fd, blockSize, packer: { filling } }, offset) {
+  if (offset === filling.number * blockSize) return filling.buffer
   const block = Buffer.allocUnsafe(blockSize)
   const { bytesRead } = await read(fd, block, 0, blockSize, offset)
   if (bytesRead !== blockSize) throw new Error(`${filename}: ${bytesRead} bytes could be read at ${offset}, expected ${blockSize}`)
@@ -81,8 +81,8 @@ async function blockAt ({ filename, fd, blockSize, chunk, chunkOffset }, offset)
  * @param {number} offset
  * @param {Buffer} block
  */
-async function rewrite ({ fd, checksum, chunkOffset, blockStart, position }, offset, block) {
-  const isFilling = offset === chunkOffset + blockStart
+async function rewrite ({ fd, checksum, packer: { filling, position } }, offset, block) {
+  const isFilling = block === filling.buffer
   if (!isFilling && checksum) writeChecksum(block)
   await writeAll(fd, [isFilling ? block.subarray(0, position) : block], offset)
 }
