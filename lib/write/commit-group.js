@@ -47,21 +47,10 @@ class CommitGroup {
 
   /**
    * Its records have moved.
-   * @param {number} distance in bytes
-   * @param {number} lastSeq of the record before them, for calls that came first and had none
-   */
-  move (distance, lastSeq) {
-    const { seqs, count } = this
-    for (let i = 0; i < count; i++) seqs[i] = seqs[i] === -1 ? lastSeq : seqs[i] + distance
-    this.end += distance
-  }
-
-  /**
-   * Its records are in another file now.
    * @param {(offset: number) => number} moveOffset
    * @param {(seq: number) => number} moveSeq
    */
-  moveEach (moveOffset, moveSeq) {
+  move (moveOffset, moveSeq) {
     const { seqs, count } = this
     for (let i = 0; i < count; i++) seqs[i] = moveSeq(seqs[i])
     if (count > 0) this.end = moveOffset(this.end)

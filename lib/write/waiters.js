@@ -68,7 +68,10 @@ class Waiters {
    */
   takeOver ({ newest, groups }, distance, lastSeq) {
     this.endGroup()
-    if (distance > 0) for (const group of [...groups, newest]) group.move(distance, lastSeq)
+    const moveOffset = (/** @type {number} */ offset) => offset + distance
+    // a call that came first and had no records has the seq of the record before it
+    const moveSeq = (/** @type {number} */ seq) => seq === -1 ? lastSeq : seq + distance
+    if (distance > 0) for (const group of [...groups, newest]) group.move(moveOffset, moveSeq)
     this.groups = this.groups.concat(groups)
     this.newest = newest
   }
@@ -79,7 +82,7 @@ class Waiters {
    * @param {(seq: number) => number} moveSeq
    */
   move (moveOffset, moveSeq) {
-    for (const group of [...this.groups, this.newest]) group.moveEach(moveOffset, moveSeq)
+    for (const group of [...this.groups, this.newest]) group.move(moveOffset, moveSeq)
     for (const wait of this.waits) wait.end = moveOffset(wait.end)
   }
 
