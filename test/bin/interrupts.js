@@ -21,7 +21,7 @@ const COMMANDS = [
   [['restore', 'log', 'new'], 'write', 'new: interrupted; nothing is left of it; the same command starts over'],
   [['restore', 'log', 'backup', '--force'], 'write', 'backup: interrupted; the log is as it was; the same command starts over'],
   [['import', 'log', 'new'], 'write', 'new: interrupted; nothing is left of it'],
-  [['export', 'log', 'new', '--to', 'flumelog-offset'], 'write', 'new: interrupted; nothing is left of it']
+  [['export', 'log', 'new', '--to', 'flumelog-offset'], 'handle.write', 'new: interrupted; nothing is left of it']
 ]
 
 test('a command that is interrupted says what is left and how to go on, and leaves nothing half done', { skip: process.platform === 'win32' && 'there is no SIGINT' }, async (t) => {

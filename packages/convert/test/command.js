@@ -119,7 +119,7 @@ test('export writes a file beside the log, or where it is told, and overwrites n
     [['missing', '--to', 'ndjson'], /^flumelog: missing: no such file; check the name$/m]
   ]
   for (const [args, message] of cases) refuses(t, await flumelog(['export', ...args], { cwd: name('.') }), 1, message, args.join(' '))
-  const stopped = await flumelog(['export', 'log', 'other', '--to', 'ndjson'], { cwd: name('.'), preload: [SIGNAL], env: { TEST_SIGNAL: 'SIGINT', TEST_NAME: 'write', TEST_CALL: '1' } })
+  const stopped = await flumelog(['export', 'log', 'other', '--to', 'ndjson'], { cwd: name('.'), preload: [SIGNAL], env: { TEST_SIGNAL: 'SIGINT', TEST_NAME: 'handle.write', TEST_CALL: '1' } })
   t.equal(stopped.code, 130)
   t.deepEqual(filesIn(name('.')), ['log', 'log.flumelog-offset', 'text'])
 })
