@@ -71,7 +71,8 @@ async function noteRecovered (io, { start, kept, damagedTail }, blockSize, recor
     // only once the name is durable: a power cut must not bring back the file before when nobody recovers the log any more
     metadata.append({ closed: true }, true)
   } catch {
-    // on a full disk
+    // on a full disk: the writer must not append to it, or it would list deletions that the file has as if they were its own
+    metadata.mustReplace = true
   }
 }
 

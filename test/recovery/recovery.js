@@ -10,6 +10,7 @@ const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
+const { MetadataFile } = require('../../lib/storage/metadata-file')
 const { storageFile } = require('../../lib/storage/storage-file')
 const { dataOf, sealedBlock, tailOf } = require('../helpers/bytes')
 const { Disk, randomFrom } = require('../helpers/disk')
@@ -279,3 +280,37 @@ function countReads (disk) {
 function contents (folder) {
   return fs.readdirSync(folder).sort().map(name => [name, fs.readFileSync(path.join(folder, name)).toString('hex')])
 }
+
+tape('deletions that a killed writer has recorded are not repeated again, if the next one could not say that it had done so', async (t) => {
+  const inFolder = testFolder(t)
+  const options = { blockSize: 512, sync: 'always' }
+  const killed = (from, to) => { for (const end of ['', '.meta']) fs.copyFileSync(inFolder(from + end), inFolder(to + end)) }
+  const one = promises(FlumeLog(inFolder('one'), options))
+  const seqs = []
+  for (let i = 0; i < 20; i++) seqs.push(await one.append(Buffer.alloc(60, i + 1)))
+  const second = seqs.filter(seq => seq >= 512 && seq < 1024)
+  for (const seq of [...seqs.slice(0, 6), second[0]]) await one.del(seq)
+  killed('one', 'two')
+  await one.close()
+
+  const { replace } = MetadataFile.prototype
+  t.teardown(() => { MetadataFile.prototype.replace = replace })
+  MetadataFile.prototype.replace = async () => {
+    MetadataFile.prototype.replace = replace
+    throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' })
+  }
+  const two = promises(FlumeLog(inFolder('two'), options))
+  await two.del(second)
+  await two.append(Buffer.alloc(60, 100))
+  await two.reclaim()
+  await two.del(seqs.filter(seq => seq >= 1024))
+  await two.append(Buffer.alloc(60, 101))
+  await two.reclaim()
+  killed('two', 'three')
+  const expected = await collect(two.log)
+  await two.close()
+
+  const three = promises(FlumeLog(inFolder('three'), options))
+  t.deepEqual(await collect(three.log), expected)
+  await three.close()
+})
