@@ -138,7 +138,9 @@ class NamedCursors {
     for (const { name, position } of await this.readFiles()) {
       if (position === null) continue
       const filename = cursorPath(this.path, name)
-      const held = this.held.get(name)?.cursor
+      let held = this.held.get(name)?.cursor
+      // its file may be closed already, in which case it stores nothing more
+      for (; held !== undefined && held.closing !== null; held = this.held.get(name)?.cursor) await new Promise(resolve => held?.close(resolve))
       if (held !== undefined) await promised(cb => held.enqueue(null, { sync: true }, cb))
       else if (position.id === this.id) await syncCursor(filename)
       else await promised(cb => new NamedCursor(this, name, filename, Promise.resolve()).close(cb))
