@@ -377,9 +377,6 @@ exports.cannotShare = (filename, reason) => createError('flumelog:no-lock',
 exports.otherChecksum = (filename, checksum) => createError('flumelog:invalid',
   `${nameOf(filename)}: checksum is ${!checksum}, but the process that owns the log has opened it with ${checksum}; it must be the same in all processes`, { filename })
 
-/** @param {string} message what has not arrived */
-exports.tooSlow = (message) => createError('ETIMEDOUT', message)
-
 /**
  * @param {string | null} filename
  * @param {number} most

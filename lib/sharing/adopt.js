@@ -65,7 +65,7 @@ function append (remote, writer, frame, rules, own) {
   const records = frame.buffer.subarray(frame.position, frame.size)
   const run = { first: frame.first + frame.acknowledged, count, seq: -1 }
   const batch = {
-    records: [records],
+    records,
     first: run.first,
     count,
     bytes: records.length - count * layout.FRAME_SIZE,

@@ -2,9 +2,11 @@
 
 // Packs records into frames that are sent to the owner, where a log of one process packs
 // them into blocks. It numbers the records: what is a seq there is a number here, until
-// the owner says at which offset the record is. Pure.
+// the owner says at which offset the record is. A record that does not fit into a block is
+// sent as its chunks, in one frame. Pure.
 
 const layout = require('../format/layout')
+const { LAST_HEADER, Splitter } = require('../format/chunk')
 const { APPEND_SIZE, ATOMIC, FORCED, MAX_FRAME, writeAppendHeader } = require('./frames')
 
 /** Bytes of a frame with single records; a batch may make one larger. */
@@ -68,23 +70,53 @@ class FramePacker {
     this.end = 0
     /** The size that the last frame had grown to. */
     this.usualSize = SMALLEST_FRAME
+    /** Bytes that a record may have in the log; larger ones are sent as chunks. Infinity: there are no larger ones. */
+    this.most = Infinity
   }
 
   /**
    * @param {Uint8Array} data a record
-   * @returns {number} its number
+   * @returns {number} its number, or that of its last chunk
    */
   add (data) {
-    const bytes = data.length + layout.FRAME_SIZE
-    let frame = this.filling
-    if (frame === null || frame.size + bytes > FULL_FRAME) {
-      // a batch that was reserved stays in one frame
-      if (frame === null || frame.size + bytes > frame.buffer.length) frame = this.startFrame(bytes)
-    }
-    frame.makeRoom(bytes)
+    const frame = this.frameFor(this.bytesFor(data.length))
+    if (data.length > this.most) return this.addChunks(frame, data)
     frame.size = layout.writeRecord(frame.buffer, frame.size, data)
     frame.count++
     return ++this.end
+  }
+
+  /**
+   * @param {Frame} frame with room for them
+   * @param {Uint8Array} data
+   * @returns {number} the number of the last chunk
+   */
+  addChunks (frame, data) {
+    const splitter = new Splitter(data)
+    for (; !splitter.isDone; frame.count++, this.end++) frame.size = splitter.write(frame.buffer, frame.size, this.most)
+    return this.end
+  }
+
+  /**
+   * @param {number} bytes
+   * @returns {Frame} the frame to which they are added, with room for them
+   */
+  frameFor (bytes) {
+    const frame = this.filling
+    // a batch that was reserved stays in one frame
+    if (frame === null || frame.size + bytes > Math.max(FULL_FRAME, frame.buffer.length)) return this.startFrame(bytes)
+    frame.makeRoom(bytes)
+    return frame
+  }
+
+  /**
+   * @param {number} length of a record, or of several with their lengths
+   * @returns {number} the most bytes that they need, with lengths and headers of chunks
+   */
+  bytesFor (length) {
+    if (length <= this.most) return length + layout.FRAME_SIZE
+    const chunks = 2 * Math.ceil(length / (this.most - LAST_HEADER))
+    return length + chunks * (LAST_HEADER + layout.FRAME_SIZE)
   }
 
   /** A frame grows by what is added, so the size has to be known. */
@@ -113,9 +145,10 @@ class FramePacker {
    */
   reserve (bytes) {
     if (bytes === 0) return
+    const needed = this.most === Infinity ? bytes : this.bytesFor(bytes)
     const frame = this.filling
-    if (frame !== null && frame.size + bytes <= FULL_FRAME) return frame.makeRoom(bytes)
-    this.startFrame(Math.min(bytes, MAX_FRAME - APPEND_SIZE))
+    if (frame !== null && frame.size + needed <= FULL_FRAME) return frame.makeRoom(needed)
+    this.startFrame(Math.min(needed, MAX_FRAME - APPEND_SIZE))
   }
 
   /**

@@ -4,7 +4,7 @@
 // what has arrived of it, never what was announced.
 
 const errors = require('../errors')
-const { HEADER_SIZE, LENGTH_SIZE, MAX_FRAME } = require('./frames')
+const { APPEND, HEADER_SIZE, LENGTH_SIZE, MAX_APPEND, MAX_FRAME } = require('./frames')
 
 const NOTHING = Buffer.alloc(0)
 /** Bytes to start with. */
@@ -13,7 +13,7 @@ const SMALLEST = 1024
 class FrameReader {
   /**
    * @param {(type: number, body: Buffer) => void} onframe the body is a view of what was received
-   * @param {number} [maxFrame] bytes
+   * @param {number} [maxFrame] bytes of a frame that is no APPEND
    */
   constructor (onframe, maxFrame = MAX_FRAME) {
     this.onframe = onframe
@@ -23,11 +23,6 @@ class FrameReader {
     this.bytes = 0
     /** Its size, with the length; as long as that is not known, the size of a header. */
     this.wanted = HEADER_SIZE
-  }
-
-  /** Whether a frame has arrived in part. */
-  get isInFrame () {
-    return this.bytes > 0
   }
 
   /**
@@ -81,7 +76,8 @@ class FrameReader {
   sizeAt (chunk, at) {
     const length = chunk.readUInt32LE(at)
     if (length < 1) throw errors.protocol('a frame has a length of 0')
-    if (length + LENGTH_SIZE > this.maxFrame) throw errors.protocol(`a frame of ${length} bytes was announced; the maximum is ${this.maxFrame - LENGTH_SIZE}`)
+    const most = chunk[at + LENGTH_SIZE] === APPEND ? MAX_APPEND : this.maxFrame
+    if (length + LENGTH_SIZE > most) throw errors.protocol(`a frame of ${length} bytes was announced; the maximum is ${most - LENGTH_SIZE}`)
     return length + LENGTH_SIZE
   }
 }

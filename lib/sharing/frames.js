@@ -10,8 +10,8 @@ const VERSION = 4
 
 /** Bytes of a client's frame, with its length; a connection on which more is announced is closed before it is received. */
 const MAX_FRAME = 1024 * 1024
-/** Bytes of frames that belong together: the chunks of the largest record, in the smallest blocks. */
-const MAX_TOGETHER = 512 * 1024 * 1024
+/** Bytes of an APPEND: it may have the chunks of the largest record, in the smallest blocks. */
+const MAX_APPEND = 512 * 1024 * 1024
 /** APPENDs and requests that a client may have in flight. */
 const MAX_APPENDS = 256
 const MAX_REQUESTS = 4096
@@ -42,7 +42,6 @@ const COMPACTED = 23
 /** Flags of APPEND. */
 const FORCED = 1
 const ATOMIC = 2
-const CONTINUED = 4
 
 /**
  * @typedef {object} Run records of one client that are stored in a row
@@ -285,7 +284,7 @@ function decodeAppend (body) {
 module.exports = {
   VERSION,
   MAX_FRAME,
-  MAX_TOGETHER,
+  MAX_APPEND,
   MAX_APPENDS,
   MAX_REQUESTS,
   LENGTH_SIZE,
@@ -308,7 +307,6 @@ module.exports = {
   COMPACTED,
   FORCED,
   ATOMIC,
-  CONTINUED,
   encode,
   decode,
   hello,

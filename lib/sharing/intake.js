@@ -37,9 +37,6 @@ class Intake {
     this.bytes = 0
     this.isScheduled = false
     this.isStopped = false
-    /** Whose records were packed last, and where they ended: what follows there needs no answer of its own. @type {Session | null} */
-    this.lastSession = null
-    this.lastEnd = -1
     this.run = this.run.bind(this)
   }
 
@@ -87,23 +84,20 @@ class Intake {
    * @param {Batch} batch
    */
   append (session, batch) {
-    const { appender, packer } = this.writer
+    const { appender } = this.writer
     const { size } = batch
     if (appender.refusal !== null) return session.failed(appender.refusal)
     const client = /** @type {import('./known-clients').KnownClient} */ (session.client)
-    const follows = !batch.isAtomic && this.lastSession === session && this.lastEnd === packer.end
     const run = { first: batch.first, count: batch.count, seq: -1 }
     this.bytes += size
     run.seq = appender.appendFramed(batch, true, (err) => {
       this.bytes -= size
       if (err) session.failed(err)
-      else session.stored(batch, run, follows)
+      else session.stored(batch, run)
       this.clients.settle(client, run, !err)
       if (this.sessions.size > 0) this.schedule()
     })
     this.clients.addRun(client, run)
-    this.lastSession = batch.isAtomic ? null : session
-    this.lastEnd = packer.end
   }
 
   /**

@@ -36,8 +36,6 @@ class KnownClient {
     /** It has said that it does not come back. */
     this.isLeaving = false
     this.absentSince = now
-    /** Called when nothing of it is with the writer. @type {(() => void) | null} */
-    this.onsettled = null
   }
 
   /** @param {number} answered the client needs no answer for numbers up to this one */
@@ -134,10 +132,6 @@ class KnownClients {
       client.runs.push(run)
       client.stored = run.first + run.count - 1
     }
-    if (client.packed.length > 0 || client.onsettled === null) return
-    const { onsettled } = client
-    client.onsettled = null
-    onsettled()
   }
 
   /**

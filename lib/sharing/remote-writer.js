@@ -12,8 +12,7 @@ const { LAST, PART, headerSize, kindAt } = require('../format/chunk')
 const errors = require('../errors')
 const { Appender } = require('../write/appender')
 const { FramePacker } = require('./frame-packer')
-const { CONTINUED, MAX_APPENDS } = require('./frames')
-const { LargeFramePacker } = require('./large-frame-packer')
+const { MAX_APPENDS } = require('./frames')
 const { Requests } = require('./requests')
 
 /**
@@ -71,7 +70,7 @@ class RemoteWriter {
     this.isAlwaysForced = isAlwaysForced
     this.listeners = listeners
     this.flush = this.flush.bind(this)
-    this.appender = new RemoteAppender(this, limits, large ? new LargeFramePacker() : new FramePacker())
+    this.appender = new RemoteAppender(this, limits, new FramePacker())
     this.packer = this.appender.packer
     this.waiters = this.appender.waiters
     this.counts = this.appender.counts
@@ -265,10 +264,8 @@ class RemoteWriter {
     const list = this.packer.frames
     for (let i = this.framesOnTheWay; i < list.length; i++) {
       const frame = list[i]
-      // what belongs together is sent together
-      const isContinuation = i > 0 && (list[i - 1].flags & CONTINUED) !== 0
       const isFull = this.framesOnTheWay >= MAX_APPENDS || (this.bytesOnTheWay > 0 && this.bytesOnTheWay + frame.size > window)
-      if (isFull && !isContinuation) break
+      if (isFull) break
       frame.isSent = true
       this.framesOnTheWay++
       this.bytesOnTheWay += frame.size
@@ -288,7 +285,7 @@ class RemoteWriter {
    */
   connected (welcome, send) {
     this.welcome = welcome
-    if (this.packer instanceof LargeFramePacker) this.packer.most = layout.maxRecordSize(welcome.blockSize, welcome.checksum)
+    if (this.large) this.packer.most = layout.maxRecordSize(welcome.blockSize, welcome.checksum)
     this.epoch = welcome.epoch
     // what was given up since HELLO needs no answer
     for (const run of welcome.runs) if (run.first > this.acknowledged) this.onack(run)

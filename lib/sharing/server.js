@@ -10,7 +10,7 @@ const { Session, WINDOW } = require('./session')
 
 /** Milliseconds between two LOOKs for what was appended. */
 const LOOK_INTERVAL = 2
-/** Milliseconds between two looks at what clients and the socket's name are doing. */
+/** Milliseconds between two looks at the socket's name. */
 const CHECK_INTERVAL = 1000
 /** Connections at a time. */
 const MAX_SESSIONS = 1024
@@ -58,7 +58,6 @@ class Server {
     this.due = new Set()
     this.isFlushing = false
     this.lastLook = -Infinity
-    this.checkedAt = 0
     /** @type {import('../clock').Timer | null} */
     this.lookTimer = null
     /** @type {import('../clock').Timer | null} */
@@ -123,7 +122,7 @@ class Server {
     client.session = session
     session.client = client
     // what it has sent before is stored first, or not: then it can be told which
-    if (client.packed.length > 0) client.onsettled = () => this.welcome(session, isUnknown)
+    if (client.packed.length > 0) this.log.writer.wait(false, () => this.welcome(session, isUnknown), false)
     else this.welcome(session, isUnknown)
   }
 
@@ -256,19 +255,11 @@ class Server {
   // Time
 
   scheduleCheck () {
-    this.checkedAt = this.clock.now()
     this.checkTimer = this.clock.setTimeout(() => this.check(), CHECK_INTERVAL)
     this.checkTimer.unref()
   }
 
   check () {
-    const now = this.clock.now()
-    // while this process was busy or stopped, nothing could arrive
-    const late = now - this.checkedAt - CHECK_INTERVAL
-    for (const session of this.sessions) {
-      if (late > CHECK_INTERVAL) session.frameSince += late
-      session.checkTime(now)
-    }
     const listener = /** @type {import('./address').AnyListener} */ (this.listener)
     // until it succeeds, those that are connected go on, and others wait
     listener.check().catch(() => {}).then(() => { if (!this.isClosing) this.scheduleCheck() })
@@ -299,7 +290,9 @@ class Server {
     await this.listener?.close().catch(() => {})
     this.intake?.stop()
     for (const session of this.sessions) session.stop()
-    await Promise.all([...this.clients.clients.values()].map(client => whenSettled(client)))
+    const { log } = this
+    // without the errors of appends that had no callback: they are for callers of this process
+    if (log !== null) await new Promise(resolve => log.writer.wait(false, resolve, false))
     this.flush()
     const ended = [...this.sessions].map(session => session.end())
     /** @type {import('../clock').Timer | null} */
@@ -319,17 +312,6 @@ class Server {
       inFlight: { records: inFlight.records, bytes: inFlight.bytes }
     }))
   }
-}
-
-/**
- * @param {import('./known-clients').KnownClient} client
- * @returns {Promise<void>} resolves when nothing of it is with the writer
- */
-function whenSettled (client) {
-  return new Promise(resolve => {
-    if (client.packed.length === 0) resolve()
-    else client.onsettled = resolve
-  })
 }
 
 /**

@@ -17,22 +17,20 @@ const WINDOW = 1024 * 1024
 const MAX_RUNS = 2 * frames.MAX_APPENDS
 /** Bytes of answers that the client has not taken, beyond which nothing more is read from it. */
 const MAX_UNSENT = 256 * 1024
-/** Milliseconds for a frame to arrive, and for the greeting. */
-const FRAME_TIMEOUT = 10_000
 /** Milliseconds until a connection that is over is cut, whether the client has read why or not. */
 const REFUSAL_TIMEOUT = 1000
 
 /**
  * @typedef {import('./frames').Run} Run
  *
- * @typedef {object} Batch records of one frame, or of several that belong together: all of them are stored, in a row, or none
- * @property {Buffer[]} records of each frame, with their lengths
+ * @typedef {object} Batch records of one frame: all of them are stored, in a row, or none
+ * @property {Buffer} records with their lengths
  * @property {number} first number of the first one
  * @property {number} count
  * @property {number} bytes of data
  * @property {boolean} isForced
  * @property {boolean} isAtomic
- * @property {number} size bytes of the frames
+ * @property {number} size bytes of the frame
  *
  * @typedef {{ batch: Batch } | { request: number, ask: import('./requests').Ask }} Item
  */
@@ -55,23 +53,16 @@ class Session {
     this.isGreeted = false
     this.isOver = false
     this.epoch = 1
-    /** Frames that belong together, until the last one is there. @type {Batch | null} */
-    this.held = null
     /** Waits for the intake. @type {Item[]} */
     this.queue = []
     /** APPENDs that were received and not answered. */
     this.inFlight = { frames: 0, records: 0, bytes: 0, size: 0 }
     this.requestsInFlight = 0
     this.appended = { records: 0, bytes: 0 }
-    /** When the frame that is arriving began, in ms; for the first one, when the connection was made. */
-    this.frameSince = server.clock.now()
-
     /** Set until the client says that it has moved to the file where the log is now: what it asks for has offsets from before. @type {import('../space/offset-map').OffsetMap | null} */
     this.behind = null
 
     // What is to be sent
-    /** In front of all else. @type {Buffer[]} */
-    this.first = []
     /** @type {Buffer | null} */
     this.greeting = null
     /** @type {Run[]} */
@@ -102,10 +93,7 @@ class Session {
       rethrowLater(err)
       this.over()
       this.socket.destroy()
-      return
     }
-    if (!this.reader.isInFrame && this.isGreeted) this.frameSince = Infinity
-    else if (this.frameSince === Infinity) this.frameSince = this.server.clock.now()
   }
 
   /**
@@ -115,8 +103,6 @@ class Session {
   onframe (type, body) {
     // when the log is closing, clients may leave, and do nothing else
     if (this.isOver || (this.server.isClosing && type !== frames.BYE)) return
-    // another one may have begun behind it
-    if (this.isGreeted) this.frameSince = Infinity
     if (type === frames.PING) return this.onping()
     if (!this.isGreeted) {
       if (type !== frames.HELLO) throw errors.protocol(`the first frame is of type ${type}; it should be HELLO`)
@@ -136,7 +122,6 @@ class Session {
   onhello (hello) {
     this.pid = hello.pid
     this.isGreeted = true
-    this.frameSince = Infinity
     this.server.greet(this, hello)
   }
 
@@ -155,11 +140,7 @@ class Session {
     client.forget(answered)
     if (client.runs.length > MAX_RUNS) throw errors.protocol(`${client.runs.length} acknowledged frames have not been confirmed by the client; the maximum is ${MAX_RUNS}`)
     const { inFlight } = this
-    const { held } = this
-    if (held !== null && (held.first + held.count !== first || held.size + size > frames.MAX_TOGETHER)) {
-      throw errors.protocol(`records from number ${first} on came after ${held.size} bytes up to number ${held.first + held.count - 1}, which they belong to`)
-    }
-    if (held === null && ((inFlight.size > 0 && inFlight.size + size > WINDOW) || inFlight.frames === frames.MAX_APPENDS)) {
+    if ((inFlight.size > 0 && inFlight.size + size > WINDOW) || inFlight.frames === frames.MAX_APPENDS) {
       throw errors.protocol(`${inFlight.size + size} bytes in ${inFlight.frames + 1} frames are in flight; the maximum is ${WINDOW} in ${frames.MAX_APPENDS}`)
     }
     const isAtomic = (flags & frames.ATOMIC) !== 0
@@ -168,17 +149,15 @@ class Session {
     const known = Math.max(0, client.highest - first + 1)
     const start = skip(records, known)
     client.highest = last
-    const batch = joined(held, {
-      records: [records.subarray(start)],
+    const batch = {
+      records: records.subarray(start),
       first: first + known,
       count: count - known,
       bytes: records.length - start - (count - known) * layout.FRAME_SIZE,
       isForced: (flags & frames.FORCED) !== 0,
       isAtomic,
       size
-    })
-    this.held = (flags & frames.CONTINUED) !== 0 ? batch : null
-    if (this.held !== null) return
+    }
     inFlight.frames++
     inFlight.records += batch.count
     inFlight.bytes += batch.bytes
@@ -230,15 +209,16 @@ class Session {
    * A batch is stored.
    * @param {Batch} batch
    * @param {Run} run
-   * @param {boolean} follows whether its records follow those of the batch before it
    */
-  stored (batch, run, follows) {
-    this.settled(batch)
-    this.appended.records += batch.count
-    this.appended.bytes += batch.bytes
-    const last = this.acks[this.acks.length - 1]
-    if (follows && last !== undefined && last.first + last.count === run.first) last.count += run.count
-    else this.acks.push({ ...run })
+  stored ({ count, bytes, size }, run) {
+    const { inFlight, appended } = this
+    inFlight.frames--
+    inFlight.records -= count
+    inFlight.bytes -= bytes
+    inFlight.size -= size
+    appended.records += count
+    appended.bytes += bytes
+    this.acks.push(run)
     this.server.flushSoon(this)
   }
 
@@ -248,20 +228,10 @@ class Session {
    */
   failed (err) {
     if (this.failure === null) this.epoch++
-    this.held = null
     this.failure ??= err
     this.queue = this.queue.filter(item => 'request' in item)
     this.inFlight = { frames: 0, records: 0, bytes: 0, size: 0 }
     this.server.flushSoon(this)
-  }
-
-  /** @param {Batch} batch */
-  settled ({ count, bytes, size }) {
-    const { inFlight } = this
-    inFlight.frames--
-    inFlight.records -= count
-    inFlight.bytes -= bytes
-    inFlight.size -= size
   }
 
   /**
@@ -291,8 +261,7 @@ class Session {
 
   /** @returns {Buffer[]} all that is to be sent */
   takeFrames () {
-    const buffers = this.first
-    this.first = []
+    const buffers = []
     if (this.greeting !== null) buffers.push(this.greeting)
     this.greeting = null
     if (this.mustLook) buffers.push(frames.encode(frames.LOOK, { changed: true }))
@@ -313,9 +282,9 @@ class Session {
   moved (map) {
     this.queue = this.queue.map(item => 'ask' in item ? { ...item, ask: movedAsk(item.ask, map) } : item)
     if (!this.isWelcome || this.isEnded) return
-    this.first = [...this.takeFrames(), frames.encode(frames.COMPACTED, { id: map.id })]
+    // even if the client takes nothing: afterwards it could not be told in this order
+    this.socket.write(Buffer.concat([...this.takeFrames(), frames.encode(frames.COMPACTED, { id: map.id })]))
     this.behind = map
-    this.server.flushSoon(this)
   }
 
   /**
@@ -339,18 +308,11 @@ class Session {
   }
 
   resume () {
-    this.frameSince = this.reader.isInFrame ? this.server.clock.now() : this.frameSince
     this.socket.resume()
     this.server.flushSoon(this)
   }
 
   // Ends
-
-  /** @param {number} now milliseconds */
-  checkTime (now) {
-    if (this.isOver || this.socket.isPaused() || now - this.frameSince < FRAME_TIMEOUT) return
-    this.refuse(errors.tooSlow(`${this.isGreeted ? 'a frame' : 'the greeting'} was not complete after ${FRAME_TIMEOUT} ms`))
-  }
 
   /**
    * Ends the connection of a client that does not keep to the protocol.
@@ -359,9 +321,7 @@ class Session {
   refuse (err) {
     const { server } = this
     if (this.isOver) return
-    if (['flumelog:protocol', 'ETIMEDOUT'].includes(/** @type {import('../errors').LogError} */ (err).code)) {
-      server.refusals++
-    }
+    if (/** @type {import('../errors').LogError} */ (err).code === 'flumelog:protocol') server.refusals++
     this.over()
     this.hangUp(frames.encode(frames.REFUSED, { error: err }))
   }
@@ -378,7 +338,6 @@ class Session {
   /** The log is closing: what is not with the writer yet, the client sends to the next owner. */
   stop () {
     this.queue = []
-    this.held = null
   }
 
   /** @returns {Promise<void>} resolves when the client has been sent everything */
@@ -398,24 +357,8 @@ class Session {
     if (this.isOver) return
     this.isOver = true
     this.queue = []
-    this.held = null
     this.server.leave(this)
   }
-}
-
-/**
- * @param {Batch | null} held
- * @param {Batch} batch that follows it
- * @returns {Batch} both
- */
-function joined (held, batch) {
-  if (held === null) return batch
-  held.records.push(...batch.records)
-  held.count += batch.count
-  held.bytes += batch.bytes
-  held.size += batch.size
-  held.isForced ||= batch.isForced
-  return held
 }
 
 /**

@@ -193,7 +193,7 @@ class Appender {
     }
     const { packer, waiters } = /** @type {{ packer: import('./packer').Packer, waiters: Waiters }} */ (/** @type {unknown} */ (this))
     const { filling } = packer
-    const { first, last } = isAtomic ? packer.addFramedAtomic(records[0]) : packer.addFramed(records)
+    const { first, last } = isAtomic ? packer.addFramedAtomic(records) : packer.addFrame(records)
     if (packer.filling !== filling) waiters.endGroup()
     this.accept(last, count, bytes, isForced, cb)
     if (isForeign) {

@@ -132,19 +132,8 @@ class Packer {
 
   /**
    * Adds records that have their lengths already.
-   * @param {Buffer[]} frames of records as in the file, one after the other; each fits a block
+   * @param {Buffer} records as in the file, one after the other; each fits a block
    * @returns {{ first: number, last: number }} the seqs of the first record and of the last one
-   */
-  addFramed (frames) {
-    const { first, last } = this.addFrame(frames[0])
-    let seq = last
-    for (let i = 1; i < frames.length; i++) seq = this.addFrame(frames[i]).last
-    return { first, last: seq }
-  }
-
-  /**
-   * @param {Buffer} records
-   * @returns {{ first: number, last: number }}
    */
   addFrame (records) {
     const most = this.blockSize - layout.paddingSize(this.checksum)

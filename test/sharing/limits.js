@@ -39,32 +39,6 @@ test('a client that has said HELLO waits as long as opening the log takes', asyn
   client.socket.destroy()
 })
 
-test('a greeting and a frame have 10 seconds to arrive, also one byte a second', async (t) => {
-  const { file, clock, stats } = await openOwner(t)
-  const idle = new RawClient(file)
-  await idle.greet()
-  const silent = new RawClient(file)
-  const slow = new RawClient(file)
-  await slow.greet()
-  const slowGreeting = new RawClient(file)
-  const bytes = append(1, [Buffer.alloc(100, 1)])
-  const greeting = hello(slowGreeting.id)
-  await Promise.all([silent.connected, slowGreeting.connected])
-  for (let i = 0; i < 14; i++) {
-    slow.send(bytes.subarray(i, i + 1))
-    slowGreeting.send(greeting.subarray(i, i + 1))
-    idle.send(ping())
-    await until(() => idle.count('PONG') > i)
-    clock.advance(1000)
-  }
-  t.match(await silent.refusal(), /greeting was not complete|closed/)
-  t.match(await slowGreeting.refusal(), /greeting was not complete|closed/)
-  t.match(await slow.refusal(), /a frame was not complete|closed/)
-  t.equal(stats().refused, 3)
-  t.equal(stats().clients.length, 1, 'a client that says nothing stays')
-  idle.socket.destroy()
-})
-
 test('no more is read from a client that does not read, and what is kept for it is bounded', async (t) => {
   const { file, owner, stats } = await openOwner(t)
   const client = new RawClient(file)

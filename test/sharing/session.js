@@ -17,7 +17,7 @@ const WELCOME = { checksum: true, isUnknown: false, blockSize: 65536, window: 1,
 
 function openServer () {
   const server = new Server({ ackInterval: 0, filename: 'log' }, /** @type {any} */ ({ clients: new Map() }), systemClock)
-  const log = { writer: { acknowledged: 100, appender: { lastSeq: 76 } } }
+  const log = { writer: { acknowledged: 100, appender: { lastSeq: 76 }, wait: (mustBeSynced, cb) => cb() } }
   server.log = /** @type {any} */ (log)
   return { server, log }
 }
