@@ -37,8 +37,8 @@ function compareBlocks (block, copy, end) {
   // a full block has no more records than its copy
   const isWhole = position === end && (end === copy.length || layout.paddingStart(block) === end)
   if (isWhole) return { deleted, isRelated: position > 0, isMerged: false, isOlder, conflict: -1 }
-  const live = liveRecords(copy, end)
-  const isMerged = liveRecords(block, endOfRecords(block, 0, block.length)).length === 0
+  const live = layout.livePositions(copy, end)
+  const isMerged = layout.livePositions(block, endOfRecords(block, 0, block.length)).length === 0
   isOlder = !isMerged && live.length === 0
   return { deleted: isMerged ? live : [], isRelated: false, isMerged, isOlder, conflict: isMerged || isOlder ? -1 : position }
 }
@@ -53,19 +53,6 @@ function hasSameFrame (block, copy, position, end) {
   const length = layout.readLength(copy, position)
   const next = position + length + layout.FRAME_SIZE
   return next <= end && length === layout.readLength(block, position) && length === layout.readLength(block, next - layout.LENGTH_SIZE)
-}
-
-/**
- * @param {Buffer} block full, or the records of the last one
- * @param {number} end
- * @returns {number[]} positions of records that are not deleted
- */
-function liveRecords (block, end) {
-  const positions = []
-  for (let position = 0; position < end; position = layout.nextPosition(block, position)) {
-    if (!layout.isDeleted(block, position)) positions.push(position)
-  }
-  return positions
 }
 
 module.exports = { compareBlocks }

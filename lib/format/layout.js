@@ -208,6 +208,17 @@ function isDeleted (block, position) {
 }
 
 /**
+ * @param {Buffer} block
+ * @param {number} end of its records
+ * @returns {number[]} where the records start that are not deleted. An array, since a generator takes half as long again
+ */
+function livePositions (block, end) {
+  const positions = []
+  for (let position = 0; position < end; position = nextPosition(block, position)) if (!isDeleted(block, position)) positions.push(position)
+  return positions
+}
+
+/**
  * @param {Uint8Array} data
  * @returns {boolean} whether a record of this data differs from a deleted one
  */
@@ -249,6 +260,7 @@ module.exports = {
   text,
   textAt,
   isDeleted,
+  livePositions,
   isStorable,
   zeroRecord
 }

@@ -45,7 +45,7 @@ async function repeatDeletions (compaction) {
  */
 async function deleteAgain (target, block, end, offset, runs) {
   const { blockSize } = target
-  const starts = undeleted(block, end)
+  const starts = new Set(layout.livePositions(block, end))
   for (const { old, now, length } of runs) {
     const inBlock = now % blockSize
     const copy = await blockAt(target, now - inBlock)
@@ -85,19 +85,6 @@ async function rewrite ({ fd, checksum, packer: { filling, position } }, offset,
   const isFilling = block === filling.buffer
   if (!isFilling && checksum) writeChecksum(block)
   await writeAll(fd, [isFilling ? block.subarray(0, position) : block], offset)
-}
-
-/**
- * @param {Buffer} block
- * @param {number} end
- * @returns {Set<number>} positions of the records that are not deleted
- */
-function undeleted (block, end) {
-  const positions = new Set()
-  for (let position = 0; position < end; position = layout.nextPosition(block, position)) {
-    if (!layout.isDeleted(block, position)) positions.add(position)
-  }
-  return positions
 }
 
 module.exports = { REPEAT_COST, repeatDeletions }

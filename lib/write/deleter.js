@@ -289,8 +289,12 @@ class Deleter {
     const callbacks = []
     const { isHole } = block
     for (const request of requests) {
-      if (!('seq' in request)) addBetween(positions, block, request.min - start, request.max - start)
-      else if (!isHole && !block.startsAt(request.seq - start)) {
+      if (!('seq' in request)) {
+        for (const position of layout.livePositions(block.buffer, block.end)) {
+          if (position > request.max - start) break
+          if (position >= request.min - start) positions.add(position)
+        }
+      } else if (!isHole && !block.startsAt(request.seq - start)) {
         answer([request.cb], errors.noRecordStarts(this.file.filename, request.seq))
         continue
       } else if (!isHole && !layout.isDeleted(block.buffer, request.seq - start)) positions.add(request.seq - start)
@@ -432,18 +436,6 @@ function copyWithout (block, positions) {
   block.copy(copy)
   for (const position of positions) layout.zeroRecord(copy, position)
   return copy
-}
-
-/**
- * @param {Set<number>} positions gets those of records that are not deleted
- * @param {Block} block
- * @param {number} min the least position
- * @param {number} max the greatest position
- */
-function addBetween (positions, { buffer, end }, min, max) {
-  for (let position = 0; position < end && position <= max; position = layout.nextPosition(buffer, position)) {
-    if (position >= min && !layout.isDeleted(buffer, position)) positions.add(position)
-  }
 }
 
 /**
