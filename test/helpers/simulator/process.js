@@ -81,10 +81,12 @@ class Process {
 
   run (run) {
     if (!this.isAlive) return
-    if (this.isStopped || this.isInCall) {
-      this.backlog.push(run)
-      return
-    }
+    // nothing overtakes what waits
+    if (this.isStopped || this.isInCall || this.backlog.length > 0) this.backlog.push(run)
+    else this.execute(run)
+  }
+
+  execute (run) {
     try {
       run()
     } catch (err) {
@@ -103,7 +105,13 @@ class Process {
   }
 
   runBacklog () {
-    for (const run of this.backlog.splice(0)) this.after(0, run)
+    this.world.timeline.add(0, () => {
+      if (!this.isAlive || this.isStopped || this.isInCall) return
+      const run = this.backlog.shift()
+      if (run === undefined) return
+      if (this.backlog.length > 0) this.runBacklog()
+      this.execute(run)
+    })
   }
 
   kill () {
