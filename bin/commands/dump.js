@@ -160,6 +160,7 @@ function refuseConflicts (options, command) {
   if (format !== 'csv' && fields !== undefined) command.error('--fields needs --format csv')
   if (tail !== undefined && reverse) command.error('--tail cannot be used with --reverse; --reverse --limit prints the last records, newest first')
   if (options.where !== undefined && tail !== undefined) command.error('--tail cannot be used with --where; --reverse --limit prints the last records that match, newest first')
+  if ((options.live || options.new) && reverse) command.error(`${options.new ? '--new' : '--live'} cannot be used with --reverse: new records are printed as they come`)
   if (options.new && tail !== undefined) command.error('--new cannot be used with --tail; --tail prints older records')
 }
 

@@ -86,6 +86,8 @@ test('wrong usage is reported in one line that refers to the help, with exit cod
     [['dump', file, '--format', 'ndjson', '-e', 'hex'], '--encoding cannot be used with --format ndjson; see flumelog dump --help'],
     [['dump', file, '--seqs', '--encoding', 'raw'], '--seqs cannot be used with --encoding raw; see flumelog dump --help'],
     [['dump', file, '--tail', '3', '--reverse'], '--tail cannot be used with --reverse; --reverse --limit prints the last records, newest first; see flumelog dump --help'],
+    [['dump', file, '--live', '--reverse'], '--live cannot be used with --reverse: new records are printed as they come; see flumelog dump --help'],
+    [['dump', file, '--new', '--reverse'], '--new cannot be used with --reverse: new records are printed as they come; see flumelog dump --help'],
     [['dump', file, '--tail', '3', '--new'], '--new cannot be used with --tail; --tail prints older records; see flumelog dump --help'],
     ...[['--gt', 'x'], ['--gte', '1.5'], ['--lt', ''], ['--lte', '1e3'], ['--gte', '99999999999999999999']].map(([bound, value]) =>
       [['dump', file, bound, value], `${bound} must be an integer, start or end, not '${value}'; see flumelog dump --help`]),
