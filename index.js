@@ -65,10 +65,11 @@ let openLog
  */
 /**
  * Opens a log of values of JSON, or creates it.
+ * @template [T=any] what the records are, which nothing checks
  * @overload
  * @param {string | RandomAccessStorage} file
- * @param {Options<any> & { codec: 'json' }} options
- * @returns {Log<any>}
+ * @param {Options<T> & { codec: 'json' }} options
+ * @returns {Log<T>}
  */
 /**
  * Opens a log of Buffers, or creates it.

@@ -491,10 +491,11 @@ class FlumeLog {
  */
 /**
  * Opens a log of values of JSON, or creates it.
+ * @template [T=any] what the records are, which nothing checks
  * @overload
  * @param {string | RandomAccessStorage} file
- * @param {Options<any> & { codec: 'json' }} options
- * @returns {Promise<FlumeLog<any>>}
+ * @param {Options<T> & { codec: 'json' }} options
+ * @returns {Promise<FlumeLog<T>>}
  */
 /**
  * Opens a log of Buffers, or creates it.

@@ -164,6 +164,14 @@ exports.corrupt = (filename, block, blockSize, position, reason, cause) => creat
 
 /**
  * @param {string | null} filename
+ * @param {number} offset of a record
+ */
+exports.wrongCodec = (filename, offset) => createError('flumelog:invalid',
+  `${nameOf(filename)}: the codec, or \`validate\`, refuses the record at offset ${offset}, though it is whole; nothing was truncated: ` +
+  'open the log with the codec that it was written with (flumelog dump shows its records, flumelog repair keeps all of them)', { filename, offset })
+
+/**
+ * @param {string | null} filename
  * @param {number} seq of a large record
  * @param {string} reason what was found and what was expected
  */

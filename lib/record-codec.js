@@ -195,7 +195,7 @@ class RecordCodec {
     } catch (cause) {
       const { blockSize, filename } = this
       const position = seq % blockSize
-      throw errors.corrupt(filename, (seq - position) / blockSize, blockSize, position, 'the codec cannot decode the record', cause)
+      throw errors.corrupt(filename, (seq - position) / blockSize, blockSize, position, 'the codec cannot decode the record, whose block is valid; was it written with another codec?', cause)
     }
   }
 

@@ -8,6 +8,8 @@ const { countOnOpening } = require('./count-records')
 const { findEnd } = require('./find-end')
 const { recover } = require('./recover')
 const { generationOf, pointOf } = require('./recovery-point')
+const { hasWhole, isRefusedByCodec } = require('./whole-records')
+const errors = require('../errors')
 const { DEFAULT_BLOCK_SIZE } = require('../options')
 
 /**
@@ -23,7 +25,10 @@ async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole,
   const size = await io.size()
   const { metadata, point } = await loadMetadata(io, size)
   const blockSize = await findBlockSize(io.read, size, wanted, DEFAULT_BLOCK_SIZE, filename, metadata, io.hasMetadata)
-  const found = await findEnd(io.read, size, point, { blockSize, checksum, isWhole, large, canHavePoint: io.hasMetadata, lastNonZero: io.lastNonZero })
+  const options = { blockSize, checksum, isWhole, large, canHavePoint: io.hasMetadata, lastNonZero: io.lastNonZero }
+  const found = await findEnd(io.read, size, point, options)
+  // with another codec than the log's, nothing that was acknowledged since the last fsync would be whole
+  if (found.cut > 0) await refuseWrongCodec(io, found, size, options, filename)
   const mustRecover = point !== null || found.cut > 0 || found.damagedTail !== null
   const cutName = mustRecover ? await recover(io, found, blockSize) : null
   // of a storage, nothing tells whether it was closed: what a killed process wrote may not be durable
@@ -50,6 +55,24 @@ async function loadMetadata (io, size) {
   // the compaction has ended
   if (io.metadata !== null && found.metadata.next !== null) io.metadata.mustReplace = true
   return { metadata: own, point: own.closed ? null : pointOf(own, found.version, null, false) }
+}
+
+/**
+ * @param {import('../storage/promisified-file').Io} io
+ * @param {import('./find-end').Found} found of a log that is to be truncated
+ * @param {number} size the file's, in bytes
+ * @param {import('./whole-records').RecoverOptions} options
+ * @param {string | null} filename
+ * @throws flumelog:invalid if nothing shows that the codec is the log's
+ */
+async function refuseWrongCodec (io, { kept, lastSeq }, size, options, filename) {
+  const { blockSize } = options
+  const position = kept % blockSize
+  const start = kept - position
+  if (!isRefusedByCodec(await io.read(start, Math.min(blockSize, size - start)), start, position, options)) return
+  const before = lastSeq - lastSeq % blockSize
+  if (lastSeq !== -1 && hasWhole(await io.read(before, Math.min(blockSize, kept - before)), options)) return
+  throw errors.wrongCodec(filename, kept)
 }
 
 /**

@@ -5,8 +5,12 @@
 
 const layout = require('../format/layout')
 const { storedChecksum } = require('../format/checksum')
-const { PART, kindOf } = require('../format/chunk')
+const { ESCAPED, PART, PLAIN, kindOf } = require('../format/chunk')
 const { endOfRecords, findProblem, frameProblem } = require('../format/validation')
+const { isZeros } = require('../format/zeros')
+
+/** Bytes that a disk writes whole. */
+const SECTOR_SIZE = 512
 
 /**
  * @typedef {object} RecoverOptions
@@ -55,6 +59,43 @@ function endOfIntact (block, position, { blockSize, isWhole, isErased = () => fa
     position = next
   }
   return position
+}
+
+/**
+ * A write that was torn in the middle of a record, with both lengths there, lacks at least a sector, which reads as zeros.
+ * @param {Buffer} block shorter than `blockSize` if the file ends in it
+ * @param {number} offset of the block in the file
+ * @param {number} position where its records stop being whole
+ * @param {RecoverOptions} options
+ * @returns {boolean} whether the record there was not torn, but is one that the codec refuses
+ */
+function isRefusedByCodec (block, offset, position, { blockSize, checksum }) {
+  if (block.length === blockSize && findProblem(block, checksum) !== null) return false
+  const end = endOfRecords(block, position, Math.min(block.length, blockSize - layout.paddingSize(false)))
+  if (end === position || layout.isDeleted(block, position)) return false
+  const data = layout.dataAt(block, position)
+  return [PLAIN, ESCAPED].includes(kindOf(data)) && !lacksSector(data, offset + position + layout.LENGTH_SIZE)
+}
+
+/**
+ * @param {Buffer} block up to the end of the log, or all of it
+ * @param {RecoverOptions} options
+ * @returns {boolean} whether the codec accepts a record in it
+ */
+function hasWhole (block, { blockSize, isWhole }) {
+  const end = endOfRecords(block, 0, Math.min(block.length, blockSize - layout.paddingSize(false)))
+  return layout.livePositions(block, end).some(position => isWhole(layout.dataAt(block, position)))
+}
+
+/**
+ * @param {Buffer} data
+ * @param {number} offset of the data in the file
+ */
+function lacksSector (data, offset) {
+  for (let at = (SECTOR_SIZE - offset % SECTOR_SIZE) % SECTOR_SIZE; at + SECTOR_SIZE <= data.length; at += SECTOR_SIZE) {
+    if (isZeros(data.subarray(at, at + SECTOR_SIZE))) return true
+  }
+  return false
 }
 
 /**
@@ -143,4 +184,4 @@ function endOfFirst (block, end) {
   return -1
 }
 
-module.exports = { endOfUnsynced, endOfLastBlock, lastFrame, lastRecord, isUnfinishedBatch }
+module.exports = { endOfUnsynced, hasWhole, isRefusedByCodec, endOfLastBlock, lastFrame, lastRecord, isUnfinishedBatch }

@@ -49,6 +49,27 @@ tape('opening a log that was closed reads a few blocks', async (t) => {
   await again.close()
 })
 
+tape('a codec that is not that of the log truncates nothing after a kill', async (t) => {
+  for (const before of [[], ['closed', 'before']]) {
+    const name = testFolder(t)
+    const log = promises(FlumeLog(name('log'), { sync: 'never' }))
+    for (const record of before) await log.append(record)
+    if (before.length > 0) await log.sync()
+    await log.append(['one', 'two', 'three'])
+    // what a kill leaves
+    for (const suffix of ['', '.meta']) fs.copyFileSync(name('log') + suffix, name('killed') + suffix)
+    await log.close()
+    const bytes = fs.readFileSync(name('killed'))
+    const err = await promises(FlumeLog(name('killed'), { codec: 'json' })).onReady().then(() => null, err => err)
+    t.equal(err?.code, 'flumelog:invalid')
+    t.match(err.message, /the codec, or `validate`, refuses the record at offset \d+/)
+    t.ok(fs.readFileSync(name('killed')).equals(bytes), 'the file is as it was')
+    const again = promises(FlumeLog(name('killed')))
+    t.deepEqual((await collect(again.log, { seqs: false })).map(String), [...before, 'one', 'two', 'three'])
+    await again.close()
+  }
+})
+
 tape('a log that lost all of its data in a crash starts again', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))

@@ -5,7 +5,7 @@
 
 const test = require('tape')
 const layout = require('../../lib/format/layout')
-const { endOfLastBlock, endOfUnsynced, isUnfinishedBatch } = require('../../lib/recovery/whole-records')
+const { endOfLastBlock, endOfUnsynced, isRefusedByCodec, isUnfinishedBatch } = require('../../lib/recovery/whole-records')
 const { dataOf, sealedBlock, tailOf } = require('../helpers/bytes')
 
 const BLOCK_SIZE = 64
@@ -49,6 +49,20 @@ test('behind the recovery point, a block ends where a length was withheld, whate
       t.equal(endOfUnsynced(block, at, { ...OPTIONS, checksum: false }), at, 'also if it is where the recovery point is')
     }
   }
+  t.end()
+})
+
+test('a record that the codec refuses was torn if a sector of it is missing, and else it was not', (t) => {
+  const options = { blockSize: 4096, checksum: true, isWhole: () => false }
+  const data = Buffer.alloc(1500, 'x')
+  t.ok(isRefusedByCodec(tailOf([data]), 0, 0, options), 'all of it is there')
+  t.ok(isRefusedByCodec(tailOf([Buffer.alloc(12, 'x')]), 0, 0, options), 'nor can less than a sector be missing')
+  const torn = tailOf([data])
+  torn.fill(0, 512, 1024)
+  t.notOk(isRefusedByCodec(torn, 0, 0, options))
+  t.ok(isRefusedByCodec(torn, 100, 0, options), 'the same zeros elsewhere in the file are no sector')
+  t.notOk(isRefusedByCodec(torn.subarray(0, 1000), 0, 0, options), 'it is not all there')
+  t.notOk(isRefusedByCodec(tailOf([Buffer.alloc(12)]), 0, 0, options), 'zeros were not written')
   t.end()
 })
 

@@ -14,6 +14,11 @@ const message: Message = { text: 'a', time: 1 }
 
 const log = await open('folder/log', { codec, sync: 'always' })
 const explicit: PromiseLog<Message> = await open<Message>('folder/log', { codec })
+const ofJson: PromiseLog<Message> = await open<Message>('folder/log', { codec: 'json' })
+const anything = await open('folder/log', { codec: 'json' })
+anything.append({ any: 'value' })
+// @ts-expect-error not a message
+ofJson.append({ any: 'value' })
 const bare = await open('folder/bare')
 const bareToo: PromiseLog = bare
 const options: Options = { blockSize: 4096 }
