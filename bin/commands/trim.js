@@ -124,14 +124,17 @@ async function boundOf (file, { lt, keepBytes = 0, keepRecords = 0 }) {
     const { size, start } = log.stats()
     const first = keepRecords === 0 ? size : await lastButOf(log, keepRecords)
     const offset = lt === undefined ? size : await resolve(log, lt) ?? 0
-    const before = Math.max(start, Math.min(offset, size - keepBytes, first))
+    const wanted = Math.min(offset, size - keepBytes, first)
+    const before = Math.max(start, wanted)
     const last = Math.max(0, log.since.value ?? 0)
     const end = Math.floor(Math.min(before, last) / blockSize) * blockSize
     const isFirstAlone = start === 0 && end === blockSize
     const bytes = isFirstAlone ? 0 : Math.max(0, end - start)
-    const reason = isFirstAlone
-      ? 'the first block is removed only together with the second'
-      : end < Math.floor(before / blockSize) * blockSize ? 'the block with the last record stays' : `no whole block is before offset ${before}`
+    let reason = `no whole block is before offset ${before}`
+    if (isFirstAlone) reason = 'the first block is removed only together with the second'
+    else if (wanted < start) reason = `the log already starts at offset ${start}`
+    else if (wanted < offset && wanted === size) reason = `offset ${offset} is after the log's end at ${size}, and the block with the last record stays`
+    else if (end < Math.floor(before / blockSize) * blockSize) reason = 'the block with the last record stays'
     return { before, start, blocks: bytes / blockSize, bytes, reason }
   } finally {
     await close(log)

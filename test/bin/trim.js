@@ -47,7 +47,9 @@ test('trim takes start and end as offsets, and says why there is nothing to trim
   t.match(await trim('5'), /log: nothing to trim: no whole block is before offset 5\n$/)
   const last = seqs.at(-1)
   t.match(await trim('end'), new RegExp(`log: trimmed .*: the log starts at offset ${last - last % 4096}\n$`))
-  t.match(await trim('1e9'), /log: nothing to trim: /)
+  const end = last + 103
+  t.match(await trim('1e9'), new RegExp(`log: nothing to trim: offset 1000000000 is after the log's end at ${end}, and the block with the last record stays\n$`))
+  t.match(await trim('5'), new RegExp(`log: nothing to trim: the log already starts at offset ${last - last % 4096}\n$`))
 })
 
 test('trim of a log that another process owns is done by that process', async (t) => {
