@@ -52,6 +52,12 @@ test('trim takes start and end as offsets, and says why there is nothing to trim
   t.match(await trim('5'), new RegExp(`log: nothing to trim: the log already starts at offset ${last - last % 4096}\n$`))
 })
 
+test('the help of trim says what its options keep', async (t) => {
+  const { stdout } = await flumelog(['help', 'trim'])
+  t.match(stdout, /--keep-bytes <number> +keep at least this many bytes at the end of the\s+log\n/)
+  t.match(stdout, /--keep-records <number> +keep at least this many records that are not\s+deleted\n/)
+})
+
 test('trim of a log that another process owns is done by that process', async (t) => {
   const file = testFolder(t)('log')
   const owner = promises(FlumeLog(file, { shared: true, blockSize: 4096 }))
