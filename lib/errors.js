@@ -19,6 +19,7 @@
  * @property {string | null} [filename] the log's
  * @property {number} [offset] where in the file, in bytes; the seq of a record
  * @property {number} [block] the number of the corrupt block, from 0
+ * @property {number} [index] of the record that cannot be stored, in the array of several that was to be appended
  * @property {number} [blockSize] in bytes; with `flumelog:block-size`, that of the file
  * @property {string} [reason] with `flumelog:corrupt`, of a block: what was found, and what was expected
  * @property {number} [start] with `flumelog:trimmed`: where the log starts, in bytes
@@ -86,6 +87,16 @@ exports.notFound = (filename, seq, message) => createError('flumelog:not-found',
  */
 exports.refusedRecord = (filename, message, cause) => createError('flumelog:invalid', `${nameOf(filename)}: ${message}`,
   cause === undefined ? { filename } : { filename, cause })
+
+/**
+ * @param {any} err that says why a record cannot be stored
+ * @param {number} index of the record in the array that was to be appended
+ * @param {number} length of the array
+ * @returns {unknown} the same, which also says that of an array of several
+ */
+exports.refusedArray = (err, index, length) => length === 1
+  ? err
+  : Object.assign(err, { message: `${err.message}; this is record ${index} of the array (counted from 0), of which nothing was stored`, index })
 
 /**
  * @param {string | null} filename

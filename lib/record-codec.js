@@ -69,6 +69,7 @@ class RecordCodec {
    * @throws the error of the first one that is refused
    */
   encodeBatch (values) {
+    this.encodedBytes = 0
     if (this.isIdentity && areBytes(values)) {
       this.encodedBytes = sizeOf(values)
       return this.fittingEach(values)
@@ -85,7 +86,12 @@ class RecordCodec {
    * @returns {Uint8Array[]} the same
    */
   fittingEach (values) {
-    for (const data of values) this.fitting(this.checked(data))
+    let index = 0
+    try {
+      for (; index < values.length; index++) this.fitting(this.checked(values[index]))
+    } catch (err) {
+      throw errors.refusedArray(err, index, values.length)
+    }
     return values
   }
 
@@ -94,14 +100,13 @@ class RecordCodec {
    * @param {(value: any) => Uint8Array} encode
    */
   each (values, encode) {
-    this.encodedBytes = 0
     /** @type {{ error: unknown } | null} */
     let refused = null
-    const batch = Array.from(values, (value) => {
+    const batch = Array.from(values, (value, index) => {
       try {
         return encode(value)
-      } catch (error) {
-        refused ??= { error }
+      } catch (err) {
+        refused ??= { error: errors.refusedArray(err, index, values.length) }
         return NOTHING
       }
     })
@@ -241,7 +246,7 @@ class LargeRecordCodec extends RecordCodec {
    * @returns {Uint8Array[]}
    */
   fittingEach (values) {
-    return values.map(data => this.fitting(this.checked(data)))
+    return this.each(values, data => this.fitting(this.checked(data)))
   }
 
   /**

@@ -181,6 +181,25 @@ test('a record of zeros only is refused, and stored with a byte in front, as its
   await log.close()
 })
 
+test('an array with a record that cannot be stored is refused as a whole, and the error names the record', async (t) => {
+  for (const large of [false, true]) {
+    for (const [values, index] of [[['a', '', 'b'], 1], [[Buffer.from('a'), Buffer.from('b'), Buffer.alloc(2)], 2], [['', ''], 0]]) {
+      const log = promises(FlumeLog(new RAM(), { large }))
+      const err = await log.append(values).catch(err => err)
+      t.deepEqual([err.code, err.index], ['flumelog:invalid', index])
+      t.match(err.message, new RegExp(`; this is record ${index} of the array \\(counted from 0\\), of which nothing was stored$`))
+      t.deepEqual(await collect(log.log, {}), [], 'nothing is stored')
+      const alone = await log.append([values[index]], { atomic: true }).catch(err => err)
+      t.deepEqual([alone.code, 'index' in alone, /array/.test(alone.message)], ['flumelog:invalid', false, false], 'one alone needs no number')
+      await log.close()
+    }
+  }
+  const log = promises(FlumeLog(new RAM(), { blockSize: 64 }))
+  const err = await log.append([Buffer.alloc(5, 1), Buffer.alloc(100, 1)]).catch(err => err)
+  t.deepEqual([err.code, err.index], ['flumelog:too-large', 1])
+  await log.close()
+})
+
 test('strings, Buffers and Uint8Arrays are stored, and come back as Buffers', async (t) => {
   const log = promises(FlumeLog(new RAM()))
   await log.append(['text', 'ümlaut €', Buffer.from('buffer'), new Uint8Array([1, 2, 3]), Buffer.from('subarray').subarray(3)])
