@@ -10,6 +10,7 @@ const { spawnSync } = require('child_process')
 const tape = require('tape')
 const ts = require('typescript')
 const { ROOT, name, packed, install } = require('../helpers/installed')
+const { examplesIn } = require('../helpers/examples')
 const { processFolder } = require('../helpers/folder')
 const { exports: entries, scripts } = require('../../package.json')
 
@@ -18,7 +19,7 @@ const RUN_BY = {
   js: 'package/pages.js',
   mjs: 'package/pages.js', // in guides, as everything there: package/guides.js
   sh: 'package/pages.js',
-  console: 'package/guides.js', // those of docs/command-line.md: bin/docs.js
+  console: 'package/guides.js', // those of docs/command-line.md: bin/docs.js; that of README: package/pages.js
   diff: 'package/guides.js',
   ts: 'package/pages.js', // compiled by package/types.js
   hex: 'format/page.js', // and sharing/journal-entries.js
@@ -40,7 +41,7 @@ const pages = [...documented, ...guides, 'CONTRIBUTING.md', ...['bench', ...fs.r
   .flatMap(pagesIn)]
 const read = (/** @type {string} */ page) => fs.readFileSync(path.join(ROOT, page), 'utf8')
 
-tape('README starts with how to install the package, and a program that needs no other and can be run again', (t) => {
+tape('README starts with how to install the package, and a program that needs no other and can be run again, and commands that read its file', (t) => {
   const [first, second] = blocksOf(read('README.md'))
   const commands = first.code.split('\n').map(line => line.replace(/ *#.*/, '')).filter(line => line !== '')
   t.deepEqual(commands.slice(0, 2), ['npm ci --ignore-scripts', 'npm pack'])
@@ -52,6 +53,9 @@ tape('README starts with how to install the package, and a program that needs no
   t.equal(run(), saidIn(second.code).map(line => `${line}\n`).join(''))
   t.match(read('README.md'), /Run it again, and it counts 2 orders/)
   t.equal(run(), 'tea\n2\n')
+  const onItsFile = examplesIn(read('README.md'))
+  t.ok(onItsFile.length > 0)
+  for (const { command, output } of onItsFile) t.equal(start(project, 'bash', ['-c', `exec 2>&1; ${command}`]).stdout, output, command)
   t.end()
 })
 
