@@ -5,19 +5,19 @@
 const fs = require('fs')
 const path = require('path')
 const tape = require('tape')
-const { tableUnder } = require('../helpers/tables')
 
 const ROOT = path.join(__dirname, '..', '..')
 const page = fs.readFileSync(path.join(ROOT, 'docs', 'architecture.md'), 'utf8')
 
-tape('the architecture names each file in the row of its room', (t) => {
-  const rows = tableUnder(page, '```').slice(1)
-  const rooms = rows.map(([room]) => /`([\w-]+)\/`/.exec(room)[1])
+tape('the architecture names each file in the list of its room', (t) => {
+  const lists = page.slice(page.indexOf('\n## Files\n')).split('\n### ').slice(1)
+  const rooms = lists.map(list => /^`([\w-]+)\/`\n/.exec(list)[1])
   const folders = fs.readdirSync(path.join(ROOT, 'lib'), { withFileTypes: true }).filter(entry => entry.isDirectory()).map(({ name }) => name)
   t.deepEqual([...rooms].sort(), [...folders, 'lib', 'bin'].sort())
   for (const [i, room] of rooms.entries()) {
-    const isNamed = (file) => rows[i][1].includes(`\`${file}\``) || rows[i][1].includes(`\`${file}s\``)
-    t.deepEqual(filesIn(folderOf(room)).filter(file => !isNamed(file)), [], room)
+    t.deepEqual(filesIn(folderOf(room)).filter(file => !lists[i].includes(`\`${file}\``)), [], `${room} has no other files`)
+    const named = [...lists[i].matchAll(/^- (?:[^:`]*: )?([^:]*)/gm)].flatMap(match => [...match[1].matchAll(/`([\w-]+)`/g)].map(([, file]) => file))
+    t.deepEqual(named.filter(file => !fs.existsSync(path.join(ROOT, folderOf(room), `${file}.js`))), [], `${room} has all that are named`)
   }
   t.end()
 })
