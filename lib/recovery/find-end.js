@@ -8,7 +8,7 @@ const { endOfRecords, findProblem } = require('../format/validation')
 const { paddingStart } = require('../format/layout')
 const { Block } = require('../format/block')
 const { findStart } = require('./find-start')
-const { ownPatches, withPatches } = require('./own-patches')
+const { ownPatches, patchesBefore, withPatches } = require('./own-patches')
 const { endOfLastBlock, endOfUnsynced, isUnfinishedBatch, lastRecord } = require('./whole-records')
 
 /** Bytes read at a time. */
@@ -69,7 +69,7 @@ async function findEnd (read, size, point, options) {
     dataEnd: lastByte < end ? end : dataEnd,
     recovered: point === null ? 0 : end - point.offset,
     damagedTail: isCorrupt ? tail : null,
-    patches: patches.filter(({ offset }) => offset < end),
+    patches: patchesBefore(patches, end),
     point
   }
 }

@@ -23,6 +23,16 @@ function ownPatches (point, blockSize) {
 }
 
 /**
+ * A deletion can be durable when the records that it deletes are not: written beyond the log's end, its bytes would extend the file.
+ * @param {Patch[]} patches
+ * @param {number} end of the log
+ * @returns {Patch[]}
+ */
+function patchesBefore (patches, end) {
+  return patches.filter(({ offset }) => offset < end).map(({ offset, data }) => ({ offset, data: data.subarray(0, end - offset) }))
+}
+
+/**
  * @param {Read} read
  * @param {Patch[]} patches
  * @returns {Read} reads as if the file had them
@@ -32,4 +42,4 @@ function withPatches (read, patches) {
   return async (offset, size) => applyPatches(await read(offset, size), offset, patches)
 }
 
-module.exports = { ownPatches, withPatches }
+module.exports = { ownPatches, patchesBefore, withPatches }

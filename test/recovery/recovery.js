@@ -11,6 +11,7 @@ const FlumeLog = require('../..')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { MetadataFile } = require('../../lib/storage/metadata-file')
+const { parseMetadata } = require('../../lib/storage/metadata-text')
 const { storageFile } = require('../../lib/storage/storage-file')
 const { dataOf, sealedBlock, tailOf } = require('../helpers/bytes')
 const { Disk, randomFrom } = require('../helpers/disk')
@@ -277,6 +278,27 @@ tape('an interrupted deletion in the metadata of another log is not completed in
     t.equal((await collect(again.log)).length, isDone ? 1 : 2)
     await again.close()
   }
+})
+
+tape('a deletion of records that a power cut has taken does not bring their bytes back', async (t) => {
+  const file = testFolder(t)('log')
+  const records = [dataOf(100, 1), dataOf(100, 2), dataOf(100, 3)]
+  const before = tailOf(records)
+  const [second, third] = [1, 2].map(count => tailOf(records.slice(0, count)).length)
+  // the two records follow each other, so that one patch has both
+  fs.writeFileSync(file, before.subarray(0, third))
+  await leaveMetadata(file, before, { end: 0, deletions: [deletionOf(0, before, [second, third], null)] })
+  const log = promises(FlumeLog(file))
+  await log.onReady()
+  t.equal(fs.statSync(file).size, third, 'the file ends with the log')
+  t.equal(parseMetadata(fs.readFileSync(file + '.meta', 'latin1')).metadata.end, third, 'and the recovery point is there')
+  const reader = promises(FlumeLog(file, { readOnly: true }))
+  await reader.onReady()
+  t.equal(await log.append(dataOf(50, 4)), third)
+  const found = await collect(reader.log, { live: true, limit: 2 })
+  t.deepEqual(found.map(({ seq }) => seq), [0, third], 'a reader that was open finds what is appended')
+  await reader.close()
+  await log.close()
 })
 
 function open (disk, options) {

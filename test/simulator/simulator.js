@@ -16,7 +16,7 @@ const STEPS = 500
  * Seeds that once failed. A change of what the simulator does makes another run of each; these are from after the last one, or near it: a
  * deletion lost in a compaction, one repeated after it was dropped, an id, files left over, a count.
  */
-const FOUND = [74, 169, 331, 5002, 5030, 30044, 70157, 217955061, 218171898, 219100012]
+const FOUND = [74, 169, 331, 5002, 5030, 30044, 70157, 80109, 217955061, 218171898, 219100012]
 
 const { values } = parseArgs({
   options: {
