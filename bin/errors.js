@@ -41,6 +41,7 @@ function explain (err, file) {
   if (err instanceof UserError) return message
   if (code === 'flumelog:locked') return `${file}: another program has this log open for writing and does not share it; close it there first, or open it there with \`shared: true\` (flumelog append: --shared)`
   if (code === 'flumelog:block-size') return `${message.replace('blockSize is', '--block-size is')}; omit --block-size for an existing log`
+  if (code === 'flumelog:trimmed') return message.replace(' (openOffsetMap finds it)', '; flumelog dump --seqs lists the offsets')
   if (code.startsWith('flumelog:')) return message
   // an error of the log with a code of the system; its message names the file
   if (path !== undefined && syscall === undefined) return message

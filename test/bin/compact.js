@@ -24,6 +24,14 @@ test('compact drops deleted records, and says what that gained', async (t) => {
   t.equal((await flumelog(['verify', 'log'], { cwd: name('.') })).code, 0)
 })
 
+test('get of an offset from before a compaction says where to find the new ones', async (t) => {
+  const name = testFolder(t)
+  const seqs = await makeLog(name('log'), RECORDS, { blockSize: 1024 })
+  await deleteFrom(name('log'), seqs.slice(0, 500))
+  await flumelog(['compact', name('log'), '--yes'])
+  refuses(t, await flumelog(['get', name('log'), String(seqs[700])]), 1, /what was there was trimmed, or has moved in a compaction; flumelog dump --seqs lists the offsets$/m, 'get')
+})
+
 test('sizes of a log that was compacted are those of what is there, not of the sparse part before its start', async (t) => {
   const name = testFolder(t)
   const seqs = await makeLog(name('log'), RECORDS, { blockSize: 1024 })
