@@ -28,10 +28,10 @@ function logFile (file, settings) {
   if (typeof file === 'string' && file !== '' && !file.includes('\0')) return pathFile(file, settings.shared ? { ...settings, lock: false } : settings)
   const storage = /** @type {import('./storage/storage-file').RandomAccessStorage} */ (file)
   if (storage !== null && typeof storage === 'object' && typeof storage.read === 'function' && typeof storage.stat === 'function') {
-    if (settings.shared) throw errors.invalid('only a log in a file can be shared; the first argument is a storage')
+    if (settings.shared) throw errors.invalid('only a log in a file can be shared; file is a storage')
     return storageFile(storage, settings)
   }
-  throw errors.invalid(`the first argument must be the path of a file or a random-access-storage; it is ${format(file)}`)
+  throw errors.invalid(`file must be the path of a file or a random-access-storage; it is ${format(file)}`)
 }
 
 module.exports = { openLog }

@@ -86,7 +86,7 @@ const JSON_CODEC = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
 const IDENTITY = { encode: value => value, decode: data => data, buffer: true }
 
 /** The option of flumelog-offset says how offsets are written in its own format, and means nothing here. */
-const checkNames = optionNames('FlumeLog', [
+const checkNames = optionNames('the log', [
   'blockSize', 'block', 'codec', 'validate', 'cacheSize', 'sync', 'syncInterval', 'syncBytes', 'checksum', 'lock', 'highWaterMark', 'overflow',
   'blocking', 'shared', 'timeout', 'ackInterval', 'retain', 'large', 'readOnly'
 ], ['offsetCodec'])

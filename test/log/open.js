@@ -61,7 +61,7 @@ test('opening anything other than a path or a storage throws immediately', (t) =
       thrown = err
     }
     t.equal(thrown?.code, 'flumelog:invalid', typeof file)
-    t.match(thrown?.message ?? '', /the first argument must be the path of a file or a random-access-storage/)
+    t.match(thrown?.message ?? '', /^file must be the path of a file or a random-access-storage; it is /)
   }
   t.end()
 })

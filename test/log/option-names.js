@@ -31,8 +31,8 @@ const messageOf = async (run) => {
 
 /** Each place that takes options: calls it with them, and an option, with how somebody may have misspelled it. */
 const PLACES = {
-  FlumeLog: { option: 'blockSize', wrong: 'blocksize', call: async (log, options) => { FlumeLog(new RAM(), options).close() } },
-  open: { of: 'FlumeLog', option: 'readOnly', wrong: 'readonly', call: async (log, options) => (await open(new RAM(), options)).close() },
+  FlumeLog: { of: 'the log', option: 'blockSize', wrong: 'blocksize', call: async (log, options) => { FlumeLog(new RAM(), options).close() } },
+  open: { of: 'the log', option: 'readOnly', wrong: 'readonly', call: async (log, options) => (await open(new RAM(), options)).close() },
   append: { option: 'sync', wrong: 'synch', call: (log, options) => promises(log).append('x', options) },
   'append, with promises': { of: 'append', option: 'atomic', wrong: 'atmoic', call: (log, options) => wrap(log).append(['x'], options) },
   stream: { option: 'reverse', wrong: 'reversed', call: (log, options) => collect(log, options) },
