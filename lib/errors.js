@@ -54,6 +54,12 @@ exports.createError = createError
 /** The name in messages; a storage may have none. */
 const nameOf = (/** @type {string | null} */ filename) => filename === null ? 'the log' : filename
 
+/** @param {number | null} pid of the process that has a file locked; null: it is not known */
+function holder (pid) {
+  if (pid === null) return 'another process, or another log object of this one,'
+  return pid === process.pid ? 'another log object of this process' : `process ${pid}`
+}
+
 /**
  * @param {string | null} filename
  * @param {number} seq
@@ -364,9 +370,10 @@ exports.forgotten = (filename) => createError('flumelog:unreachable',
 /**
  * @param {string | null} filename
  * @param {number} timeout in milliseconds
+ * @param {number | null} pid of the process that has it locked; null: it is not known
  */
-exports.lockedUnshared = (filename, timeout) => createError('flumelog:locked',
-  `${nameOf(filename)}: another process has the log locked and has not answered for ${timeout} ms; it may have opened the log without shared`, { filename })
+exports.lockedUnshared = (filename, timeout, pid) => createError('flumelog:locked',
+  `${nameOf(filename)}: ${holder(pid)} has the log locked and has not answered for ${timeout} ms; it may have opened the log without shared`, { filename })
 
 /**
  * @param {string} filename
@@ -451,7 +458,7 @@ exports.notASocket = (filename) => createError('EEXIST',
  * @param {number | null} pid of the process that has it locked; null: it is not known
  */
 exports.cursorLocked = (filename, name, pid) => createError('flumelog:locked',
-  `${filename}: ${pid === null ? 'another process, or another log object of this one,' : pid === process.pid ? 'another log object of this process' : `process ${pid}`} holds the cursor '${name}'; close it there first, or use a cursor of another name`, { filename })
+  `${filename}: ${holder(pid)} holds the cursor '${name}'; close it there first, or use a cursor of another name`, { filename })
 
 /**
  * @param {string} filename of a cursor

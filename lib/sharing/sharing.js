@@ -124,7 +124,7 @@ class Sharing {
         this.follower?.resume()
         if (await this.connect(deadline)) return
       }
-      if (isOpening && this.clock.now() >= deadline) throw this.problem ?? errors.lockedUnshared(this.file.filename, this.timeout)
+      if (isOpening && this.clock.now() >= deadline) throw this.problem ?? errors.lockedUnshared(this.file.filename, this.timeout, this.file.lockHolder())
       await this.pause(pause)
     }
   }

@@ -14,6 +14,7 @@ const { Holes } = require('./holes')
 const { hasRoomForSuffix, locate } = require('./location')
 const { lastNonZero } = require('./last-data')
 const { canLock } = require('./lock')
+const { lockHolder } = require('./lock-holder')
 const { MetadataFile } = require('./metadata-file')
 const { OpenedFile } = require('./opened-file')
 const { storageFile } = require('./storage-file')
@@ -60,6 +61,7 @@ const STAT_BLOCK_SIZE = 512
  * @property {((onchange: () => void) => import('./watch').Watch) | null} watch tells when the file has changed
  * @property {import('./location').Location | null} location
  * @property {(() => boolean) | null} tryLock takes the lock that excludes other writers, if none has it; null: files cannot be locked here
+ * @property {() => number | null} lockHolder the id of the process that has the lock; null: it cannot be known
  * @property {(() => void) | null} unlock
  * @property {() => fs.Stats} status of the open file; uses synchronous I/O
  */
@@ -107,6 +109,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     openSuccessor: callbackify(() => opened.openSuccessor()),
     moveTo: (fd, base) => opened.moveTo(fd, base),
     tryLock: canLock ? () => opened.tryLock() : null,
+    lockHolder: () => lockHolder(opened.fd),
     unlock: () => opened.unlock(),
     keepCut: callbackify((/** @type {number} */ offset, /** @type {number} */ end) => writeCutFile(read, location, offset, end)),
     lastNonZero: callbackify((/** @type {number} */ size) => lastNonZero(location.path, size)),

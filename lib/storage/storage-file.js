@@ -79,6 +79,7 @@ function storageFile (storage, { readOnly }) {
     watch: null,
     location: null,
     tryLock: null,
+    lockHolder: () => null,
     unlock: null,
     status: () => { throw errors.invalid('a storage has no file') }
   }

@@ -10,6 +10,7 @@ const { open } = require('../../promises')
 const { filesIn, testFolder } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
 const { collect } = require('../helpers/reading')
+const { seesHolder } = require('../helpers/runtime')
 
 const BLOCK_SIZE = 1024
 
@@ -288,10 +289,13 @@ tape('shared goes with neither readOnly, nor a storage, nor without a lock', (t)
 
 tape('a log that another process has open alone cannot be shared, and the other way round', async (t) => {
   const file = testFolder(t)('log')
-  const codeOf = (log) => promises(log).onReady().then(() => null, err => err.code)
+  const errorOf = (log) => promises(log).onReady().then(() => null, err => err)
+  const codeOf = async (log) => (await errorOf(log))?.code
   const alone = promises(FlumeLog(file))
   await alone.onReady()
-  t.equal(await codeOf(FlumeLog(file, { shared: true, timeout: 50 })), 'flumelog:locked')
+  const refused = await errorOf(FlumeLog(file, { shared: true, timeout: 50 }))
+  t.equal(refused.code, 'flumelog:locked')
+  if (seesHolder) t.match(refused.message, /log: another log object of this process has the log locked and has not answered for 50 ms;/)
   await alone.close()
   const owner = promises(FlumeLog(file, { shared: true }))
   await owner.onReady()

@@ -12,12 +12,9 @@ const { testFolder } = require('../helpers/folder')
 const { start } = require('../helpers/processes')
 const { promises } = require('../helpers/promises')
 const { collect, codeOf } = require('../helpers/reading')
-const { runtime, signal } = require('../helpers/runtime')
+const { runtime, seesHolder, signal } = require('../helpers/runtime')
 
 const WITHOUT_NATIVE_PART = [path.join(__dirname, '..', 'helpers', 'programs', 'without-native-part.js')]
-
-/** Whether the process that has a lock can be found. */
-const seesHolder = process.platform === 'linux' && runtime !== 'deno'
 
 const openLog = (file, options) => promises(FlumeLog(file, options))
 const texts = async ({ log }) => (await collect(log, { seqs: false })).map(String)
