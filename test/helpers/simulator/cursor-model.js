@@ -59,8 +59,12 @@ class CursorModel {
     }
   }
 
-  synced () {
-    this.durable = this.acknowledged
+  /**
+   * Its holder has closed it. By the time it is told so, another process can have opened it, and committed what is not durable yet.
+   * @param {number} acknowledged when it called `close`
+   */
+  closed (acknowledged) {
+    this.durable = Math.max(this.durable, Math.min(acknowledged, this.acknowledged))
   }
 
   powerCut () {

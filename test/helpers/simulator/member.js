@@ -433,8 +433,9 @@ class Member {
           this.note(`${what} is at ${records[index].seq}`)
         }
         if (!closes) return
+        const { acknowledged } = model
         await cursor.close()
-        if (this.process.isAlive) model.synced()
+        if (this.process.isAlive) model.closed(acknowledged)
       } catch (err) {
         if (!this.process.isAlive || err.code !== 'flumelog:invalid' || simulation.compactions < 2) throw err
         // nobody has moved it in time: it is lost, and starts again
