@@ -9,6 +9,7 @@ const { findBlockSize } = require('../../lib/recovery/block-size')
 const { promises } = require('../helpers/promises')
 const { OLD_LOGS, variedRecords } = require('../helpers/old-files')
 const { testFolder } = require('../helpers/folder')
+const { runtime } = require('../helpers/runtime')
 const { sealedBlock, tailOf, dataOf } = require('../helpers/bytes')
 const { collect, codeOf } = require('../helpers/reading')
 
@@ -241,7 +242,8 @@ test('the error of a file that can be imported names its format and the command'
     t.ok(err.message.includes(`npx flumelog import ${file} NEW`))
   }
   for (const [format, { make }] of Object.entries(OLD_LOGS)) {
-    if (format === 'flumelog-aligned-offset') continue
+    // its format is ours; and Deno takes async-append-only-log for a browser's
+    if (format === 'flumelog-aligned-offset' || (runtime === 'deno' && format === 'async-append-only-log')) continue
     for (const records of [[Buffer.from('one')], variedRecords(400)]) {
       fs.rmSync(file, { force: true })
       await make(file, records)
