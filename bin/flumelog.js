@@ -5,7 +5,7 @@
 
 const { version } = require('../package.json')
 const { main } = require('./main')
-const { PACKAGES, packagedCommand } = require('./packaged')
+const { PACKAGES, isInstalled, packagedCommand } = require('./packaged')
 
 /** All commands, as the help lists them. */
 const GROUPS = {
@@ -18,14 +18,14 @@ const GROUPS = {
 }
 const NAMES = Object.values(GROUPS).flat()
 
-const HELP = `
+/** @returns {string} the examples of all commands */
+const help = () => `
 Examples:
   flumelog append my.log < lines.txt      append each line as a record
   flumelog dump my.log                    print each record as a line
   flumelog stat my.log                    count records and bytes
   flumelog serve my.log                   let several processes append
-  flumelog view my.log                    look into it in a browser
-
+${isInstalled('view') ? '  flumelog view my.log                    look into it in a browser\n' : ''}
 \`flumelog help dump\` explains a command. Exit codes: 0 success; 1 error, or corrupt blocks found; 2 wrong usage.`
 
 /**
@@ -39,12 +39,14 @@ function namesNeeded (word = '') {
   return word === '--version' || word === '-V' ? [] : NAMES
 }
 
+const needed = namesNeeded(process.argv[2])
+
 main({
   name: 'flumelog',
   version,
   description: 'Inspects, writes and repairs block-aligned append-only logs.',
-  commands: namesNeeded(process.argv[2]).map(name => name in PACKAGES ? packagedCommand(name) : require(`./commands/${name}.js`)),
+  commands: needed.map(name => name in PACKAGES ? packagedCommand(name) : require(`./commands/${name}.js`)),
   names: NAMES,
   groups: GROUPS,
-  help: HELP
+  help: needed === NAMES ? help() : undefined
 })

@@ -31,6 +31,19 @@ function packagedCommand (command) {
 
 /**
  * @param {string} command
+ * @returns {boolean} whether its package is
+ */
+function isInstalled (command) {
+  try {
+    require.resolve(`${PACKAGES[command].name}/command`)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * @param {string} command
  * @returns {import('./main').CommandModule}
  */
 function missing (command) {
@@ -49,4 +62,4 @@ function missing (command) {
   return { define }
 }
 
-module.exports = { PACKAGES, packagedCommand }
+module.exports = { PACKAGES, isInstalled, packagedCommand }

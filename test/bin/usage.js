@@ -17,6 +17,7 @@ test('--help lists all commands, and the help of each command has examples', asy
   t.equal(code, 0)
   t.equal(stderr, '')
   for (const command of COMMANDS) t.match(stdout, new RegExp(`^  ${command} `, 'm'), command)
+  t.match(stdout, /^ {2}flumelog view my\.log +look into it in a browser$/m, 'an example of a command whose package is installed')
 
   await inTurns(COMMANDS, async (command) => {
     const { code, stdout } = await flumelog([command, '--help'], { columns: 60 })

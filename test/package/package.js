@@ -39,6 +39,7 @@ tape('the package contains what users need, and works when installed', (t) => {
   const help = spawnSync('npx', ['--no-install', 'flumelog', '--help'], { cwd: folder('project'), encoding: 'utf8' })
   t.ok(help.stdout.startsWith('Usage: flumelog'), '`npx flumelog --help` works')
   t.match(help.stdout, /\(npm install\s+flumelog-convert\)/, 'and names what is missing')
+  t.doesNotMatch(help.stdout, /flumelog view my\.log/, 'of which it gives no example')
   t.end()
 })
 
