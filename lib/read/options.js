@@ -39,7 +39,7 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'deleted', 'reuse'])
  * @property {boolean} [live] at the end of the log, wait for more records; default false
  * @property {boolean} [old] false: only records acknowledged after the call of `stream`, or after the log was opened, if
  *   that is later; implies `live`; default true
- * @property {number} [limit] end after this number of records; default 0: no limit
+ * @property {number} [limit] end after this number of records; 0 or less, as in other flumelogs: no limit; default 0
  * @property {boolean} [seqs] give each record's seq; default true
  * @property {boolean} [values] give each record's value; default true
  * @property {boolean} [skipCorrupt] skip corrupt blocks, and records that the codec cannot decode, instead of
