@@ -6,7 +6,7 @@
 //     node test/run.js [NAME ...] [--all] [--package NAME] [--thorough] [--again]
 //
 // runs the files of the core whose names contain one of the names; with `--package`, those of a package; with `--all`, those of the core
-// and of all packages, whose names start with the package's. With `--thorough`, random tests repeat more; with `--again`, the
+// and of all packages, whose names start with the package's, and those about what is packed and documented. With `--thorough`, random tests repeat more; with `--again`, the
 // files whose result is the same on each runtime are not run. `TEST_TIMEOUT` is the number of seconds after which a file is
 // killed. On Bun and Deno, the files in left-out.json are not run, for the reasons given there, unless they are named.
 
@@ -43,7 +43,7 @@ const NO_TESTS = ['helpers', 'types']
 
 const lists = require('./left-out.json')
 /** Files, and why they are not run. @type {Record<string, string>} */
-const leftOut = { ...(again ? lists.again : {}), ...lists[runtime] }
+const leftOut = { ...(all ? {} : lists.unlessAll), ...(again ? lists.again : {}), ...lists[runtime] }
 const packages = own !== undefined ? [own] : all ? fs.readdirSync(path.join(ROOT, 'packages')) : []
 const files = [...(own === undefined ? testsIn(__dirname) : []), ...packages.flatMap(name => testsIn(path.join(ROOT, 'packages', name, 'test')).map(file => path.join(name, file)))]
   .filter(file => names.length === 0 ? leftOut[slashed(file)] === undefined : names.some(name => file.includes(name)))
