@@ -1,6 +1,6 @@
 'use strict'
 
-// A log on a random-access-storage, which has no recovery point: one simulated disk with one crash after the other, all of it from one seed.
+// One simulated disk with one crash after the other, all of it from one seed.
 
 const pull = require('pull-stream')
 const { createLog } = require('../../lib/log')
@@ -11,7 +11,7 @@ const { settingsOf } = require('../../lib/options')
 const { storageFile } = require('../../lib/storage/storage-file')
 const { Disk } = require('./disk')
 const { Model } = require('./fuzz/model')
-const { framesOf, reconcile } = require('./fuzz/reconcile')
+const { framesOf, reconcile, wholeFrames } = require('./fuzz/reconcile')
 const { buffers, objects, HEAD_SIZE } = require('./fuzz/values')
 const { Simulation } = require('./simulation')
 
@@ -23,31 +23,42 @@ const MAX_SIZE = 1024 * 1024
 const FRAME_SIZE = 4
 const PADDING_SIZE = 10
 /** Operations of which any may be the last one. Not the reads: there are so many that it would mostly be one of them. */
-const LAST = ['open', 'size', 'write', 'truncate', 'punch', 'sync', 'close']
+const LAST = ['open', 'size', 'write', 'truncate', 'punch', 'sync', 'close', 'metadata.read', 'metadata.replace', 'metadata.rename', 'metadata.append', 'metadata.sync', 'keepCut']
+/** What an append may get from a disk that fails. */
+const WRITE_ERRORS = ['EIO', 'ENOSPC']
 
 class Crashing {
   /**
    * @param {number} seed
-   * @param {{ [what: string]: number }} counts what docs/api.md excuses is counted as `excused`, and ends the run
+   * @param {{ [what: string]: number }} counts
+   * @param {{ isStorage?: boolean }} [options] isStorage: the log is on a random-access-storage, with checksums. What docs/reliability.md
+   *   excuses there is counted as `excused`, and ends the run
    */
-  constructor (seed, counts) {
+  constructor (seed, counts, { isStorage = false } = {}) {
+    this.isStorage = isStorage
     /** What a power cut has left is excused. */
     this.isExcused = false
     this.simulation = new Simulation(seed)
     const random = this.random = this.simulation.random
     this.counts = counts
     this.violation = null
+    /** Records in which a power cut has left a hole, by seq: what is there of them. @type {Map<number, Buffer>} */
+    this.holes = new Map()
     const violate = (message) => { this.violation ??= message }
     const values = random() < 0.3 ? objects(violate) : buffers
+    this.isPlain = !isStorage && values === buffers && random() < 0.3
     this.model = new Model(values, violate)
+    const large = !isStorage && !this.isPlain && random() < 0.4
     this.settings = settingsOf({
+      large,
       blockSize: random.pick([128, 256, 1024, 4096, 16384, 65536]),
-      checksum: true,
+      checksum: isStorage || random() < 0.8,
       cacheSize: random.pick([0, 6000, 1 << 20]),
       sync: random.pick(['always', 'interval', 'interval', 'never']),
       syncInterval: random.pick([0, 1, 1000]),
       syncBytes: random.pick([1, 1000, 20000, 1 << 24]),
-      ...values.options
+      ...values.options,
+      ...this.isPlain ? { validate: undefined } : {}
     })
     // so that most are not read when they are opened
     this.settings.smallLog = random.pick([0, 1000, undefined])
@@ -56,22 +67,34 @@ class Crashing {
     this.settings.trimBatch = random.pick([0, 1000, undefined])
     const retained = random.pick([1, 3000, 100000])
     this.settings.retain = random.pick([null, null, null, { bytes: retained }, { records: Math.ceil(retained / 100) }])
+    // the log counts chunks
+    if (large && this.settings.retain?.records) this.settings.retain = null
     this.model.retain = this.settings.retain
+    /** So much may have been trimmed at once that its records were not counted. */
+    this.mayBeUncounted = isStorage || this.settings.retain !== null
     this.pageSize = random.pick(this.settings.blockSize > 1024 ? [512, 4096] : [64, 512, 4096])
     this.atomicPart = random.pick([0, 0.1, 0.6])
+    // a plain record that lost a page is told from others by where it stands, so nothing else may be missing
+    this.failing = this.isPlain || isStorage ? 0 : random.pick([0, 0, 0.2])
     this.isAligning = random() < 0.3
     this.deletedPart = random.pick([0.1, 0.1, 0.5])
     this.rangePart = random.pick([0, 0.1, 0.3])
-    this.disk = this.noted(new Disk({ random, pageSize: this.pageSize, clock: this.simulation.clock, delay: () => random() * 2 }))
+    this.disk = this.wired(new Disk({ random, pageSize: this.pageSize, clock: this.simulation.clock, delay: () => random() * 2 }))
     this.moment = 0
     /** The one that was open before the crash. @type {import('../../lib/log').FlumeLog<any> | null} */
     this.log = null
+    /** Writes have failed since the log was last compared. */
+    this.hasFailed = false
+    /** Deletions could not be recorded. */
+    this.hasFailedMetadata = false
     /** How often the log was opened. */
     this.lives = 0
     /** Where the next record is expected to stand. @type {number | undefined} */
     this.end = undefined
     /** What was deleted before this moment must not come back after a power cut. */
     this.deletionsSynced = this.settings.sync === 'always' ? Infinity : 0
+    /** A power cut must not bring back what is before this offset. */
+    this.durableStart = 0
   }
 
   get history () {
@@ -86,15 +109,31 @@ class Crashing {
     this.counts[what] = (this.counts[what] ?? 0) + by
   }
 
-  /** @param {Disk} disk */
-  noted (disk) {
+  /** @param {Disk} disk whose writes fail at times, mostly during a sync */
+  wired (disk) {
+    let isSyncing = false
     disk.note = (line) => this.simulation.note(line)
+    disk.fateOf = (kind) => {
+      if (kind === 'sync') isSyncing = true
+      if (!['write', 'punch', 'metadata.append', 'metadata.replace', 'metadata.sync'].includes(kind)) return undefined
+      const chance = isSyncing ? this.failing : this.failing / 10
+      isSyncing = false
+      if (!this.isWorking || !(this.random() < chance)) return undefined
+      if (kind.startsWith('metadata.')) {
+        this.count('failed')
+        this.hasFailedMetadata = true
+        return this.random.pick(['fail', 'tear'])
+      }
+      this.hasFailed = true
+      this.count('failed')
+      return this.random.pick(['fail', 'tear'])
+    }
     return disk
   }
 
   /** @param {number} most crashes in all */
   async run (most) {
-    for (let n = 0; n < CRASHES_PER_DISK && !this.isExcused && this.disk.get('log').length < MAX_SIZE && (this.counts.crashes ?? 0) < most; n++) {
+    for (let n = 0; n < CRASHES_PER_DISK && !this.isExcused && this.disk.get('log').bytes.length < MAX_SIZE && (this.counts.crashes ?? 0) < most; n++) {
       await this.simulation.run(this.untilCrash())
       this.check()
       this.crash()
@@ -111,20 +150,29 @@ class Crashing {
   async untilCrash () {
     const { disk, random, settings, simulation } = this
     this.lives++
+    this.isWorking = false
     if (this.log !== null) this.model.reached(this.log.stats().size)
     disk.kinds = LAST
     disk.plan.set(1 + random.below(random.pick([20, 60, 400])), 'off')
-    const log = this.log = createLog(this.file, settings, simulation.clock)
+    const log = this.log = createLog(this.file, this.mayFindBlockSize() ? { ...settings, blockSize: undefined } : settings, simulation.clock)
     if (!await this.survives(called(cb => log.onReady(cb)).catch(err => this.excuseUnopened(err)))) return
     if (this.isExcused) return
     if (log.stats().cut !== null) this.count('cut')
     if (!await this.survives(this.compare(log))) return
     if (this.isExcused) return
+    this.isWorking = true
     await this.survives(this.work(log))
+  }
+
+  /** Whether the block size is to be found: the first blocks are durable, but may be about to become holes. */
+  mayFindBlockSize () {
+    const { disk, random, settings: { blockSize } } = this
+    return random() < 0.3 && disk.durableMetadata.every(metadata => metadata !== null && metadata.end > 2 * blockSize)
   }
 
   /** The power stays on, and nothing fails. */
   async lastTime () {
+    this.isWorking = false
     this.model.reached(this.log.stats().size)
     const log = createLog(this.file, this.settings, this.simulation.clock)
     await called(cb => log.onReady(cb)).catch(err => this.excuseUnopened(err))
@@ -144,8 +192,9 @@ class Crashing {
     const isKill = random() < 0.3
     this.simulation.note(isKill ? 'KILLED' : 'POWER CUT')
     this.simulation.events = []
-    this.disk = this.noted(isKill ? disk.afterKill() : disk.afterPowerLoss())
+    this.disk = this.wired(isKill ? disk.afterKill() : disk.afterPowerLoss())
     this.count('crashes')
+    if (!isKill && !this.isStorage) model.trimmedTo = this.durableStart
     for (const record of model.records) {
       // a kill takes nothing, but a power cut before the log has been opened again may
       if (isKill && record.acknowledgedAt < Infinity && !record.isDurable) record.isDurable = record.isOnlyWritten = true
@@ -158,7 +207,7 @@ class Crashing {
   }
 
   get file () {
-    return storageFile(this.disk.storage('log'), { readOnly: false })
+    return this.isStorage ? storageFile(this.disk.storage('log'), { readOnly: false }) : this.disk.file('log')
   }
 
   excuse () {
@@ -168,7 +217,7 @@ class Crashing {
 
   /** Of a storage of which nothing was synced, a power cut may leave what looks like another file. */
   excuseUnopened (err) {
-    if (err.code !== 'flumelog:not-a-log' || this.model.records.some(({ isDurable }) => isDurable)) throw err
+    if (!this.isStorage || err.code !== 'flumelog:not-a-log' || this.model.records.some(({ isDurable }) => isDurable)) throw err
     this.excuse()
   }
 
@@ -216,22 +265,48 @@ class Crashing {
 
   /** What was found must be a prefix of what was appended, and hold all that was promised; the log shows just that. */
   async compare (log) {
-    this.excuseTorn(log)
+    if (this.isStorage) this.excuseTorn(log)
     if (this.isExcused) return
     const shown = await called(cb => pull(log.stream(), pull.collect(cb)))
     const { model, settings, disk } = this
-    const frames = framesOf(disk.get('log').bytes, settings.blockSize, model.violate, log.start)
+    const stored = framesOf(disk.get('log').bytes, settings.blockSize, model.violate, log.start)
+    const frames = settings.large ? wholeFrames(stored, model) : stored
     const live = frames.filter(({ isDeleted }) => !isDeleted)
     const { encode } = model.values
     if (live.length !== shown.length || !live.every(({ seq, data }, i) => seq === shown[i].seq && data.equals(encode(shown[i].value)))) {
       model.violate('the log does not show what is in the file')
     }
     this.count('found', frames.length)
+    this.count('holes', frames.filter(({ end }) => end !== undefined).length)
     const { records } = log.stats()
-    if (records !== null && records !== live.length) model.violate(`stats() counts ${records} records, and there are ${live.length}`)
+    const there = stored.filter(({ isDeleted }) => !isDeleted).length
+    if (records !== there && !(this.mayBeUncounted && records === null)) model.violate(`stats() counts ${records} records, and there are ${there}`)
+    if (settings.large && live.length > 0 && !live.some(({ seq }) => seq === log.since.value) && frames.at(-1).seq !== log.since.value) model.violate(`since is ${log.since.value}, where no record is`)
+    if (this.isPlain) this.fillHoles(frames)
     if (log.start > 0) this.count('trimmed')
-    reconcile(model, frames, { isCrash: true, isCertain: false, hasFaults: false, start: log.start })
+    reconcile(model, frames, { isCrash: true, isCertain: false, hasFaults: this.hasFailed, start: log.start })
     for (const record of model.records) record.isOnlyWritten = false
+    this.durableStart = model.trimmedTo
+    this.hasFailed = false
+  }
+
+  /** Nothing covers a plain record that was not synced: a page of it may be missing, but not all of it. */
+  fillHoles (frames) {
+    const { records, bySeq } = this.model
+    const indexes = new Map(records.map((record, index) => [record, index]))
+    // of batches, the model knows the last seq only; in front of them, records may be trimmed, or together in a hole
+    const places = new Array(frames.length)
+    for (let i = frames.length - 1; i >= 0; i--) places[i] = indexes.get(bySeq.get(frames[i].seq)) ?? places[i + 1] - 1
+    frames.forEach((frame, i) => {
+      if (!(places[i] >= 0)) places[i] = i === 0 ? 0 : places[i - 1] + 1
+      const { data, isDurable } = records[places[i]] ?? {}
+      if (data === undefined || frame.isDeleted || data.length !== frame.data.length) return
+      // a hole stays: what was found once is durable from then on
+      if (isDurable && !this.holes.get(frame.seq)?.equals(frame.data)) return
+      if (!frame.data.every((byte, at) => byte === data[at] || byte === 0)) return
+      this.holes.set(frame.seq, frame.data)
+      frame.data = data
+    })
   }
 
   /** Appends, deletes and syncs until the power goes. */
@@ -265,6 +340,10 @@ class Crashing {
       const size = isAtPage ? pageSize * (1 + random.below(2)) : pageSize - (end + FRAME_SIZE * 1.5) % pageSize
       if (size <= most && size >= (model.values === buffers ? HEAD_SIZE : 40)) return size
     }
+    if (settings.large && random() < 0.2) {
+      this.count('large')
+      return Math.floor(settings.blockSize * (0.9 + random() * random.pick([0.2, 2, 20])))
+    }
     return Math.min(most, random.pick([12, 20, 40, 100, 506, 512, 1000, 4090, 4096, 9000, most]))
   }
 
@@ -277,7 +356,7 @@ class Crashing {
     for (let i = 0; i < count; i++) {
       const record = model.make(this.drawSize(log), batch)
       // an object may come out larger than asked for
-      if (record.data.length > settings.blockSize - PADDING_SIZE - FRAME_SIZE) break
+      if (!settings.large && record.data.length > settings.blockSize - PADDING_SIZE - FRAME_SIZE) break
       records.push(record)
       this.place(record.data.length)
     }
@@ -320,7 +399,7 @@ class Crashing {
     this.simulation.note('list')
     // of batches, the model knows the last seq only
     const shown = await called(cb => pull(log.stream({ fromStart: true }), pull.collect(cb)))
-    for (const { seq, value } of shown) model.show(seq, value, 0)
+    for (const { seq, value } of shown) if (!this.holes.get(seq)?.equals(value)) model.show(seq, value, 0)
     const known = model.records.filter(({ seq, isFailed }) => seq !== undefined && !isFailed)
     if (known.length === 0) return
     const [first, last] = [random.below(known.length), random.below(known.length)].sort((a, b) => a - b)
@@ -353,7 +432,7 @@ class Crashing {
   }
 
   del (log) {
-    const { random, model } = this
+    const { random, model, settings } = this
     // one, of all or of the last, or some
     const from = random() < 0.5 ? 0 : Math.max(0, model.records.length - 10)
     const chosen = Array.from({ length: random.pick([1, 1, 1, 30]) }, () => model.records[from + random.below(model.records.length - from)])
@@ -369,6 +448,7 @@ class Crashing {
       if (err?.code === 'flumelog:trimmed' && records.some(record => model.mayBeTrimmed(record))) {
         // as durable as a deletion
         model.trimmedTo = Math.max(model.trimmedTo, err.start)
+        if (settings.sync === 'always') this.durableStart = model.trimmedTo
         return
       }
       if (err) return this.checkError(err)
@@ -378,10 +458,11 @@ class Crashing {
   }
 
   trim (log) {
-    const { random, model } = this
+    const { random, model, settings } = this
     const from = random() < 0.5 ? 0 : Math.max(0, model.records.length - 10)
     const lt = random() < 0.1 ? Infinity : model.records[from + random.below(model.records.length - from)]?.seq ?? 0
     model.trimmingTo = Math.max(model.trimmingTo, lt)
+    if (lt - log.start > 64 * settings.blockSize) this.mayBeUncounted = true
     this.simulation.note(`trim ${lt}`)
     return new Promise(resolve => log.trim({ lt }, (err, start) => {
       this.simulation.note(`  trimmed ${err?.code ?? start}`)
@@ -389,12 +470,13 @@ class Crashing {
       if (err) return this.checkError(err)
       model.reached(log.stats().size)
       if (start > model.trimmingTo) model.violate(`trimmed to ${start}`)
-      model.trimmedTo = Math.max(model.trimmedTo, start)
+      model.trimmedTo = this.durableStart = Math.max(model.trimmedTo, start)
     }))
   }
 
   sync (log) {
     const madeAt = ++this.moment
+    const { trimmedTo } = this.model
     this.simulation.note('sync')
     return new Promise(resolve => log.sync((err) => {
       this.simulation.note(`  synced ${err?.code ?? ''}`)
@@ -402,6 +484,7 @@ class Crashing {
       if (err) this.checkError(err)
       else {
         this.synced(madeAt)
+        this.durableStart = Math.max(this.durableStart, trimmedTo)
         this.deletionsSynced = Math.max(this.deletionsSynced, madeAt)
       }
     }))
@@ -411,6 +494,7 @@ class Crashing {
     this.simulation.note('close')
     await this.survives(called(cb => log.close(cb)).then(() => {
       this.synced(Infinity)
+      this.durableStart = this.model.trimmedTo
       this.deletionsSynced = Math.max(this.deletionsSynced, ++this.moment)
     }, err => this.checkError(err)))
   }
@@ -425,7 +509,7 @@ class Crashing {
   checkError (err) {
     // the process does not get to know it any more
     if (this.disk.isOff) return
-    this.model.violate(err.stack)
+    if (!WRITE_ERRORS.includes(err.code) || !(this.hasFailed || this.hasFailedMetadata)) this.model.violate(err.stack)
   }
 }
 
