@@ -296,7 +296,7 @@ tape('what is trimmed is freed in large parts, and the rest when the log is clos
   t.ok(disk.get('log').bytes.subarray(BLOCK_SIZE, start).every(byte => byte === 0))
   const again = open(disk, {})
   await again.onReady()
-  t.equal(again.log.start, start)
+  t.ok(again.log.start >= start, 'closing may trim what has become durable last')
   await again.close()
 })
 
